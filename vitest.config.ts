@@ -1,0 +1,35 @@
+// Two suites: `unit` needs nothing but this machine's loopback, `e2e` runs on one real engine started once.
+
+import { defineConfig } from 'vitest/config';
+
+/** Real processes, sockets and deadlines on a machine that others may share. The report names what needed it. */
+const retry = 1;
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/e2e/**'],
+          testTimeout: 20_000,
+          hookTimeout: 30_000,
+          retry,
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          globalSetup: ['test/e2e/global-setup.ts'],
+          // Files share the engine's queues: one stack at a time.
+          fileParallelism: false,
+          retry,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
