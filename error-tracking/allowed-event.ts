@@ -1,0 +1,77 @@
+// What an error report may contain, as an allow-list: nothing the SDK adds on its own passes unless it is named here.
+
+import { isAbsolute, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ErrorEvent, Exception, StackFrame } from '@sentry/node';
+import { scrubText } from './scrub-text.ts';
+
+/** The fields of a report that become tags. Their values are scrubbed like messages. */
+export const reportedFields = [
+  'requestId',
+  'executionId',
+  'workflow',
+  'taskId',
+  'taskType',
+  'domain',
+  'route',
+  'method',
+  'status',
+  'code',
+  'clientId',
+] as const;
+
+export interface AllowedEventOptions {
+  program: string;
+  /** Stack frames are named relative to it. */
+  rootDir: string;
+}
+
+/** A new event with the allowed parts of `event`; null, so that nothing is sent, when they cannot be told apart. */
+export function allowedEvent(event: ErrorEvent, { program, rootDir }: AllowedEventOptions): ErrorEvent | null {
+  try {
+    const { event_id, timestamp, level, platform, environment, release } = event;
+    return withoutUndefined({
+      type: undefined,
+      event_id,
+      timestamp,
+      level,
+      platform,
+      environment,
+      release,
+      tags: { ...allowedTags(event.tags ?? {}), program },
+      exception: { values: (event.exception?.values ?? []).map((exception) => allowedException(exception, rootDir)) },
+    });
+  } catch {
+    return null;
+  }
+}
+
+function allowedTags(tags: Readonly<Record<string, unknown>>): Record<string, string> {
+  const named = reportedFields.filter((name) => typeof tags[name] === 'string');
+  return Object.fromEntries(named.map((name) => [name, scrubText(tags[name] as string)]));
+}
+
+function allowedException({ type, value, stacktrace }: Exception, rootDir: string): Exception {
+  return withoutUndefined({
+    type: type !== undefined && /^[\w$.]{1,80}$/.test(type) ? type : 'Error',
+    value: scrubText(value ?? ''),
+    stacktrace: stacktrace?.frames && { frames: stacktrace.frames.map((frame) => allowedFrame(frame, rootDir)) },
+  });
+}
+
+function allowedFrame({ filename, function: name, lineno, colno, in_app }: StackFrame, rootDir: string): StackFrame {
+  return withoutUndefined({ filename: shortFilename(filename ?? '', rootDir), function: name, lineno, colno, in_app });
+}
+
+/** Directories above ours name machines and people. */
+function shortFilename(filename: string, rootDir: string): string {
+  const path = filename.startsWith('file:') ? fileURLToPath(filename) : filename;
+  if (!isAbsolute(path)) return path;
+  const below = relative(rootDir, path);
+  return below.startsWith('..') ? `…/${path.split('/').at(-1)}` : below;
+}
+
+/** The SDK's types tell an absent property from an undefined one. */
+function withoutUndefined<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as T;
+}

@@ -1,0 +1,14 @@
+// What reports errors, whatever is behind it.
+
+export interface ErrorTracker {
+  /**
+   * Reports an error in the background; never throws and never waits. The same error object is reported once.
+   * @param fields become tags when their names are in `reportedFields`; everything else is dropped
+   */
+  report(error: unknown, fields?: Readonly<Record<string, string>>): void;
+  /**
+   * Sends what is still waiting and releases everything.
+   * @param timeoutMs gives up after this time
+   */
+  close(timeoutMs: number): Promise<void>;
+}
