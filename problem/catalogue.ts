@@ -1,0 +1,51 @@
+// The closed list of problems the router answers with (RFC 9457): code → status and title. Codes are never reused.
+
+export interface ProblemKind {
+  /** HTTP status code of the answer. */
+  readonly status: number;
+  /** Short, stable summary; the same for every occurrence (RFC 9457 section 3.1.3). */
+  readonly title: string;
+}
+
+/**
+ * Every problem by its code. 503 always means *not started, safe to try again*; 504 means *outcome unknown*
+ * unless the kind says otherwise. `docs/errors.md` lists the same codes; a test keeps both equal.
+ */
+export const problemKinds = {
+  // The request itself
+  'malformed-request': { status: 400, title: 'The request is malformed' },
+  unauthorized: { status: 401, title: 'No access token was presented' },
+  'invalid-client': { status: 401, title: 'The client credentials are not valid' },
+  'invalid-token': { status: 401, title: 'The access token is not valid' },
+  'insufficient-scope': { status: 403, title: 'The access token lacks a required scope' },
+  forbidden: { status: 403, title: 'The client may not do this' },
+  'not-found': { status: 404, title: 'Nothing is routed at this path' },
+  'unknown-college': { status: 404, title: 'No college adaptor serves this MIS code' },
+  'method-not-allowed': { status: 405, title: 'The path does not support this method' },
+  'request-timeout': { status: 408, title: 'The request did not arrive in time' },
+  'body-too-large': { status: 413, title: 'The request body is too large' },
+  'expectation-failed': { status: 417, title: 'The expectation cannot be met' },
+  'too-many-requests': { status: 429, title: 'Too many requests' },
+  'header-fields-too-large': { status: 431, title: 'The request line or the header fields are too large' },
+  // The execution behind it
+  'execution-failed': { status: 502, title: 'The workflow or its worker failed' },
+  'payload-unreadable': { status: 502, title: 'The encrypted request or answer cannot be decrypted' },
+  'back-end-unreachable': { status: 502, title: 'The back end could not be reached' },
+  'back-end-bad-answer': { status: 502, title: 'The back end sent an answer that cannot be passed on' },
+  'back-end-timeout': { status: 504, title: 'The back end did not answer in time' },
+  'execution-timed-out': { status: 504, title: 'The workflow timed out' },
+  'wait-budget-spent': { status: 504, title: 'The workflow did not finish within the wait budget' },
+  'outcome-unknown': { status: 504, title: 'The engine was lost while the workflow ran' },
+  // What the router depends on
+  'engine-unavailable': { status: 503, title: 'The workflow engine is unavailable; nothing was started' },
+  overloaded: { status: 503, title: 'The router has as much to do as it can finish in time; nothing was started' },
+  'back-end-unavailable': { status: 503, title: 'The back end does not answer; nothing was started' },
+  'definition-missing': { status: 503, title: 'The workflow definition is not registered; nothing was started' },
+  'identity-provider-unavailable': { status: 503, title: 'The identity provider is unavailable' },
+  'too-many-connections': { status: 503, title: 'There are too many connections; nothing was started' },
+  'shutting-down': { status: 503, title: 'The router is shutting down; nothing was started' },
+  'internal-error': { status: 500, title: 'The router failed' },
+} as const satisfies Record<string, ProblemKind>;
+
+/** One of the codes of {@link problemKinds}. */
+export type ProblemCode = keyof typeof problemKinds;

@@ -1,0 +1,59 @@
+// The one error class the router answers with, and its form on the wire: application/problem+json (RFC 9457).
+
+import { type ProblemCode, problemKinds } from './catalogue.ts';
+
+/** What a {@link Problem} may carry besides its code. */
+export interface ProblemOptions {
+  /** What happened this time, for the caller: never an internal address, token, stack or personal value. */
+  detail?: string;
+  /** Extra members of the problem document (RFC 9457 section 3.2). */
+  extensions?: Readonly<Record<string, string | number | boolean>>;
+  /** Response header fields the status calls for: `Allow`, `Retry-After`, `WWW-Authenticate`. */
+  headers?: Readonly<Record<string, string>>;
+  /** The underlying error: goes to the log, never to the caller. */
+  cause?: unknown;
+}
+
+/** An error with a public face. Anything else that is thrown reaches the caller as `internal-error`. */
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly code: ProblemCode;
+  readonly status: number;
+  readonly detail: string | undefined;
+  readonly extensions: Readonly<Record<string, string | number | boolean>>;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ProblemCode, options: ProblemOptions = {}) {
+    const kind = problemKinds[code];
+    super(options.detail ?? kind.title, { cause: options.cause });
+    this.code = code;
+    this.status = kind.status;
+    this.detail = options.detail;
+    this.extensions = options.extensions ?? {};
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** Turns whatever was thrown into a {@link Problem}; what nobody foresaw becomes `internal-error` without detail. */
+export function toProblem(error: unknown): Problem {
+  return error instanceof Problem ? error : new Problem('internal-error', { cause: error });
+}
+
+/** The ids that tie an answer to the log and to the engine. */
+export interface ProblemIds {
+  requestId: string;
+  executionId?: string | undefined;
+}
+
+/** The problem document of one occurrence. `type` is a stable URN: it identifies, it is not fetched. */
+export function problemDocument(problem: Problem, ids: ProblemIds): Record<string, unknown> {
+  return {
+    type: `urn:service-router:problem:${problem.code}`,
+    title: problemKinds[problem.code].title,
+    status: problem.status,
+    ...(problem.detail === undefined ? {} : { detail: problem.detail }),
+    ...problem.extensions,
+    requestId: ids.requestId,
+    ...(ids.executionId === undefined ? {} : { executionId: ids.executionId }),
+  };
+}
