@@ -1,0 +1,84 @@
+// How a body travels through the engine: as the text that was sent, other bytes as base64, large ones compressed.
+
+import { gunzipSync, gzipSync } from 'node:zlib';
+
+/** Bodies above this many bytes are compressed before they are stored. */
+const compressAboveBytes = 32_768;
+
+/** `text`: the body itself · `base64`: its bytes · `gzip+base64`: its bytes, compressed. */
+export type BodyEncoding = 'text' | 'base64' | 'gzip+base64';
+
+/** A body inside an envelope; both fields absent = no body. */
+export interface EncodedBody {
+  body?: string;
+  bodyEncoding?: BodyEncoding;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * Encodes bytes so that exactly these bytes come back. Text is never parsed: a 20-digit number or a duplicate key
+ * survives. Not passed as text: what is not UTF-8, NUL (PostgreSQL cannot store it) and `${` (the engine would
+ * resolve `${workflow.secrets.…}` inside client data).
+ */
+export function encodeBody(bytes: Uint8Array): EncodedBody {
+  if (bytes.length === 0) return {};
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (bytes.length > compressAboveBytes) {
+    const compressed = compressBody(bytes);
+    return {
+      body: (compressed ?? buffer).toString('base64'),
+      bodyEncoding: compressed === null ? 'base64' : 'gzip+base64',
+    };
+  }
+  const text = toSafeText(buffer);
+  return text === null
+    ? { body: buffer.toString('base64'), bodyEncoding: 'base64' }
+    : { body: text, bodyEncoding: 'text' };
+}
+
+/**
+ * The bytes of an encoded body; empty when there is none.
+ * @param maxBytes refuses to inflate beyond this size
+ * @throws RangeError when the body is larger, TypeError when the encoding is unknown
+ */
+export function decodeBody({ body, bodyEncoding }: EncodedBody, maxBytes = Number.POSITIVE_INFINITY): Buffer {
+  if (body === undefined || body === null) return Buffer.alloc(0);
+  const bytes = decode(body, bodyEncoding ?? 'text', maxBytes);
+  if (bytes.length > maxBytes) throw new RangeError(`the body has more than ${maxBytes} bytes`);
+  return bytes;
+}
+
+/** The bytes compressed with gzip; null when they are few, or no fewer for it. */
+export function compressBody(bytes: Uint8Array): Buffer | null {
+  if (bytes.length <= compressAboveBytes) return null;
+  const compressed = gzipSync(bytes, { level: 1 });
+  return compressed.length < bytes.length ? compressed : null;
+}
+
+/** Undoes {@link compressBody}. @throws RangeError when there would be more than `maxBytes` */
+export function inflateBody(compressed: Uint8Array, maxBytes = Number.POSITIVE_INFINITY): Buffer {
+  return gunzipSync(compressed, Number.isFinite(maxBytes) ? { maxOutputLength: maxBytes } : {});
+}
+
+function decode(body: string, encoding: BodyEncoding, maxBytes: number): Buffer {
+  switch (encoding) {
+    case 'text':
+      return Buffer.from(body, 'utf8');
+    case 'base64':
+      return Buffer.from(body, 'base64');
+    case 'gzip+base64':
+      return inflateBody(Buffer.from(body, 'base64'), maxBytes);
+    default:
+      throw new TypeError(`unknown bodyEncoding ${String(encoding)}`);
+  }
+}
+
+function toSafeText(bytes: Buffer): string | null {
+  try {
+    const text = utf8.decode(bytes);
+    return text.includes('\0') || text.includes('${') ? null : text;
+  } catch {
+    return null;
+  }
+}

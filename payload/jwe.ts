@@ -1,0 +1,75 @@
+// JSON Web Encryption (RFC 7516), compact, with a shared key: `alg` = `dir`, `enc` = `A256GCM` (RFC 7518).
+
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { PayloadKey, PayloadKeys } from './payload-keys.ts';
+import { PayloadUnreadable } from './payload-unreadable.ts';
+
+/** What a ciphertext is bound to: it decrypts for exactly this purpose. */
+export interface Binding {
+  /** What it is; header `cty`. */
+  contentType: string;
+  /** Whose it is: a request id or an execution id; header `sub` (RFC 7519 section 5.3). */
+  subject: string;
+}
+
+const cipher = 'aes-256-gcm';
+const ivBytes = 12;
+const tagBytes = 16;
+
+/** Encrypts with a fresh random IV; the header, and with it the binding, is authenticated. */
+export function encrypt(plaintext: Buffer, { contentType, subject }: Binding, { id, key }: PayloadKey): string {
+  const header = { alg: 'dir', enc: 'A256GCM', kid: id, cty: contentType, sub: subject };
+  const protectedHeader = Buffer.from(JSON.stringify(header)).toString('base64url');
+  const iv = randomBytes(ivBytes);
+  const encryption = createCipheriv(cipher, key, iv, { authTagLength: tagBytes });
+  encryption.setAAD(Buffer.from(protectedHeader, 'ascii'));
+  const ciphertext = Buffer.concat([encryption.update(plaintext), encryption.final()]);
+  const parts = [iv, ciphertext, encryption.getAuthTag()].map((part) => part.toString('base64url'));
+  return [protectedHeader, '', ...parts].join('.');
+}
+
+/** @throws PayloadUnreadable unless it was encrypted for this binding with one of the keys, and is unchanged */
+export function decrypt(token: unknown, { contentType, subject }: Binding, keys: PayloadKeys): Buffer {
+  const { protectedHeader, header, iv, ciphertext, tag } = split(token);
+  const found = keys.byId.get(header.kid);
+  if (found === undefined) {
+    throw new PayloadUnreadable(
+      keys.byId.size === 0 ? 'it is encrypted and payload.key is not set' : `there is no key with the id ${header.kid}`,
+    );
+  }
+  if (header.cty !== contentType || header.sub !== subject)
+    throw new PayloadUnreadable('it was encrypted for another execution');
+  const decryption = createDecipheriv(cipher, found.key, iv, { authTagLength: tagBytes });
+  decryption.setAAD(Buffer.from(protectedHeader, 'ascii'));
+  decryption.setAuthTag(tag);
+  try {
+    return Buffer.concat([decryption.update(ciphertext), decryption.final()]);
+  } catch (cause) {
+    throw new PayloadUnreadable(`it does not decrypt with the key ${header.kid}`, { cause });
+  }
+}
+
+function split(token: unknown) {
+  const parts = typeof token === 'string' ? token.split('.') : [];
+  const [protectedHeader = '', , ...rest] = parts;
+  const [iv, ciphertext, tag] = rest.map((part) => Buffer.from(part, 'base64url'));
+  const header = parseHeader(protectedHeader);
+  const wellFormed = parts.length === 5 && parts[1] === '' && iv?.length === ivBytes && tag?.length === tagBytes;
+  if (!wellFormed || header === null || iv === undefined || ciphertext === undefined || tag === undefined)
+    throw new PayloadUnreadable('it is no JWE with a shared key and A256GCM');
+  return { protectedHeader, header, iv, ciphertext, tag };
+}
+
+/** Null for everything but the one kind of header that {@link encrypt} writes: nothing is negotiated. */
+function parseHeader(text: string): { kid: string; cty: unknown; sub: unknown } | null {
+  try {
+    const { alg, enc, kid, cty, sub, ...rest } = JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<
+      string,
+      unknown
+    >;
+    if (alg !== 'dir' || enc !== 'A256GCM' || Object.keys(rest).length > 0) return null;
+    return typeof kid === 'string' && /^[\w-]{1,32}$/.test(kid) ? { kid, cty, sub } : null;
+  } catch {
+    return null;
+  }
+}
