@@ -1,0 +1,111 @@
+// What must hold between event handlers and workflows: an event someone produces, a pinned target, the right domain.
+
+import { type ProducedEvent, producedEvents } from './events.ts';
+import { problemOfCondition } from './condition.ts';
+import { findExpressions } from './expressions.ts';
+import type { Path } from './json-text.ts';
+import { type DefinitionFile, type Definitions, problemAt } from './load-definitions.ts';
+import type { EventHandler } from './schema.ts';
+import { findWorkflow, taskTypesOf } from './workflow-tasks.ts';
+
+type HandlerFile = DefinitionFile<EventHandler>;
+type StartWorkflow = EventHandler['actions'][number]['start_workflow'];
+
+/** Task domain of a college by its MIS code (`adaptor.<mis>.domain`); of a code that is absent it is the code itself. */
+export type Domains = Readonly<Record<string, string>>;
+
+/** Checks every handler against the workflows; without `domains`, those of the handlers are not checked. */
+export function checkEventHandlers(definitions: Definitions, domains: Domains | undefined): string[] {
+  const events = producedEvents(definitions);
+  return [
+    ...definitions.eventHandlers.flatMap((file) => checkHandler(file, { definitions, events, domains })),
+    ...unheardEvents(definitions, events),
+  ];
+}
+
+interface Context {
+  readonly definitions: Definitions;
+  readonly events: readonly ProducedEvent[];
+  readonly domains: Domains | undefined;
+}
+
+function checkHandler(file: HandlerFile, context: Context): string[] {
+  const { event, condition, actions } = file.definition;
+  const problems: string[] = [];
+  const report = (path: Path, message: string) => problems.push(problemAt(file, path, message));
+  const sources = context.events.filter(({ pattern }) => pattern.test(event));
+  if (sources.length === 0) report(['event'], `no EVENT task produces it${namesOf(context.events)}`);
+  const wrong = condition === undefined ? undefined : problemOfCondition(condition);
+  if (wrong !== undefined) report(['condition'], wrong);
+  for (const [index, { start_workflow: start }] of actions.entries()) {
+    const path = ['actions', index, 'start_workflow'];
+    for (const [step, message] of checkStart(start, sources, context)) report([...path, ...step], message);
+    for (const [step, message] of checkDomain(file, start, { ...context, events: sources })) {
+      report([...path, ...step], message);
+    }
+  }
+  return problems;
+}
+
+type Finding = [path: Path, message: string];
+
+function checkStart(start: StartWorkflow, sources: readonly ProducedEvent[], { definitions }: Context): Finding[] {
+  const findings: Finding[] = [];
+  for (const { path, text, steps } of findExpressions({ input: start.input, correlationId: start.correlationId })) {
+    const field = steps[0] ?? '';
+    const missing = sources.find(({ payload }) => !payload.has(field));
+    if (missing) findings.push([path, `\${${text}}: the event of ${missing.source.file} carries no "${field}"`]);
+  }
+  const target = findWorkflow(definitions, start);
+  if (target === undefined)
+    return [...findings, [['name'], `there is no workflow ${start.name} version ${start.version}`]];
+  const { inputParameters } = target.definition;
+  for (const name of Object.keys(start.input)) {
+    if (!inputParameters.includes(name)) {
+      findings.push([['input', name], `"${name}" is not among the inputParameters of ${target.file}`]);
+    }
+  }
+  for (const name of inputParameters) {
+    if (!Object.hasOwn(start.input, name)) findings.push([['input'], `${target.file} needs "${name}"`]);
+  }
+  return findings;
+}
+
+/**
+ * The engine takes a handler's domain as it stands, never from the event. So an event whose name carries a MIS code has
+ * one handler for each college: its name, its event and its domain must say the same.
+ */
+function checkDomain(file: HandlerFile, start: StartWorkflow, { definitions, events, domains }: Context): Finding[] {
+  const target = findWorkflow(definitions, start);
+  if (target === undefined || events.length === 0) return [];
+  const code = events
+    .map(({ pattern }) => pattern.exec(file.definition.event)?.[1])
+    .find((group) => group !== undefined);
+  const named: Finding[] =
+    code === undefined || file.definition.name.endsWith(`-${code}`)
+      ? []
+      : [[[], `the event is that of ${code}: the handler's name must end in "-${code}"`]];
+  if (domains === undefined) return named;
+  const domain = code === undefined ? undefined : (domains[code] ?? code);
+  const expected =
+    domain === undefined ? {} : Object.fromEntries(taskTypesOf(target.definition).map((type) => [type, domain]));
+  if (sameEntries(start.taskToDomain, expected)) return named;
+  const why = code === undefined ? 'workers of the default pool run it' : `that is where workers serve ${code}`;
+  return [...named, [['taskToDomain'], `must be ${JSON.stringify(expected)}: ${why}`]];
+}
+
+/** An event that nobody takes stays in its queue, and all of them fire on the day a handler is registered. */
+function unheardEvents({ eventHandlers }: Definitions, events: readonly ProducedEvent[]): string[] {
+  return events
+    .filter(({ pattern }) => !eventHandlers.some(({ definition }) => pattern.test(definition.event)))
+    .map(({ source, path, name }) => problemAt(source, path, `no event handler listens to ${name}`));
+}
+
+function namesOf(events: readonly ProducedEvent[]): string {
+  return events.length === 0 ? '' : ` (produced: ${[...new Set(events.map(({ name }) => name))].join(', ')})`;
+}
+
+function sameEntries(left: Readonly<Record<string, string>>, right: Readonly<Record<string, string>>): boolean {
+  const keys = Object.keys(left);
+  return keys.length === Object.keys(right).length && keys.every((key) => left[key] === right[key]);
+}

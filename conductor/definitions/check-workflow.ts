@@ -1,0 +1,102 @@
+// What must hold inside one workflow: usable task types, unique reference names, expressions that name something.
+
+import { isEngineSink } from './events.ts';
+import { type Expression, findExpressions } from './expressions.ts';
+import type { Path } from './json-text.ts';
+import { type DefinitionFile, problemAt } from './load-definitions.ts';
+import type { WorkflowDefinition, WorkflowTask } from './schema.ts';
+import { refusalOf, taskTypes } from './task-types.ts';
+import { tasksOf } from './workflow-tasks.ts';
+
+/** What `${workflow.…}` offers besides `input`. */
+const workflowFields = new Set([
+  'workflowId',
+  'correlationId',
+  'workflowType',
+  'version',
+  'status',
+  'variables',
+  'output',
+  'reasonForIncompletion',
+]);
+
+/** Checks a workflow by itself; one line a problem. */
+export function checkWorkflow(file: DefinitionFile<WorkflowDefinition>): string[] {
+  return [...checkTasks(file), ...checkExpressions(file)];
+}
+
+function checkTasks(file: DefinitionFile<WorkflowDefinition>): string[] {
+  const problems: string[] = [];
+  const report = (path: Path, message: string) => problems.push(problemAt(file, path, message));
+  const seen = new Set<string>();
+  for (const { task, path } of tasksOf(file.definition)) {
+    const refusal = refusalOf(task.type);
+    if (refusal !== undefined) report([...path, 'type'], refusal);
+    for (const field of missingFields(task)) report(path, `a ${task.type} task needs "${field}"`);
+    if (seen.has(task.taskReferenceName)) {
+      report([...path, 'taskReferenceName'], `"${task.taskReferenceName}" is used twice`);
+    }
+    seen.add(task.taskReferenceName);
+    for (const message of checkSwitch(task)) report(path, message);
+    if (task.type === 'EVENT' && task.sink !== undefined && !isEngineSink(task.sink)) {
+      report([...path, 'sink'], `only the engine's own queues carry events: the sink must begin with "conductor"`);
+    }
+  }
+  return problems;
+}
+
+function missingFields(task: WorkflowTask): string[] {
+  const fields = task as Readonly<Record<string, unknown>>;
+  return (taskTypes[task.type]?.required ?? []).filter((field) => fields[field] === undefined);
+}
+
+/** With `value-param` the expression is the name of an input parameter. */
+function checkSwitch({ type, evaluatorType, expression, inputParameters }: WorkflowTask): string[] {
+  if (type !== 'SWITCH' || evaluatorType !== 'value-param' || expression === undefined) return [];
+  return Object.hasOwn(inputParameters ?? {}, expression)
+    ? []
+    : [`the expression "${expression}" is none of its inputParameters`];
+}
+
+/** Tasks may name what ran before them; the output may name every task. */
+function checkExpressions(file: DefinitionFile<WorkflowDefinition>): string[] {
+  const { inputParameters: inputs, outputParameters } = file.definition;
+  const placed = tasksOf(file.definition);
+  const all = new Set(placed.map(({ task }) => task.taskReferenceName));
+  const ran = new Set<string>();
+  const problems: string[] = [];
+  const check = (expression: Expression, known: ReadonlySet<string>) => {
+    const message = problemOf(expression, { known, all, inputs });
+    if (message !== undefined) problems.push(problemAt(file, expression.path, message));
+  };
+  for (const { task, path } of placed) {
+    ran.add(task.taskReferenceName);
+    const { inputParameters, sink, items } = task;
+    for (const expression of findExpressions({ inputParameters, sink, items }, path)) check(expression, ran);
+  }
+  for (const expression of findExpressions(outputParameters, ['outputParameters'])) check(expression, all);
+  return problems;
+}
+
+interface Scope {
+  readonly known: ReadonlySet<string>;
+  readonly all: ReadonlySet<string>;
+  readonly inputs: readonly string[];
+}
+
+function problemOf({ text, steps: [root = '', field, name] }: Expression, scope: Scope): string | undefined {
+  const shown = `\${${text}}`;
+  if (root === 'workflow') {
+    if (field === 'input') {
+      return name === undefined || scope.inputs.includes(name)
+        ? undefined
+        : `${shown}: "${name}" is not among the workflow's inputParameters`;
+    }
+    return workflowFields.has(field ?? '') ? undefined : `${shown}: a workflow has no "${field ?? ''}"`;
+  }
+  if (!scope.all.has(root)) return `${shown}: no task has the reference name "${root}"`;
+  if (!scope.known.has(root)) return `${shown}: the task "${root}" runs later`;
+  return field === 'output' || field === 'input'
+    ? undefined
+    : `${shown}: a task offers "output" and "input", not "${field ?? ''}"`;
+}

@@ -1,0 +1,153 @@
+// The engine's REST API, as far as the router uses it: one keep-alive pool, one deadline a call, no retries.
+
+import { Pool } from 'undici';
+import { EngineError } from './engine-error.ts';
+import { type EngineRequest, type EngineResponse, sendCall } from './send-call.ts';
+import type { ExecutionStatus, StartWorkflowRequest, Task, TaskResult } from './types.ts';
+
+export type { EngineRequest, EngineResponse } from './send-call.ts';
+
+export interface EngineOptions {
+  /** Base URL without `/api`, e.g. `http://127.0.0.1:8082`. */
+  url: string;
+  /** Deadline of one call in milliseconds. */
+  timeoutMs: number;
+  /** Connections kept to the engine. */
+  connections: number;
+  /** Told of every call when it is over. */
+  observe?: (call: EngineCall) => void;
+}
+
+/** A call that is over. */
+export interface EngineCall {
+  request: EngineRequest;
+  /** When it began (performance.now()); waiting for a connection counts. */
+  startedAt: number;
+  /** How long it took, in milliseconds. */
+  ms: number;
+  /** The status of the answer, or the kind of the EngineError. */
+  outcome: number | 'unreachable' | 'interrupted';
+}
+
+/** An id goes into paths and a header field. */
+const executionIdPattern = /^[\w-]{8,64}$/;
+
+/** Client of one engine. @throws EngineError from every call */
+export class Engine {
+  readonly #pool: Pool;
+  readonly #timeoutMs: number;
+  readonly #observe: EngineOptions['observe'];
+  /** Calls made so far. */
+  calls = 0;
+
+  constructor({ url, timeoutMs, connections, observe }: EngineOptions) {
+    this.#timeoutMs = timeoutMs;
+    this.#observe = observe;
+    this.#pool = new Pool(url, { connections, pipelining: 1, keepAliveTimeout: 20_000, connect: { timeout: 2_000 } });
+  }
+
+  /**
+   * Starts a pinned workflow version and returns its execution id.
+   * @param withinMs when it is less than the usual deadline
+   */
+  async startWorkflow(request: StartWorkflowRequest, withinMs = this.#timeoutMs): Promise<string> {
+    const timeoutMs = Math.min(withinMs, this.#timeoutMs);
+    const response = await this.#expect({ method: 'POST', path: '/api/workflow', ...json(request), timeoutMs });
+    const executionId = response.body.toString('utf8');
+    if (executionIdPattern.test(executionId)) return executionId;
+    throw new EngineError('interrupted', 'the engine answered a start with something other than an execution id');
+  }
+
+  /** Status, output and, when it did not complete, the reason. */
+  async getStatus(executionId: string): Promise<ExecutionStatus> {
+    const path = `/api/workflow/${encodeURIComponent(executionId)}/status?includeOutput=true`;
+    return parse(await this.#expect({ method: 'GET', path }));
+  }
+
+  /** The whole execution without its tasks: the place where `reasonForIncompletion` is found. */
+  async getExecution(executionId: string, timeoutMs = this.#timeoutMs): Promise<ExecutionStatus> {
+    const path = `/api/workflow/${encodeURIComponent(executionId)}?includeTasks=false`;
+    return parse(await this.#expect({ method: 'GET', path, timeoutMs }));
+  }
+
+  /** Whether an execution of this definition with this correlation id was ever started. */
+  async hasExecution(name: string, options: { correlationId: string; timeoutMs: number }): Promise<boolean> {
+    const names = [name, 'correlated', options.correlationId].map(encodeURIComponent).join('/');
+    const path = `/api/workflow/${names}?includeClosed=true&includeTasks=false`;
+    const found = parse<unknown>(await this.#expect({ method: 'GET', path, timeoutMs: options.timeoutMs }));
+    if (Array.isArray(found)) return found.length > 0;
+    throw new EngineError('refused', 'the engine answered with something other than a list');
+  }
+
+  /** Terminates an execution. One that has ended already is no error. */
+  async terminate(executionId: string, reason: string): Promise<void> {
+    const path = `/api/workflow/${encodeURIComponent(executionId)}?reason=${encodeURIComponent(reason)}`;
+    const response = await this.request({ method: 'DELETE', path });
+    if (response.status >= 500 && response.status !== 501) throw refusal('terminate', response);
+  }
+
+  /** Up to `count` tasks that are due now; never waits inside the engine. */
+  async pollTasks(taskType: string, options: { count: number; domain?: string; workerId?: string }): Promise<Task[]> {
+    const query = new URLSearchParams({ count: String(options.count), timeout: '0' });
+    if (options.domain !== undefined) query.set('domain', options.domain);
+    if (options.workerId !== undefined) query.set('workerid', options.workerId);
+    return parse(
+      await this.#expect({ method: 'GET', path: `/api/tasks/poll/batch/${encodeURIComponent(taskType)}?${query}` }),
+    );
+  }
+
+  /** Reports a task's result. Idempotent: the engine ignores updates of tasks that have ended. */
+  async updateTask(result: TaskResult): Promise<void> {
+    await this.#expect({ method: 'POST', path: '/api/tasks', ...json(result) });
+  }
+
+  /** Any call, any answer: for paths that are passed through. Only transport failures throw. */
+  async request(request: EngineRequest): Promise<EngineResponse> {
+    const observe = this.#observe;
+    if (observe === undefined) return this.#send(request);
+    const startedAt = performance.now();
+    const over = (outcome: EngineCall['outcome']) =>
+      observe({ request, startedAt, ms: performance.now() - startedAt, outcome });
+    try {
+      const response = await this.#send(request);
+      over(response.status);
+      return response;
+    } catch (error) {
+      over((error as EngineError).kind as 'unreachable' | 'interrupted');
+      throw error;
+    }
+  }
+
+  /** Closes the pool: calls in flight end first. */
+  async close(): Promise<void> {
+    await this.#pool.close();
+  }
+
+  #send(request: EngineRequest): Promise<EngineResponse> {
+    this.calls++;
+    return sendCall(this.#pool, { timeoutMs: this.#timeoutMs, ...request });
+  }
+
+  async #expect(call: EngineRequest): Promise<EngineResponse> {
+    const response = await this.request(call);
+    if (response.status >= 300) throw refusal(`${call.method} ${call.path.split('?')[0]}`, response);
+    return response;
+  }
+}
+
+function json(value: unknown): { headers: Record<string, string>; body: string } {
+  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) };
+}
+
+function parse<T>({ body }: EngineResponse): T {
+  try {
+    return JSON.parse(body.toString('utf8')) as T;
+  } catch (error) {
+    throw new EngineError('refused', 'the engine answered with something other than JSON', { cause: error });
+  }
+}
+
+function refusal(call: string, { status, body }: EngineResponse): EngineError {
+  const message = /"message"\s*:\s*"((?:[^"\\]|\\.){0,200})/.exec(body.toString('utf8', 0, 2_000))?.[1] ?? '';
+  return new EngineError('refused', `${call}: engine answered ${status} ${message}`.trim(), { status });
+}

@@ -1,0 +1,164 @@
+// The engine's executions as an operator sees them: searched, read whole, ended and resumed, through any way to reach the engine.
+
+import { EngineError } from '../engine-error.ts';
+import type { EngineRequest, EngineResponse } from '../engine.ts';
+import type { EngineCall } from '../metadata/metadata-api.ts';
+import type { StartWorkflowRequest, WorkflowStatus } from '../types.ts';
+
+/** A row of the engine's index (`WorkflowSummary`). It may lag behind the execution when the engine was killed. */
+export interface ExecutionSummary {
+  readonly workflowId: string;
+  readonly workflowType: string;
+  readonly version: number;
+  readonly correlationId?: string;
+  readonly status: WorkflowStatus;
+  /** RFC 3339. */
+  readonly startTime: string;
+  readonly endTime?: string;
+  /** Java's own text of the input (`{inbound={httpMethod=PATCH, …`), or JSON, as the engine is configured. */
+  readonly input: string;
+  readonly output: string;
+  readonly reasonForIncompletion?: string;
+}
+
+/** A task of an execution that was read whole. Times are milliseconds since 1970, 0 = not yet. */
+export interface ExecutedTask {
+  readonly taskId: string;
+  readonly taskType: string;
+  readonly referenceTaskName: string;
+  readonly status: string;
+  readonly pollCount?: number;
+  readonly scheduledTime?: number;
+  readonly startTime?: number;
+  readonly endTime?: number;
+  readonly updateTime?: number;
+  /** 0 = none. */
+  readonly responseTimeoutSeconds?: number;
+  readonly inputData?: Readonly<Record<string, unknown>>;
+  readonly outputData?: Readonly<Record<string, unknown>>;
+  readonly reasonForIncompletion?: string;
+}
+
+/** An execution with its tasks. Times are milliseconds since 1970, 0 = not yet. */
+export interface WholeExecution {
+  readonly workflowId: string;
+  readonly workflowName: string;
+  readonly workflowVersion: number;
+  readonly status: WorkflowStatus;
+  readonly startTime: number;
+  readonly endTime: number;
+  readonly correlationId?: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly output: Readonly<Record<string, unknown>>;
+  readonly reasonForIncompletion?: string;
+  readonly taskToDomain?: Readonly<Record<string, string>>;
+  readonly tasks: readonly ExecutedTask[];
+}
+
+/** What to search for; everything given must hold. */
+export interface ExecutionQuery {
+  /** `college-adaptorWF`, or with `*` at its end whatever begins so. */
+  readonly workflowType?: string;
+  readonly status?: WorkflowStatus;
+  readonly correlationIds?: readonly string[];
+  /** Milliseconds since 1970. SQLite compares whole seconds: up to one second more may be found. */
+  readonly startedAfter?: number;
+  readonly startedBefore?: number;
+}
+
+/** Which part of the result, in the order in which executions were started. */
+export interface Page {
+  readonly offset: number;
+  readonly size: number;
+}
+
+/** A page of executions and the bytes it took to read. */
+export interface FoundExecutions {
+  readonly executions: readonly ExecutionSummary[];
+  readonly bytes: number;
+}
+
+/** @throws EngineError from every call */
+export class ExecutionApi {
+  readonly #call: EngineCall;
+
+  constructor(call: EngineCall) {
+    this.#call = call;
+  }
+
+  /** Every row comes with the whole input and output as text: ask for small pages where these may be large. */
+  async search(query: ExecutionQuery, { offset, size }: Page): Promise<FoundExecutions> {
+    const parameters = new URLSearchParams({
+      query: formatQuery(query),
+      sort: 'startTime:ASC|workflowId:ASC',
+      start: String(offset),
+      size: String(size),
+    });
+    const { body } = await this.#send({ method: 'GET', path: `/api/workflow/search?${parameters}` });
+    const { results } = parse<{ results: ExecutionSummary[] }>(body);
+    return { executions: results, bytes: body.length };
+  }
+
+  /** The execution with its tasks; null when the engine has none with this id. */
+  async readWhole(executionId: string): Promise<WholeExecution | null> {
+    const path = `/api/workflow/${encodeURIComponent(executionId)}?includeTasks=true`;
+    const response = await this.#call({ method: 'GET', path });
+    return response.status === 404 ? null : parse(refuseErrors(response, 'GET /api/workflow/{id}').body);
+  }
+
+  /** Starts a pinned workflow version and returns its execution id. */
+  async start(request: StartWorkflowRequest): Promise<string> {
+    const headers = { 'content-type': 'application/json' };
+    const call = { method: 'POST', path: '/api/workflow', headers, body: JSON.stringify(request) } as const;
+    return (await this.#send(call)).body.toString('utf8');
+  }
+
+  /** Lets the engine do at once what it would do at its next look: time out, schedule, complete. */
+  async decide(executionId: string): Promise<void> {
+    await this.#send({ method: 'PUT', path: `/api/workflow/decide/${encodeURIComponent(executionId)}` });
+  }
+
+  /** Ends it. Its open tasks are cancelled. */
+  async terminate(executionId: string, reason: string): Promise<void> {
+    const query = new URLSearchParams({ reason });
+    await this.#send({ method: 'DELETE', path: `/api/workflow/${encodeURIComponent(executionId)}?${query}` });
+  }
+
+  /** Resumes a terminated or failed execution at its last cancelled or failed task; what was completed stays. */
+  async retry(executionId: string): Promise<void> {
+    await this.#send({ method: 'POST', path: `/api/workflow/${encodeURIComponent(executionId)}/retry` });
+  }
+
+  async #send(request: EngineRequest): Promise<EngineResponse> {
+    return refuseErrors(await this.#call(request), `${request.method} ${request.path.split('?')[0]}`);
+  }
+}
+
+/**
+ * The query in the engine's words. A type is always asked for with `*`: for an exact one SQLite would walk all of that
+ * type's rows, for a pattern it takes the index on the start time or the correlation id.
+ */
+function formatQuery({ workflowType, status, correlationIds, startedAfter, startedBefore }: ExecutionQuery): string {
+  return [
+    workflowType === undefined ? '' : `workflowType = ${workflowType.replace(/\*?$/, '*')}`,
+    status === undefined ? '' : `status = ${status}`,
+    correlationIds === undefined ? '' : `correlationId IN (${correlationIds.join(',')})`,
+    startedAfter === undefined ? '' : `startTime > ${startedAfter}`,
+    startedBefore === undefined ? '' : `startTime < ${startedBefore}`,
+  ]
+    .filter((condition) => condition !== '')
+    .join(' AND ');
+}
+
+function refuseErrors(response: EngineResponse, call: string): EngineResponse {
+  if (response.status < 300) return response;
+  throw new EngineError('refused', `${call}: engine answered ${response.status}`, { status: response.status });
+}
+
+function parse<T>(body: Buffer): T {
+  try {
+    return JSON.parse(body.toString('utf8')) as T;
+  } catch (error) {
+    throw new EngineError('refused', 'the engine answered with something other than JSON', { cause: error });
+  }
+}

@@ -1,0 +1,85 @@
+// Who polls which task type in which domain, and what waits for them.
+
+import type { Definitions } from '../definitions/load-definitions.ts';
+import type { PollData, RegisteredDefinitions } from './metadata-api.ts';
+
+/** The workers of one task type in one domain. */
+export interface WorkerPool {
+  readonly taskType: string;
+  /** Absent: the default pool. */
+  readonly domain?: string;
+  /** Tasks in the queue. */
+  readonly waiting: number;
+  readonly workers: readonly {
+    readonly workerId?: string;
+    readonly lastPollSecondsAgo: number;
+    /** Has not polled for too long. */
+    readonly stale: boolean;
+  }[];
+}
+
+export interface PoolFacts {
+  readonly pollData: readonly PollData[];
+  /** Messages waiting by queue. */
+  readonly queues: Readonly<Record<string, number>>;
+  readonly staleAfterMs: number;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * A pool for each task type and domain that somebody polls, that has tasks waiting or that a handler sends tasks to;
+ * a task type of which nothing is known has its default pool.
+ */
+export function poolsOf(definitions: Definitions, facts: PoolFacts): WorkerPool[] {
+  const handlerDomains = definitions.eventHandlers.flatMap(({ definition }) =>
+    definition.actions.flatMap(({ start_workflow: start }) => Object.entries(start.taskToDomain)),
+  );
+  return definitions.taskDefs.flatMap(({ definition: { name: taskType } }) => {
+    const domains = new Set<string | undefined>([
+      ...facts.pollData.filter(({ queueName }) => queueName === taskType).map(({ domain }) => domain),
+      ...handlerDomains.filter(([type]) => type === taskType).map(([, domain]) => domain),
+      ...waitingDomains(taskType, facts.queues),
+    ]);
+    if (domains.size === 0) domains.add(undefined);
+    return [...domains].sort(byName).map((domain) => pool(taskType, domain, facts));
+  });
+}
+
+/** Queues of events that no registered, active handler listens to, with the number of events in them. */
+export function unheardQueues(
+  { eventHandlers, workflows }: Pick<RegisteredDefinitions, 'eventHandlers' | 'workflows'>,
+  queues: Readonly<Record<string, number>>,
+): Record<string, number> {
+  const heard = new Set(eventHandlers.filter(({ active }) => active === true).map(({ event }) => event));
+  const producers = new Set(workflows.map(({ name }) => name));
+  const unheard = Object.entries(queues)
+    .map(([queue, count]) => [`conductor:${queue}`, count, queue.split(':')[0] ?? ''] as const)
+    .filter(([event, count, producer]) => count > 0 && producers.has(producer) && !heard.has(event));
+  return Object.fromEntries(unheard.map(([event, count]) => [event, count]));
+}
+
+function pool(taskType: string, domain: string | undefined, facts: PoolFacts): WorkerPool {
+  const workers = facts.pollData
+    .filter((poll) => poll.queueName === taskType && poll.domain === domain)
+    .map(({ workerId, lastPollTime }) => ({
+      ...(workerId === undefined ? {} : { workerId }),
+      lastPollSecondsAgo: Math.max(0, Math.round((facts.now - lastPollTime) / 1_000)),
+      stale: facts.now - lastPollTime > facts.staleAfterMs,
+    }));
+  const waiting = facts.queues[domain === undefined ? taskType : `${domain}:${taskType}`] ?? 0;
+  return { taskType, ...(domain === undefined ? {} : { domain }), waiting, workers };
+}
+
+function waitingDomains(taskType: string, queues: Readonly<Record<string, number>>): (string | undefined)[] {
+  return Object.entries(queues).flatMap(([queue, count]) => {
+    if (count === 0) return [];
+    if (queue === taskType) return [undefined];
+    return queue.endsWith(`:${taskType}`) ? [queue.slice(0, -taskType.length - 1)] : [];
+  });
+}
+
+/** The default pool first. */
+function byName(left: string | undefined, right: string | undefined): number {
+  return (left ?? '').localeCompare(right ?? '');
+}

@@ -1,0 +1,45 @@
+// The parts of Conductor's data that the product reads and writes; names are Conductor's own.
+
+/** Status of an execution (`Workflow.WorkflowStatus`). */
+export type WorkflowStatus = 'RUNNING' | 'COMPLETED' | 'FAILED' | 'TIMED_OUT' | 'TERMINATED' | 'PAUSED';
+
+/** Body of `POST /api/workflow`. The version is always given: the engine would start the latest otherwise. */
+export interface StartWorkflowRequest {
+  name: string;
+  version: number;
+  correlationId?: string;
+  input: Record<string, unknown>;
+  taskToDomain?: Record<string, string>;
+}
+
+/** Answer of `GET /api/workflow/{id}/status` and the parts of a whole execution that the router reads. */
+export interface ExecutionStatus {
+  workflowId: string;
+  status: WorkflowStatus;
+  output?: Record<string, unknown>;
+  reasonForIncompletion?: string;
+}
+
+/** A task as a poll hands it out. */
+export interface Task {
+  taskId: string;
+  taskDefName: string;
+  taskType: string;
+  referenceTaskName: string;
+  workflowInstanceId: string;
+  domain?: string;
+  inputData?: Record<string, unknown>;
+  [field: string]: unknown;
+}
+
+/** Body of `POST /api/tasks`. */
+export interface TaskResult {
+  taskId: string;
+  workflowInstanceId: string;
+  status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'FAILED_WITH_TERMINAL_ERROR';
+  outputData?: Record<string, unknown>;
+  reasonForIncompletion?: string;
+  callbackAfterSeconds?: number;
+  workerId?: string;
+  [field: string]: unknown;
+}
