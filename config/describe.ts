@@ -1,0 +1,34 @@
+// The effective configuration as a table for people: each key, its value with secrets masked, and where it came from.
+
+import { configSchema } from './schema.ts';
+import type { LoadedConfig } from './load.ts';
+
+export interface ConfigLine {
+  key: string;
+  /** Text of the value; `********` for a secret, undefined when not set. */
+  value: string | undefined;
+  /** The layer that set it, or `default`. */
+  origin: string;
+}
+
+/** Every known key in alphabetical order. */
+export function describeConfig({ config, origins }: LoadedConfig): ConfigLine[] {
+  const keys = new Set([...Object.keys(configSchema.properties), ...Object.keys(config)]);
+  return [...keys].sort().map((key) => {
+    const value = (config as unknown as Record<string, unknown>)[key];
+    return {
+      key,
+      value: value === undefined ? undefined : isSecret(key) ? '********' : withoutPassword(String(value)),
+      origin: origins[key] ?? (value === undefined ? 'not set' : 'default'),
+    };
+  });
+}
+
+function isSecret(key: string): boolean {
+  return (configSchema.properties[key] as { secret?: boolean } | undefined)?.secret === true;
+}
+
+/** An address may carry credentials of its own: `https://user:password@host`. */
+function withoutPassword(value: string): string {
+  return value.replace(/\/\/[^/@\s]+@/g, '//********@');
+}

@@ -1,0 +1,30 @@
+// Environment variables as configuration keys: `router.port` is set by ROUTER_PORT (or by a variable named `router.port`).
+
+import { configSchema } from './schema.ts';
+import type { Layer } from './sources.ts';
+
+const keyByVariable = new Map(Object.keys(configSchema.properties).map((key) => [variableOf(key), key]));
+
+/** The variable that sets a key: upper case, every other character an underscore. */
+export function variableOf(key: string): string {
+  return key.replace(/[^0-9A-Za-z]/g, '_').toUpperCase();
+}
+
+/** The key a variable sets, or undefined when it is none of ours. ADAPTOR_<MIS>_URL sets `adaptor.<MIS>.url`. */
+export function keyOfVariable(name: string): string | undefined {
+  if (name in configSchema.properties) return name;
+  if (Object.keys(configSchema.patternProperties).some((pattern) => new RegExp(pattern).test(name))) return name;
+  const adaptor = /^ADAPTOR_([0-9A-Z]{1,8})_(URL|DOMAIN)$/.exec(name);
+  if (adaptor) return `adaptor.${adaptor[1]}.${adaptor[2]?.toLowerCase()}`;
+  return keyByVariable.get(name);
+}
+
+/** The last layer: what the environment sets. Empty variables count as not set. */
+export function readEnvironment(env: NodeJS.ProcessEnv): Layer {
+  const values: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    const key = value === undefined || value === '' ? undefined : keyOfVariable(name);
+    if (key !== undefined) values[key] = value as string;
+  }
+  return { origin: 'environment', values };
+}

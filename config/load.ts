@@ -1,0 +1,160 @@
+// Reads every layer of configuration, checks the whole against the schema, and freezes it.
+
+import { Ajv, type ErrorObject } from 'ajv';
+import { keyOfVariable, readEnvironment, variableOf } from './environment.ts';
+import { isNetwork } from './network.ts';
+import { checkProduction, isProduction, type PartialConfig } from './production.ts';
+import { type Config, type ConfigKey, configSchema } from './schema.ts';
+import { type Layer, readDefaults, readProfile, readRemote } from './sources.ts';
+
+/** Everything that is wrong with the configuration, one line each: the process must not start. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(`the configuration is not valid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+export interface LoadOptions {
+  /** Defaults to `process.env`. */
+  env?: NodeJS.ProcessEnv;
+  /** Keys without a default that this program cannot do without. */
+  required?: readonly ConfigKey[];
+  /** Looks in production at what the schema cannot see; resolves with what is wrong, one line each. */
+  checkProduction?: (config: PartialConfig) => Promise<readonly string[]>;
+}
+
+/** A configuration and, for each key that is set, the layer that set it. */
+export interface LoadedConfig {
+  readonly config: Config;
+  readonly origins: Readonly<Record<string, string>>;
+}
+
+const ajv = new Ajv({
+  allErrors: true,
+  coerceTypes: true,
+  useDefaults: true,
+  strict: true,
+  keywords: ['secret'],
+  verbose: true,
+});
+ajv.addFormat('network', isNetwork);
+ajv.addFormat('http-url', (value) => hasProtocol(value, ['http:', 'https:']));
+ajv.addFormat('payload-key', /^[\w-]{1,32}:[\w+/-]{43}=?$/);
+ajv.addFormat('redis-url', (value) => hasProtocol(value, ['redis:', 'rediss:']));
+const validate = ajv.compile<Record<string, unknown>>(configSchema);
+
+/**
+ * Loads the configuration; later layers win: `config/default.properties`, the files of `CONFIG_URL`, the local
+ * profile, the environment.
+ * @throws ConfigError that lists everything wrong at once
+ */
+export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfig> {
+  const { env = process.env, required = [] } = options;
+  const problems: string[] = [];
+  const layers = await readLayers(env, problems);
+  const text: Record<string, string> = {};
+  const origins: Record<string, string> = {};
+  for (const layer of layers) {
+    for (const [key, value] of Object.entries(layer.values)) {
+      text[key] = value;
+      origins[key] = layer.origin;
+    }
+  }
+  const values: Record<string, unknown> = Object.fromEntries(
+    Object.entries(text).map(([key, value]) => [key, parse(key, value)]),
+  );
+  if (!validate(values)) problems.push(...(validate.errors ?? []).map((error) => describe(error, origins)));
+  for (const key of required) {
+    if (values[key] === undefined)
+      problems.push(`${key} is not set: set it in a property file or as ${variableOf(key)}`);
+  }
+  const valid = withoutInvalid(values, validate.errors ?? []);
+  if (isProduction(env, valid)) {
+    problems.push(...checkProduction(valid), ...((await options.checkProduction?.(valid)) ?? []));
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return { config: Object.freeze(values) as unknown as Config, origins };
+}
+
+/** What may be looked at although something else is wrong, so that everything is listed at once. */
+function withoutInvalid(values: Record<string, unknown>, errors: readonly ErrorObject[]): PartialConfig {
+  const invalid = new Set(errors.map(({ instancePath }) => keyOfPath(instancePath)));
+  return Object.fromEntries(Object.entries(values).filter(([key]) => !invalid.has(key))) as PartialConfig;
+}
+
+async function readLayers(env: NodeJS.ProcessEnv, problems: string[]): Promise<Layer[]> {
+  const environment = readEnvironment(env);
+  const setting = (key: ConfigKey) => environment.values[key];
+  const remote = {
+    timeoutMs: Number(setting('config.timeoutMs') ?? 3000) || 3000,
+    lastKnownGoodDir: setting('config.lastKnownGoodDir'),
+  };
+  const attempts: (() => Layer | null | Promise<Layer>)[] = [
+    readDefaults,
+    ...splitList(setting('config.url') ?? '').map((address) => () => readRemote(address, remote)),
+    () => (setting('profile') ? readProfile(setting('profile') as string, keyOfVariable) : null),
+  ];
+  const settled = await Promise.allSettled(attempts.map(async (attempt) => attempt()));
+  const layers: Layer[] = [];
+  for (const result of settled) {
+    if (result.status === 'rejected') problems.push((result.reason as Error).message);
+    else if (result.value !== null) layers.push(result.value);
+  }
+  return [...layers, environment];
+}
+
+/** Lists are written comma-separated; everything else is coerced by the schema. */
+function parse(key: string, value: string): unknown {
+  const type = (typeOfKey(key) as { type?: string } | undefined)?.type;
+  return type === 'array' ? splitList(value) : value.trim();
+}
+
+function typeOfKey(key: string): unknown {
+  if (Object.hasOwn(configSchema.properties, key)) return configSchema.properties[key];
+  return Object.entries(configSchema.patternProperties).find(([pattern]) => new RegExp(pattern).test(key))?.[1];
+}
+
+function splitList(value: string): string[] {
+  return value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+function describe(error: ErrorObject, origins: Readonly<Record<string, string>>): string {
+  const unknown = error.params['additionalProperty'] as string | undefined;
+  const key = unknown ?? keyOfPath(error.instancePath);
+  const where = `${origins[key] ?? 'configuration'}: ${key}`;
+  if (unknown !== undefined) return `${where} is not a known key${suggestion(unknown)}`;
+  const isSecret = (error.parentSchema as { secret?: boolean } | undefined)?.secret === true;
+  const expected = error.keyword === 'format' ? expectedFormat(String(error.params['format'])) : error.message;
+  return `${where} ${expected}${isSecret ? '' : `, but is ${JSON.stringify(error.data)}`}`;
+}
+
+function expectedFormat(format: string): string {
+  return format === 'payload-key'
+    ? 'must be <key id>:<32 bytes in base64>, the id of letters, digits, _ and -, at most 32'
+    : (otherFormats[format] ?? `must be a URL (${format})`);
+}
+
+const otherFormats: Readonly<Record<string, string>> = {
+  network: 'must be an IP address or a network such as 10.0.0.0/8',
+};
+
+/** The key of a JSON pointer into the configuration (RFC 6901). */
+function keyOfPath(instancePath: string): string {
+  return instancePath.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~') ?? '';
+}
+
+function suggestion(unknown: string): string {
+  const plain = (key: string) => key.toLowerCase().replace(/[^a-z0-9]/g, '');
+  const close = Object.keys(configSchema.properties).find((key) => plain(key) === plain(unknown));
+  return close === undefined ? '' : `; did you mean ${close}?`;
+}
+
+function hasProtocol(value: string, protocols: readonly string[]): boolean {
+  return URL.canParse(value) && protocols.includes(new URL(value).protocol);
+}

@@ -1,0 +1,35 @@
+// Which hosts can only be reached from near: this machine, a private network, a container network.
+
+import { BlockList, isIP } from 'node:net';
+
+const privateNetworks = new BlockList();
+// RFC 1122 and RFC 4291 (loopback), RFC 1918, RFC 3927 and RFC 4291 (link-local), RFC 6598, RFC 4193.
+for (const [network, prefix] of [
+  ['127.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['169.254.0.0', 16],
+  ['100.64.0.0', 10],
+] as const) {
+  privateNetworks.addSubnet(network, prefix, 'ipv4');
+}
+privateNetworks.addAddress('::1', 'ipv6');
+privateNetworks.addSubnet('fe80::', 10, 'ipv6');
+privateNetworks.addSubnet('fc00::', 7, 'ipv6');
+
+/** Names that the public DNS does not have (RFC 6761, RFC 6762, RFC 9476 and `.internal`), besides those without a dot. */
+const privateName = /^[^.]+$|(?:^|\.)(?:localhost|local|internal)\.?$/i;
+
+/** @param host IP address, IPv6 also in brackets, or name; a name is judged by its form, nothing is looked up */
+export function isPrivateHost(host: string): boolean {
+  const literal = host.replace(/^\[|\]$/g, '');
+  const family = isIP(literal);
+  if (family === 0) return privateName.test(host);
+  return privateNetworks.check(literal, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** Whether an address is one of this machine to itself. */
+export function isLoopback(address: string): boolean {
+  return address === '::1' || /^127\./.test(address);
+}
