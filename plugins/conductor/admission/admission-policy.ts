@@ -1,0 +1,58 @@
+// The admission policy: nothing is started behind it that could not be finished in time.
+
+import type { Request } from 'express';
+import { Type } from 'typebox';
+import { contextOf, definePolicy, type Policy } from '../../../gateway/contract.ts';
+import { readBody } from '../../../gateway/read-body.ts';
+import { signalWhenGone } from '../../../gateway/signal-when-gone.ts';
+import type { Admission } from './admission.ts';
+import type { BackEnds } from './back-ends.ts';
+
+const parameters = Type.Object(
+  {
+    backEndOf: Type.Optional(
+      Type.String({
+        description: 'path parameter that tells the back ends of this route apart; one back end when absent',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const readMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** What may become part of a back end's name. */
+const codePattern = /^[0-9A-Za-z]{1,8}$/;
+
+/**
+ * Creates the policy. It stands in front of `workflow`, and waits for the body first: one that comes byte by byte must
+ * not hold a place.
+ */
+export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, maxBodyBytes: number): Policy {
+  return definePolicy({
+    name: 'admission',
+    schema: parameters,
+    create({ backEndOf }) {
+      return async function admit(request, response, next) {
+        const context = contextOf(request);
+        await readBody(request, maxBodyBytes);
+        context.arrivedAt = performance.now();
+        const admitted = await admission.admit({
+          backEnd: backEnds.get(backEndName(context.route, request, backEndOf)),
+          requestClass: readMethods.has(request.method) ? 'read' : 'write',
+          gone: () => signalWhenGone(response),
+        });
+        if (admitted === null) return;
+        context.onStarted = admitted.started;
+        const end = () => admitted.end({ problem: context.problem, clientGone: !response.writableFinished });
+        if (response.destroyed) return end();
+        response.once('close', end);
+        next();
+      };
+    },
+  });
+}
+
+function backEndName(route: string, request: Request, parameter: string | undefined): string {
+  const code = parameter === undefined ? undefined : request.params[parameter];
+  return code !== undefined && codePattern.test(code) ? `${route} ${code}` : route;
+}

@@ -1,0 +1,180 @@
+// Admission control: who may start an execution now, who waits a moment, who is refused at once.
+
+import type { EngineCall } from '../../../conductor/engine.ts';
+import type { ProblemCode } from '../../../problem/catalogue.ts';
+import { Problem } from '../../../problem/problem.ts';
+import type { AdaptiveLimit } from './adaptive-limit.ts';
+import type { AdmissionMetrics, AdmissionOutcome } from './admission-metrics.ts';
+import type { BackEnd } from './back-ends.ts';
+import type { EngineBreaker } from './engine-breaker.ts';
+import type { Place, RequestClass, SlotRefusal, Slots } from './slots.ts';
+
+export interface AdmissionParts {
+  limit: AdaptiveLimit;
+  slots: Slots;
+  engine: EngineBreaker;
+  metrics: AdmissionMetrics;
+}
+
+export interface AdmissionRequest {
+  readonly backEnd: BackEnd;
+  readonly requestClass: RequestClass;
+  /** Aborts when the client has gone; asked for only by a request that has to wait. */
+  readonly gone: () => AbortSignal;
+}
+
+/** How an admitted request ended. */
+export interface Ending {
+  /** The problem it was answered with; undefined for an answer of the back end. */
+  problem: ProblemCode | undefined;
+  /** True when nobody was there to be answered. */
+  clientGone: boolean;
+}
+
+/** A request that was let through. */
+export interface Admitted {
+  /** Its execution has been started. */
+  started(executionId: string): void;
+  /** Gives everything back. Call it once. */
+  end(ending: Ending): void;
+}
+
+/** Without an answer from behind the engine: of these the back end, or the workers in front of it, are the reason. */
+const backEndFailures: ReadonlySet<ProblemCode> = new Set([
+  'back-end-timeout',
+  'back-end-unreachable',
+  'execution-timed-out',
+  'wait-budget-spent',
+] as const);
+/** These can also mean that the engine did not move: they count only while it is well. */
+const engineMayBeWhy: ReadonlySet<ProblemCode> = new Set(['execution-timed-out', 'wait-budget-spent'] as const);
+
+const mostRetryAfterSeconds = 10;
+/** Of the executions handed out that nobody has claimed, the latest. */
+const mostEarly = 2_000;
+
+export class Admission {
+  readonly #parts: AdmissionParts;
+  /** By execution, until it ends. */
+  readonly #places = new Map<string, Place>();
+  /** Handed out before the answer to the start was here, or started by somebody else. */
+  readonly #early = new Set<string>();
+
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Lets a request through, at once or after a wait.
+   * @returns null when the client left meanwhile
+   * @throws Problem 503 with Retry-After: `engine-unavailable`, `back-end-unavailable` or `overloaded`. Nothing was started
+   */
+  async admit(request: AdmissionRequest): Promise<Admitted | null> {
+    const { slots, metrics } = this.#parts;
+    const { requestClass, backEnd: lane } = request;
+    this.#refuseWhileOpen(request);
+    const taking = slots.take({ lane, requestClass }, request.gone);
+    const taken = taking instanceof Promise ? await taking : taking;
+    if ('refusal' in taken) {
+      metrics.count(requestClass, taken.refusal);
+      if (taken.refusal === 'gone') return null;
+      throw overloaded(taken.refusal, taken.retryAfterMs);
+    }
+    const queued = taken.queuedMs > 0;
+    try {
+      // A breaker may have opened meanwhile.
+      if (queued) this.#refuseWhileOpen(request);
+    } catch (error) {
+      slots.release(taken, false);
+      throw error;
+    }
+    if (queued) metrics.waited(taken.queuedMs);
+    metrics.count(requestClass, queued ? 'queued' : 'admitted');
+    return this.#admitted(request.backEnd, taken);
+  }
+
+  /** A worker has taken a task of an execution, here. */
+  handedOut(executionId: string): void {
+    const place = this.#places.get(executionId);
+    if (place !== undefined) return this.#parts.slots.handedOut(place);
+    this.#early.add(executionId);
+    if (this.#early.size > mostEarly) this.#early.delete(this.#early.values().next().value as string);
+  }
+
+  /** Learns from a call that was made to the engine. */
+  observe({ request: { method, path }, startedAt, ms, outcome }: EngineCall): void {
+    if (method !== 'POST') return;
+    const { limit, engine } = this.#parts;
+    if (path === '/api/workflow') {
+      const failed = typeof outcome === 'string' || outcome >= 500;
+      engine.record(failed ? 'failure' : 'success', startedAt);
+      if (!failed) limit.sample('start', ms);
+      else if (outcome !== 'unreachable') limit.failed();
+    } else if (outcome === 200 && path.startsWith('/api/tasks')) limit.sample('report', ms);
+  }
+
+  #admitted({ breaker, inFlight: others }: BackEnd, place: Place): Admitted {
+    const { limit, slots, engine } = this.#parts;
+    limit.noteUse(slots.taken('waiting'));
+    const leaveEngine = engine.enter();
+    const leaveBackEnd = breaker.enter();
+    let startedId: string | undefined;
+    return {
+      started: (executionId) => {
+        startedId = executionId;
+        this.#places.set(executionId, place);
+        if (this.#early.delete(executionId)) slots.handedOut(place);
+      },
+      end: ({ problem, clientGone }) => {
+        if (startedId !== undefined) this.#places.delete(startedId);
+        const outcome = clientGone ? undefined : this.#outcomeOf(problem);
+        if (outcome !== undefined) breaker.record(outcome, place.takenAt);
+        leaveEngine();
+        leaveBackEnd();
+        // What a client leaves behind goes on for about as long as others take: leaving early gains no place.
+        const abandoned = clientGone && startedId !== undefined;
+        const restMs = abandoned ? others.heldMs - (performance.now() - place.takenAt) : 0;
+        const release = () => slots.release(place, !abandoned && startedId !== undefined);
+        if (restMs > 0) setTimeout(release, restMs).unref();
+        else release();
+      },
+    };
+  }
+
+  #outcomeOf(problem: ProblemCode | undefined): 'success' | 'failure' | undefined {
+    if (problem === undefined) return 'success';
+    return this.#blames(problem) ? 'failure' : undefined;
+  }
+
+  #blames(problem: ProblemCode): boolean {
+    if (!backEndFailures.has(problem)) return false;
+    return !engineMayBeWhy.has(problem) || this.#parts.engine.state === 'closed';
+  }
+
+  #refuseWhileOpen({ requestClass, backEnd: { breaker } }: AdmissionRequest): void {
+    const { engine, metrics } = this.#parts;
+    const refuse = (code: ProblemCode, outcome: AdmissionOutcome, forMs: number) => {
+      metrics.count(requestClass, outcome);
+      return new Problem(code, { headers: { 'retry-after': retryAfter(forMs) } });
+    };
+    const byEngine = engine.refusedForMs;
+    if (byEngine !== undefined) throw refuse('engine-unavailable', 'engine-open', byEngine);
+    const byBackEnd = breaker.refusedForMs;
+    if (byBackEnd !== undefined) throw refuse('back-end-unavailable', 'back-end-open', byBackEnd);
+  }
+}
+
+const details: Record<Exclude<SlotRefusal, 'gone'>, string> = {
+  full: 'As many requests as may wait are waiting.',
+  'too-long': 'The wait would be too long.',
+  expired: 'The wait was too long.',
+};
+
+function overloaded(refusal: Exclude<SlotRefusal, 'gone'>, retryAfterMs: number): Problem {
+  return new Problem('overloaded', { detail: details[refusal], headers: { 'retry-after': retryAfter(retryAfterMs) } });
+}
+
+/** Whole seconds (RFC 9110 section 10.2.3). */
+function retryAfter(ms: number): string {
+  return String(Math.min(mostRetryAfterSeconds, Math.max(1, Math.ceil(ms / 1_000))));
+}

@@ -1,0 +1,45 @@
+// Every back end that requests name, with its share of the slots and its circuit breaker.
+
+import { CircuitBreaker, type BreakerOptions, type BreakerState } from './circuit-breaker.ts';
+import { createLane, type Lane } from './slots.ts';
+
+export interface BackEnd extends Lane {
+  /** Route, and what tells its back ends apart: `movies`, `adaptor 002`. */
+  readonly name: string;
+  readonly breaker: CircuitBreaker;
+}
+
+/** Clients can name colleges that do not exist: beyond so many, those that nothing is known of are forgotten. */
+const mostRemembered = 1_000;
+
+export class BackEnds {
+  readonly #breaker: BreakerOptions;
+  readonly #onChange: (name: string, state: BreakerState) => void;
+  readonly #known = new Map<string, BackEnd>();
+
+  constructor(breaker: BreakerOptions, onChange: (name: string, state: BreakerState) => void) {
+    this.#breaker = breaker;
+    this.#onChange = onChange;
+  }
+
+  get(name: string): BackEnd {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    if (this.#known.size >= mostRemembered) this.#forgetIdle();
+    const onChange = (state: BreakerState) => this.#onChange(name, state);
+    const made = { ...createLane(), name, breaker: new CircuitBreaker({ ...this.#breaker, onChange }) };
+    this.#known.set(name, made);
+    return made;
+  }
+
+  /** Those that have answered, or failed to: a name that a client invented is not among them. */
+  get heardOf(): BackEnd[] {
+    return [...this.#known.values()].filter(({ breaker }) => breaker.used);
+  }
+
+  #forgetIdle(): void {
+    for (const [name, { inFlight, queued, breaker }] of this.#known) {
+      if (inFlight.count === 0 && queued === 0 && breaker.blank) this.#known.delete(name);
+    }
+  }
+}

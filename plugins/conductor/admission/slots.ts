@@ -1,0 +1,248 @@
+// Places for executions: a limit on those that wait for a worker, one on all in flight, a share for each back end, a
+// reserve for reads and for writes, and a short queue.
+
+export type RequestClass = 'read' | 'write';
+
+/** `waiting`: started, and not yet with a worker. `inFlight`: not yet ended; it takes in those that wait. */
+export type Stage = 'waiting' | 'inFlight';
+
+const stages: readonly Stage[] = ['waiting', 'inFlight'];
+
+/** The places of one stage that are taken. */
+interface Taken {
+  count: number;
+  /** Moving average of how long a place is held, in milliseconds; 0 before the first is given back. */
+  heldMs: number;
+  /** When one was last given back, or the first one taken (performance.now()). */
+  movedAt: number;
+}
+
+/** What one back end takes. */
+export interface Lane {
+  queued: number;
+  readonly waiting: Taken;
+  readonly inFlight: Taken;
+}
+
+export interface Claim {
+  readonly lane: Lane;
+  readonly requestClass: RequestClass;
+}
+
+/** A claim that was granted. */
+export interface Place extends Claim {
+  readonly takenAt: number;
+  /** How long it waited for this, in milliseconds. */
+  readonly queuedMs: number;
+  /** False once its execution is with a worker. */
+  waiting: boolean;
+}
+
+export interface SlotsOptions {
+  /** Most places of each stage at the moment. */
+  limits: Readonly<Record<Stage, () => number>>;
+  /** Most claims that wait for a place. */
+  queueLength: number;
+  /** Longest wait for a place in milliseconds. */
+  queueMs: number;
+  /** Most that one back end may have of places and queue, in percent. */
+  laneSharePercent: number;
+  /** What reads leave to writes of places and queue, and writes to reads, in percent. */
+  reservedPercent: number;
+}
+
+/**
+ * Why a claim got no place. `full`: the queue is; `too-long`: the wait would be; `expired`: it was, against
+ * expectation; `gone`: the claimant left.
+ */
+export type SlotRefusal = 'full' | 'too-long' | 'expired' | 'gone';
+
+export interface Refused {
+  readonly refusal: SlotRefusal;
+  /** When there may be a place. */
+  readonly retryAfterMs: number;
+}
+
+interface Waiter {
+  readonly claim: Claim;
+  settle(refusal: SlotRefusal | undefined): void;
+}
+
+/** Weight of the newest place in the average of how long one is held. */
+const heldWeight = 0.1;
+
+export class Slots {
+  readonly #options: SlotsOptions;
+  readonly #classes = { read: createLane(), write: createLane() };
+  readonly #all = createLane();
+  /** In the order of arrival. A claim that may not pass yet is overtaken by those that may. */
+  #waiters: Waiter[] = [];
+
+  constructor(options: SlotsOptions) {
+    this.#options = options;
+  }
+
+  /** Places that are taken. */
+  taken(stage: Stage, requestClass?: RequestClass): number {
+    return (requestClass === undefined ? this.#all : this.#classes[requestClass])[stage].count;
+  }
+
+  /** Claims that wait. */
+  get queued(): number {
+    return this.#waiters.length;
+  }
+
+  /**
+   * Takes a place, at once or after a wait in the queue. A wait that would be too long is refused at once.
+   * @param signal aborts when the claimant leaves; asked for only when it has to wait
+   */
+  take(claim: Claim, signal: () => AbortSignal): Place | Refused | Promise<Place | Refused> {
+    this.#pump();
+    if (this.#mayPass(claim)) return this.#occupy(claim, 0);
+    const retryAfterMs = this.#expectedWaitMs(claim);
+    if (this.#isQueueFull(claim)) return { refusal: 'full', retryAfterMs };
+    if (retryAfterMs > this.#options.queueMs) return { refusal: 'too-long', retryAfterMs };
+    return this.#wait(claim, signal());
+  }
+
+  /** Its execution is with a worker. Calling it again does nothing. */
+  handedOut(place: Place): void {
+    if (!place.waiting) return;
+    this.#free(place, 'waiting', performance.now() - place.takenAt);
+    place.waiting = false;
+    this.#pump();
+  }
+
+  /** Gives a place back. @param typical false when the time it was held says nothing of others */
+  release(place: Place, typical: boolean): void {
+    const heldMs = typical ? performance.now() - place.takenAt : undefined;
+    if (place.waiting) this.#free(place, 'waiting', heldMs);
+    this.#free(place, 'inFlight', heldMs);
+    this.#pump();
+  }
+
+  async #wait(claim: Claim, signal: AbortSignal): Promise<Place | Refused> {
+    const queuedAt = performance.now();
+    const { promise, resolve } = Promise.withResolvers<SlotRefusal | undefined>();
+    let place: Place | undefined;
+    const settle = (refusal: SlotRefusal | undefined) => {
+      if (refusal === undefined) place = this.#occupy(claim, performance.now() - queuedAt);
+      this.#countQueued(claim, -1);
+      resolve(refusal);
+    };
+    const waiter: Waiter = { claim, settle };
+    const leave = (refusal: SlotRefusal) => {
+      const index = this.#waiters.indexOf(waiter);
+      if (index === -1) return;
+      this.#waiters.splice(index, 1);
+      settle(refusal);
+    };
+    const gone = () => leave('gone');
+    const timer = setTimeout(leave, this.#options.queueMs, 'expired');
+    signal.addEventListener('abort', gone, { once: true });
+    this.#waiters.push(waiter);
+    this.#countQueued(claim, 1);
+    if (signal.aborted) gone();
+    const refusal = await promise;
+    clearTimeout(timer);
+    signal.removeEventListener('abort', gone);
+    return place ?? { refusal: refusal ?? 'gone', retryAfterMs: this.#expectedWaitMs(claim) };
+  }
+
+  /** Lets everyone through who may pass now, in the order of arrival. */
+  #pump(): void {
+    if (this.#waiters.length === 0) return;
+    if (stages.some((stage) => this.#all[stage].count >= this.#options.limits[stage]())) return;
+    this.#waiters = this.#waiters.filter(({ claim, settle }) => {
+      const passes = this.#mayPass(claim);
+      if (passes) settle(undefined);
+      return !passes;
+    });
+  }
+
+  #mayPass({ lane, requestClass }: Claim): boolean {
+    return stages.every((stage) => {
+      const limit = this.#options.limits[stage]();
+      return (
+        this.#all[stage].count < limit &&
+        lane[stage].count < this.#laneShare(limit) &&
+        this.#classes[requestClass][stage].count < this.#classShare(limit)
+      );
+    });
+  }
+
+  #isQueueFull({ lane, requestClass }: Claim): boolean {
+    const { queueLength } = this.#options;
+    return (
+      this.#waiters.length >= queueLength ||
+      lane.queued >= this.#laneShare(queueLength) ||
+      this.#classes[requestClass].queued >= this.#classShare(queueLength)
+    );
+  }
+
+  /**
+   * By Little's law: so many are ahead, and one place is given back every (time held / places). A standstill comes on
+   * top. The longest of what back end, class and all have to wait for.
+   */
+  #expectedWaitMs({ lane, requestClass }: Claim): number {
+    const now = performance.now();
+    const waits = stages.flatMap((stage) => {
+      const limit = this.#options.limits[stage]();
+      const wait = (of: Lane, places: number) => {
+        const { count, heldMs, movedAt } = of[stage];
+        return count < places ? 0 : ((of.queued + 1) * heldMs) / places + (now - movedAt);
+      };
+      return [
+        wait(lane, this.#laneShare(limit)),
+        wait(this.#classes[requestClass], this.#classShare(limit)),
+        wait(this.#all, limit),
+      ];
+    });
+    return Math.max(...waits);
+  }
+
+  #laneShare(whole: number): number {
+    return Math.ceil((whole * this.#options.laneSharePercent) / 100);
+  }
+
+  #classShare(whole: number): number {
+    return Math.max(1, whole - Math.ceil((whole * this.#options.reservedPercent) / 100));
+  }
+
+  #occupy(claim: Claim, queuedMs: number): Place {
+    const takenAt = performance.now();
+    for (const each of this.#lanesOf(claim)) {
+      for (const stage of stages) {
+        const taken = each[stage];
+        // A standstill begins with the first that could have ended.
+        if (taken.count === 0) taken.movedAt = takenAt;
+        taken.count += 1;
+      }
+    }
+    return { ...claim, takenAt, queuedMs, waiting: true };
+  }
+
+  #free(place: Place, stage: Stage, heldMs: number | undefined): void {
+    const now = performance.now();
+    for (const each of this.#lanesOf(place)) {
+      const taken = each[stage];
+      taken.count -= 1;
+      taken.movedAt = now;
+      if (heldMs !== undefined) taken.heldMs += (heldMs - taken.heldMs) * (taken.heldMs === 0 ? 1 : heldWeight);
+    }
+  }
+
+  #countQueued(claim: Claim, by: 1 | -1): void {
+    for (const each of this.#lanesOf(claim)) each.queued += by;
+  }
+
+  #lanesOf({ lane, requestClass }: Claim): readonly Lane[] {
+    return [lane, this.#classes[requestClass], this.#all];
+  }
+}
+
+/** A lane nobody has used yet. */
+export function createLane(): Lane {
+  const taken = () => ({ count: 0, heldMs: 0, movedAt: Number.NEGATIVE_INFINITY });
+  return { queued: 0, waiting: taken(), inFlight: taken() };
+}

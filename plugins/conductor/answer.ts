@@ -1,0 +1,71 @@
+// From an ended execution to the client's answer: the back end's own, or a problem that says what went wrong.
+
+import type { ServerResponse } from 'node:http';
+import type { ExecutionStatus } from '../../conductor/types.ts';
+import type { Answer } from '../../envelope/outbound.ts';
+import { parseFailure } from '../../envelope/failure.ts';
+import { type HeaderFilter, pickHeaders } from '../../envelope/headers.ts';
+import type { PayloadCodec } from '../../payload/payload-codec.ts';
+import { PayloadUnreadable } from '../../payload/payload-unreadable.ts';
+import { Problem } from '../../problem/problem.ts';
+
+export interface AnswerOptions {
+  /** Largest answer in bytes. */
+  maxBytes: number;
+  /** Header fields that may reach the client. */
+  allows: HeaderFilter;
+  codec: PayloadCodec;
+}
+
+/**
+ * The back end's answer inside a completed execution.
+ * @throws Problem when the execution did not complete or its output is no answer
+ */
+export function answerOf(execution: ExecutionStatus, { maxBytes, allows, codec }: AnswerOptions): Answer {
+  if (execution.status !== 'COMPLETED') throw failureOf(execution);
+  try {
+    const answer = codec.unpackOutbound(execution.output?.['outbound'], execution.workflowId, maxBytes);
+    return { ...answer, headers: pickHeaders(answer.headers, allows) };
+  } catch (cause) {
+    if (cause instanceof PayloadUnreadable) throw unreadableAnswer(cause);
+    const detail =
+      cause instanceof RangeError ? `The answer has more than ${maxBytes} bytes.` : 'The workflow output is no answer.';
+    throw new Problem('back-end-bad-answer', { detail, cause });
+  }
+}
+
+function unreadableAnswer(cause: PayloadUnreadable): Problem {
+  return new Problem('payload-unreadable', {
+    detail: `The answer cannot be read: ${cause.message}. The request was carried out.`,
+    cause,
+  });
+}
+
+/** Sends the answer as the back end gave it. @throws Problem when a header field cannot be sent */
+export function sendAnswer(response: ServerResponse, { status, headers, body }: Answer): void {
+  // The length of an answer to HEAD is that of the GET, which nobody knows here (RFC 9110 section 8.6): none is given.
+  const bodiless = status === 204 || status === 304 || response.req.method === 'HEAD';
+  try {
+    response.writeHead(status, { ...headers, ...(bodiless ? {} : { 'content-length': body.length }) });
+  } catch (cause) {
+    throw new Problem('back-end-bad-answer', { detail: 'A header field of the answer cannot be sent.', cause });
+  }
+  response.end(bodiless ? undefined : body);
+}
+
+/** The problem behind an execution that did not complete. What a worker of ours says may be shown, nothing else. */
+function failureOf({ status, reasonForIncompletion }: ExecutionStatus): Problem {
+  const cause = new Error(`${status}: ${reasonForIncompletion ?? 'no reason given'}`);
+  const failure = parseFailure(reasonForIncompletion);
+  if (failure !== null) return new Problem(failure.code, { detail: failure.text, cause });
+  if (status === 'TIMED_OUT') {
+    return new Problem('execution-timed-out', {
+      detail: 'No worker finished the task in time.',
+      extensions: { mayStillComplete: true },
+      cause,
+    });
+  }
+  if (status === 'TERMINATED')
+    return new Problem('execution-failed', { detail: 'The execution was terminated.', cause });
+  return new Problem('execution-failed', { cause });
+}

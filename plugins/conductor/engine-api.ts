@@ -1,0 +1,228 @@
+// The engine-api policy: the engine's own API for workers and operators, polls answered from parked queues.
+
+import type { Request, Response } from 'express';
+import { Type } from 'typebox';
+import { EngineError } from '../../conductor/engine-error.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Task, TaskResult } from '../../conductor/types.ts';
+import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
+import { readBody } from '../../gateway/read-body.ts';
+import { signalWhenGone } from '../../gateway/signal-when-gone.ts';
+import { Problem } from '../../problem/problem.ts';
+import { adminScope, type AllowedCall, findAllowedCall } from './allow-list.ts';
+import type { Parts } from './executions.ts';
+import { findTask, placeOf } from './handed-over-task.ts';
+import { splitTarget } from './target.ts';
+import type { TaskUpdates } from './task-updates.ts';
+import type { WorkerLimits } from './worker-limits.ts';
+
+const parameters = Type.Object(
+  { strip: Type.String({ pattern: '^(/[^/]+)+$', description: 'leading part of the public path in front of /api' }) },
+  { additionalProperties: false },
+);
+
+/** A worker's result carries an answer as base64 or escaped text: room for twice the largest answer. */
+const resultOverhead = 2;
+/** Engine default when a poll names no time-out, in milliseconds. */
+const defaultPollMs = 100;
+
+export interface EngineApiParts extends Parts {
+  updates: TaskUpdates;
+  limits: WorkerLimits;
+  /** True as long as workers get tasks: a router that drains hands out what its clients still wait for, no more. */
+  handsOut: () => boolean;
+  /** Told when a task of an execution leaves for a worker. */
+  handedOut: (executionId: string) => void;
+}
+
+/** Creates the policy on the parts of the conductor plugin. */
+export function createEngineApiPolicy(config: Config, parts: EngineApiParts): Policy {
+  const api = new EngineApi(config, parts);
+  return definePolicy({
+    name: 'engine-api',
+    schema: parameters,
+    create({ strip }) {
+      const stripped = strip.split('/').length - 1;
+      return async function callEngine(request, response) {
+        const { path, query } = splitTarget(request.originalUrl, stripped);
+        const call = chooseCall(request, path);
+        const { clientId = '' } = contextOf(request);
+        parts.limits.checkCall(clientId, call.scope === adminScope ? 'admin' : 'worker');
+        const gone = signalWhenGone(response);
+        try {
+          await api[call.kind](call, { request, response, query: query ?? '', gone, clientId });
+        } catch (error) {
+          throw error instanceof EngineError ? engineProblem(error) : error;
+        }
+      };
+    },
+  });
+}
+
+/** @throws Problem `not-found` for a call that does not exist, `insufficient-scope` for one that needs another scope */
+function chooseCall(request: Request, path: string): AllowedCall {
+  const call = findAllowedCall(request.method, path);
+  if (call === undefined) throw new Problem('not-found', { detail: 'This call is not open to workers or operators.' });
+  if (contextOf(request).scopes?.has(call.scope)) return call;
+  throw new Problem('insufficient-scope', {
+    detail: `This call needs the scope ${call.scope}.`,
+    headers: { 'www-authenticate': `Bearer realm="service-router", error="insufficient_scope", scope="${call.scope}"` },
+  });
+}
+
+function engineProblem(error: EngineError): Problem {
+  return new Problem('engine-unavailable', {
+    detail: 'The engine did not answer.',
+    headers: { 'retry-after': '1' },
+    cause: error,
+  });
+}
+
+interface Exchange {
+  request: Request;
+  response: Response;
+  query: string;
+  clientId: string;
+  /** Aborts when the caller is gone. */
+  gone: AbortSignal;
+}
+
+/** One method a kind of call. */
+class EngineApi {
+  readonly #config: Config;
+  readonly #parts: EngineApiParts;
+
+  constructor(config: Config, parts: EngineApiParts) {
+    this.#config = config;
+    this.#parts = parts;
+  }
+
+  async poll({ segments }: AllowedCall, exchange: Exchange): Promise<void> {
+    const tasks = await this.#takeTasks(segments.at(-1) as string, exchange, { count: 1, timeoutMs: defaultPollMs });
+    this.#sendTasks(exchange, tasks, tasks[0]);
+  }
+
+  async 'batch-poll'({ segments }: AllowedCall, exchange: Exchange): Promise<void> {
+    const query = new URLSearchParams(exchange.query);
+    const count = wholeNumber(query.get('count'), 1);
+    const asked = wholeNumber(query.get('timeout'), defaultPollMs);
+    const timeoutMs = Math.min(asked, this.#config['conductor.maxParkedPollMs']);
+    const tasks = await this.#takeTasks(segments.at(-1) as string, exchange, { count, timeoutMs });
+    this.#sendTasks(exchange, tasks, tasks);
+  }
+
+  async update(_call: AllowedCall, exchange: Exchange): Promise<void> {
+    const { response } = await this.#passOn(exchange);
+    exchange.response.writeHead(response.status, {
+      'content-type': response.status === 200 ? 'text/plain' : 'application/json',
+    });
+    exchange.response.end(response.body);
+  }
+
+  /** The engine's update-v2: the answer to a result is the worker's next task, when there is one already. */
+  async 'update-and-poll'(_call: AllowedCall, exchange: Exchange): Promise<void> {
+    const { response, queue, result } = await this.#passOn(exchange);
+    if (response.status !== 200) {
+      exchange.response.writeHead(response.status, { 'content-type': 'application/json' }).end(response.body);
+      return;
+    }
+    const { queues, handsOut } = this.#parts;
+    const takes = queue !== undefined && handsOut();
+    const next = takes ? await queues.queue(queue).takeOne(result.workerId, exchange.gone) : undefined;
+    this.#sendTasks(exchange, next === undefined ? [] : [next], next);
+  }
+
+  /** A line in the log of a task. */
+  async log(call: AllowedCall, exchange: Exchange): Promise<void> {
+    const [, taskId = ''] = call.segments;
+    await this.#parts.limits.checkTask(exchange.clientId, taskId);
+    const segments = call.segments.with(1, await this.#engineId(taskId));
+    await this.forward({ ...call, segments }, exchange);
+  }
+
+  /** Anything else that is allowed goes to the engine as it is, path rebuilt from its checked segments. */
+  async forward({ segments }: AllowedCall, { request, response, query, gone }: Exchange): Promise<void> {
+    const body = await readBody(request, this.#config['router.maxAnswerBytes']);
+    const path = `/api/${segments.map((segment) => encodeURIComponent(segment)).join('/')}${query === '' ? '' : `?${query}`}`;
+    const type = request.headers['content-type'];
+    const answer = await this.#parts.engine.request({
+      method: request.method as 'GET' | 'POST' | 'PUT',
+      path,
+      headers: { accept: '*/*', ...(type === undefined ? {} : { 'content-type': type }) },
+      ...(body.length === 0 ? {} : { body }),
+      signal: gone,
+    });
+    response.writeHead(answer.status, {
+      'content-type': String(answer.headers['content-type'] ?? 'application/octet-stream'),
+      'content-length': answer.body.length,
+    });
+    response.end(answer.body);
+  }
+
+  async #engineId(taskId: string): Promise<string> {
+    if (placeOf(taskId) === undefined) return taskId;
+    return (await findTask(this.#parts.engine, taskId))?.taskId ?? taskId;
+  }
+
+  async #takeTasks(
+    taskType: string,
+    { query, gone, clientId }: Exchange,
+    poll: { count: number; timeoutMs: number },
+  ): Promise<Task[]> {
+    const { queues, limits, handsOut } = this.#parts;
+    if (!handsOut()) throw new Problem('shutting-down', { headers: { 'retry-after': '1' } });
+    const search = new URLSearchParams(query);
+    const name = { taskType, domain: search.get('domain') || undefined };
+    limits.checkQueue(clientId, name);
+    const queue = queues.queue(name);
+    queues.notePoll(taskType);
+    const tasks = await queue.poll({ ...poll, workerId: search.get('workerid') ?? undefined, signal: gone });
+    queues.notePoll(taskType);
+    if (tasks.length === 0 && queue.failing)
+      throw new Problem('engine-unavailable', { headers: { 'retry-after': '1' } });
+    return tasks;
+  }
+
+  /** Tasks whose answer did not leave go to the next worker. */
+  #sendTasks({ response }: Exchange, tasks: readonly Task[], body: Task | readonly Task[] | undefined): void {
+    const { queues, updates } = this.#parts;
+    const giveBack = () => {
+      for (const task of tasks) queues.queue({ taskType: task.taskDefName, domain: task.domain }).giveBack([task]);
+    };
+    if (response.destroyed) return giveBack();
+    updates.remember(tasks);
+    for (const { workflowInstanceId } of tasks) this.#parts.handedOut(workflowInstanceId);
+    response.once('close', () => {
+      if (!response.writableFinished) giveBack();
+    });
+    if (body === undefined) response.writeHead(204).end();
+    else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  }
+
+  async #passOn({ request, clientId }: Exchange) {
+    const body = await readBody(request, this.#config['router.maxAnswerBytes'] * resultOverhead);
+    const result = parseResult(body);
+    const { limits, updates } = this.#parts;
+    await limits.checkTask(clientId, result.taskId, result.workflowInstanceId);
+    return { result, ...(await updates.update(result, body)) };
+  }
+}
+
+function parseResult(body: Buffer): TaskResult {
+  try {
+    const result = JSON.parse(body.toString('utf8')) as TaskResult;
+    if (typeof result?.taskId === 'string' && typeof result.workflowInstanceId === 'string') return result;
+  } catch {
+    // Not JSON: said below.
+  }
+  throw new Problem('malformed-request', {
+    detail: 'A task result is JSON with taskId, workflowInstanceId and status.',
+  });
+}
+
+function wholeNumber(text: string | null, absent: number): number {
+  const value = text === null || text === '' ? absent : Number(text);
+  if (!Number.isInteger(value) || value < 0)
+    throw new Problem('malformed-request', { detail: 'count and timeout are whole numbers.' });
+  return value;
+}

@@ -1,0 +1,157 @@
+// One execution from start to answer: starts the pinned version, waits within the budget, cleans up behind readers.
+
+import type { Engine } from '../../conductor/engine.ts';
+import type { ExecutionStatus, StartWorkflowRequest } from '../../conductor/types.ts';
+import { errorFields, type Logger } from '../../logging/log.ts';
+import { Problem } from '../../problem/problem.ts';
+import type { Hints } from './hints.ts';
+import type { TaskQueues } from './task-queues.ts';
+import type { ExecutionsUnderWay } from './executions-under-way.ts';
+import { createHandedOverTask } from './handed-over-task.ts';
+import { startProblem } from './start-problem.ts';
+import type { Waits } from './waits.ts';
+import type { FirstTask } from './workflow-outline.ts';
+import { queueOf, type WorkflowShapes } from './workflow-shapes.ts';
+
+export interface Parts {
+  engine: Engine;
+  waits: Waits;
+  queues: TaskQueues;
+  hints: Hints;
+  shapes: WorkflowShapes;
+  underWay: ExecutionsUnderWay;
+  /** True when no other router serves these queues: only then may a task be handed over. */
+  handsOver: boolean;
+  log: Logger;
+  /** Aborts when the router begins to drain: nothing new is started. */
+  draining: AbortSignal;
+}
+
+/** What a request allows its execution. */
+export interface WaitOptions {
+  /** How long to wait for the end, in milliseconds. */
+  budgetMs: number;
+  /** True for GET and HEAD: nothing is lost when the execution is terminated. */
+  readOnly: boolean;
+  /** Aborts when the client is gone. */
+  clientGone: AbortSignal;
+}
+
+/** A started execution. */
+export interface Execution {
+  readonly executionId: string;
+  /** Forgets what was kept for its wait. */
+  release(): void;
+}
+
+/**
+ * Starts a workflow and sees to it that a worker gets its first task at once.
+ * @param readOnly true when nothing is lost if the first task is done twice; `budgetMs` is what the start may take
+ * @throws Problem `engine-unavailable` or `definition-missing` (503: nothing was started), or `outcome-unknown`
+ *   (504) when the engine may have started it
+ */
+export async function startExecution(
+  request: StartWorkflowRequest,
+  { readOnly, budgetMs }: Pick<WaitOptions, 'readOnly' | 'budgetMs'>,
+  parts: Parts,
+): Promise<Execution> {
+  const { engine, hints, shapes, underWay, handsOver } = parts;
+  let executionId: string;
+  try {
+    executionId = await engine.startWorkflow(request, budgetMs);
+  } catch (error) {
+    throw await startProblem(error, { request, readOnly }, engine);
+  }
+  const outline = await shapes.outline(request.name, request.version).catch(() => undefined);
+  const first = outline?.first;
+  if (first?.last !== undefined) {
+    const { outputOf, eventsOf } = first.last;
+    underWay.set(executionId, { referenceName: first.referenceName, outputOf, events: eventsOf(request.input) });
+  }
+  const release = () => void underWay.delete(executionId);
+  if (first !== undefined && readOnly && handsOver) {
+    const takeBack = await handOver(executionId, { request, first }, parts);
+    if (takeBack !== undefined) {
+      return {
+        executionId,
+        release: () => {
+          release();
+          takeBack();
+        },
+      };
+    }
+  }
+  // Its first task is in its queue by now: parked polls of that queue are answered at once.
+  const types = outline?.taskTypes.slice(0, 1) ?? [];
+  hints.tasksAppeared(types.map((taskType) => queueOf(taskType, request.taskToDomain)));
+  return { executionId, release };
+}
+
+/**
+ * Gives the first task to a worker without asking the engine for it. The engine keeps it in its queue until the result
+ * arrives: if the worker is lost before, or this router is, it is polled again, which is why only reads go this way.
+ * @returns ends the hand-over; undefined when the task must be polled
+ */
+async function handOver(
+  executionId: string,
+  { request, first }: { request: StartWorkflowRequest; first: FirstTask },
+  { queues, shapes }: Parts,
+): Promise<(() => void) | undefined> {
+  const taskDef = await shapes.taskDef(first.taskType).catch(() => undefined);
+  // A task that the engine may schedule again has several ids under one reference name.
+  if (taskDef?.retryCount !== 0 || first.inputOf === undefined) return undefined;
+  const name = queueOf(first.taskType, request.taskToDomain);
+  const task = createHandedOverTask({
+    executionId,
+    request,
+    first,
+    input: first.inputOf(request.input),
+    domain: name.domain,
+    responseTimeoutSeconds: taskDef.responseTimeoutSeconds,
+  });
+  return queues.handOver(name, task) ? () => queues.settle(name, task.taskId) : undefined;
+}
+
+/**
+ * Waits until an execution has ended.
+ * @returns it, with the reason when it did not complete
+ * @throws Problem `wait-budget-spent` (504); null when the client has gone
+ */
+export async function waitForEnd(
+  { executionId, release }: Execution,
+  options: WaitOptions,
+  parts: Parts,
+): Promise<ExecutionStatus | null> {
+  const { budgetMs, readOnly, clientGone } = options;
+  const ended = await parts.waits.waitFor(executionId, budgetMs, clientGone).finally(release);
+  if (ended !== null) return ended.status === 'COMPLETED' ? ended : withReason(ended, parts);
+  if (readOnly) abandon(executionId, clientGone.aborted ? 'the client has gone' : 'the wait budget is spent', parts);
+  if (clientGone.aborted) return null;
+  throw new Problem('wait-budget-spent', {
+    detail: readOnly
+      ? `No answer within ${budgetMs} ms; the execution was terminated. Reading again is safe.`
+      : `No answer within ${budgetMs} ms; the execution goes on and may still complete. Do not repeat it before you know its outcome.`,
+    extensions: { mayStillComplete: !readOnly, execution: `/conductor/api/workflow/${executionId}` },
+  });
+}
+
+/** Nobody will read the answer: the engine need not produce it. */
+function abandon(executionId: string, reason: string, { engine, log }: Parts): void {
+  engine.terminate(executionId, reason).catch((error: unknown) => {
+    log.warn({ executionId, ...errorFields(error) }, 'an abandoned execution was not terminated');
+  });
+}
+
+/** The budget may be spent by now: the reason is worth a moment more, in milliseconds. */
+const reasonMs = 1_000;
+
+/** The status call has no reason; the execution itself does. */
+async function withReason(ended: ExecutionStatus, { engine }: Parts): Promise<ExecutionStatus> {
+  if (ended.reasonForIncompletion !== undefined) return ended;
+  try {
+    const { reasonForIncompletion } = await engine.getExecution(ended.workflowId, reasonMs);
+    return reasonForIncompletion === undefined ? ended : { ...ended, reasonForIncompletion };
+  } catch {
+    return ended;
+  }
+}

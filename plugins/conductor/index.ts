@@ -1,0 +1,100 @@
+// The conductor plugin: policies `admission`, `workflow` (requests become executions) and `engine-api`.
+
+import { fileURLToPath } from 'node:url';
+import { Gauge } from 'prom-client';
+import { loadDefinitions } from '../../conductor/definitions/load-definitions.ts';
+import type { PluginContext, RouterServices } from '../../gateway/contract.ts';
+import { createAdmission } from './admission/create-admission.ts';
+import { connectEngine } from './engine-connections.ts';
+import { createEngineApiPolicy } from './engine-api.ts';
+import type { ExecutionsUnderWay } from './executions-under-way.ts';
+import { Hints, type PeerHint, type Peers } from './hints.ts';
+import { createEngineCheck, createWorkersCheck } from './readiness.ts';
+import { RedisPeers } from './redis-peers.ts';
+import { TaskQueues } from './task-queues.ts';
+import { TaskUpdates } from './task-updates.ts';
+import { Waits } from './waits.ts';
+import { WorkerLimits } from './worker-limits.ts';
+import { createWorkflowPolicy } from './workflow.ts';
+import { WorkflowShapes } from './workflow-shapes.ts';
+
+export const version = '1.2.0';
+export const policies = ['admission', 'workflow', 'engine-api'] as const;
+
+const rootDir = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Wires the parts that both policies share: an update that passes through one wakes a wait of the other. */
+export function init({ services, registerPolicy }: PluginContext): void {
+  const { config, log, metrics } = services;
+  const admission = createAdmission(services);
+  const engines = connectEngine(config, admission.observe);
+  const engine = engines.workers;
+  const waits = new Waits(engines.clients, log);
+  const queues = new TaskQueues(engine, log);
+  const shapes = new WorkflowShapes(engine);
+  const underWay: ExecutionsUnderWay = new Map();
+  const hints = new Hints(
+    waits,
+    queues,
+    connectPeers(services, (hint) => hints.receive(hint)),
+  );
+  const updates = new TaskUpdates(engine, { hints, shapes, underWay, queues, log });
+  const limits = new WorkerLimits({ config, engine, recall: (taskId) => updates.recall(taskId) });
+  // Instances that are told of each other share their queues.
+  const handsOver = config['conductor.handOver'] && config['redis.url'] === undefined;
+  const parts = {
+    ...{ engine, waits, queues, hints, shapes, underWay, handsOver, log, updates, limits },
+    draining: services.draining,
+    handsOut: () => !services.draining.aborted || waits.size > 0,
+  };
+
+  registerPolicy(admission.policy);
+  registerPolicy(createWorkflowPolicy(config, { ...parts, engine: engines.clients }));
+  registerPolicy(createEngineApiPolicy(config, { ...parts, handedOut: admission.handedOut }));
+
+  const { workflows, taskDefs } = loadDefinitions(rootDir);
+  services.addReadinessCheck(
+    'engine',
+    createEngineCheck(
+      engine,
+      workflows.map(({ definition }) => definition),
+    ),
+  );
+  services.addReadinessCheck(
+    'workers',
+    createWorkersCheck(
+      engine,
+      queues,
+      taskDefs.map(({ definition }) => definition.name),
+    ),
+  );
+
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [metrics],
+      collect() {
+        this.set(read());
+      },
+    });
+  gauge('router_waits', 'Clients waiting for an execution', () => waits.size);
+  gauge('router_parked_polls', 'Polls of workers held by this router', () => queues.parked);
+  gauge('router_engine_calls_total', 'Calls made to the engine since the start', () => engines.calls());
+
+  services.onStop('engine', () => engines.close());
+  // Clients that still wait need workers, who get tasks until the last of them has its answer.
+  const letPollsGo = () => void waits.whenIdle().then(() => queues.stop());
+  services.draining.addEventListener('abort', letPollsGo, { once: true });
+  services.onStop('queues', () => queues.stop());
+}
+
+/** With `redis.url` other instances hear what nobody here waits for; without it there are none. */
+function connectPeers({ config, log, onStop }: RouterServices, receive: (hint: PeerHint) => void): Peers {
+  const url = config['redis.url'];
+  if (url === undefined) return { publish: () => undefined };
+  const peers = new RedisPeers({ url, log, receive });
+  peers.start();
+  onStop('redis', () => peers.stop());
+  return peers;
+}

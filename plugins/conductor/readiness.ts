@@ -1,0 +1,57 @@
+// What must be true before this router can serve: the engine answers, definitions are registered, workers poll.
+
+import type { Engine } from '../../conductor/engine.ts';
+import type { ReadinessCheck } from '../../gateway/contract.ts';
+import type { TaskQueues } from './task-queues.ts';
+
+/** A workflow version that requests may need. */
+export interface NeededWorkflow {
+  name: string;
+  version: number;
+}
+
+/** A worker counts as gone when it has not polled for this long, in milliseconds. */
+const polledWithinMs = 60_000;
+
+/** Checks the engine: reachable, and every definition that ships with the router registered. */
+export function createEngineCheck(engine: Pick<Engine, 'request'>, needed: readonly NeededWorkflow[]): ReadinessCheck {
+  return async () => {
+    const { status } = await engine.request({ method: 'GET', path: '/health', timeoutMs: 2_000 });
+    if (status !== 200) return [`the engine's health answered ${status}`];
+    const missing = await Promise.all(needed.map((workflow) => isMissing(engine, workflow)));
+    return missing.filter((reason) => reason !== null);
+  };
+}
+
+/** Checks that at least one worker of every task type polls, through this router or (by the engine's record) another. */
+export function createWorkersCheck(
+  engine: Pick<Engine, 'request'>,
+  queues: TaskQueues,
+  taskTypes: readonly string[],
+): ReadinessCheck {
+  return async () => {
+    const unseen = taskTypes.filter((taskType) => !queues.isPolled(taskType, polledWithinMs));
+    if (unseen.length === 0) return [];
+    const elsewhere = await polledElsewhere(engine);
+    return unseen.filter((taskType) => !elsewhere.has(taskType)).map((taskType) => `no worker polls ${taskType}`);
+  };
+}
+
+async function isMissing(engine: Pick<Engine, 'request'>, { name, version }: NeededWorkflow): Promise<string | null> {
+  const path = `/api/metadata/workflow/${encodeURIComponent(name)}?version=${version}`;
+  const { status } = await engine.request({ method: 'GET', path, timeoutMs: 2_000 });
+  return status === 200 ? null : `workflow ${name} version ${version} is not registered`;
+}
+
+async function polledElsewhere(engine: Pick<Engine, 'request'>): Promise<Set<string>> {
+  const { status, body } = await engine.request({
+    method: 'GET',
+    path: '/api/tasks/queue/polldata/all',
+    timeoutMs: 2_000,
+  });
+  if (status !== 200) return new Set();
+  const polls = JSON.parse(body.toString('utf8')) as { queueName: string; lastPollTime: number }[];
+  return new Set(
+    polls.filter(({ lastPollTime }) => Date.now() - lastPollTime < polledWithinMs).map(({ queueName }) => queueName),
+  );
+}

@@ -1,0 +1,136 @@
+// Woken waits: a client's wait ends the moment its execution ends, because the update that ends it passes through here.
+
+import { errorFields, type Logger } from '../../logging/log.ts';
+import type { Engine } from '../../conductor/engine.ts';
+import type { ExecutionStatus } from '../../conductor/types.ts';
+
+interface Wait {
+  settle(status: ExecutionStatus | null): void;
+  timer: NodeJS.Timeout | undefined;
+  /** Pause before the next fallback read. */
+  pauseMs: number;
+  reading: boolean;
+  /** A wake-up came while a read was under way: what it read may be older. */
+  readAgain: boolean;
+}
+
+/** Fallback reads: for what no update through this router announces. */
+const shortestPauseMs = 50;
+const longestPauseMs = 2_000;
+
+/** Wake-ups kept for executions nobody waits for yet: the update may overtake the answer to the start. */
+const earlyWakeUps = 2_000;
+
+/** All waits of this router. One wait an execution. */
+export class Waits {
+  readonly #engine: Pick<Engine, 'getStatus'>;
+  readonly #log: Logger;
+  readonly #waits = new Map<string, Wait>();
+  readonly #early = new Set<string>();
+  #whenIdle: (() => void)[] = [];
+  /** Moving average of how long a wait lasts until it is woken: fallback reads begin well after it. */
+  #usualMs = shortestPauseMs;
+
+  constructor(engine: Pick<Engine, 'getStatus'>, log: Logger) {
+    this.#engine = engine;
+    this.#log = log;
+  }
+
+  /** Waits under way. */
+  get size(): number {
+    return this.#waits.size;
+  }
+
+  /** Resolves when no wait is under way. */
+  async whenIdle(): Promise<void> {
+    if (this.#waits.size === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#whenIdle.push(resolve);
+    await promise;
+  }
+
+  /**
+   * Waits for the end of an execution.
+   * @param budgetMs ends the wait when it is spent
+   * @param signal ends the wait when the client has gone
+   * @returns the ended execution, or null when budget or signal came first
+   */
+  async waitFor(executionId: string, budgetMs: number, signal: AbortSignal): Promise<ExecutionStatus | null> {
+    if (signal.aborted) return null;
+    const startedAt = performance.now();
+    const { promise, resolve } = Promise.withResolvers<ExecutionStatus | null>();
+    const wait: Wait = {
+      settle: resolve,
+      timer: undefined,
+      pauseMs: Math.max(shortestPauseMs, 3 * this.#usualMs),
+      reading: false,
+      readAgain: false,
+    };
+    const abort = () => resolve(null);
+    const budget = setTimeout(abort, budgetMs);
+    signal.addEventListener('abort', abort, { once: true });
+    this.#waits.set(executionId, wait);
+    if (this.#early.delete(executionId)) void this.#read(executionId, wait);
+    else this.#readLater(executionId, wait);
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener('abort', abort);
+      clearTimeout(budget);
+      clearTimeout(wait.timer);
+      this.#waits.delete(executionId);
+      if (this.#waits.size === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
+      this.#usualMs += 0.1 * (Math.min(performance.now() - startedAt, longestPauseMs / 3) - this.#usualMs);
+    }
+  }
+
+  /**
+   * An execution has changed.
+   * @param status what the engine said of it, when it said so; else it is read
+   * @returns whether somebody waits for it here
+   */
+  wake(executionId: string, status?: ExecutionStatus): boolean {
+    const wait = this.#waits.get(executionId);
+    if (wait === undefined) this.#rememberEarly(executionId);
+    else if (status !== undefined && hasEnded(status)) wait.settle(status);
+    else void this.#read(executionId, wait);
+    return wait !== undefined;
+  }
+
+  #rememberEarly(executionId: string): void {
+    this.#early.add(executionId);
+    if (this.#early.size > earlyWakeUps) this.#early.delete(this.#early.values().next().value as string);
+  }
+
+  #readLater(executionId: string, wait: Wait): void {
+    clearTimeout(wait.timer);
+    const jitter = 0.8 + 0.4 * Math.random();
+    wait.timer = setTimeout(() => void this.#read(executionId, wait), wait.pauseMs * jitter);
+    wait.pauseMs = Math.min(wait.pauseMs * 1.6, longestPauseMs);
+  }
+
+  async #read(executionId: string, wait: Wait): Promise<void> {
+    if (wait.reading) {
+      wait.readAgain = true;
+      return;
+    }
+    wait.reading = true;
+    do {
+      wait.readAgain = false;
+      try {
+        const status = await this.#engine.getStatus(executionId);
+        if (hasEnded(status)) return wait.settle(status);
+      } catch (error) {
+        // The engine may be back before the budget is spent; until then the wait goes on.
+        this.#log.debug({ executionId, ...errorFields(error) }, 'status not read');
+      }
+    } while (wait.readAgain && this.#waits.get(executionId) === wait);
+    wait.reading = false;
+    if (this.#waits.get(executionId) === wait) this.#readLater(executionId, wait);
+  }
+}
+
+/** True for the statuses an execution does not leave by itself. */
+export function hasEnded({ status }: ExecutionStatus): boolean {
+  return status !== 'RUNNING' && status !== 'PAUSED';
+}

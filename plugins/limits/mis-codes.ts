@@ -1,0 +1,64 @@
+// The mis-codes policy: a client that configuration limits to MIS codes names no other college in a path.
+
+import type { Request } from 'express';
+import { Type } from 'typebox';
+import type { Config } from '../../config/schema.ts';
+import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
+import { Problem } from '../../problem/problem.ts';
+
+const parameters = Type.Object(
+  {
+    parameter: Type.String({ description: 'path parameter that is a MIS code' }),
+    after: Type.Optional(
+      Type.String({ pattern: '^[a-z]+$', description: 'segment name that is always followed by a MIS code' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** What a back end could read as a separator or a second encoding: then nobody knows which college it will name. */
+const ambiguous = /[/\\;%]/;
+/** What some servers drop at the ends of a segment. */
+const padding = /^[\s.]+|[\s.]+$/g;
+
+/**
+ * Stands behind `bearer`. The key `client.<client id>.misCodes` lists what the client may name; a client without it
+ * passes. Every college that the decoded path names must be listed: the path parameter, and whatever follows a
+ * segment `after` (nothing there: all colleges).
+ * @throws Problem `forbidden`
+ */
+export function createMisCodesPolicy(config: Config): Policy {
+  return definePolicy({
+    name: 'mis-codes',
+    schema: parameters,
+    create: ({ parameter, after }) =>
+      function limitToMisCodes(request, _response, next) {
+        const { clientId } = contextOf(request);
+        const allowed = config[`client.${clientId}.misCodes`];
+        if (allowed !== undefined)
+          checkCodes(allowed, [request.params[parameter] ?? '', ...codesAfter(request, after)]);
+        next();
+      },
+  });
+}
+
+function checkCodes(allowed: readonly string[], named: readonly string[]): void {
+  if (named.every((code) => allowed.includes(code))) return;
+  throw new Problem('forbidden', { detail: 'This client is limited to other MIS codes.' });
+}
+
+/** What follows each segment `name`, upper or lower case; an empty text where the path ends. */
+function codesAfter({ originalUrl }: Request, name: string | undefined): string[] {
+  const path = originalUrl.split('?', 1)[0] as string;
+  // Bytes that were not percent-encoded come as Latin-1; the guard has seen to it that all of them are UTF-8.
+  const ascii = path.replace(/[^\x00-\x7f]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  const segments = ascii.split('/').map((segment) => decodeURIComponent(segment));
+  if (segments.some((segment) => ambiguous.test(segment))) {
+    throw new Problem('forbidden', { detail: 'For this client a path segment cannot have /, \\, ; or %.' });
+  }
+  // A back end may take // for /.
+  const filled = segments.filter((segment) => segment !== '');
+  return filled.flatMap((segment, index) =>
+    segment.replace(padding, '').toLowerCase() === name ? [filled[index + 1] ?? ''] : [],
+  );
+}

@@ -1,0 +1,59 @@
+// Checks an access token of either kind: a JWT by its signature, an opaque one by asking the provider.
+
+import type { OAuthMetrics } from '../metrics.ts';
+import { ProviderError } from '../provider/provider-error.ts';
+import type { AccessToken } from './access-token.ts';
+import type { Introspection } from './introspection.ts';
+import { InvalidTokenError } from './invalid-token-error.ts';
+import type { JwtVerifier } from './jwt-verifier.ts';
+
+export interface AccessTokensOptions {
+  verifier: JwtVerifier;
+  /** Undefined when opaque tokens are not accepted. */
+  introspection: Introspection | undefined;
+  metrics: OAuthMetrics;
+}
+
+const maxTokenBytes = 8_192;
+/** The characters of a bearer token (RFC 6750 section 2.1). */
+const bearerToken = /^[\w.~+/-]+=*$/;
+
+export class AccessTokens {
+  readonly #options: AccessTokensOptions;
+
+  constructor(options: AccessTokensOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * What the token says.
+   * @throws InvalidTokenError when it must not be accepted
+   * @throws ProviderError when that cannot be known now
+   */
+  async check(token: string): Promise<AccessToken> {
+    const { tokensChecked } = this.#options.metrics;
+    try {
+      const known = token.length <= maxTokenBytes ? this.#options.verifier.recall(token) : undefined;
+      const checked = known ?? (await this.#checkUnknown(token));
+      tokensChecked.inc({ result: known === undefined ? 'valid' : 'cached' });
+      return checked;
+    } catch (error) {
+      tokensChecked.inc({ result: resultOf(error) });
+      throw error;
+    }
+  }
+
+  async #checkUnknown(token: string): Promise<AccessToken> {
+    if (token.length > maxTokenBytes) throw new InvalidTokenError('size');
+    const isJwt = token.split('.').length === 3;
+    if (isJwt) return this.#options.verifier.verify(token);
+    const { introspection } = this.#options;
+    if (introspection === undefined || !bearerToken.test(token)) throw new InvalidTokenError('format');
+    return introspection.check(token);
+  }
+}
+
+function resultOf(error: unknown): string {
+  if (error instanceof InvalidTokenError) return error.reason;
+  return error instanceof ProviderError ? 'unavailable' : 'error';
+}

@@ -1,0 +1,65 @@
+// The claims every access token must make good: issuer, audience, and a life with a known and near end.
+
+import type { Claims } from './access-token.ts';
+import { InvalidTokenError } from './invalid-token-error.ts';
+
+export interface ClaimRules {
+  /** `iss`, character by character. */
+  readonly issuer: string;
+  /** Must be in `aud`; not checked when undefined. */
+  readonly audience: string | undefined;
+  readonly clockToleranceSeconds: number;
+  /** Longest time from `iat`, and from now, to `exp`. */
+  readonly maxTokenSeconds: number;
+}
+
+/**
+ * Checks the claims of a JWT whose signature is right (RFC 7519 section 4.1, RFC 9068 section 4).
+ * @returns end of its life in seconds since the epoch
+ * @throws InvalidTokenError
+ */
+export function checkJwtClaims(claims: Claims, rules: ClaimRules, nowSeconds: number): number {
+  if (claims['iss'] !== rules.issuer) throw new InvalidTokenError('issuer');
+  if (rules.audience !== undefined && !isForAudience(claims['aud'], rules.audience)) {
+    throw new InvalidTokenError('audience');
+  }
+  const exp = readTime(claims, 'exp');
+  if (exp === undefined) throw new InvalidTokenError('claims');
+  checkTimes(claims, rules, nowSeconds);
+  const iat = readTime(claims, 'iat') ?? nowSeconds;
+  const life = exp - Math.min(iat, nowSeconds);
+  if (life > rules.maxTokenSeconds + rules.clockToleranceSeconds) throw new InvalidTokenError('too-long-life');
+  checkSenderConstraint(claims);
+  return exp;
+}
+
+/** `exp`, `nbf` and `iat`, as far as they are there. @throws InvalidTokenError */
+export function checkTimes(claims: Claims, { clockToleranceSeconds }: ClaimRules, nowSeconds: number): void {
+  const exp = readTime(claims, 'exp') ?? Number.POSITIVE_INFINITY;
+  const nbf = readTime(claims, 'nbf') ?? Number.NEGATIVE_INFINITY;
+  const iat = readTime(claims, 'iat') ?? Number.NEGATIVE_INFINITY;
+  if (nowSeconds >= exp + clockToleranceSeconds) throw new InvalidTokenError('expired');
+  if (Math.max(nbf, iat) > nowSeconds + clockToleranceSeconds) throw new InvalidTokenError('not-yet-valid');
+}
+
+/**
+ * A token bound to a key of its holder (DPoP: RFC 9449 section 7.2, mutual TLS: RFC 8705 section 3) is worth nothing
+ * without the proof, and no proof is checked here.
+ * @throws InvalidTokenError
+ */
+export function checkSenderConstraint(claims: Claims): void {
+  if (claims['cnf'] !== undefined && claims['cnf'] !== null) throw new InvalidTokenError('sender-constrained');
+}
+
+/** `aud` is the audience or a list that contains it (RFC 7519 section 4.1.3). */
+export function isForAudience(aud: unknown, audience: string): boolean {
+  return aud === audience || (Array.isArray(aud) && aud.includes(audience));
+}
+
+/** A NumericDate. JSON can spell infinity (`1e999`) and things that are no number: neither is a time. */
+export function readTime(claims: Claims, name: 'exp' | 'nbf' | 'iat'): number | undefined {
+  const value = claims[name];
+  if (value === undefined) return undefined;
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw new InvalidTokenError('claims');
+  return value;
+}

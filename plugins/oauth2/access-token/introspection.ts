@@ -1,0 +1,123 @@
+// Opaque access tokens: the identity provider says what they are worth (RFC 7662).
+
+import type { Clock } from '../clock.ts';
+import type { OAuthMetrics } from '../metrics.ts';
+import { basicCredentials } from '../provider/basic-credentials.ts';
+import { ProviderError } from '../provider/provider-error.ts';
+import { parseJsonObject, type ProviderHttp } from '../provider/provider-http.ts';
+import { type AccessToken, type Claims, readClientId, readScopes } from './access-token.ts';
+import { checkSenderConstraint, checkTimes, type ClaimRules, isForAudience, readTime } from './claims.ts';
+import { InvalidTokenError } from './invalid-token-error.ts';
+import { TokenCache } from './token-cache.ts';
+
+export interface IntrospectionOptions {
+  url: string;
+  /** The client the router introspects as. */
+  clientId: string;
+  clientSecret: string;
+  rules: ClaimRules;
+  http: ProviderHttp;
+  clock: Clock;
+  metrics: OAuthMetrics;
+}
+
+const maxRemembered = 10_000;
+/** How long the provider's word is kept: an active token may be revoked, an inactive one never comes back. */
+const activeForMs = 30_000;
+const inactiveForMs = 1_000;
+/** Questions open at once; more are refused, so that made-up tokens cannot flood the provider. */
+const maxOpen = 64;
+const maxBytes = 65_536;
+
+interface Remembered {
+  /** Undefined: inactive. */
+  readonly token: AccessToken | undefined;
+  readonly untilMs: number;
+}
+
+export class Introspection {
+  readonly #options: IntrospectionOptions;
+  readonly #remembered = new TokenCache<Remembered>(maxRemembered);
+  readonly #open = new Map<string, Promise<AccessToken>>();
+
+  constructor(options: IntrospectionOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * What the token says. Requests that ask about one token at the same time share the question.
+   * @throws InvalidTokenError when it is not active or not meant for us
+   * @throws ProviderError when the endpoint gives no usable answer
+   */
+  async check(token: string): Promise<AccessToken> {
+    const key = TokenCache.keyOf(token);
+    const known = this.#remembered.get(key);
+    if (known !== undefined && this.#isFresh(known)) {
+      if (known.token === undefined) throw new InvalidTokenError('inactive');
+      return known.token;
+    }
+    const open = this.#open.get(key);
+    if (open !== undefined) return open;
+    if (this.#open.size >= maxOpen) throw new ProviderError('busy', 'too many introspections at once');
+    const question = this.#ask(token, key).finally(() => this.#open.delete(key));
+    this.#open.set(key, question);
+    return question;
+  }
+
+  #isFresh({ token, untilMs }: Remembered): boolean {
+    const { clock, rules } = this.#options;
+    if (clock.ticksMs() >= untilMs) return false;
+    return token === undefined || clock.wallMs() < token.expiresAtMs + rules.clockToleranceSeconds * 1000;
+  }
+
+  async #ask(token: string, key: string): Promise<AccessToken> {
+    const { clock, metrics } = this.#options;
+    try {
+      const checked = this.#read(await this.#fetch(token));
+      this.#remembered.set(key, { token: checked, untilMs: clock.ticksMs() + activeForMs });
+      metrics.introspections.inc({ result: 'active' });
+      return checked;
+    } catch (error) {
+      if (error instanceof InvalidTokenError) {
+        this.#remembered.set(key, { token: undefined, untilMs: clock.ticksMs() + inactiveForMs });
+      }
+      metrics.introspections.inc({ result: error instanceof ProviderError ? error.code : 'inactive' });
+      throw error;
+    }
+  }
+
+  async #fetch(token: string): Promise<Claims> {
+    const { url, clientId, clientSecret, http } = this.#options;
+    const { status, body } = await http.request({
+      method: 'POST',
+      url,
+      headers: {
+        authorization: basicCredentials(clientId, clientSecret),
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
+      maxBytes,
+    });
+    // 401 is about the router's own credentials, not about the token (RFC 7662 section 2.3).
+    if (status !== 200) throw new ProviderError('bad-status', `introspection: answered ${status}`);
+    return parseJsonObject(body, 'introspection');
+  }
+
+  #read(claims: Claims): AccessToken {
+    const { rules, clock } = this.#options;
+    if (typeof claims['active'] !== 'boolean') throw new ProviderError('bad-answer', 'introspection: no "active"');
+    if (!claims['active']) throw new InvalidTokenError('inactive');
+    const { token_type: type, iss, aud } = claims;
+    // A refresh token may be active as well, and is no access token.
+    if (type !== undefined && String(type).toLowerCase() !== 'bearer') throw new InvalidTokenError('type');
+    if (iss !== undefined && iss !== rules.issuer) throw new InvalidTokenError('issuer');
+    if (aud !== undefined && rules.audience !== undefined && !isForAudience(aud, rules.audience)) {
+      throw new InvalidTokenError('audience');
+    }
+    checkTimes(claims, rules, clock.wallMs() / 1000);
+    checkSenderConstraint(claims);
+    const exp = readTime(claims, 'exp');
+    const expiresAtMs = exp === undefined ? Number.POSITIVE_INFINITY : exp * 1000;
+    return { clientId: readClientId(claims), scopes: readScopes(claims), expiresAtMs };
+  }
+}

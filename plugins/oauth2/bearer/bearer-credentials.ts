@@ -1,0 +1,42 @@
+// Takes the access token out of a request's header (RFC 6750 section 2.1). Query and body are never looked at.
+
+import type { IncomingMessage } from 'node:http';
+import { takeHeader } from '../take-header.ts';
+import { credentialsMalformed, credentialsMissing } from './challenge.ts';
+
+const authorization = 'authorization';
+/** Both fields leave every request, whether this route accepts them or not. */
+const alternative = 'x-authorization';
+
+/**
+ * The token, and a request that no longer carries it.
+ * @param acceptsAlternative also `X-Authorization`, with or without `Bearer`, as Conductor's SDKs send it
+ * @throws Problem 401 without credentials of this kind, 400 when they are malformed or more than one
+ */
+export function takeBearerToken(request: IncomingMessage, acceptsAlternative: boolean): string {
+  const standard = takeHeader(request, authorization);
+  const other = takeHeader(request, alternative);
+  const given = acceptsAlternative ? [...standard, ...other] : standard;
+  const [value] = given;
+  if (value === undefined) throw credentialsMissing();
+  if (given.length > 1) throw credentialsMalformed('More than one access token was presented.');
+  return standard.length === 1 ? afterScheme(value) : afterOptionalScheme(value);
+}
+
+function afterScheme(value: string): string {
+  const [scheme, ...rest] = value.split(' ');
+  if (scheme?.toLowerCase() !== 'bearer') throw credentialsMissing();
+  return single(rest);
+}
+
+function afterOptionalScheme(value: string): string {
+  const words = value.split(' ');
+  return single(words[0]?.toLowerCase() === 'bearer' ? words.slice(1) : words);
+}
+
+/** One or more spaces may stand before the token (RFC 9110 section 11.4); nothing may follow it. */
+function single(words: readonly string[]): string {
+  const [token, ...further] = words.filter((word) => word !== '');
+  if (token === undefined || further.length > 0) throw credentialsMalformed('The credentials are malformed.');
+  return token;
+}

@@ -1,0 +1,26 @@
+// What this plugin counts for Prometheus.
+
+import { Counter, type Registry } from 'prom-client';
+
+export interface OAuthMetrics {
+  /** Access tokens checked; `result`: valid, cached, unavailable, or why the token was refused. */
+  readonly tokensChecked: Counter<'result'>;
+  /** Token requests; `result`: issued, limited, unavailable, or the error code of RFC 6749 section 5.2. */
+  readonly tokenRequests: Counter<'result'>;
+  /** Fetches of the key set; `result`: ok, or what failed. */
+  readonly keyFetches: Counter<'result'>;
+  /** Introspections of opaque tokens; `result`: active, inactive, or what failed. */
+  readonly introspections: Counter<'result'>;
+}
+
+/** Registers the counters. */
+export function createMetrics(registry: Registry): OAuthMetrics {
+  const counter = (name: string, help: string) =>
+    new Counter({ name, help, labelNames: ['result'], registers: [registry] });
+  return {
+    tokensChecked: counter('router_access_tokens_checked_total', 'Access tokens checked, by result'),
+    tokenRequests: counter('router_token_requests_total', 'Token requests, by result'),
+    keyFetches: counter('router_key_set_fetches_total', "Fetches of the identity provider's key set, by result"),
+    introspections: counter('router_introspections_total', 'Introspections of opaque access tokens, by result'),
+  };
+}

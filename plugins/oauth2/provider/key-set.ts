@@ -1,0 +1,85 @@
+// Reads a JSON Web Key Set (RFC 7517) into public keys that may verify access tokens, and nothing else.
+
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { ProviderError } from './provider-error.ts';
+import { parseJsonObject } from './provider-http.ts';
+
+/** Signature algorithms this plugin can verify (RFC 7518 section 3.1), by the key type they belong to. */
+const algorithmsByKeyType = {
+  RSA: ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  'P-256': ['ES256'],
+  'P-384': ['ES384'],
+  'P-521': ['ES512'],
+} as const satisfies Record<string, readonly string[]>;
+
+export type Algorithm = (typeof algorithmsByKeyType)[keyof typeof algorithmsByKeyType][number];
+
+/** Every algorithm that configuration may accept. All are asymmetric: a public key never doubles as a secret. */
+export const supportedAlgorithms: readonly Algorithm[] = Object.values(algorithmsByKeyType).flat();
+
+/** A public key and what it may verify. */
+export interface VerificationKey {
+  readonly key: KeyObject;
+  readonly algorithms: readonly Algorithm[];
+}
+
+/** Keys by `kid`. Several may share one, when their types differ (RFC 7517 section 4.5). */
+export type KeySet = ReadonlyMap<string, readonly VerificationKey[]>;
+
+const maxKeys = 100;
+const minRsaBits = 2048;
+
+type Jwk = Record<string, unknown>;
+
+/**
+ * The usable keys of a key set: with a `kid`, for signatures, of an accepted algorithm. Others are passed over.
+ * @throws ProviderError `bad-answer` when it is no key set or holds no usable key
+ */
+export function parseKeySet(body: Buffer, accepted: ReadonlySet<Algorithm>): KeySet {
+  const { keys } = parseJsonObject(body, 'key set');
+  if (!Array.isArray(keys)) throw new ProviderError('bad-answer', 'key set: "keys" is not a list');
+  if (keys.length > maxKeys) throw new ProviderError('bad-answer', `key set: more than ${maxKeys} keys`);
+  const set = new Map<string, VerificationKey[]>();
+  for (const jwk of keys as unknown[]) {
+    const key = toVerificationKey(jwk, accepted);
+    if (key === undefined) continue;
+    const { kid } = jwk as { kid: string };
+    set.set(kid, [...(set.get(kid) ?? []), key]);
+  }
+  if (set.size === 0) throw new ProviderError('bad-answer', 'key set: no key can verify an access token');
+  return set;
+}
+
+function toVerificationKey(value: unknown, accepted: ReadonlySet<Algorithm>): VerificationKey | undefined {
+  if (value === null || typeof value !== 'object') return undefined;
+  const jwk = value as Jwk;
+  if (typeof jwk['kid'] !== 'string' || jwk['kid'] === '' || !isForSignatures(jwk)) return undefined;
+  const algorithms = algorithmsOf(jwk).filter((algorithm) => accepted.has(algorithm));
+  const key = algorithms.length === 0 ? undefined : importPublicKey(jwk);
+  return key === undefined ? undefined : { key, algorithms };
+}
+
+function isForSignatures({ use, key_ops: operations }: Jwk): boolean {
+  if (use !== undefined && use !== 'sig') return false;
+  return operations === undefined || (Array.isArray(operations) && operations.includes('verify'));
+}
+
+/** What the key's type can do, narrowed to its `alg` when it has one (RFC 8725 section 3.1: one algorithm a key). */
+function algorithmsOf({ kty, crv, alg }: Jwk): readonly Algorithm[] {
+  const type = kty === 'EC' ? crv : kty;
+  if (type !== 'RSA' && type !== 'P-256' && type !== 'P-384' && type !== 'P-521') return [];
+  const possible: readonly Algorithm[] = algorithmsByKeyType[type];
+  return alg === undefined ? possible : possible.filter((algorithm) => algorithm === alg);
+}
+
+function importPublicKey({ kty, n, e, crv, x, y }: Jwk): KeyObject | undefined {
+  try {
+    // Only the public members: a set that leaks a private key must not bring it in here.
+    const jwk = kty === 'RSA' ? { kty, n, e } : { kty, crv, x, y };
+    const key = createPublicKey({ key: jwk as Record<string, string>, format: 'jwk' });
+    const bits = key.asymmetricKeyDetails?.modulusLength;
+    return bits !== undefined && bits < minRsaBits ? undefined : key;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,23 @@
+// The one error for an identity provider that cannot be used right now.
+
+/** What went wrong with the provider; goes to log and metrics, never to a client. */
+export type ProviderFailure =
+  | 'unreachable'
+  | 'timeout'
+  | 'cut-off'
+  | 'too-large'
+  | 'bad-status'
+  | 'bad-answer'
+  | 'wrong-issuer'
+  | 'no-keys'
+  | 'busy';
+
+/** Becomes 503 `identity-provider-unavailable`. Its message names no credential. */
+export class ProviderError extends Error {
+  override readonly name = 'ProviderError';
+  readonly code: ProviderFailure;
+  constructor(code: ProviderFailure, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

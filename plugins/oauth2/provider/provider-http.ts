@@ -1,0 +1,111 @@
+// HTTP to the identity provider: bounded in time, size and connections; redirects are not followed.
+
+import { Agent, type Dispatcher } from 'undici';
+import { ProviderError } from './provider-error.ts';
+
+export interface ProviderHttpOptions {
+  /** Deadline of one call, its body included, in milliseconds. */
+  timeoutMs: number;
+  /** Connections kept to one origin; further calls wait for a free one until their deadline. */
+  connections: number;
+}
+
+/** A call as it goes over the wire. */
+export interface ProviderRequest {
+  method: 'GET' | 'POST';
+  url: string;
+  headers?: Record<string, string>;
+  body?: string;
+  /** An answer with a longer body is given up. */
+  maxBytes: number;
+}
+
+/** Any answer of the provider. */
+export interface ProviderAnswer {
+  status: number;
+  body: Buffer;
+}
+
+/** A pool of connections. @throws ProviderError from every call that gets no whole answer */
+export class ProviderHttp {
+  readonly #agent: Agent;
+  readonly #timeoutMs: number;
+
+  constructor({ timeoutMs, connections }: ProviderHttpOptions) {
+    this.#timeoutMs = timeoutMs;
+    this.#agent = new Agent({
+      connections,
+      pipelining: 1,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      keepAliveTimeout: 20_000,
+      connect: { timeout: timeoutMs },
+    });
+  }
+
+  async request({ method, url, headers, body, maxBytes }: ProviderRequest): Promise<ProviderAnswer> {
+    const { origin, pathname, search } = new URL(url);
+    const where = `${method} ${origin}${pathname}`;
+    try {
+      const response = await this.#agent.request({
+        origin,
+        path: `${pathname}${search}`,
+        method,
+        headers: { accept: 'application/json', ...headers },
+        body: body ?? null,
+        signal: AbortSignal.timeout(this.#timeoutMs),
+      });
+      return { status: response.statusCode, body: await readAtMost(response, maxBytes, where) };
+    } catch (error) {
+      throw toProviderError(error, where);
+    }
+  }
+
+  /** Cuts what is in flight. */
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+}
+
+async function readAtMost({ body }: Dispatcher.ResponseData, maxBytes: number, where: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  // Leaving the loop early destroys the body and with it the connection.
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxBytes)
+      throw new ProviderError('too-large', `${where}: the answer is longer than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length);
+}
+
+function toProviderError(error: unknown, where: string): ProviderError {
+  if (error instanceof ProviderError) return error;
+  const { name, code, message } = error as { name?: string; code?: string; message?: string };
+  if (name === 'TimeoutError' || code?.endsWith('_TIMEOUT') === true) {
+    return new ProviderError('timeout', `${where}: no answer in time`, { cause: error });
+  }
+  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EHOSTUNREACH') {
+    return new ProviderError('unreachable', `${where}: ${code}`, { cause: error });
+  }
+  return new ProviderError('cut-off', `${where}: ${code ?? message ?? 'failed'}`, { cause: error });
+}
+
+/**
+ * The answer as a JSON object.
+ * @throws ProviderError `bad-answer` when it is anything else
+ */
+export function parseJsonObject(body: Buffer, where: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString('utf8'));
+  } catch {
+    // The parser's message quotes the text, which may hold a token.
+    throw new ProviderError('bad-answer', `${where}: the answer is not JSON`);
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw new ProviderError('bad-answer', `${where}: the answer is not a JSON object`);
+  }
+  return value as Record<string, unknown>;
+}

@@ -1,0 +1,156 @@
+// The identity provider's current keys: fetched in the background, on demand for an unknown one, kept while it is away.
+
+import { createHash, type KeyObject } from 'node:crypto';
+import { errorFields, type Logger } from '../../../logging/log.ts';
+import type { Clock } from '../clock.ts';
+import type { OAuthMetrics } from '../metrics.ts';
+import { type Algorithm, type KeySet, parseKeySet } from './key-set.ts';
+import { ProviderError } from './provider-error.ts';
+import type { ProviderHttp } from './provider-http.ts';
+import type { ProviderMetadata } from './provider-metadata.ts';
+
+export interface RemoteKeysOptions {
+  algorithms: ReadonlySet<Algorithm>;
+  /** Pause between two background fetches, in milliseconds: the longest that a removed key keeps working. */
+  cacheMs: number;
+  metadata: ProviderMetadata;
+  http: ProviderHttp;
+  clock: Clock;
+  metrics: OAuthMetrics;
+  log: Logger;
+}
+
+/** At most one fetch that requests cause in this time, however many unknown keys they name. */
+const cooldownMs = 5_000;
+/** Without a successful fetch for so long, the last good keys are no longer believed. */
+const maxStaleMs = 24 * 3_600_000;
+const firstRetryMs = 250;
+const longestRetryMs = 5_000;
+const maxBytes = 1_048_576;
+
+/** A key and the version of the set it was found in. */
+export interface FoundKey {
+  readonly key: KeyObject;
+  readonly version: number;
+}
+
+interface LoadedKeys {
+  readonly set: KeySet;
+  readonly digest: string;
+  readonly version: number;
+  atMs: number;
+}
+
+/** Starts empty; `start` begins to fetch. */
+export class RemoteKeys {
+  readonly #options: RemoteKeysOptions;
+  #loaded: LoadedKeys | undefined;
+  #failure: ProviderError | undefined;
+  #failures = 0;
+  #demandedAtMs = Number.NEGATIVE_INFINITY;
+  #inFlight: Promise<void> | undefined;
+  #cancelTimer: () => void = () => undefined;
+  #stopped = false;
+
+  constructor(options: RemoteKeysOptions) {
+    this.#options = options;
+  }
+
+  /** Fetches now and again and again; does not wait for it. */
+  start(): void {
+    void this.#refresh();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancelTimer();
+  }
+
+  /** Changes whenever the keys do; undefined while there are none to believe. */
+  get version(): number | undefined {
+    return this.#current()?.version;
+  }
+
+  /** Why no token can be verified; undefined when they can. */
+  get unavailable(): string | undefined {
+    if (this.#current() !== undefined) return undefined;
+    return `the keys of the identity provider are not loaded: ${this.#failure?.message ?? 'the first fetch has not ended'}`;
+  }
+
+  /**
+   * The key that verifies `algorithm` signatures under `kid`; undefined when the provider has none.
+   * @throws ProviderError when that cannot be known: no keys yet, or the provider is away and `kid` is new
+   */
+  async find(kid: string, algorithm: Algorithm): Promise<FoundKey | undefined> {
+    if (this.#current()?.set.has(kid) !== true) await this.#refreshOnDemand();
+    const keys = this.#current();
+    if (keys === undefined) throw new ProviderError('no-keys', this.unavailable ?? 'no keys', { cause: this.#failure });
+    const candidates = keys.set.get(kid);
+    if (candidates === undefined && this.#failure !== undefined) throw this.#failure;
+    const found = candidates?.find(({ algorithms }) => algorithms.includes(algorithm));
+    return found && { key: found.key, version: keys.version };
+  }
+
+  #current(): LoadedKeys | undefined {
+    const loaded = this.#loaded;
+    return loaded !== undefined && this.#options.clock.ticksMs() - loaded.atMs < maxStaleMs ? loaded : undefined;
+  }
+
+  async #refreshOnDemand(): Promise<void> {
+    if (this.#inFlight === undefined) {
+      const nowMs = this.#options.clock.ticksMs();
+      if (nowMs - this.#demandedAtMs < cooldownMs) return;
+      this.#demandedAtMs = nowMs;
+    }
+    await this.#refresh();
+  }
+
+  /** One fetch at a time; whoever asks meanwhile shares it. Never rejects. */
+  #refresh(): Promise<void> {
+    this.#inFlight ??= this.#fetch().finally(() => {
+      this.#inFlight = undefined;
+      this.#schedule();
+    });
+    return this.#inFlight;
+  }
+
+  async #fetch(): Promise<void> {
+    const { metadata, http, algorithms, metrics, log } = this.#options;
+    try {
+      const { jwksURL } = await metadata.endpoints();
+      const { status, body } = await http.request({ method: 'GET', url: jwksURL, maxBytes });
+      if (status !== 200) throw new ProviderError('bad-status', `${jwksURL}: answered ${status}`);
+      this.#accept(parseKeySet(body, algorithms), createHash('sha256').update(body).digest('base64'));
+      if (this.#failure !== undefined) log.info('the keys of the identity provider can be fetched again');
+      this.#failure = undefined;
+      this.#failures = 0;
+      metrics.keyFetches.inc({ result: 'ok' });
+    } catch (error) {
+      if (this.#stopped) return;
+      this.#failure = error instanceof ProviderError ? error : new ProviderError('bad-answer', String(error));
+      this.#failures++;
+      metrics.keyFetches.inc({ result: this.#failure.code });
+      if (this.#failures === 1) log.warn(errorFields(error), 'the keys of the identity provider cannot be fetched');
+    }
+  }
+
+  #accept(set: KeySet, digest: string): void {
+    const atMs = this.#options.clock.ticksMs();
+    if (this.#loaded?.digest === digest) {
+      this.#loaded.atMs = atMs;
+      return;
+    }
+    this.#loaded = { set, digest, version: (this.#loaded?.version ?? 0) + 1, atMs };
+    this.#options.log.info({ keyIds: [...set.keys()] }, 'the keys of the identity provider are loaded');
+  }
+
+  #schedule(): void {
+    this.#cancelTimer();
+    if (this.#stopped) return;
+    const { cacheMs, clock } = this.#options;
+    const retryMs = Math.min(firstRetryMs * 2 ** (this.#failures - 1), longestRetryMs);
+    this.#cancelTimer = clock.after(this.#failures === 0 ? cacheMs : Math.min(retryMs, cacheMs), () => {
+      void this.#refresh();
+    });
+  }
+}

@@ -1,0 +1,63 @@
+// The oauth.* keys as this plugin needs them: what a schema cannot say is checked here, all at once.
+
+import type { Config } from '../../config/schema.ts';
+import type { ClaimRules } from './access-token/claims.ts';
+import { type HeaderRules, normalizeType } from './access-token/jwt-header.ts';
+import { type Algorithm, supportedAlgorithms } from './provider/key-set.ts';
+
+export interface OAuth2Settings {
+  readonly issuer: string;
+  /** What every access token must satisfy. */
+  readonly rules: HeaderRules & ClaimRules;
+  /** Undefined: opaque tokens are not accepted. */
+  readonly introspection: { url: string; clientId: string; clientSecret: string } | undefined;
+}
+
+/** @throws Error that lists every setting that is wrong */
+export function readSettings(config: Config): OAuth2Settings {
+  const problems: string[] = [];
+  const issuer = config['oauth.issuer'] ?? '';
+  if (issuer === '') problems.push('oauth.issuer is not set: set it in a property file or as OAUTH_ISSUER');
+  const algorithms = readAlgorithms(config['oauth.algorithms'], problems);
+  const introspection = readIntrospection(config, problems);
+  const types = readTypes(config, problems);
+  if (problems.length > 0) throw new Error(problems.join('; '));
+  const rules = {
+    algorithms,
+    types,
+    issuer,
+    audience: config['oauth.audience'],
+    clockToleranceSeconds: config['oauth.clockToleranceSeconds'],
+    maxTokenSeconds: config['oauth.maxTokenSeconds'],
+  };
+  return { issuer, rules, introspection };
+}
+
+/** `none` and the HMAC family are not among the supported ones: no configuration can let them in. */
+function readAlgorithms(names: readonly string[], problems: string[]): ReadonlySet<Algorithm> {
+  const algorithms = supportedAlgorithms.filter((algorithm) => names.includes(algorithm));
+  const unknown = names.filter((name) => !(supportedAlgorithms as readonly string[]).includes(name));
+  if (unknown.length > 0) {
+    problems.push(`oauth.algorithms: ${unknown.join(', ')} cannot be accepted, only ${supportedAlgorithms.join(', ')}`);
+  } else if (algorithms.length === 0) problems.push('oauth.algorithms is empty: no token could be accepted');
+  return new Set(algorithms);
+}
+
+/** Where access tokens look like ID tokens, only the audience keeps them apart (RFC 8725 section 3.12). */
+function readTypes(config: Config, problems: string[]): ReadonlySet<string> {
+  const types = new Set(config['oauth.acceptedTypes'].map(normalizeType));
+  const isStrict = [...types].every((type) => type === 'at+jwt');
+  if (!isStrict && config['oauth.audience'] === undefined) {
+    problems.push('oauth.acceptedTypes lets in more than at+jwt: that needs oauth.audience, or an ID token would pass');
+  }
+  return types;
+}
+
+function readIntrospection(config: Config, problems: string[]): OAuth2Settings['introspection'] {
+  const { 'oauth.introspectionURL': url, 'oauth.introspectionClientId': clientId } = config;
+  const clientSecret = config['oauth.introspectionClientSecret'];
+  if (url === undefined) return undefined;
+  if (clientId === undefined) problems.push('oauth.introspectionURL needs oauth.introspectionClientId');
+  if (clientSecret === undefined) problems.push('oauth.introspectionURL needs oauth.introspectionClientSecret');
+  return { url, clientId: clientId ?? '', clientSecret: clientSecret ?? '' };
+}

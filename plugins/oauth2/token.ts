@@ -1,0 +1,141 @@
+// The token policy: a client's own credentials in, an access token of the identity provider out (RFC 6749 section 4.4).
+
+import type { Request, Response } from 'express';
+import { type Static, Type } from 'typebox';
+import type { ClientAddress } from '../../gateway/client-address.ts';
+import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
+import { readBody } from '../../gateway/read-body.ts';
+import { Problem } from '../../problem/problem.ts';
+import type { OAuthMetrics } from './metrics.ts';
+import { ProviderError } from './provider/provider-error.ts';
+import { takeHeader } from './take-header.ts';
+import { type AttemptLimit, TooManyAttemptsError } from './token/attempt-limit.ts';
+import type { ClientCredentialsGrant, TokenResponse } from './token/client-credentials-grant.ts';
+import { OAuthError } from './token/oauth-error.ts';
+import {
+  conductorFormat,
+  oauth2Format,
+  type TokenAnswer,
+  type TokenFormat,
+  type TokenRequest,
+} from './token/token-format.ts';
+
+const attempts = (description: string, value: number) =>
+  Type.Optional(Type.Integer({ minimum: 1, default: value, description: `${description} (attempts a minute)` }));
+
+const parameters = Type.Object(
+  {
+    format: Type.Optional(
+      Type.Enum(['oauth2', 'conductor'], {
+        default: 'oauth2',
+        description: 'oauth2: RFC 6749; conductor: {keyId, keySecret} → {token}',
+      }),
+    ),
+    maxFailuresPerClient: attempts('wrong secrets from one address for one client', 10),
+    maxFailuresPerAddress: attempts('wrong secrets from one address', 100),
+  },
+  { additionalProperties: false },
+);
+
+type Parameters = Static<typeof parameters>;
+
+export interface TokenPolicyParts {
+  grant: ClientCredentialsGrant;
+  limit: AttemptLimit;
+  addressOf: ClientAddress;
+  metrics: OAuthMetrics;
+}
+
+const maxBodyBytes = 16_384;
+const retryAfterSeconds = '5';
+
+/** The policy `token`: the end of its pipeline. */
+export function tokenPolicy(parts: TokenPolicyParts): Policy {
+  return definePolicy({
+    name: 'token',
+    schema: parameters,
+    create: (parameters) => {
+      const format = parameters.format === 'conductor' ? conductorFormat : oauth2Format;
+      return async (request, response) => {
+        // RFC 6749 section 5.1 asks for both, on every answer: problem documents keep them.
+        response.setHeader('cache-control', 'no-store');
+        response.setHeader('pragma', 'no-cache');
+        if (request.method !== 'POST') throw new Problem('method-not-allowed', { headers: { allow: 'POST' } });
+        send(response, await answer(request, format, { ...parts, parameters }));
+      };
+    },
+  });
+}
+
+async function answer(
+  request: Request,
+  format: TokenFormat,
+  parts: TokenPolicyParts & { parameters: Parameters },
+): Promise<TokenAnswer> {
+  const { tokenRequests } = parts.metrics;
+  try {
+    const authorization = takeHeader(request, 'authorization');
+    // Read as it came: a body that somebody else would decompress first is not what is checked here.
+    if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
+      throw new OAuthError('invalid_request', 'The body must not be compressed');
+    const body = await readBody(request, maxBodyBytes);
+    const asked = format.read({ contentType: request.headers['content-type'], authorization, body });
+    const token = await issue(request, asked, parts);
+    tokenRequests.inc({ result: 'issued' });
+    return format.write(token);
+  } catch (error) {
+    tokenRequests.inc({ result: resultOf(error) });
+    if (error instanceof OAuthError) {
+      contextOf(request).reason = `${error.code}: ${error.message}`;
+      return format.refuse(error);
+    }
+    if (error instanceof ProviderError) contextOf(request).reason = error.message;
+    throw toTokenProblem(error);
+  }
+}
+
+async function issue(
+  request: Request,
+  { client, scope }: TokenRequest,
+  { grant, limit, addressOf, parameters }: TokenPolicyParts & { parameters: Parameters },
+): Promise<TokenResponse> {
+  const { maxFailuresPerClient: perClient = 10, maxFailuresPerAddress: perAddress = 100 } = parameters;
+  const { clientId } = client;
+  const attempt = { address: addressOf(request), clientId, limits: { perClient, perAddress } };
+  const token = await limit.run(attempt, () => grant.request(client, scope), isWrongSecret);
+  contextOf(request).clientId = clientId;
+  return token;
+}
+
+function isWrongSecret(error: unknown): boolean {
+  return error instanceof OAuthError && error.code === 'invalid_client';
+}
+
+/**
+ * What RFC 6749 has no word for is a problem document; `error` in it is for OAuth clients that look for nothing else.
+ */
+function toTokenProblem(error: unknown): unknown {
+  const extensions = { error: 'temporarily_unavailable' };
+  if (error instanceof TooManyAttemptsError) {
+    const headers = { 'retry-after': String(error.retryAfterSeconds) };
+    return new Problem('too-many-requests', { detail: 'Too many failed attempts.', extensions, headers });
+  }
+  if (error instanceof ProviderError) {
+    const headers = { 'retry-after': retryAfterSeconds };
+    return new Problem('identity-provider-unavailable', { extensions, headers, cause: error });
+  }
+  return error;
+}
+
+function resultOf(error: unknown): string {
+  if (error instanceof OAuthError) return error.code;
+  if (error instanceof TooManyAttemptsError) return 'limited';
+  if (error instanceof ProviderError) return 'unavailable';
+  return error instanceof Problem ? 'invalid_request' : 'error';
+}
+
+function send(response: Response, { status, body, headers }: TokenAnswer): void {
+  const text = Buffer.from(JSON.stringify(body));
+  response.writeHead(status, { ...headers, 'content-type': 'application/json', 'content-length': text.length });
+  response.end(text);
+}

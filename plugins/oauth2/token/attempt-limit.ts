@@ -1,0 +1,114 @@
+// Bounds how many wrong secrets can be tried in a minute. Exactly: attempts that are still open count as wrong ones.
+
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import type { Clock } from '../clock.ts';
+import { type Attempt, type LimitedKey, limitedKeys } from './attempt.ts';
+
+/** Nothing is tried: too many wrong attempts came before. */
+export class TooManyAttemptsError extends Error {
+  override readonly name = 'TooManyAttemptsError';
+  readonly retryAfterSeconds: number;
+  constructor(retryAfterSeconds: number) {
+    super('too many failed attempts');
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** Open attempts of one key, and who waits for one of them to end. */
+interface Gate {
+  open: number;
+  readonly waiting: Set<() => void>;
+}
+
+const windowSeconds = 60;
+const maxWaiting = 256;
+
+/** Counts in memory: one router at a time. */
+export class AttemptLimit {
+  readonly #clock: Clock;
+  readonly #maxWaitMs: number;
+  readonly #failures = new RateLimiterMemory({ points: 1, duration: windowSeconds });
+  readonly #gates = new Map<string, Gate>();
+  #lastStep: Promise<unknown> = Promise.resolve();
+
+  /** @param maxWaitMs longest wait for open attempts to end, in milliseconds */
+  constructor(clock: Clock, maxWaitMs: number) {
+    this.#clock = clock;
+    this.#maxWaitMs = maxWaitMs;
+  }
+
+  /**
+   * Runs `action` unless the limit is reached; while the open attempts could reach it, waits for them first.
+   * @param isFailure which errors of `action` count
+   * @throws TooManyAttemptsError without running `action`; else whatever `action` throws
+   */
+  async run<T>(attempt: Attempt, action: () => Promise<T>, isFailure: (error: unknown) => boolean): Promise<T> {
+    const keys = limitedKeys(attempt);
+    const deadlineMs = this.#clock.ticksMs() + this.#maxWaitMs;
+    for (;;) {
+      const ended = await this.#inTurn(() => this.#enter(keys));
+      if (ended === undefined) break;
+      if (!(await this.#isBefore(deadlineMs, ended))) throw new TooManyAttemptsError(1);
+    }
+    let failed = false;
+    try {
+      return await action();
+    } catch (error) {
+      failed = isFailure(error);
+      throw error;
+    } finally {
+      await this.#inTurn(() => this.#leave(keys, failed));
+    }
+  }
+
+  /** One step after the other, so that what a step reads is still true when it acts. */
+  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+    const result = this.#lastStep.then(step);
+    this.#lastStep = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Undefined: in. Else a gate to wait at. @throws TooManyAttemptsError */
+  async #enter(keys: readonly LimitedKey[]): Promise<Gate | undefined> {
+    for (const { key, limit } of keys) {
+      const state = await this.#failures.get(key);
+      const failures = state?.consumedPoints ?? 0;
+      const gate = this.#gates.get(key);
+      if (failures >= limit) throw new TooManyAttemptsError(Math.max(1, Math.ceil((state?.msBeforeNext ?? 0) / 1000)));
+      if (gate === undefined || failures + gate.open < limit) continue;
+      if (gate.waiting.size >= maxWaiting) throw new TooManyAttemptsError(1);
+      return gate;
+    }
+    for (const { key } of keys) {
+      const gate = this.#gates.get(key) ?? { open: 0, waiting: new Set() };
+      gate.open++;
+      this.#gates.set(key, gate);
+    }
+    return undefined;
+  }
+
+  async #leave(keys: readonly LimitedKey[], failed: boolean): Promise<void> {
+    for (const { key } of keys) {
+      if (failed) await this.#failures.penalty(key);
+      const gate = this.#gates.get(key);
+      if (gate === undefined) continue;
+      gate.open--;
+      if (gate.open === 0) this.#gates.delete(key);
+      for (const wake of gate.waiting) wake();
+    }
+  }
+
+  /** Whether an attempt at `gate` ends before the deadline. */
+  #isBefore(deadlineMs: number, gate: Gate): Promise<boolean> {
+    return new Promise((resolve) => {
+      const settle = (inTime: boolean) => {
+        cancel();
+        gate.waiting.delete(wake);
+        resolve(inTime);
+      };
+      const wake = () => settle(true);
+      const cancel = this.#clock.after(Math.max(0, deadlineMs - this.#clock.ticksMs()), () => settle(false));
+      gate.waiting.add(wake);
+    });
+  }
+}
