@@ -1,0 +1,63 @@
+// One log line and one measurement a request, written when its answer has left or its client has gone.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Logger } from '../logging/log.ts';
+import { contextOf } from './contract.ts';
+
+/** Seconds; from an answer of our own to the end of a long wait. */
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60];
+
+/** Starts watching one request; the rest happens when it ends. */
+export type AccessLog = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Neither path nor query is logged: both may name a person. */
+export function createAccessLog(log: Logger, metrics: Registry): AccessLog {
+  const registers = [metrics];
+  const requests = new Counter({
+    name: 'router_http_requests_total',
+    help: 'Answered requests',
+    labelNames: ['route', 'method', 'status'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'router_http_request_duration_seconds',
+    help: 'Time from the head of a request to the end of its answer',
+    labelNames: ['route'],
+    buckets,
+    registers,
+  });
+  const inFlight = new Gauge({ name: 'router_http_requests_in_flight', help: 'Requests being answered', registers });
+
+  return function watch(request, response) {
+    const startedAt = performance.now();
+    inFlight.inc();
+    response.once('close', () => {
+      inFlight.dec();
+      const { requestId, route, clientId, executionId, reason } = contextOf(request);
+      const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
+      const clientGone = !response.writableFinished;
+      const status = clientGone ? 499 : response.statusCode;
+      const method = knownMethod(request.method);
+      requests.inc({ route, method, status });
+      duration.observe({ route }, durationMs / 1000);
+      const fields = { requestId, executionId, route, clientId, method, status, durationMs, reason };
+      const level = levelOf(route, status, reason);
+      log[level](fields, clientGone ? 'client gone' : 'answered');
+    });
+  };
+}
+
+/** Workers' polls come every few seconds for ever: they are worth a line only when something is wrong. */
+function levelOf(route: string, status: number, reason = ''): 'debug' | 'info' | 'warn' {
+  const expected = status < 400 || reason.startsWith('shutting-down');
+  if (route === 'conductor' && expected) return 'debug';
+  return status >= 500 ? 'warn' : 'info';
+}
+
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** A label must not take whatever a client invents. */
+function knownMethod(method = ''): string {
+  return methods.has(method) ? method : 'other';
+}

@@ -1,0 +1,41 @@
+// The address a request came from: that of the connection, or what a trusted proxy says of it.
+
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+
+/** Tells the address of a request's client. */
+export type ClientAddress = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string;
+
+/**
+ * @param trustedProxies addresses and networks (`10.0.0.0/8`) whose `X-Forwarded-For` is believed
+ * @returns reads `X-Forwarded-For` from its end: the last address that no trusted proxy has. What stands before it
+ *   came from the client, which may write anything.
+ * @throws Error for an entry that is neither
+ */
+export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
+  const trusted = new BlockList();
+  for (const entry of trustedProxies) {
+    const [address = '', prefix] = entry.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (prefix === undefined) trusted.addAddress(address, family);
+    else trusted.addSubnet(address, Number(prefix), family);
+  }
+  const isTrusted = (address: string) => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  return function clientAddress({ headers, socket }) {
+    let client = plain(socket.remoteAddress ?? '');
+    if (trustedProxies.length === 0 || client === '' || !isTrusted(client)) return client;
+    const hops = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
+    for (const hop of hops.reverse()) {
+      const address = plain(hop.trim());
+      if (isIP(address) === 0) break;
+      client = address;
+      if (!isTrusted(address)) break;
+    }
+    return client;
+  };
+}
+
+/** IPv4 as such, also where the socket shows it as IPv6. */
+function plain(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, '');
+}

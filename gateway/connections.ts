@@ -1,0 +1,154 @@
+// All connections of the public port: how many there may be, which one makes room, and which one takes too long.
+
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { Problem } from '../problem/problem.ts';
+
+export interface ConnectionLimits {
+  /** Connections at once. */
+  max: number;
+  /** Connections at once from one address; undefined = no limit of their own. */
+  maxPerAddress: number | undefined;
+  /** How long a client may take to read an answer that is ready, in milliseconds. */
+  answerTimeoutMs: number;
+}
+
+/** How long a refused client may go on sending before its connection is cut, in milliseconds. */
+const lingerMs = 1_000;
+
+/**
+ * Counts connections. When there are too many, the one that has been without a request for longest makes room, else the
+ * one whose request has been arriving for longest: who opens connections and sends little cannot keep others out.
+ */
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  readonly #all = new Set<Socket>();
+  /** Without a request, oldest first. */
+  readonly #idle = new Set<Socket>();
+  readonly #byAddress = new Map<string, number>();
+  /** Sockets that were ended, and when to cut them (milliseconds of `performance.now()`). */
+  readonly #lingering = new Map<Socket, number>();
+  /** Answers under way, and until when they must have been read, once they are ready. */
+  readonly #answers = new Map<ServerResponse, number>();
+  readonly #closed: Counter;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(limits: ConnectionLimits, metrics: Registry) {
+    this.#limits = limits;
+    const registers = [metrics];
+    this.#closed = new Counter({
+      name: 'router_connections_closed_total',
+      help: 'Connections that the router closed of its own accord',
+      labelNames: ['reason'],
+      registers,
+    });
+    const all = this.#all;
+    new Gauge({
+      name: 'router_connections',
+      help: 'Open connections of the public port',
+      registers,
+      collect() {
+        this.set(all.size);
+      },
+    });
+  }
+
+  /** Begins to look after deadlines. */
+  start(): void {
+    this.#timer = setInterval(() => this.#sweep(), Math.min(1_000, this.#limits.answerTimeoutMs / 4));
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Cuts what is left. */
+  cutAll(): void {
+    for (const socket of this.#all) socket.destroy();
+  }
+
+  /** Counts a new connection. @returns why it may not stay, or null */
+  add(socket: Socket): Problem | null {
+    const address = socket.remoteAddress ?? '';
+    const ofAddress = (this.#byAddress.get(address) ?? 0) + 1;
+    this.#all.add(socket);
+    this.#byAddress.set(address, ofAddress);
+    socket.once('close', () => this.#remove(socket, address));
+    if (ofAddress > (this.#limits.maxPerAddress ?? Number.POSITIVE_INFINITY)) return tooMany();
+    if (this.#all.size > this.#limits.max && !this.#makeRoom()) return tooMany();
+    this.#idle.add(socket);
+    return null;
+  }
+
+  /** A request is being worked on: the connection stays, and its answer has a deadline. */
+  busy(socket: Socket, response: ServerResponse): void {
+    this.#idle.delete(socket);
+    this.#answers.set(response, Number.POSITIVE_INFINITY);
+    response.once('close', () => this.#answers.delete(response));
+  }
+
+  idle(socket: Socket): void {
+    if (!socket.destroyed) this.#idle.add(socket);
+  }
+
+  /** Counts a connection that is closed for a reason. */
+  count(reason: string): void {
+    this.#closed.inc({ reason });
+  }
+
+  /** Ends a connection once the client has read what was written last; what it still sends is thrown away. */
+  linger(socket: Socket): void {
+    this.#idle.delete(socket);
+    socket.end();
+    socket.resume();
+    this.#lingering.set(socket, performance.now() + lingerMs);
+  }
+
+  /** Nothing has been started for a request that has not arrived: closing its connection is safe. */
+  #makeRoom(): boolean {
+    const oldest = first(this.#idle) ?? this.#oldestUnfinished();
+    if (oldest === undefined) return false;
+    this.#idle.delete(oldest);
+    this.count('evicted');
+    oldest.destroy();
+    return true;
+  }
+
+  #oldestUnfinished(): Socket | undefined {
+    for (const { req, socket } of this.#answers.keys()) if (!req.complete && socket?.destroyed === false) return socket;
+    return undefined;
+  }
+
+  #remove(socket: Socket, address: string): void {
+    this.#all.delete(socket);
+    this.#idle.delete(socket);
+    this.#lingering.delete(socket);
+    const left = (this.#byAddress.get(address) ?? 1) - 1;
+    if (left === 0) this.#byAddress.delete(address);
+    else this.#byAddress.set(address, left);
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    for (const [response, deadline] of this.#answers) {
+      if (!response.writableEnded) continue;
+      if (deadline === Number.POSITIVE_INFINITY) this.#answers.set(response, now + this.#limits.answerTimeoutMs);
+      if (deadline > now) continue;
+      this.count('answer-not-read');
+      this.#answers.delete(response);
+      response.destroy();
+    }
+    for (const [socket, deadline] of this.#lingering) if (deadline <= now) socket.destroy();
+  }
+}
+
+function tooMany(): Problem {
+  return new Problem('too-many-connections', { headers: { 'retry-after': '1' } });
+}
+
+function first<T>(items: Iterable<T>): T | undefined {
+  for (const item of items) return item;
+  return undefined;
+}

@@ -1,0 +1,112 @@
+// What a plugin may rely on: Express Gateway's plugin contract, typed, plus the services of this router.
+
+import type { NextFunction, Request, Response } from 'express';
+import type { Registry } from 'prom-client';
+import type { TSchema, Static } from 'typebox';
+import type { Config } from '../config/schema.ts';
+import type { Logger } from '../logging/log.ts';
+import type { ProblemCode } from '../problem/catalogue.ts';
+
+/** One step of a pipeline. It answers, or calls `next()`. Whatever it throws or rejects with becomes a problem document. */
+export type Handler = (request: Request, response: Response, next: NextFunction) => void | Promise<void>;
+
+/** A policy as Express Gateway registers it; `policy` is called once per place in gateway.config.yml. */
+export interface Policy {
+  readonly name: string;
+  /** JSON Schema of the `action` in gateway.config.yml; checked strictly before anything listens. */
+  readonly schema: { readonly $id: string } & Record<string, unknown>;
+  readonly policy: (action: never) => Handler;
+}
+
+/**
+ * Describes a policy.
+ * @param definition `schema`: TypeBox object of its parameters (units in the descriptions); `create`: builds the
+ *   handler from checked parameters, without side effects
+ */
+export function definePolicy<S extends TSchema>(definition: {
+  name: string;
+  schema: S;
+  create: (parameters: Static<S>) => Handler;
+}): Policy {
+  const schema: Policy['schema'] = {
+    ...(definition.schema as TSchema & Record<string, unknown>),
+    $id: `urn:service-router:policy:${definition.name}`,
+  };
+  return { name: definition.name, schema, policy: definition.create as Policy['policy'] };
+}
+
+/** A dependency of readiness: returns the reasons why the router is not ready, none when it is. */
+export type ReadinessCheck = () => Promise<readonly string[]>;
+
+/** What an operator should know although the router can serve; nothing when all is well. */
+export type ReadinessNotice = () => readonly string[];
+
+/** What the router lends its plugins. */
+export interface RouterServices {
+  readonly config: Config;
+  readonly log: Logger;
+  /** Prometheus registry behind `/metrics`. */
+  readonly metrics: Registry;
+  /** Adds a check to `/health/ready`. */
+  addReadinessCheck(name: string, check: ReadinessCheck): void;
+  /** Adds something that `/health/ready` shows and that leaves the router ready. */
+  addReadinessNotice(name: string, notice: ReadinessNotice): void;
+  /** Called in reverse order of registration once the last request has been answered. */
+  onStop(name: string, stop: () => void | Promise<void>): void;
+  /** Reports an error nobody foresaw to the error tracker; never personal data. */
+  reportError(error: unknown, fields: Record<string, string>): void;
+  /** Resolves when the router begins to drain: held connections should be let go. */
+  readonly draining: AbortSignal;
+}
+
+/** Handed to a plugin's `init`. */
+export interface PluginContext {
+  /** The plugin's settings in gateway.config.yml. */
+  readonly settings: Record<string, unknown>;
+  readonly services: RouterServices;
+  registerPolicy(policy: Policy): void;
+}
+
+/** The exports of `plugins/<plugin>/index.ts`. */
+export interface Plugin {
+  readonly version: string;
+  /** Names of the policies that `init` registers. */
+  readonly policies: readonly string[];
+  init(context: PluginContext): void | Promise<void>;
+}
+
+/** What the policies of one request tell each other. */
+export interface RequestContext {
+  /** The answer's `X-Request-Id`. */
+  readonly requestId: string;
+  /** Name of the apiEndpoint that matched; set when a pipeline is entered. */
+  route: string;
+  /** Set by the bearer policy. */
+  clientId?: string;
+  /** Scopes of the access token; set by the bearer policy. */
+  scopes?: ReadonlySet<string>;
+  /** Set once a workflow has been started for this request. */
+  executionId?: string;
+  /** When the wait budget began (performance.now()); set by the admission policy. */
+  arrivedAt?: number;
+  /** To be called once a workflow has been started; set by the admission policy. */
+  onStarted?: (executionId: string) => void;
+  /** Code of the problem that the request was answered with. */
+  problem?: ProblemCode;
+  /** Why the answer is what it is, for the one log line of this request. */
+  reason?: string;
+}
+
+const contexts = new WeakMap<object, RequestContext>();
+
+/** The context of a request; made by the guard in front of everything. */
+export function contextOf(request: object): RequestContext {
+  const context = contexts.get(request);
+  if (context === undefined) throw new Error('the request did not pass the request guard');
+  return context;
+}
+
+/** Gives a request its context. Called once, by the guard. */
+export function setContext(request: object, context: RequestContext): void {
+  contexts.set(request, context);
+}

@@ -1,0 +1,40 @@
+// The parts of Express Gateway that the router runs: its policy registry, its conditions and its pipelines.
+
+import { createRequire } from 'node:module';
+import express, { type Router } from 'express';
+
+interface EgPolicy {
+  name: string;
+  schema: Record<string, unknown>;
+  policy: (action: Record<string, unknown>) => express.RequestHandler;
+}
+
+interface EgModules {
+  pipelines: { bootstrap(options: { app: Router; config: { gatewayConfig: unknown } }): Promise<Router> };
+  policies: { register(policy: EgPolicy): void };
+  conditions: { init(): unknown; conditions: Record<string, (config: unknown) => unknown> };
+  loggers: Record<string, { silent?: boolean }>;
+}
+
+const require = createRequire(import.meta.url);
+let modules: EgModules | undefined;
+
+/** Loads Express Gateway's own modules once; its console logger is silenced, ours speaks for it. */
+export function expressGateway(): EgModules {
+  if (modules !== undefined) return modules;
+  const loggers = require('express-gateway/lib/logger') as EgModules['loggers'];
+  for (const logger of Object.values(loggers)) if (typeof logger === 'object') logger.silent = true;
+  modules = {
+    loggers,
+    pipelines: require('express-gateway/lib/gateway/pipelines') as EgModules['pipelines'],
+    policies: require('express-gateway/lib/policies') as EgModules['policies'],
+    conditions: require('express-gateway/lib/conditions') as EgModules['conditions'],
+  };
+  modules.conditions.init();
+  return modules;
+}
+
+/** An empty router for {@link EgModules.pipelines} to mount on. */
+export function createRouter(): Router {
+  return express.Router();
+}

@@ -1,0 +1,32 @@
+// The router program.
+
+import { loadConfig } from '../config/load.ts';
+import { accepts } from '../config/production.ts';
+import { createErrorTracker } from '../error-tracking/error-tracker.ts';
+import { runProgram } from '../program/run-program.ts';
+import { findOpenEngine } from './open-engine.ts';
+import { startRouter } from './start-router.ts';
+
+await runProgram('router', async (log) => {
+  const { config } = await loadConfig({
+    required: ['oauth.issuer'],
+    checkProduction: async (found) => {
+      const url = found['conductor.url'];
+      return url === undefined || accepts(found, 'open-engine') ? [] : findOpenEngine({ url });
+    },
+  });
+  log.level = config['log.level'];
+  const errors = await createErrorTracker({
+    dsn: config['sentry.dsn'],
+    environment: config['sentry.environment'],
+    program: 'router',
+  });
+  const router = await startRouter({ config, log, reportError: (error, fields) => errors.report(error, fields) });
+  return {
+    ready: { url: router.url, operationsUrl: router.operationsUrl },
+    async stop() {
+      await router.stop();
+      await errors.close(2_000);
+    },
+  };
+});

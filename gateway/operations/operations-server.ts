@@ -1,0 +1,66 @@
+// The operations port: liveness, readiness and metrics. Never public: it has no authentication.
+
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+import type { ReadinessChecks } from './readiness.ts';
+
+export interface OperationsServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Starts the port. `GET /health/live` · `GET /health/ready` (200, or 503 with the reasons) · `GET /metrics`. */
+export async function startOperationsServer(options: {
+  host: string;
+  port: number;
+  readiness: ReadinessChecks;
+  metrics: Registry;
+}): Promise<OperationsServer> {
+  const { host, port, readiness, metrics } = options;
+  const routes: Record<string, (response: ServerResponse) => Promise<void>> = {
+    '/health/live': async (response) => sendJson(response, 200, { status: 'live' }),
+    '/health/ready': async (response) => {
+      const { ready, ...found } = await readiness.ask();
+      sendJson(response, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', ...found });
+    },
+    '/metrics': async (response) => {
+      const text = await metrics.metrics();
+      response.writeHead(200, { 'content-type': metrics.contentType }).end(text);
+    },
+  };
+  const server = createServer((request, response) => {
+    const route = routes[request.url?.split('?')[0] ?? ''];
+    if (route === undefined) return sendJson(response, 404, { status: 404, paths: Object.keys(routes) });
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('allow', 'GET, HEAD');
+      return sendJson(response, 405, { status: 405 });
+    }
+    route(response).catch((error: Error) => sendJson(response, 500, { status: 500, error: error.name }));
+  });
+  server.listen({ host, port });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw new Error(`cannot listen on ${host}:${port} (ops.host, ops.port): ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  return {
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
+    async stop() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  if (response.headersSent) return;
+  response
+    .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+    .end(JSON.stringify(value));
+}

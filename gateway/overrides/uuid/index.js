@@ -1,0 +1,2 @@
+'use strict';
+exports.v4 = require('./v4.js');

@@ -1,0 +1,79 @@
+// Reads a request body with a limit, before anything is made of it.
+
+import type { IncomingMessage } from 'node:http';
+import { Problem } from '../problem/problem.ts';
+
+const empty = Buffer.alloc(0);
+
+/** How to ask for the bodies of requests with `Expect: 100-continue`. */
+const invitations = new WeakMap<IncomingMessage, () => void>();
+/** Requests whose body can no longer arrive, and those who wait for it. */
+const failures = new WeakMap<IncomingMessage, Problem>();
+const readers = new WeakMap<IncomingMessage, (problem: Problem) => void>();
+
+/** Called when somebody wants the body: until then its client has not been asked to send it (RFC 9110 section 10.1.1). */
+export function inviteBodyWith(request: IncomingMessage, invite: () => void): void {
+  invitations.set(request, invite);
+}
+
+/** The rest of the body will not come: whoever reads it, now or later, gets `problem`. */
+export function failBody(request: IncomingMessage, problem: Problem): void {
+  failures.set(request, problem);
+  readers.get(request)?.(problem);
+}
+
+/** Bodies that were asked for: whoever asks next gets the same. */
+const bodies = new WeakMap<IncomingMessage, Promise<Buffer>>();
+
+/**
+ * The whole body, however often it is asked for.
+ * @throws Problem `body-too-large` as soon as the limit is passed (by Content-Length: before reading),
+ *   `malformed-request` when the client cuts it off or breaks its framing, `request-timeout` when it is too slow
+ */
+export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const body = bodies.get(request) ?? receive(request, maxBytes);
+  bodies.set(request, body);
+  return body;
+}
+
+async function receive(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const announced = Number(request.headers['content-length'] ?? 0);
+  if (announced > maxBytes) throw tooLarge(maxBytes);
+  if (announced === 0 && request.headers['transfer-encoding'] === undefined) return empty;
+  const failure = failures.get(request);
+  if (failure !== undefined) throw failure;
+  invitations.get(request)?.();
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  readers.set(request, reject);
+  return Promise.race([collect(request, maxBytes), failed]);
+}
+
+/** By its events: an iterator makes several promises of each chunk, and most bodies are one chunk. */
+function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const take = (chunk: Buffer) => {
+    length += chunk.length;
+    if (length <= maxBytes) return void chunks.push(chunk);
+    request.off('data', take);
+    request.pause();
+    reject(tooLarge(maxBytes));
+  };
+  const endEarly = (cause?: Error) =>
+    reject(new Problem('malformed-request', { detail: 'The request body ended early.', cause }));
+  if (request.destroyed) endEarly();
+  request.on('data', take);
+  request.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)));
+  request.once('error', endEarly);
+  request.once('close', endEarly);
+  return promise;
+}
+
+function tooLarge(maxBytes: number): Problem {
+  // The rest of the body is not read, so the connection cannot be used again.
+  return new Problem('body-too-large', {
+    detail: `At most ${maxBytes} bytes are accepted.`,
+    headers: { connection: 'close' },
+  });
+}
