@@ -1,0 +1,12 @@
+// Task type lms-dw_intake: one request to the learning-management data warehouse.
+
+import { createIntake } from './intake.ts';
+import type { Worker, WorkerDependencies } from './worker.ts';
+
+/** Needs `lmsDW.url`. */
+export function createLmsDwIntake(dependencies: WorkerDependencies): Worker {
+  return {
+    taskDefName: 'lms-dw_intake',
+    execute: createIntake(dependencies, (_inbound, config) => config['lmsDW.url'] as string),
+  };
+}

@@ -1,0 +1,92 @@
+// Task type mdm_notify: tells MDM of one patched person, and learns from it which other systems want to know.
+
+import type { Task } from '../conductor/types.ts';
+import type { Config } from '../config/schema.ts';
+import type { ReceivedInbound } from '../envelope/inbound.ts';
+import type { Answer } from '../envelope/outbound.ts';
+import { createPayloadCodec, isSealed, type PayloadCodec } from '../payload/payload-codec.ts';
+import { PayloadUnreadable } from '../payload/payload-unreadable.ts';
+import { deliver } from './mdm/deliver.ts';
+import { interestedSystems } from './mdm/interested-systems.ts';
+import { parseObject, patchedPerson } from './mdm/patched-person.ts';
+import { sealSystem } from './mdm/sealed-share.ts';
+import { untilDelivered } from './mdm/try-later.ts';
+import { receivedInbound, unreadable } from './received-inbound.ts';
+import { TaskFailure } from './task-failure.ts';
+import type { TaskOutcome, Worker, WorkerDependencies } from './worker.ts';
+
+/** What mdmWF gives the task. */
+interface NotifyInput {
+  mis: string;
+  inbound: unknown;
+  outbound: unknown;
+  requestId: string;
+  /** The execution of the PATCH. */
+  executionId: string;
+}
+
+/** Needs `mdm.url`. */
+export function createMdmNotify({ config, callBackEnd }: WorkerDependencies): Worker {
+  const codec = createPayloadCodec(config);
+  const notify = async (task: Task): Promise<TaskOutcome> => {
+    const { mis, requestId, executionId, ...input } = task.inputData as unknown as NotifyInput;
+    const inbound = receivedInbound(input.inbound, codec, config);
+    const outbound = receivedOutbound(input.outbound, executionId, { codec, config });
+    const person = patchedPerson(inbound, outbound);
+    if (person === null) throw new TaskFailure('neither the answer nor the request names the person');
+    const { text } = await deliver(callBackEnd, {
+      to: 'MDM',
+      base: config['mdm.url'] as string,
+      method: 'POST',
+      path: '/notifications',
+      body: { misCode: mis, ...person, requestId, executionId, ...timeOf(input.outbound), request: requestOf(inbound) },
+      requestId,
+      // Of the PATCH, not of this workflow: one that is started twice is still one notification.
+      idempotencyKey: executionId,
+    });
+    const answer = parseObject(text);
+    const systems = interestedSystems(answer['interestedSystems'], person.cccid);
+    return {
+      status: 'COMPLETED',
+      outputData: {
+        notificationId: answer['notificationId'] ?? null,
+        interestedSystems: isSealed(input.inbound)
+          ? systems.map((system) => sealSystem(system, executionId, codec))
+          : systems,
+      },
+    };
+  };
+  return { taskDefName: 'mdm_notify', execute: (task) => untilDelivered(task, config, () => notify(task)) };
+}
+
+/** MDM gets notifications in any order: by this it tells the newest. Workers in other languages may leave it out. */
+function timeOf(outbound: unknown): { changedAt?: string } {
+  const { answeredAt } = (outbound ?? {}) as { answeredAt?: unknown };
+  return typeof answeredAt === 'string' && !Number.isNaN(Date.parse(answeredAt)) ? { changedAt: answeredAt } : {};
+}
+
+/** The answer to the PATCH. @throws CodedFailure `payload-unreadable` */
+function receivedOutbound(
+  value: unknown,
+  executionId: string,
+  { codec, config }: { codec: PayloadCodec; config: Config },
+): Answer {
+  try {
+    return codec.unpackOutbound(value, executionId, config['router.maxAnswerBytes']);
+  } catch (error) {
+    if (error instanceof PayloadUnreadable) throw unreadable('the answer', error);
+    throw error;
+  }
+}
+
+/** The old request as MDM gets it: its body as the text that was sent, other bytes as base64. */
+function requestOf({ httpMethod, path, query, headers, body }: ReceivedInbound): Record<string, unknown> {
+  const isText = body.equals(Buffer.from(body.toString('utf8')));
+  return {
+    httpMethod,
+    path,
+    ...(query === undefined ? {} : { query }),
+    ...(headers['content-type'] === undefined ? {} : { contentType: headers['content-type'] }),
+    ...(isText ? { body: body.toString('utf8') } : { body: body.toString('base64'), bodyEncoding: 'base64' }),
+  };
+}

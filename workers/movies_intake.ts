@@ -1,0 +1,12 @@
+// Task type movies_intake: one request to the movies prototype.
+
+import { createIntake } from './intake.ts';
+import type { Worker, WorkerDependencies } from './worker.ts';
+
+/** Needs `movies.url`. */
+export function createMoviesIntake(dependencies: WorkerDependencies): Worker {
+  return {
+    taskDefName: 'movies_intake',
+    execute: createIntake(dependencies, (_inbound, config) => config['movies.url'] as string),
+  };
+}

@@ -1,0 +1,60 @@
+// Runs one task of a worker: every end it can come to is an outcome, a log line and, if nobody foresaw it, an error report.
+
+import type { Task } from '../conductor/types.ts';
+import { errorFields, type Logger } from '../logging/log.ts';
+import { codeOf } from './back-end/back-end-failure.ts';
+import { TaskFailure } from './task-failure.ts';
+import type { TaskOutcome, Worker } from './worker.ts';
+
+/** Reports an error nobody foresaw to the error tracker. */
+export type ReportError = (error: unknown, fields: Record<string, string>) => void;
+
+/** The worker with an `execute` that never rejects. */
+export function supervise(worker: Worker, { log, reportError }: { log: Logger; reportError: ReportError }): Worker {
+  const { taskDefName } = worker;
+  const execute = async (task: Task): Promise<TaskOutcome> => {
+    const startedAt = performance.now();
+    const fields = { taskType: taskDefName, executionId: task.workflowInstanceId, requestId: requestIdOf(task) };
+    const end = (outcome: TaskOutcome, details: Record<string, unknown> = {}): TaskOutcome => {
+      const ms = Math.round(performance.now() - startedAt);
+      const status = statusOf(outcome);
+      const level = outcome.status === 'COMPLETED' ? 'info' : 'warn';
+      log[level](
+        { ...fields, ...(status === undefined ? {} : { status }), ms, outcome: outcome.status, ...details },
+        'task',
+      );
+      return outcome;
+    };
+    try {
+      const outcome = await worker.execute(task);
+      const { waitingFor } = outcome.status === 'IN_PROGRESS' ? outcome.outputData : {};
+      return end(outcome, waitingFor === undefined ? {} : { reason: waitingFor });
+    } catch (error) {
+      if (error instanceof TaskFailure) {
+        return end(failed(error.reason), { reason: error.reason, cause: codeOf(error.cause) || undefined });
+      }
+      reportError(error, fields);
+      return end(failed('the worker failed'), {
+        ...errorFields(error),
+        ...(error instanceof Error && { stack: error.stack }),
+      });
+    }
+  };
+  return { taskDefName, execute };
+}
+
+function failed(reasonForIncompletion: string): TaskOutcome {
+  return { status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion };
+}
+
+function requestIdOf({ inputData }: Task): string {
+  const { requestId, inbound } = (inputData ?? {}) as { requestId?: unknown; inbound?: { requestId?: unknown } | null };
+  return String(inbound?.requestId ?? requestId ?? '');
+}
+
+/** The HTTP status the task brought, when it brought one. */
+function statusOf(outcome: TaskOutcome): unknown {
+  if (outcome.status === 'FAILED_WITH_TERMINAL_ERROR') return undefined;
+  const { outbound, status } = outcome.outputData as { outbound?: { statusCodeValue?: unknown }; status?: unknown };
+  return outbound?.statusCodeValue ?? status;
+}

@@ -1,0 +1,79 @@
+// Builds the workers of one process and connects them to the router; stopping drains them.
+
+import { hostname } from 'node:os';
+import type { Config } from '../config/schema.ts';
+import type { Logger } from '../logging/log.ts';
+import type { RunningProgram } from '../program/run-program.ts';
+import { createBackEndCaller } from './back-end/call-back-end.ts';
+import { pause } from './backoff.ts';
+import { Availability } from './engine/availability.ts';
+import { RouterApi } from './engine/router-api.ts';
+import { createSdkFetch } from './engine/sdk-fetch.ts';
+import { TaskPolls } from './engine/task-polls.ts';
+import { startTaskRunners } from './engine/task-runners.ts';
+import { TaskUpdates } from './engine/task-updates.ts';
+import { WorkInHand } from './engine/work-in-hand.ts';
+import { type ReportError, supervise } from './run-task.ts';
+import { selectWorkers } from './select-workers.ts';
+
+export interface StartWorkersOptions {
+  /** With `workers.clientId` and `workers.clientSecret` set. */
+  config: Config;
+  log: Logger;
+  /** Told of errors nobody foresaw. Default: nobody is; they are logged anyway. */
+  reportError?: ReportError;
+}
+
+/**
+ * Starts polling. Neither router nor engine need be there yet.
+ * `stop` asks for no further task, finishes those in hand and reports their results, for at most `workers.drainMs`.
+ * @throws ConfigError when the configuration names task types or lacks addresses such that nothing can start
+ */
+export async function startWorkers({
+  config,
+  log,
+  reportError = () => {},
+}: StartWorkersOptions): Promise<RunningProgram> {
+  const selected = selectWorkers(config);
+  const stopping = new AbortController();
+  const abandoned = new AbortController();
+  const backEnds = createBackEndCaller({
+    timeoutMs: config['workers.backEndTimeoutMs'],
+    maxAnswerBytes: config['router.maxAnswerBytes'],
+  });
+  const workers = selected.map(({ create }) =>
+    supervise(create({ config, callBackEnd: backEnds.call }), { log, reportError }),
+  );
+  const api = new RouterApi({
+    apiURL: config['conductor.apiURL'],
+    clientId: config['workers.clientId'] ?? '',
+    clientSecret: config['workers.clientSecret'] ?? '',
+    timeoutMs: config['conductor.timeoutMs'],
+  });
+  const work = new WorkInHand();
+  const shared = { api, work, availability: new Availability(log), abandoned: abandoned.signal };
+  const limits = { concurrency: config['workers.concurrency'], pollTimeoutMs: config['workers.pollTimeoutMs'] };
+  const polls = new TaskPolls({ ...shared, ...limits, stopping: stopping.signal });
+  const identity = { workerId: `${hostname()}:${process.pid}`, domain: config['workers.domain'] };
+  const stopRunners = await startTaskRunners({
+    workers,
+    fetch: createSdkFetch(polls, new TaskUpdates({ ...shared, log })),
+    apiURL: config['conductor.apiURL'],
+    ...identity,
+    ...limits,
+  });
+
+  const stop = async () => {
+    await stopRunners();
+    stopping.abort();
+    const drained = new AbortController();
+    await Promise.race([work.idle(drained.signal), pause(config['workers.drainMs'], drained.signal)]);
+    drained.abort();
+    if (work.tasks() > 0)
+      log.error({ tasks: work.tasks() }, 'stopped with tasks in hand: their time to finish is over');
+    abandoned.abort();
+    backEnds.close();
+    await api.close();
+  };
+  return { ready: { taskTypes: workers.map(({ taskDefName }) => taskDefName), ...identity }, stop };
+}
