@@ -1,0 +1,74 @@
+// Which executions owe MDM something, and how it is started: read from the definitions, so that nothing is said twice.
+
+import type { Definitions } from '../conductor/definitions/load-definitions.ts';
+import { type ProducedEvent, producedEvents } from '../conductor/definitions/events.ts';
+import type { EventHandler, WorkflowTask } from '../conductor/definitions/schema.ts';
+import { tasksOf } from '../conductor/definitions/workflow-tasks.ts';
+import type { StartWorkflowRequest } from '../conductor/types.ts';
+import { resolveTemplate, type Scope } from './template.ts';
+
+/** The workflow that carries a client's PATCH, and what it becomes. */
+export const patchWorkflow = 'college-adaptorWF';
+/** Its version without an event: what reads a record again. */
+export const readVersion = 1;
+export const notifyWorkflow = 'mdmWF';
+export const shareWorkflow = 'mdm-shareWF';
+export const intakeTask = 'college-adaptor_intake';
+export const notifyTask = 'mdm_notify';
+
+/** The EVENT task of one workflow version. */
+export interface EventSource {
+  readonly workflow: string;
+  readonly version: number;
+  readonly event: ProducedEvent;
+  readonly task: WorkflowTask;
+}
+
+/** Everything the reconciler knows of the definitions. */
+export class Flows {
+  readonly #sources: readonly EventSource[];
+  readonly #handlers: ReadonlyMap<string, EventHandler>;
+
+  constructor(definitions: Definitions) {
+    this.#sources = producedEvents(definitions).map((event) => {
+      const { definition } = event.source;
+      const task = tasksOf(definition).find((placed) => String(placed.path) === String(event.path))?.task;
+      if (task === undefined) throw new Error(`${event.name}: no such task`);
+      return { workflow: definition.name, version: definition.version, event, task };
+    });
+    this.#handlers = new Map(
+      definitions.eventHandlers
+        .filter(({ definition }) => definition.active)
+        .map(({ definition }) => [definition.event, definition]),
+    );
+  }
+
+  /** The EVENT task of a version; undefined for a version that produces none. */
+  sourceOf(workflow: string, version: number): EventSource | undefined {
+    return this.#sources.find((source) => source.workflow === workflow && source.version === version);
+  }
+
+  /** The payload that the EVENT task of `source` would carry. */
+  payloadOf(source: EventSource, scope: Scope): Record<string, unknown> {
+    return resolveTemplate(source.task.inputParameters ?? {}, scope) as Record<string, unknown>;
+  }
+
+  /**
+   * What the handler of an event starts.
+   * @param scope what the sink's own expressions name; the payload is what the event carries
+   * @returns null when nobody handles it: the event waits in its queue
+   */
+  startFor(source: EventSource, scope: Scope, payload: Scope): StartWorkflowRequest | null {
+    const event = String(resolveTemplate(source.event.name, scope));
+    const start = this.#handlers.get(event)?.actions[0]?.start_workflow;
+    if (start === undefined) return null;
+    const { name, version, taskToDomain } = start;
+    return {
+      name,
+      version,
+      correlationId: String(resolveTemplate(start.correlationId, payload)),
+      taskToDomain,
+      input: resolveTemplate(start.input, payload) as Record<string, unknown>,
+    };
+  }
+}

@@ -1,0 +1,58 @@
+// Puts the reconciler of one router together from its configuration.
+
+import { fileURLToPath } from 'node:url';
+import type { Registry } from 'prom-client';
+import { loadDefinitions } from '../conductor/definitions/load-definitions.ts';
+import { Engine } from '../conductor/engine.ts';
+import { ExecutionApi } from '../conductor/executions/execution-api.ts';
+import type { EngineCall } from '../conductor/metadata/metadata-api.ts';
+import type { Config } from '../config/schema.ts';
+import type { Logger } from '../logging/log.ts';
+import { createPayloadCodec } from '../payload/payload-codec.ts';
+import { Flows } from './flows.ts';
+import { noLock, RedisLock } from './leader-lock.ts';
+import { Reconciliation } from './reconciliation.ts';
+import { type Reconciler, startReconciler } from './reconciler.ts';
+
+const rootDir = fileURLToPath(new URL('..', import.meta.url));
+
+/** A reconciliation by this configuration, through any way to reach the engine. */
+export function createReconciliation(config: Config, call: EngineCall): Reconciliation {
+  return new Reconciliation({
+    api: new ExecutionApi(call),
+    flows: new Flows(loadDefinitions(rootDir)),
+    codec: createPayloadCodec(config),
+    afterMs: config['reconciler.afterMs'],
+    lookBackMs: config['reconciler.lookBackSeconds'] * 1_000,
+  });
+}
+
+/** Starts the reconciler beside a router; null when `reconciler.intervalMs` is 0. */
+export function startRouterReconciler(options: { config: Config; metrics: Registry; log: Logger }): Reconciler | null {
+  const { config, metrics, log } = options;
+  const intervalMs = config['reconciler.intervalMs'];
+  if (intervalMs === 0) return null;
+  const engine = new Engine({
+    url: config['conductor.url'],
+    timeoutMs: config['conductor.timeoutMs'],
+    connections: 1,
+  });
+  // A round that is cut off begins anew elsewhere: nobody waits for its end.
+  const stopping = new AbortController();
+  const url = config['redis.url'];
+  const reconciler = startReconciler({
+    reconciliation: createReconciliation(config, (request) => engine.request({ ...request, signal: stopping.signal })),
+    lock: url === undefined ? noLock : new RedisLock({ url, ttlMs: intervalMs * 3, log }),
+    intervalMs,
+    metrics,
+    log,
+  });
+  return {
+    async stop() {
+      const stopped = reconciler.stop();
+      stopping.abort();
+      await stopped;
+      await engine.close();
+    },
+  };
+}

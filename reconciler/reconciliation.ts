@@ -1,0 +1,220 @@
+// Finds and mends what the engine dropped between a successful PATCH and MDM, a bounded piece at a time.
+
+import { EngineError } from '../conductor/engine-error.ts';
+import type { ExecutionApi, WholeExecution } from '../conductor/executions/execution-api.ts';
+import { carryOut } from './carry-out.ts';
+import { classify, type Kind, mostShares } from './classify.ts';
+import { decideNotification, decideShare } from './decide-notification.ts';
+import { decidePatch } from './decide-patch.ts';
+import { type Case, type Decision, type DecisionContext, isEmpty, isOver, settled, waiting } from './decision.ts';
+import { notifyWorkflow, patchWorkflow } from './flows.ts';
+import { OpenExecutions, type OpenExecution } from './open-executions.ts';
+import { Relations } from './relations.ts';
+import { RunningScan, StartedScan } from './scan.ts';
+
+export interface ReconciliationOptions {
+  readonly api: ExecutionApi;
+  readonly flows: DecisionContext['flows'];
+  readonly codec: DecisionContext['codec'];
+  /** How long the engine gets to do it by itself, in milliseconds. */
+  readonly afterMs: number;
+  /** How far back the first round begins, in milliseconds. */
+  readonly lookBackMs: number;
+  /** Milliseconds since 1970; default: the clock. */
+  readonly now?: () => number;
+}
+
+/** What one execution came to in a round. */
+export interface Finding {
+  readonly executionId: string;
+  readonly case: Case;
+  readonly action: 'continued' | 'retried' | 'started' | 'terminated' | 'asked' | 'none';
+  /** Executions that were started for it. */
+  readonly started: readonly string[];
+  /** Why nothing was done, or why it failed. */
+  readonly reason?: string;
+}
+
+export interface RoundReport {
+  /** Rows of the index that were read. */
+  readonly scanned: number;
+  /** Executions that were read whole. */
+  readonly inspected: number;
+  readonly findings: readonly Finding[];
+  /** Executions that still owe something, by case. */
+  readonly unreconciled: ReadonlyMap<Case, number>;
+  /** False: the next round goes on where this one stopped. */
+  readonly isComplete: boolean;
+}
+
+/** Bounds of one round. */
+const maxPages = 40;
+const maxRunningPages = 5;
+const maxInspected = 200;
+const maxRepairs = 100;
+
+/**
+ * One look after the other at the engine's executions. What it has to remember is in memory and can be lost: a new
+ * one begins `lookBackMs` ago.
+ */
+export class Reconciliation {
+  readonly #options: ReconciliationOptions;
+  readonly #now: () => number;
+  readonly #open: OpenExecutions;
+  readonly #started: readonly StartedScan[];
+  readonly #running: RunningScan;
+
+  constructor(options: ReconciliationOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.#open = new OpenExecutions(options.afterMs);
+    const from = this.#now() - options.lookBackMs;
+    this.#started = [patchWorkflow, notifyWorkflow].map(
+      (workflowType) => new StartedScan(options.api, { workflowType, from }),
+    );
+    this.#running = new RunningScan(options.api);
+  }
+
+  /**
+   * Looks once.
+   * @param dryRun finds, and changes nothing
+   * @throws EngineError when the engine is away; what was found is kept for the next round
+   */
+  async round({ dryRun = false } = {}): Promise<RoundReport> {
+    const scan = await this.#scan();
+    const due = this.#open.due(this.#now());
+    const relations = new Relations(this.#options.api);
+    await relations.load(due.filter(({ kind }) => kind !== 'other' && kind !== 'share').map(({ source }) => source));
+    const findings: Finding[] = [];
+    let inspected = 0;
+    let repairs = 0;
+    for (const open of due) {
+      if (this.#settlesAtOnce(open, relations)) continue;
+      if (inspected >= maxInspected) continue;
+      inspected++;
+      const mayRepair = !dryRun && repairs < maxRepairs;
+      const finding = await this.#lookAt(open, relations, mayRepair);
+      if (finding === null) continue;
+      findings.push(finding);
+      if (finding.action !== 'none') repairs++;
+    }
+    return {
+      scanned: scan.rows,
+      inspected,
+      findings,
+      unreconciled: this.#open.unreconciled(),
+      isComplete: scan.isComplete && inspected < maxInspected && (dryRun || repairs < maxRepairs),
+    };
+  }
+
+  async #scan(): Promise<{ rows: number; isComplete: boolean }> {
+    const until = this.#now() - this.#options.afterMs;
+    const scans = [() => this.#running.next(until, maxRunningPages)];
+    for (const started of this.#started) {
+      if (!this.#open.isFull) scans.push(() => started.next(until, maxPages));
+    }
+    let rows = 0;
+    let isComplete = scans.length === this.#started.length + 1;
+    for (const next of scans) {
+      const scanned = await next();
+      rows += scanned.rows.length;
+      isComplete &&= scanned.isComplete;
+      for (const summary of scanned.rows) {
+        const kind = classify(summary, this.#options.flows);
+        if (kind !== null) this.#open.add(summary, kind, this.#now());
+      }
+    }
+    return { rows, isComplete };
+  }
+
+  /** The usual case: the rows of the index show that everything followed. */
+  #settlesAtOnce({ kind, source, summary, workflowId }: OpenExecution, relations: Relations): boolean {
+    if (summary === null || summary.status === 'RUNNING' || summary.status === 'PAUSED') return false;
+    const follows =
+      kind === 'patch'
+        ? relations.isNotified(source)
+        : kind === 'notification' &&
+          summary.status === 'COMPLETED' &&
+          relations.countShares(source) >= mostShares(summary);
+    if (follows) this.#open.settle(workflowId);
+    return follows;
+  }
+
+  async #lookAt(open: OpenExecution, relations: Relations, mayRepair: boolean): Promise<Finding | null> {
+    const execution = await this.#options.api.readWhole(open.workflowId);
+    if (execution === null) {
+      this.#open.settle(open.workflowId);
+      return null;
+    }
+    const decision = await this.#decide(execution, open, relations);
+    const now = this.#now();
+    if (decision.kind === 'settled') this.#open.settle(open.workflowId);
+    else if (decision.kind === 'waiting') this.#open.postpone(open.workflowId, now);
+    else return this.#mend(execution, decision, mayRepair);
+    return null;
+  }
+
+  async #mend(
+    execution: WholeExecution,
+    decision: Exclude<Decision, { kind: 'settled' | 'waiting' }>,
+    mayRepair: boolean,
+  ): Promise<Finding> {
+    const executionId = execution.workflowId;
+    const finding = { executionId, case: decision.case };
+    this.#open.owes(executionId, decision.case);
+    if (decision.kind === 'undecided') {
+      this.#open.postpone(executionId, this.#now());
+      return { ...finding, action: 'none', started: [], reason: decision.reason };
+    }
+    if (decision.kind === 'asked') {
+      this.#open.postpone(executionId, this.#now());
+      return { ...finding, action: 'none', started: [], reason: 'its back end has been asked' };
+    }
+    if (!mayRepair) return { ...finding, action: 'none', started: [] };
+    try {
+      const done = await carryOut(decision, execution, this.#options.api);
+      if (decision.kind === 'start' || decision.kind === 'replace') this.#open.settle(executionId);
+      if (decision.kind === 'resume') this.#open.isMended(executionId);
+      return { ...finding, ...done };
+    } catch (error) {
+      if (!(error instanceof EngineError) || error.kind === 'unreachable') throw error;
+      return { ...finding, action: 'none', started: [], reason: error.message };
+    }
+  }
+
+  async #decide(execution: WholeExecution, open: OpenExecution, relations: Relations): Promise<Decision> {
+    const { flows, codec, afterMs } = this.#options;
+    const context = { flows, codec, now: this.#now(), afterMs };
+    try {
+      switch (kindOf(execution, open.kind)) {
+        case 'patch': {
+          const notified = relations.isNotified(open.source);
+          const probes = notified ? [] : await relations.readProbes(open.source);
+          return decidePatch(execution, { notified, probes }, context);
+        }
+        case 'notification':
+          return decideNotification(execution, await relations.readShares(open.source), context);
+        case 'share':
+          return decideShare(execution, context);
+        case 'other':
+          return decideOther(execution, context);
+      }
+    } catch (error) {
+      if (error instanceof EngineError) throw error;
+      return { kind: 'undecided', case: 'outcome_unknown', reason: `it cannot be read: ${(error as Error).name}` };
+    }
+  }
+}
+
+/** The index does not always tell whether it is a PATCH. */
+function kindOf({ input }: WholeExecution, kind: Kind): Kind {
+  const { httpMethod } = (input['inbound'] ?? {}) as { httpMethod?: unknown };
+  return kind === 'patch' && httpMethod !== 'PATCH' ? 'other' : kind;
+}
+
+/** Any other workflow: one that was started and never given a task runs for ever, and nobody waits for it. */
+function decideOther(execution: WholeExecution, context: DecisionContext): Decision {
+  if (execution.status !== 'RUNNING') return settled;
+  if (!isEmpty(execution) || !isOver(execution.startTime, context)) return waiting;
+  return { kind: 'replace', case: 'never_scheduled', requests: [] };
+}

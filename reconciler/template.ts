@@ -1,0 +1,31 @@
+// Resolves `${…}` in a definition the way the engine does, for the few forms that event inputs and handlers use.
+
+/** What expressions may name: `{ workflow: { input: … }, some_task: { output: … } }`. */
+export type Scope = Readonly<Record<string, unknown>>;
+
+/** A copy of `template` with every `${a.b.c}` resolved; one that names nothing becomes null, as in the engine. */
+export function resolveTemplate(template: unknown, scope: Scope): unknown {
+  if (typeof template === 'string') return resolveText(template, scope);
+  if (Array.isArray(template)) return template.map((item) => resolveTemplate(item, scope));
+  if (template === null || typeof template !== 'object') return template;
+  return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, resolveTemplate(value, scope)]));
+}
+
+/** An expression that is the whole text keeps its type; others are written into the text. */
+function resolveText(text: string, scope: Scope): unknown {
+  const whole = /^\$\{([^${}]+)\}$/.exec(text)?.[1];
+  if (whole !== undefined) return lookUp(whole, scope) ?? null;
+  return text.replace(/\$\{([^${}]+)\}/g, (_, path: string) => String(lookUp(path, scope) ?? ''));
+}
+
+function lookUp(path: string, scope: Scope): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>(
+      (value, step) =>
+        value !== null && typeof value === 'object' && Object.hasOwn(value, step)
+          ? (value as Record<string, unknown>)[step]
+          : undefined,
+      scope,
+    );
+}
