@@ -1,0 +1,125 @@
+// `check`: everything that can be wrong with configuration, routes and definitions, without an engine.
+
+import { resolve } from 'node:path';
+import { describeConfig, type ConfigLine } from '../config/describe.ts';
+import { ConfigError, loadConfig, type LoadedConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { checkDefinitions } from '../conductor/definitions/check-definitions.ts';
+import { type Definitions, readDefinitions } from '../conductor/definitions/load-definitions.ts';
+import { type Rung, timeOutLadder } from '../conductor/definitions/time-outs.ts';
+import type { Outcome } from './outcome.ts';
+import { rootDir } from './root-dir.ts';
+import { type CheckedGateway, checkGateway } from './check-gateway.ts';
+import { alignColumns, countOf } from './table.ts';
+import type { Verb } from './verb.ts';
+
+export interface CheckOptions {
+  readonly dir?: string;
+  readonly config?: boolean;
+}
+
+export const check: Verb<CheckOptions> = {
+  name: 'check',
+  description: 'Check configuration, gateway.config.yml, definitions and time-outs; needs no engine.',
+  exitCodes: { 0: 'nothing is wrong', 1: 'something is wrong; every problem is listed on stderr' },
+  addOptions: (command) =>
+    command
+      .option(
+        '--dir <path>',
+        'directory with gateway.config.yml, workflows/ and event-handlers/ (default: the product)',
+      )
+      .option('--config', 'also print the effective configuration: each key, its value and where it comes from'),
+  run: runCheck,
+};
+
+interface Checked {
+  readonly loaded: LoadedConfig | undefined;
+  readonly gateway: CheckedGateway | undefined;
+  readonly definitions: Definitions;
+  readonly ladder: readonly Rung[];
+  readonly problems: readonly string[];
+}
+
+/** Checks as much as can be checked: what needs a valid configuration is left out when there is none. */
+export async function runCheck(options: CheckOptions): Promise<Outcome> {
+  const checked = await checkAll(resolve(options.dir ?? rootDir));
+  const { loaded, ladder, problems } = checked;
+  const configuration = loaded === undefined ? [] : describeConfig(loaded);
+  const json = { ok: problems.length === 0, problems, timeOuts: ladder.map(describeRung), configuration };
+  if (problems.length > 0) return { exitCode: 1, lines: [...problems, '', countOf(problems.length, 'problem')], json };
+  const table = options.config === true ? ['', ...describeConfiguration(configuration)] : [];
+  return { exitCode: 0, lines: [...summary(checked), '', ...describeLadder(ladder), ...table], json };
+}
+
+async function checkAll(dir: string): Promise<Checked> {
+  const definitions = readDefinitions(dir);
+  const loaded = await loadConfig().catch((error: unknown) => {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  });
+  if (loaded instanceof ConfigError) {
+    const problems = [...loaded.problems, ...checkDefinitions(definitions)];
+    return { loaded: undefined, gateway: undefined, definitions, ladder: [], problems };
+  }
+  const gateway = await checkGateway(dir, loaded.config);
+  const context = {
+    backEndTimeoutMs: loaded.config['workers.backEndTimeoutMs'],
+    domains: domainsOf(loaded.config),
+    routes: gateway.routes,
+  };
+  const problems = [...gateway.problems, ...checkDefinitions(definitions, context)];
+  return { loaded, gateway, definitions, ladder: timeOutLadder(definitions, context), problems };
+}
+
+/** `adaptor.<mis>.domain` by MIS code. */
+function domainsOf(config: Config): Record<string, string> {
+  const entries = Object.entries(config as Readonly<Record<string, unknown>>).flatMap(([key, value]) => {
+    const code = /^adaptor\.([0-9A-Za-z]{1,8})\.domain$/.exec(key)?.[1];
+    return code === undefined ? [] : [[code, String(value)]];
+  });
+  return Object.fromEntries(entries) as Record<string, string>;
+}
+
+function summary({ loaded, gateway, definitions }: Checked): string[] {
+  const set = Object.keys(loaded?.origins ?? {}).length;
+  const { workflows, taskDefs, eventHandlers } = definitions;
+  return alignColumns([
+    ['configuration', `${countOf(set, 'key')} set, all others at their defaults`],
+    [
+      'gateway.config.yml',
+      `${countOf(gateway?.pipelines ?? 0, 'pipeline')}, ${gateway?.routes.length ?? 0} of them to workflows`,
+    ],
+    [
+      'definitions',
+      [
+        countOf(workflows.length, 'workflow'),
+        countOf(taskDefs.length, 'task type'),
+        countOf(eventHandlers.length, 'event handler'),
+      ].join(', '),
+    ],
+  ]).map((line) => `ok  ${line}`);
+}
+
+function describeRung({ taskType, route, backEndMs, responseMs }: Rung): Record<string, unknown> {
+  const { name, workflow, version, waitBudgetMs, writes } = route ?? {};
+  return { route: name, workflow, version, writes, taskType, backEndMs, responseMs, waitBudgetMs };
+}
+
+function describeLadder(ladder: readonly Rung[]): string[] {
+  const seconds = (ms: number) => `${ms / 1_000} s`;
+  const rows = ladder.map(({ taskType, route, backEndMs, responseMs }) => [
+    taskType,
+    route === undefined ? '-' : `${route.name} (${route.writes ? 'writes' : 'reads'})`,
+    seconds(backEndMs),
+    seconds(responseMs),
+    route === undefined ? '-' : seconds(route.waitBudgetMs),
+  ]);
+  return alignColumns([['time-outs', 'route', 'back end', 'task', 'client'], ...rows]);
+}
+
+function describeConfiguration(lines: readonly ConfigLine[]): string[] {
+  return alignColumns([
+    ['configuration', 'value', 'from'],
+    ...lines.map(({ key, value, origin }) => [key, value ?? '-', origin]),
+  ]);
+}

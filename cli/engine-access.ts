@@ -1,0 +1,106 @@
+// Two ways to the engine's API: straight to it, or through the router with the ops client.
+
+import type { Command } from 'commander';
+import type { Config } from '../config/schema.ts';
+import type { EngineError } from '../conductor/engine-error.ts';
+import { Engine, type EngineRequest, type EngineResponse } from '../conductor/engine.ts';
+import { MetadataApi } from '../conductor/metadata/metadata-api.ts';
+import { VerbError } from './outcome.ts';
+
+export interface EngineAccessOptions {
+  /** Base URL of the engine. */
+  readonly engine?: string;
+  /** Base URL of the router; replaces `engine`. */
+  readonly router?: string;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+}
+
+/** The options of every verb that talks to an engine. */
+export function addEngineOptions(command: Command): Command {
+  return command
+    .option('--engine <url>', "the engine's base URL (default: conductor.url of the configuration)")
+    .option('--router <url>', 'go through the router at this base URL, as the ops client')
+    .option('--client-id <id>', 'OAuth client for --router (default: ops.clientId)')
+    .option('--client-secret <secret>', 'its secret (default: ops.clientSecret)');
+}
+
+/** An engine within reach. */
+export interface EngineAccess {
+  /** What was asked for, for people. */
+  readonly address: string;
+  readonly api: MetadataApi;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the way that the options ask for.
+ * @throws VerbError when an address or a client is missing or refused; an unreachable engine shows at the first call
+ */
+export async function openEngine(options: EngineAccessOptions, config: Config): Promise<EngineAccess> {
+  const { router, engine } = options;
+  if (router !== undefined && engine !== undefined) throw new VerbError(['give --engine or --router, not both']);
+  const base = parseBase(router ?? engine ?? config['conductor.url'], router === undefined ? '' : '/conductor');
+  const client = new Engine({ url: base.origin, timeoutMs: config['conductor.timeoutMs'], connections: 4 });
+  const send = (request: EngineRequest): Promise<EngineResponse> =>
+    client.request({ ...request, path: `${base.prefix}${request.path}` }).catch((error: unknown) => {
+      throw new VerbError([`${base.address} does not answer: ${(error as EngineError).message}`], { cause: error });
+    });
+  try {
+    const token = router === undefined ? undefined : await fetchToken(send, clientOf(options, config));
+    const headers: Record<string, string> = token === undefined ? {} : { 'x-authorization': token };
+    const api = new MetadataApi((request) => send({ ...request, headers: { ...headers, ...request.headers } }));
+    return { address: base.address, api, close: () => client.close() };
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+}
+
+function parseBase(url: string, suffix: string): { origin: string; prefix: string; address: string } {
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new VerbError([`${url} is not an http or https URL`]);
+  const { origin, pathname } = new URL(url);
+  const path = pathname.replace(/\/+$/, '');
+  return { origin, prefix: `${path}${suffix}`, address: `${origin}${path}` };
+}
+
+interface Client {
+  readonly id: string;
+  readonly secret: string;
+}
+
+function clientOf({ clientId, clientSecret }: EngineAccessOptions, config: Config): Client {
+  const id = clientId ?? config['ops.clientId'];
+  const secret = clientSecret ?? config['ops.clientSecret'];
+  if (id === undefined || secret === undefined) {
+    throw new VerbError([
+      '--router needs a client: set ops.clientId and ops.clientSecret (OPS_CLIENTID, OPS_CLIENTSECRET) or give --client-id and --client-secret',
+    ]);
+  }
+  return { id, secret };
+}
+
+/** The way of every Conductor SDK: key and secret for a token. */
+async function fetchToken(send: (request: EngineRequest) => Promise<EngineResponse>, client: Client): Promise<string> {
+  const { status, body } = await send({
+    method: 'POST',
+    path: '/api/token',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ keyId: client.id, keySecret: client.secret }),
+  });
+  const { token, error, title } = readJson(body);
+  if (status !== 200 || token === undefined) {
+    throw new VerbError([
+      `the router gave client "${client.id}" no token: ${status} ${error ?? title ?? ''}`.trimEnd(),
+    ]);
+  }
+  return token;
+}
+
+function readJson(body: Buffer): { token?: string; error?: string; title?: string } {
+  try {
+    return (JSON.parse(body.toString('utf8')) as Record<string, string> | null) ?? {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,135 @@
+// `status`: the engine, its definitions against the files, the workers that poll, what waits and what failed.
+
+import { resolve } from 'node:path';
+import { loadConfig } from '../config/load.ts';
+import { type Definitions, loadDefinitions } from '../conductor/definitions/load-definitions.ts';
+import type { MetadataApi } from '../conductor/metadata/metadata-api.ts';
+import { type PlannedDefinition, isInStep, planRegistration } from '../conductor/metadata/register.ts';
+import { type WorkerPool, poolsOf, unheardQueues } from '../conductor/metadata/worker-pools.ts';
+import { describeDifferences, titleOf, toJson } from './definition-lines.ts';
+import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine-access.ts';
+import { type Outcome, VerbError } from './outcome.ts';
+import { rootDir } from './root-dir.ts';
+import { alignColumns } from './table.ts';
+import type { Verb } from './verb.ts';
+
+export interface StatusOptions extends EngineAccessOptions {
+  readonly dir?: string;
+  readonly staleAfter: string;
+}
+
+export const status: Verb<StatusOptions> = {
+  name: 'status',
+  description:
+    'Show the engine, whether its definitions are in step with the files, the polling workers and what waits.',
+  exitCodes: {
+    0: 'the engine answers and has every definition as the files say',
+    1: 'error: the engine is out of reach, or a definition file is not valid',
+    2: 'the engine answers, but a definition is missing or differs',
+  },
+  addOptions: (command) =>
+    addEngineOptions(command)
+      .option('--stale-after <seconds>', 'a worker counts as gone when its last poll is older (seconds)', '90')
+      .option('--dir <path>', 'directory with workflows/ and event-handlers/ (default: the product)'),
+  run: runStatus,
+};
+
+interface Status {
+  readonly address: string;
+  readonly version: string | undefined;
+  readonly definitions: readonly PlannedDefinition[];
+  readonly pools: readonly WorkerPool[];
+  readonly executions: Readonly<Record<string, number>>;
+  /** Events that wait without a handler, by name. */
+  readonly unheard: Readonly<Record<string, number>>;
+}
+
+export async function runStatus(options: StatusOptions): Promise<Outcome> {
+  const staleAfterMs = Number(options.staleAfter) * 1_000;
+  if (!(staleAfterMs > 0))
+    throw new VerbError([`--stale-after must be a number of seconds, not ${options.staleAfter}`]);
+  const definitions = loadDefinitions(resolve(options.dir ?? rootDir));
+  const { config } = await loadConfig();
+  const engine = await openEngine(options, config);
+  try {
+    const current = await readStatus(engine.api, definitions, staleAfterMs);
+    return describe({ ...current, address: engine.address });
+  } finally {
+    await engine.close();
+  }
+}
+
+async function readStatus(
+  api: MetadataApi,
+  definitions: Definitions,
+  staleAfterMs: number,
+): Promise<Omit<Status, 'address'>> {
+  const count = async (name: string) => [name, await api.countExecutions(name)] as const;
+  const [version, registered, pollData, queues, ...executions] = await Promise.all([
+    api.readVersion(),
+    api.readDefinitions(),
+    api.readPollData(),
+    api.readQueueSizes(),
+    ...['RUNNING', 'FAILED', 'TIMED_OUT'].map(count),
+  ]);
+  return {
+    version,
+    definitions: planRegistration(definitions, registered),
+    pools: poolsOf(definitions, { pollData, queues, staleAfterMs, now: Date.now() }),
+    executions: Object.fromEntries(executions),
+    unheard: unheardQueues(registered, queues),
+  };
+}
+
+function describe(current: Status): Outcome {
+  const { address, version, definitions, pools, executions, unheard } = current;
+  const exitCode = isInStep(definitions) ? 0 : 2;
+  const lines = [
+    `engine       ${address}${version === undefined ? '' : `  Conductor ${version}`}`,
+    ...describeDefinitions(definitions),
+    `executions   ${Object.entries(executions)
+      .map(([name, count]) => `${count} ${name.toLowerCase().replace('_', ' ')}`)
+      .join(', ')}`,
+    ...Object.entries(unheard).map(
+      ([event, count]) => `events       ${count} wait in ${event}, which no handler listens to`,
+    ),
+    '',
+    ...describePools(pools),
+  ];
+  const json = {
+    ok: exitCode === 0,
+    engine: { url: address, version },
+    definitions: definitions.map(toJson),
+    executions,
+    workers: pools,
+    eventsWithoutHandler: unheard,
+  };
+  return { exitCode, lines, json };
+}
+
+function describeDefinitions(definitions: readonly PlannedDefinition[]): string[] {
+  if (isInStep(definitions)) return [`definitions  all ${definitions.length} in step with the files`];
+  const words = { created: 'missing', changed: 'differs', unchanged: '' };
+  return [
+    'definitions  not in step with the files; `register` brings them in step',
+    ...definitions
+      .filter(({ state }) => state !== 'unchanged')
+      .flatMap((item) => [
+        `  ${words[item.state]}  ${item.kind} ${titleOf(item)}`,
+        ...describeDifferences(item.differences),
+      ]),
+  ];
+}
+
+function describePools(pools: readonly WorkerPool[]): string[] {
+  const rows = pools.flatMap(({ taskType, domain, waiting, workers }) => {
+    const head = [taskType, domain ?? '-', String(waiting)];
+    if (workers.length === 0) return [[...head, 'nobody polls']];
+    return workers.map(({ workerId, lastPollSecondsAgo, stale }) => [
+      ...head,
+      `${lastPollSecondsAgo} s ago${stale ? ' (gone)' : ''}`,
+      workerId ?? '-',
+    ]);
+  });
+  return alignColumns([['task type', 'domain', 'waiting', 'last poll', 'worker'], ...rows]);
+}
