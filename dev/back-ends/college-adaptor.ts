@@ -1,0 +1,91 @@
+// A college adaptor: terms, sections and persons of one MIS code. OAuth is off here, so that a token that leaks down
+// through the router shows at once.
+
+import { type Request, type RequestHandler, Router } from 'express';
+import { addPersons } from './college-persons.ts';
+import type { Section, Term } from './college-records.ts';
+import { createEcho } from './echo.ts';
+import { createFaults } from './faults.ts';
+import { describeKey } from './idempotency.ts';
+import { allowOnly, answerWith, BackEndError } from './json-answer.ts';
+import { parseRecord, type Store } from './store.ts';
+
+/** The adaptor of one college, to be mounted at its base path. */
+export function createCollegeAdaptor(store: Store, mis: string): Router {
+  const college = Router({ caseSensitive: true });
+  addTerms(college, store, mis);
+  addSections(college, store, mis);
+  addPersons(college, store, mis);
+
+  const adaptor = Router({ caseSensitive: true });
+  adaptor.use(refuseCredentials);
+  adaptor.use('/mock/colleges/:mis', refuseOtherColleges(mis), college);
+  adaptor.get(
+    '/mock/idempotency-keys/:key',
+    answerWith(({ params }) => describeKey(store, mis, String(params['key']))),
+  );
+  adaptor.use('/mock/echo', createEcho());
+  adaptor.use('/mock/faults', createFaults());
+  return adaptor;
+}
+
+const refuseCredentials: RequestHandler = (request, _response, next) => {
+  if (request.headers.authorization !== undefined || request.headers['x-authorization'] !== undefined) {
+    throw new BackEndError('403 authorization-refused', 'OAuth is off here, and no token may reach an adaptor');
+  }
+  next();
+};
+
+function refuseOtherColleges(mis: string): RequestHandler {
+  return ({ params }, _response, next) => {
+    if (params['mis'] === mis) return next();
+    throw new BackEndError('404 unknown-college', `this adaptor serves the MIS code ${mis} only`);
+  };
+}
+
+function addTerms(college: Router, store: Store, mis: string): void {
+  const list = () => {
+    const rows = store.all('SELECT record FROM terms WHERE mis = ? ORDER BY sis_term_id', mis);
+    return { status: 200, body: rows.map((row) => parseRecord<Term>(row)) };
+  };
+  const get = ({ params }: Request) => {
+    const id = String(params['sisTermId']);
+    const row = store.get('SELECT record FROM terms WHERE mis = ? AND sis_term_id = ?', mis, id);
+    if (row === undefined) throw new BackEndError('404 unknown-term', 'the college has no such term');
+    return { status: 200, body: parseRecord<Term>(row) };
+  };
+  college.route('/terms').get(answerWith(list)).all(allowOnly('GET, HEAD'));
+  college.route('/terms/:sisTermId').get(answerWith(get)).all(allowOnly('GET, HEAD'));
+}
+
+function addSections(college: Router, store: Store, mis: string): void {
+  const read = () =>
+    store
+      .all('SELECT record FROM sections WHERE mis = ? ORDER BY sis_term_id, sis_section_id', mis)
+      .map((row) => parseRecord<Section>(row));
+  const list = (request: Request) => {
+    const isTerm = filterOf(request, 'sisTermId');
+    const isCourse = filterOf(request, 'sisCourseId');
+    const body = read().filter((section) => isTerm(section.sisTermId) && isCourse(section.sisCourseId));
+    return { status: 200, body };
+  };
+  const get = (request: Request) => {
+    const isTerm = filterOf(request, 'sisTermId');
+    const id = request.params['sisSectionId'];
+    const [section, other] = read().filter((each) => each.sisSectionId === id && isTerm(each.sisTermId));
+    if (section === undefined) throw new BackEndError('404 unknown-section', 'the college has no such section');
+    if (other !== undefined) {
+      throw new BackEndError('400 term-needed', 'several terms have a section with this id: name one by sisTermId');
+    }
+    return { status: 200, body: section };
+  };
+  college.route('/sections').get(answerWith(list)).all(allowOnly('GET, HEAD'));
+  college.route('/sections/:sisSectionId').get(answerWith(get)).all(allowOnly('GET, HEAD'));
+}
+
+/** A repeated parameter means any of its values; an absent or empty one filters nothing. */
+function filterOf(request: Request, name: string): (value: string) => boolean {
+  const query = new URL(request.originalUrl, 'http://adaptor').searchParams;
+  const wanted = query.getAll(name).filter((value) => value !== '');
+  return (value) => wanted.length === 0 || wanted.includes(value);
+}

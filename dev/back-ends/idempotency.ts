@@ -1,0 +1,73 @@
+// `Idempotency-Key` on writes: a key's first answer is kept and replayed, its write is never applied again.
+
+import { createHash } from 'node:crypto';
+import type { Request } from 'express';
+import { record } from './history.ts';
+import { type Answer, BackEndError, toErrorAnswer } from './json-answer.ts';
+import { parseRecord, type Store } from './store.ts';
+
+/** One write as it arrived. */
+export interface Write {
+  readonly mis: string;
+  readonly request: Request;
+  readonly body: Buffer;
+}
+
+/** The key of a request, when it has one. */
+export function idempotencyKeyOf(request: Request): string | undefined {
+  return request.get('idempotency-key');
+}
+
+/**
+ * Applies a write, or replays what its key was answered before; a refusal counts as an answer too.
+ * @param apply changes the store; runs in the same transaction that keeps its answer
+ * @throws BackEndError 422 when the key was used for another request
+ */
+export function applyOnce(store: Store, { mis, request, body }: Write, apply: () => Answer): Answer {
+  const key = idempotencyKeyOf(request);
+  const applyNow = () => {
+    const answer = answerOf(apply);
+    if (answer.status < 300) record(request, { actor: 'back-end', event: 'applied' });
+    return answer;
+  };
+  if (key === undefined) return store.transaction(applyNow);
+  const fingerprint = fingerprintOf(request, body);
+  return store.transaction(() => {
+    const earlier = store.get('SELECT * FROM idempotency_keys WHERE mis = ? AND idempotency_key = ?', mis, key);
+    if (earlier === undefined) {
+      const answer = applyNow();
+      const row = [mis, key, fingerprint, JSON.stringify(answer)] as const;
+      store.run('INSERT INTO idempotency_keys VALUES (?, ?, ?, ?, 1)', ...row);
+      return answer;
+    }
+    if (earlier['fingerprint'] !== fingerprint) {
+      throw new BackEndError('422 idempotency-key-reused', 'this Idempotency-Key belongs to another request');
+    }
+    store.run('UPDATE idempotency_keys SET received = received + 1 WHERE mis = ? AND idempotency_key = ?', mis, key);
+    const { headers, ...answer } = parseRecord<Answer>(earlier, 'answer');
+    return { ...answer, headers: { ...headers, 'idempotency-replayed': 'true' } };
+  });
+}
+
+/** What became of a key: requests received with it, and writes applied for it (counted in their own journal). */
+export function describeKey(store: Store, mis: string, key: string): Answer {
+  const row = store.get('SELECT * FROM idempotency_keys WHERE mis = ? AND idempotency_key = ?', mis, key);
+  if (row === undefined) throw new BackEndError('404 unknown-idempotency-key', 'no write came with this key');
+  const journal = 'SELECT count(*) AS applied FROM person_writes WHERE mis = ? AND idempotency_key = ?';
+  const applied = store.get(journal, mis, key)?.['applied'];
+  const { status } = parseRecord<Answer>(row, 'answer');
+  return { status: 200, body: { idempotencyKey: key, received: row['received'], applied, status } };
+}
+
+function answerOf(apply: () => Answer): Answer {
+  try {
+    return apply();
+  } catch (error) {
+    if (error instanceof BackEndError) return toErrorAnswer(error);
+    throw error;
+  }
+}
+
+function fingerprintOf(request: Request, body: Buffer): string {
+  return createHash('sha256').update(`${request.method} ${request.originalUrl}\n`).update(body).digest('base64');
+}

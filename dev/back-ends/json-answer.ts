@@ -1,0 +1,85 @@
+// JSON answers of the stand-ins, and their errors in the style of a college adaptor: `{ code, message }`.
+
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
+import { errorFields, type Logger } from '../../logging/log.ts';
+
+/** What a stand-in answers; no body when `body` is absent. */
+export interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/** A refusal the caller is told about. */
+export class BackEndError extends Error {
+  override readonly name = 'BackEndError';
+  readonly status: number;
+  readonly code: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** @param kind `<status> <code>`, e.g. `404 unknown-person` */
+  constructor(kind: `${number} ${string}`, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    const [status, code] = kind.split(' ');
+    this.status = Number(status);
+    this.code = code ?? '';
+    this.headers = headers;
+  }
+}
+
+/** A handler that returns its answer, or throws a {@link BackEndError}. */
+export function answerWith(handle: (request: Request) => Answer | Promise<Answer>): RequestHandler {
+  return (request, response, next) => {
+    Promise.resolve()
+      .then(() => handle(request))
+      .then((answer) => sendAnswer(response, answer))
+      .catch(next);
+  };
+}
+
+/** For every method a path does not have: 405 with `Allow` (RFC 9110 section 15.5.6). */
+export function allowOnly(methods: string): RequestHandler {
+  return (request) => {
+    throw new BackEndError('405 method-not-allowed', `${request.method} is not possible here`, { allow: methods });
+  };
+}
+
+/** For every path nobody has. */
+export const refuseUnknownPath: RequestHandler = () => {
+  throw new BackEndError('404 unknown-path', 'nothing is served at this path');
+};
+
+/** Turns whatever was thrown into a JSON answer; what nobody foresaw is logged. */
+export function answerErrors(log: Logger): ErrorRequestHandler {
+  // eslint-disable-next-line max-params -- Express knows an error handler by its four parameters
+  return (error: unknown, request, response, _next) => {
+    // The caller has gone: nobody is left to answer.
+    if (request.socket.destroyed) return;
+    if (response.headersSent) response.destroy();
+    else sendAnswer(response, toErrorAnswer(toBackEndError(error, log)));
+  };
+}
+
+export function toErrorAnswer({ status, code, message, headers }: BackEndError): Answer {
+  return { status, headers, body: { code, message } };
+}
+
+function toBackEndError(error: unknown, log: Logger): BackEndError {
+  if (error instanceof BackEndError) return error;
+  // Express cannot decode a path parameter.
+  if (error instanceof URIError) return new BackEndError('400 malformed-path', 'the path is not percent-encoded UTF-8');
+  log.error(
+    { ...errorFields(error), stack: error instanceof Error ? error.stack : undefined },
+    'an error nobody foresaw',
+  );
+  return new BackEndError('500 internal-error', 'the back end failed');
+}
+
+function sendAnswer(response: Response, { status, headers = {}, body }: Answer): void {
+  if (body === undefined) {
+    response.writeHead(status, headers).end();
+    return;
+  }
+  const bytes = Buffer.from(JSON.stringify(body));
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': bytes.length, ...headers });
+  response.end(bytes);
+}

@@ -1,0 +1,198 @@
+// Master data management: told of every change to a person, it names the colleges that want to know.
+
+import { randomUUID } from 'node:crypto';
+import { type Request, type RequestHandler, Router } from 'express';
+import { findEntries, logOnce } from './governance-log.ts';
+import { record } from './history.ts';
+import { type Answer, allowOnly, answerWith, BackEndError } from './json-answer.ts';
+import { parseJsonObject, readBody, requireText } from './request-body.ts';
+import type { Store } from './store.ts';
+
+/** A college that MDM names to whoever notified it: its own id of the person, and what is new. */
+export interface InterestedSystem {
+  readonly misCode: string;
+  readonly sisPersonId: string;
+  readonly cccid: string;
+}
+
+export interface NotificationAnswer {
+  readonly notificationId: string;
+  readonly interestedSystems: readonly InterestedSystem[];
+}
+
+/** To be mounted at `/mdm`. Its availability is not kept: after a restart it is there. */
+export function createMdm(store: Store): Router {
+  const router = Router({ caseSensitive: true });
+  addAvailability(router);
+  addDeliveries(router, store);
+  addReads(router, store);
+  addInterestedSystems(router, store);
+  return router;
+}
+
+/** A switch for trying what happens while MDM is away. */
+function addAvailability(router: Router): void {
+  let available = true;
+  const describe = () => ({ status: 200, body: { available } });
+  const set = async (request: Request) => {
+    const { available: wanted } = parseJsonObject(request, await readBody(request));
+    if (typeof wanted !== 'boolean') throw new BackEndError('422 invalid-field', 'available must be true or false');
+    available = wanted;
+    return describe();
+  };
+  const refuseWhileAway: RequestHandler = (_request, _response, next) => {
+    if (available) return next();
+    throw new BackEndError('503 away', 'MDM was switched off: PUT {"available":true} to /mdm/availability', {
+      'retry-after': '1',
+    });
+  };
+  router.route('/availability').get(answerWith(describe)).put(answerWith(set)).all(allowOnly('GET, HEAD, PUT'));
+  router.use(refuseWhileAway);
+}
+
+function addDeliveries(router: Router, store: Store): void {
+  const notify = async (request: Request): Promise<Answer> => {
+    const content = parseJsonObject(request, await readBody(request));
+    const cccid = content['cccid'] === undefined ? null : requireText(content, 'cccid');
+    const key = { kind: 'notification', status: 'recorded', ...readPerson(content), cccid } as const;
+    const changedAt = readTime(content, 'changedAt');
+    const work = () => ({
+      notificationId: randomUUID(),
+      interestedSystems: updateGoldenRecord(store, { ...key, changedAt }),
+    });
+    const { answer, isNew } = logOnce<NotificationAnswer>(store, key, { content, work });
+    record(request, { actor: 'mdm', event: 'notified', executionId: key.executionId, effective: isNew });
+    return { status: 200, body: answer };
+  };
+  const recordShare = async (request: Request): Promise<Answer> => {
+    const content = parseJsonObject(request, await readBody(request));
+    const cccid = content['cccid'] === undefined ? null : requireText(content, 'cccid');
+    const key = { kind: 'share', status: requireText(content, 'status'), ...readPerson(content), cccid } as const;
+    const { answer, isNew } = logOnce(store, key, { content, work: () => ({ shareId: randomUUID() }) });
+    return { status: isNew ? 201 : 200, body: { ...answer, ...currentCccid(store, key) } };
+  };
+  router.route('/notifications').post(answerWith(notify)).all(allowOnly('POST'));
+  router.route('/shares').post(answerWith(recordShare)).all(allowOnly('POST'));
+}
+
+function readPerson(content: Readonly<Record<string, unknown>>) {
+  return {
+    executionId: requireText(content, 'executionId'),
+    misCode: requireText(content, 'misCode'),
+    sisPersonId: requireText(content, 'sisPersonId'),
+  };
+}
+
+/** RFC 3339; now when it is absent. */
+function readTime(content: Readonly<Record<string, unknown>>, name: string): string {
+  if (content[name] === undefined) return new Date().toISOString();
+  const time = Date.parse(requireText(content, name));
+  if (Number.isNaN(time)) throw new BackEndError('422 invalid-field', `${name} must be a time (RFC 3339)`);
+  return new Date(time).toISOString();
+}
+
+interface PersonUpdate {
+  readonly misCode: string;
+  readonly sisPersonId: string;
+  /** Null when the change did not touch the cccid: there is nothing to share then. */
+  readonly cccid: string | null;
+  /** RFC 3339, UTC. */
+  readonly changedAt: string;
+}
+
+/**
+ * A person nobody mapped yet gets a golden record of its own. Notifications come in any order: one that is older than
+ * what the record has changes nothing.
+ * @returns the colleges to tell
+ */
+function updateGoldenRecord(store: Store, update: PersonUpdate): InterestedSystem[] {
+  const { misCode, sisPersonId, cccid, changedAt } = update;
+  const known = store.get('SELECT golden_id FROM crosswalk WHERE mis = ? AND sis_person_id = ?', misCode, sisPersonId);
+  const goldenId = String(known?.['golden_id'] ?? randomUUID());
+  if (known === undefined) {
+    store.run('INSERT INTO golden_records VALUES (?, NULL, ?, ?)', goldenId, misCode, changedAt);
+    store.run('INSERT INTO crosswalk VALUES (?, ?, ?)', misCode, sisPersonId, goldenId);
+  }
+  if (cccid === null) return [];
+  const { updatedAt } =
+    store.get('SELECT updated_at AS updatedAt FROM golden_records WHERE golden_id = ?', goldenId) ?? {};
+  if (String(updatedAt) > changedAt) return [];
+  const change = 'UPDATE golden_records SET cccid = ?, source_mis = ?, updated_at = ? WHERE golden_id = ?';
+  store.run(change, cccid, misCode, changedAt, goldenId);
+  const interested = store.all(
+    `SELECT mis, sis_person_id FROM interested_systems JOIN crosswalk USING (mis)
+     WHERE golden_id = ? AND mis <> ? ORDER BY mis`,
+    goldenId,
+    misCode,
+  );
+  return interested.map((row) => ({ misCode: String(row['mis']), sisPersonId: String(row['sis_person_id']), cccid }));
+}
+
+/** What a college has to get instead: the person's cccid has changed while an older one was on its way. */
+function currentCccid(store: Store, shared: Omit<PersonUpdate, 'changedAt'> & { status: string }): { cccid?: string } {
+  const { misCode, sisPersonId, cccid, status } = shared;
+  if (status !== 'shared' || cccid === null) return {};
+  const golden = store.get(
+    'SELECT cccid FROM golden_records JOIN crosswalk USING (golden_id) WHERE mis = ? AND sis_person_id = ?',
+    misCode,
+    sisPersonId,
+  )?.['cccid'];
+  return typeof golden === 'string' && golden !== cccid ? { cccid: golden } : {};
+}
+
+function addReads(router: Router, store: Store): void {
+  const log = (request: Request) => {
+    const query = new URL(request.originalUrl, 'http://mdm').searchParams;
+    const filter = (name: string) => query.get(name) || undefined;
+    const body = findEntries(store, { executionId: filter('executionId'), sisPersonId: filter('sisPersonId') });
+    return { status: 200, body };
+  };
+  const listOf = (sql: string) => answerWith(() => ({ status: 200, body: store.all(sql) }));
+  router.route('/governance-log').get(answerWith(log)).all(allowOnly('GET, HEAD'));
+  router
+    .route('/crosswalk')
+    .get(
+      listOf(
+        `SELECT golden_id AS goldenId, mis AS misCode, sis_person_id AS sisPersonId
+         FROM crosswalk ORDER BY golden_id, mis`,
+      ),
+    )
+    .all(allowOnly('GET, HEAD'));
+  router
+    .route('/golden-records')
+    .get(
+      listOf(
+        `SELECT golden_id AS goldenId, cccid, source_mis AS sourceMisCode, updated_at AS updatedAt
+         FROM golden_records ORDER BY golden_id`,
+      ),
+    )
+    .all(allowOnly('GET, HEAD'));
+}
+
+function addInterestedSystems(router: Router, store: Store): void {
+  const list = () => store.all('SELECT mis AS misCode, name FROM interested_systems ORDER BY mis');
+  const find = (mis: string) => store.get('SELECT mis AS misCode, name FROM interested_systems WHERE mis = ?', mis);
+  const register = async (request: Request): Promise<Answer> => {
+    const mis = String(request.params['mis']);
+    const body = await readBody(request);
+    const name = body.length === 0 ? mis : requireText(parseJsonObject(request, body), 'name');
+    const status = find(mis) === undefined ? 201 : 200;
+    store.run('INSERT OR REPLACE INTO interested_systems VALUES (?, ?)', mis, name);
+    return { status, body: find(mis) };
+  };
+  const remove = ({ params }: Request): Answer => {
+    const mis = String(params['mis']);
+    if (find(mis) === undefined) throw new BackEndError('404 unknown-system', 'no such system is registered');
+    store.run('DELETE FROM interested_systems WHERE mis = ?', mis);
+    return { status: 204 };
+  };
+  router
+    .route('/interested-systems')
+    .get(answerWith(() => ({ status: 200, body: list() })))
+    .all(allowOnly('GET, HEAD'));
+  router
+    .route('/interested-systems/:mis')
+    .put(answerWith(register))
+    .delete(answerWith(remove))
+    .all(allowOnly('PUT, DELETE'));
+}

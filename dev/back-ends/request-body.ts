@@ -1,0 +1,52 @@
+// Reads request bodies: as bytes, or as the JSON object a write needs.
+
+import type { IncomingMessage } from 'node:http';
+import { BackEndError } from './json-answer.ts';
+
+/** Larger bodies are refused. */
+const maxBodyBytes = 16_777_216;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * The whole body. Too large a one is read to its end all the same: the connection can then carry the next request.
+ * @throws BackEndError 413
+ */
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length <= maxBodyBytes) chunks.push(chunk);
+  }
+  if (length > maxBodyBytes) throw new BackEndError('413 body-too-large', `at most ${maxBodyBytes} bytes are read`);
+  return Buffer.concat(chunks);
+}
+
+/** @throws BackEndError 415 when the content type is not JSON, 400 when the text is not, 422 when it is no object */
+export function parseJsonObject(request: IncomingMessage, body: Buffer): Record<string, unknown> {
+  const contentType = request.headers['content-type'] ?? '';
+  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(contentType)) {
+    throw new BackEndError('415 not-json', 'the content type must be application/json');
+  }
+  const value = parseJson(body);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new BackEndError('422 not-an-object', 'the body must be a JSON object');
+  }
+  return value as Record<string, unknown>;
+}
+
+/** @throws BackEndError 422 that names the field */
+export function requireText(fields: Readonly<Record<string, unknown>>, name: string): string {
+  const value = fields[name];
+  if (typeof value === 'string' && value.trim() !== '') return value;
+  throw new BackEndError('422 invalid-field', `${name} must be a non-empty string`);
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(utf8.decode(body));
+  } catch {
+    throw new BackEndError('400 broken-json', 'the body is not JSON in UTF-8');
+  }
+}

@@ -1,0 +1,66 @@
+// The last sync of each college, made from its records; a third college has joined but synced nothing yet.
+
+import { randomUUID } from 'node:crypto';
+import type { College, Section } from '../college-records.ts';
+import type { CourseShell, Enrollment, Sync } from '../data-warehouse.ts';
+
+const stateByTerm: Readonly<Record<string, Enrollment['state']>> = {
+  '2026SP': 'completed',
+  '2026SU': 'completed',
+  '2026FA': 'active',
+  '2027SP': 'invited',
+};
+
+export function createSyncs(colleges: readonly College[], generatedAt: Date): Sync[] {
+  const joined: College = { misCode: '003', name: 'Mojave Wells College', terms: [], sections: [], persons: [] };
+  return [...colleges, joined].map((college) => createSync(college, generatedAt));
+}
+
+function createSync(college: College, generatedAt: Date): Sync {
+  const sections = college.sections.filter(({ status }) => status !== 'Cancelled');
+  const courseShells = sections.map((section) => createCourseShell(college, section));
+  const enrollments = sections.flatMap((section, index) => createEnrollments(college, section, index));
+  const distinct = (role: Enrollment['role']) =>
+    new Set(enrollments.filter((each) => each.role === role).map((each) => each.sisPersonId)).size;
+  return {
+    collegeId: college.misCode,
+    collegeName: college.name,
+    syncId: randomUUID(),
+    generatedAt: generatedAt.toISOString(),
+    sisTermIds: college.terms.map(({ sisTermId }) => sisTermId),
+    counts: {
+      courseShells: courseShells.length,
+      enrollments: enrollments.length,
+      instructors: distinct('teacher'),
+      students: distinct('student'),
+    },
+    courseShells,
+    enrollments,
+  };
+}
+
+function createCourseShell(college: College, section: Section): CourseShell {
+  const { sisTermId, sisSectionId, sisCourseId, title } = section;
+  const courseShellId = shellIdOf(college, section);
+  return { courseShellId, sisTermId, sisSectionId, sisCourseId, title, published: sisTermId !== '2027SP' };
+}
+
+/** Every third student is in a section, another third in the next one. */
+function createEnrollments(college: College, section: Section, index: number): Enrollment[] {
+  const courseShellId = shellIdOf(college, section);
+  const teachers = new Set(college.sections.flatMap(({ instructors }) => instructors.map((each) => each.sisPersonId)));
+  const enroll = (role: Enrollment['role']) => (person: { readonly sisPersonId: string }) => ({
+    courseShellId,
+    sisPersonId: person.sisPersonId,
+    role,
+    state: stateByTerm[section.sisTermId] ?? 'active',
+  });
+  const students = college.persons
+    .filter(({ sisPersonId }) => !teachers.has(sisPersonId))
+    .filter((_student, position) => position % 3 === index % 3);
+  return [...section.instructors.map(enroll('teacher')), ...students.map(enroll('student'))];
+}
+
+function shellIdOf({ misCode }: College, { sisTermId, sisSectionId }: Section): string {
+  return `${misCode}-${sisTermId}-${sisSectionId}`;
+}

@@ -1,0 +1,34 @@
+// What MDM knows at the start: who wants to hear of changes, and which records of two colleges are one person.
+
+export interface SystemSeed {
+  readonly misCode: string;
+  readonly name: string;
+}
+
+export interface CrosswalkSeed {
+  readonly goldenId: string;
+  /** One record a college. */
+  readonly persons: readonly [PersonSeed, ...PersonSeed[]];
+}
+
+export interface PersonSeed {
+  readonly misCode: string;
+  readonly sisPersonId: string;
+}
+
+export const interestedSystems: readonly SystemSeed[] = [
+  { misCode: '002', name: 'Student information system of Alder Valley College' },
+];
+
+const one = (sisPersonId: string): PersonSeed => ({ misCode: '001', sisPersonId });
+const two = (sisPersonId: string): PersonSeed => ({ misCode: '002', sisPersonId });
+
+/** Most persons are known to one college only, and not all of those have been mapped. */
+export const crosswalk: readonly CrosswalkSeed[] = [
+  { goldenId: 'GR-100017', persons: [one('0318204'), two('B00417733')] },
+  { goldenId: 'GR-100024', persons: [one('0320991'), two('B00418052')] },
+  { goldenId: 'GR-100031', persons: [one('0322467'), two('B00421960')] },
+  { goldenId: 'GR-100048', persons: [one('0101866'), two('B00400219')] },
+  { goldenId: 'GR-100055', persons: [one('0319375')] },
+  { goldenId: 'GR-100062', persons: [two('B00419407')] },
+];

@@ -1,0 +1,73 @@
+// Starts the back-end stand-ins: one HTTP server, one mount a back end, one SQLite file.
+
+import { createServer } from 'node:http';
+import express, { type Express } from 'express';
+import { createLog, type Logger } from '../../logging/log.ts';
+import { listenOnLoopback } from '../loopback-server.ts';
+import { createCollegeAdaptor } from './college-adaptor.ts';
+import { createDataWarehouse } from './data-warehouse.ts';
+import { keepHistory } from './history.ts';
+import { answerErrors, refuseUnknownPath } from './json-answer.ts';
+import { createMdm } from './mdm.ts';
+import { createMovies } from './movies.ts';
+import { seed } from './seed/seed.ts';
+import { openStore, type Store } from './store.ts';
+
+export interface BackEndsOptions {
+  /** TCP port; 0 = any free one. */
+  port: number;
+  /** Address to bind to; default 127.0.0.1. */
+  host?: string | undefined;
+  /** Where the state is kept: `<stateDir>/back-ends.sqlite`. */
+  stateDir: string;
+  /** Every request, write and notification is appended there (history.ts). Default: nowhere. */
+  historyFile?: string | undefined;
+  /** Default: silent. */
+  log?: Logger | undefined;
+}
+
+export interface BackEnds {
+  /** Where it listens; the back ends are below it. */
+  readonly url: string;
+  /** Stops listening, cuts what is in flight and closes the file. */
+  stop(): Promise<void>;
+}
+
+/** MIS codes of the colleges that have an adaptor here. */
+const colleges = ['001', '002'];
+
+/** @throws Error when the port is taken or the state is from another version */
+export async function startBackEnds(options: BackEndsOptions): Promise<BackEnds> {
+  const store = openStore(options.stateDir, seed);
+  const server = createServer(createApp(store, { ...options, log: options.log ?? createLog('back-ends', 'silent') }));
+  // Longer than workers keep idle connections, so that they never write to one that is being closed.
+  server.keepAliveTimeout = 120_000;
+  try {
+    const listening = await listenOnLoopback(server, {
+      port: options.port,
+      host: options.host,
+      variable: 'BACKENDS_PORT',
+    });
+    const stop = async () => {
+      await listening.close();
+      store.close();
+    };
+    return { url: listening.url, stop };
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
+
+/** The mounts are the default base URLs of `config/default.properties`. */
+function createApp(store: Store, { log, historyFile }: { log: Logger; historyFile?: string | undefined }): Express {
+  const app = express().disable('x-powered-by').enable('case sensitive routing');
+  if (historyFile !== undefined) app.use(keepHistory(historyFile));
+  app.use('/lms-dw', createDataWarehouse(store));
+  for (const mis of colleges) app.use(`/adaptors/${mis}`, createCollegeAdaptor(store, mis));
+  app.use('/movies', createMovies(store));
+  app.use('/mdm', createMdm(store));
+  app.use(refuseUnknownPath);
+  app.use(answerErrors(log));
+  return app;
+}

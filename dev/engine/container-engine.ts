@@ -1,0 +1,73 @@
+// Runs the engine's image where Docker runs and no Java is found (testcontainers, loaded only then).
+
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Writable } from 'node:stream';
+import type { StartedTestContainer } from 'testcontainers';
+import type { Child, Ending } from '../stack/child.ts';
+import { engineArguments, engineJavaOptions, engineProperties } from './engine-arguments.ts';
+import { engineRelease } from './release.ts';
+
+export interface ContainerEngineOptions {
+  /** TCP port on 127.0.0.1. */
+  readonly port: number;
+  /** Its database is `<stateDir>/engine/conductor.db`. */
+  readonly stateDir: string;
+  /** Gets its log. */
+  readonly output: Writable;
+}
+
+/** Whether a container runtime answers. */
+export async function isDockerRunning(): Promise<boolean> {
+  const { getContainerRuntimeClient } = await import('testcontainers');
+  return getContainerRuntimeClient().then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Starts it. `ready` resolves with `{ url }` when it answers; should this process die, testcontainers removes it. */
+export function launchContainerEngine(options: ContainerEngineOptions): Child {
+  const { promise: ended, resolve: end } = Promise.withResolvers<Ending>();
+  const container = createContainer(options, () => end({ code: null, signal: null })).then((ready) => ready.start());
+  container.catch((error: Error) => end({ code: null, signal: null, error }));
+  const ready = container.then(() => ({ url: `http://127.0.0.1:${options.port}` }));
+  ready.catch(() => {});
+  const stop = async () => {
+    await container.then(
+      (started: StartedTestContainer) => started.stop({ timeout: 10_000 }),
+      () => {},
+    );
+    end({ code: 0, signal: null });
+    return ended;
+  };
+  return { pid: undefined, ready, ended, stop, kill: () => void stop() };
+}
+
+async function createContainer({ port, stateDir, output }: ContainerEngineOptions, onEnd: () => void) {
+  const { GenericContainer, Wait } = await import('testcontainers');
+  /** Publishes the port on the loopback address only; testcontainers itself knows no address. */
+  class LoopbackContainer extends GenericContainer {
+    protected override async beforeContainerCreated(): Promise<void> {
+      this.hostConfig.PortBindings = { '8080/tcp': [{ HostIp: '127.0.0.1', HostPort: String(port) }] };
+    }
+  }
+  const folder = resolve(stateDir, 'engine');
+  mkdirSync(folder, { recursive: true });
+  return new LoopbackContainer(engineRelease.image)
+    .withUser(`${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`)
+    .withBindMounts([
+      { source: folder, target: '/data' },
+      { source: engineProperties, target: '/engine.properties', mode: 'ro' },
+    ])
+    .withEntrypoint(['java', ...engineJavaOptions, '-jar', '/app/libs/conductor-server.jar'])
+    .withCommand(
+      engineArguments({ properties: '/engine.properties', database: join('/data', 'conductor.db'), port: 8080 }).concat(
+        '--server.address=0.0.0.0',
+      ),
+    )
+    .withExposedPorts({ container: 8080, host: port })
+    .withLogConsumer((stream) => stream.on('end', onEnd).pipe(output, { end: false }))
+    .withWaitStrategy(Wait.forHttp('/health', 8080))
+    .withStartupTimeout(180_000);
+}

@@ -1,0 +1,100 @@
+// Fetches the engine's jar through Maven and shows how far it is.
+
+import { access, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createProgress } from '../setup/progress.mjs';
+import type { Java } from './find-java.ts';
+import { findMaven, type Maven, runMaven } from './maven.ts';
+import type { EngineRelease } from './release.ts';
+import { extensionFolder, resumingMaven } from './resuming-maven.ts';
+
+export interface FetchOptions {
+  readonly release: EngineRelease;
+  /** Where Maven keeps what it fetches, until the jar is complete. */
+  readonly folder: string;
+  /** Runs Maven when JAVA_HOME does not say which one should. */
+  readonly java: Java;
+  readonly env: NodeJS.ProcessEnv;
+  readonly say: (line: string) => void;
+  /** Ends the fetch; what has arrived is kept for the next one. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Fetches the jar to `target`, in the same file system as `folder`.
+ * @throws Error for people, when there is no Maven or it fails
+ */
+export async function fetchJar(options: FetchOptions, target: string): Promise<void> {
+  const { release, folder, java, say, signal } = options;
+  const env = { JAVA_HOME: dirname(dirname(java.command)), ...options.env };
+  const machineMaven = await findMaven(env);
+  if (machineMaven === undefined) throw new Error(noMavenMessage(release));
+  say(
+    `Fetching the workflow engine (Conductor ${release.version}, ${megabytes(release.bytes)} MB, only this once) through Maven.`,
+  );
+  await mkdir(folder, { recursive: true });
+  // A repository of its own: the usual one would keep a second copy.
+  const repository = join(folder, 'repository');
+  const artifactFolder = join(repository, release.repositoryPath);
+  const progress = createProgress();
+  const timer = setInterval(() => {
+    void sizeSoFar(artifactFolder, release).then((bytes) => progress.show(progressLine(bytes, release)));
+  }, 300);
+  try {
+    const args = ['-B', `-Dmaven.repo.local=${repository}`, ...(await globalSettings(machineMaven))];
+    const maven = await resumingMaven(machineMaven, { folder, args, env, signal });
+    const get = ['org.apache.maven.plugins:maven-dependency-plugin:3.8.1:get', '-Dtransitive=false'];
+    const artifact = `-Dartifact=${release.coordinates}`;
+    await runMaven(maven, { args: [...args, ...get, artifact], cwd: extensionFolder, env, signal });
+  } catch (error) {
+    throw new Error(`Maven could not fetch ${release.coordinates}:\n${(error as Error).message}`, {
+      cause: error,
+    });
+  } finally {
+    clearInterval(timer);
+    progress.clear();
+  }
+  await rename(join(artifactFolder, release.fileName), target);
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** A Maven of ours knows nothing of the settings that lie beside the machine's own. */
+async function globalSettings({ globalSettings: file }: Maven): Promise<string[]> {
+  return access(file).then(
+    () => ['-gs', file],
+    () => [],
+  );
+}
+
+function noMavenMessage({ fileName, coordinates, repositoryPath }: EngineRelease): string {
+  return [
+    'The workflow engine is fetched through Maven, and no working mvn is in PATH. Do one of these:',
+    '  - install Maven',
+    `  - put ${fileName} (${coordinates}) into ~/.m2/repository/${repositoryPath}/`,
+    '  - use an engine that runs already: CONDUCTOR_URL=http://host:port',
+  ].join('\n');
+}
+
+/** Size of the largest file of the artifact: Maven writes it under a name of its own until it is complete. */
+async function sizeSoFar(artifactFolder: string, { fileName }: EngineRelease): Promise<number> {
+  const names = await readdir(artifactFolder).catch(() => []);
+  const sizes = names
+    .filter((name) => name.startsWith(fileName))
+    .map((name) =>
+      stat(join(artifactFolder, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    );
+  return Math.max(0, ...(await Promise.all(sizes)));
+}
+
+function progressLine(bytes: number, release: EngineRelease): string {
+  if (bytes === 0) return '  Maven is preparing';
+  const percent = Math.floor((bytes / release.bytes) * 100);
+  return `  ${megabytes(bytes)} of ${megabytes(release.bytes)} MB (${percent} %)`;
+}
+
+function megabytes(bytes: number): number {
+  return Math.round(bytes / 1e6);
+}

@@ -1,0 +1,62 @@
+// Large files in the cache of this user: never used unless their digest is right, which is cheap to see again.
+
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+/** A file that is to be in the cache, and how its bytes are recognised. */
+export interface CachedFile {
+  readonly fileName: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** Folder of this product in the cache of this user: XDG_CACHE_HOME, else `~/.cache` or, on macOS, `~/Library/Caches`. */
+export function cacheFolder(
+  env: NodeJS.ProcessEnv = process.env,
+  platform: NodeJS.Platform = process.platform,
+): string {
+  const home = env['HOME'] ?? homedir();
+  const usual = platform === 'darwin' ? join(home, 'Library/Caches') : join(home, '.cache');
+  return join(env['XDG_CACHE_HOME'] || usual, 'service-router');
+}
+
+/** Whether a file was admitted before and has not changed since: its size and time are those of its stamp. */
+export async function isStamped(path: string, file: CachedFile): Promise<boolean> {
+  try {
+    const stamp = await readFile(`${path}.stamp`, 'utf8');
+    return stamp === stampOf(await stat(path), file);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Reads the whole file, and stamps it when its digest is right.
+ * @throws Error that names both digests; the file is removed, so that the next start fetches it anew
+ */
+export async function admit(path: string, file: CachedFile): Promise<void> {
+  const digest = await digestOf(path);
+  if (digest !== file.sha256) {
+    const { size } = await stat(path);
+    await rm(path);
+    throw new Error(
+      `${file.fileName} is not the file it should be, and was removed: start again to fetch it anew.\n` +
+        `  expected ${file.bytes} bytes, sha256 ${file.sha256}\n  got      ${size} bytes, sha256 ${digest}`,
+    );
+  }
+  await writeFile(`${path}.stamp`, stampOf(await stat(path), file));
+}
+
+/** SHA-256 of a file, in hexadecimal. */
+export async function digestOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}
+
+function stampOf({ size, mtimeMs }: { size: number; mtimeMs: number }, { sha256 }: CachedFile): string {
+  return `${sha256} ${size} ${mtimeMs}\n`;
+}

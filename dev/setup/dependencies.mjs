@@ -1,0 +1,96 @@
+// Sees to it that node_modules is what package-lock.json says: costs a few milliseconds when it is, runs `npm ci` when it is not.
+
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { acquireLock } from './lock.mjs';
+import { createProgress } from './progress.mjs';
+
+/** Half an installation must not go on unseen when we are killed. */
+const tether = fileURLToPath(new URL('./tether.sh', import.meta.url));
+
+/** What a shell ends with when there is no such command. */
+const commandNotFound = 127;
+
+/**
+ * @param {string} root folder of package.json
+ * @throws Error for people, with what npm said, when the dependencies cannot be installed
+ */
+export async function ensureDependencies(root) {
+  if (isInStep(root)) return;
+  mkdirSync(join(root, '.run'), { recursive: true });
+  const release = await acquireLock(join(root, '.run', 'install.lock'), {
+    onWait: (pid) =>
+      process.stderr.write(`Another start (process ${pid}) is installing dependencies; waiting for it.\n`),
+  });
+  try {
+    if (!isInStep(root)) await install(root);
+  } finally {
+    release();
+  }
+}
+
+/** npm keeps a lock file of what it has installed; every package of ours must be in it with the same bytes. */
+function isInStep(root) {
+  const hidden = join(root, 'node_modules', '.package-lock.json');
+  if (!existsSync(hidden)) return false;
+  const installed = readPackages(hidden);
+  const needed = `node_modules/node-${process.platform}-${process.arch}`;
+  return Object.entries(readPackages(join(root, 'package-lock.json'))).every(([path, wanted]) => {
+    if (path === '') return true;
+    const found = installed[path];
+    // What is optional may be of another platform; our own Node is not optional to us.
+    if (found === undefined) return wanted.optional === true && path !== needed;
+    return found.version === wanted.version && found.integrity === wanted.integrity;
+  });
+}
+
+function readPackages(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).packages ?? {};
+  } catch (error) {
+    throw new Error(`${file} cannot be read: ${error.message}`, { cause: error });
+  }
+}
+
+async function install(root) {
+  const wanted = Object.entries(readPackages(join(root, 'package-lock.json')));
+  const total = wanted.filter(([path, { optional }]) => path !== '' && !optional).length;
+  process.stderr.write(`Installing dependencies (${total} packages, once for each version of package-lock.json).\n`);
+  const progress = createProgress();
+  let fetched = 0;
+  let rest = '';
+  const said = [];
+  const onText = (text) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop();
+    for (const line of lines) {
+      if (/^npm http /.test(line)) fetched++;
+      else if (line.trim() !== '') said.push(line);
+    }
+  };
+  const timer = setInterval(() => progress.show(`  ${Math.min(fetched, total)} of ${total} packages`), 200);
+  const code = await runNpm(root, onText).finally(() => {
+    clearInterval(timer);
+    progress.clear();
+  });
+  if (code === commandNotFound) throw new Error('npm is not in PATH: install Node.js with npm.');
+  if (code !== 0) throw new Error(`npm ci failed:\n${said.slice(-30).join('\n')}`);
+}
+
+/** Runs `npm ci`; the npm that started us when there is one. Resolves with its exit code. */
+function runNpm(root, onText) {
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=http'];
+  const own = process.env.npm_execpath;
+  const [command, ...before] = own?.endsWith('.js') ? [process.execPath, own] : ['npm'];
+  return new Promise((resolve, reject) => {
+    const stdio = ['ignore', 'pipe', 'pipe', 'ignore', 'pipe'];
+    const npm = spawn('/bin/sh', [tether, command, ...before, ...args], { cwd: root, stdio });
+    for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', onText);
+    npm.stdio[4].on('error', () => {});
+    npm.on('error', reject);
+    npm.on('exit', () => npm.stdio[4].end('ended\n'));
+    npm.on('close', resolve);
+  });
+}

@@ -1,0 +1,126 @@
+// What `npm start` was asked to do: its flags, its ports and the configuration its programs will get.
+
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { loadConfig } from '../../config/load.ts';
+import { variableOf } from '../../config/environment.ts';
+import { findFreePort, type StackPort } from './ports.ts';
+
+export const help = `Usage: npm start [-- --verbose]
+
+Runs the whole stack on this machine until Ctrl-C: workflow engine, identity provider, back-end stand-ins, router, workers.
+
+  --verbose   shows every program's log lines here as well (they always go to <STATE_DIR>/logs/)
+  --help      this text
+
+Environment (default):
+  ROUTER_PORT (8080)  OPS_PORT (8081)  CONDUCTOR_PORT (8082)  IDP_PORT (8083)  BACKENDS_PORT (8084)
+  STATE_DIR (.run)    databases, keys and logs; two stacks need two
+  CONDUCTOR_URL       uses the engine that runs there instead of starting one
+Every other key of the configuration can be set as well: docs/configuration.md.
+`;
+
+export interface Flags {
+  readonly verbose: boolean;
+  readonly help: boolean;
+}
+
+/** @throws Error for people, when a flag is unknown */
+export function parseFlags(args: readonly string[]): Flags {
+  try {
+    const options = { verbose: { type: 'boolean' }, help: { type: 'boolean' } } as const;
+    const { values } = parseArgs({ args: [...args], options });
+    return { verbose: values.verbose ?? false, help: values.help ?? false };
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n\n${help}`, { cause: error });
+  }
+}
+
+/** Everything the stack is built from. */
+export interface StackSettings {
+  /** Absolute. */
+  readonly stateDir: string;
+  /** An engine that runs already; it is used instead of one of our own. */
+  readonly givenEngine: string | undefined;
+  readonly urls: StackUrls;
+  readonly ports: readonly StackPort[];
+  /** What every program finds in its environment. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export interface StackUrls {
+  readonly router: string;
+  readonly operations: string;
+  readonly engine: string;
+  readonly identityProvider: string;
+  readonly backEnds: string;
+}
+
+/**
+ * Reads the configuration and fills in the addresses that follow from the ports. What a property file, a profile or
+ * the environment says stays as it is.
+ * @throws ConfigError, or an Error for people when NODE_ENV is production
+ */
+export async function readSettings(env: NodeJS.ProcessEnv): Promise<StackSettings> {
+  if (env['NODE_ENV'] === 'production') {
+    throw new Error(
+      'npm start is for development: its clients and secrets are public. It refuses NODE_ENV=production.',
+    );
+  }
+  const { config, origins } = await loadConfig({ env });
+  const givenEngine = origins['conductor.url'] === undefined ? undefined : config['conductor.url'];
+  const ports = await Promise.all(
+    portUses.map(async ({ key, use }) => ({
+      port: config[key] || (await findFreePort()),
+      variable: variableOf(key),
+      use,
+    })),
+  );
+  const [router, operations, engine, identityProvider, backEnds] = ports.map(({ port }) => `http://127.0.0.1:${port}`);
+  const urls = { router, operations, engine: givenEngine ?? engine, identityProvider, backEnds } as StackUrls;
+  const stateDir = resolve(config['state.dir']);
+  const isOurs = (key: string) => origins[key] === undefined || origins[key] === 'config/default.properties';
+  return {
+    stateDir,
+    givenEngine,
+    urls,
+    ports: ports.filter(({ variable }) => givenEngine === undefined || variable !== 'CONDUCTOR_PORT'),
+    env: {
+      ...env,
+      ...toVariables(Object.entries(followingKeys(urls)).filter(([key]) => isOurs(key))),
+      ...(isOurs('oauth.issuer') ? { OAUTH_AUDIENCE: env['OAUTH_AUDIENCE'] ?? 'urn:service-router' } : {}),
+      ...Object.fromEntries(ports.map(({ variable, port }) => [variable, String(port)])),
+      STATE_DIR: stateDir,
+    },
+  };
+}
+
+const portUses = [
+  { key: 'router.port', use: 'router' },
+  { key: 'ops.port', use: 'operations' },
+  { key: 'conductor.port', use: 'workflow engine' },
+  { key: 'idp.port', use: 'identity provider' },
+  { key: 'backends.port', use: 'back ends' },
+] as const;
+
+function toVariables(values: readonly (readonly [key: string, value: string])[]): Record<string, string> {
+  return Object.fromEntries(values.map(([key, value]) => [variableOf(key), value]));
+}
+
+/** Keys whose values follow from the ports, and the dev clients of the identity provider. */
+function followingKeys({ router, engine, identityProvider, backEnds }: StackUrls): Record<string, string> {
+  return {
+    'conductor.url': engine,
+    'conductor.apiURL': `${router}/conductor/api`,
+    'oauth.issuer': identityProvider,
+    'adaptor.001.url': `${backEnds}/adaptors/001`,
+    'adaptor.002.url': `${backEnds}/adaptors/002`,
+    'lmsDW.url': `${backEnds}/lms-dw`,
+    'movies.url': `${backEnds}/movies`,
+    'mdm.url': `${backEnds}/mdm`,
+    'workers.clientId': 'worker',
+    'workers.clientSecret': 'worker-secret',
+    'ops.clientId': 'ops',
+    'ops.clientSecret': 'ops-secret',
+  };
+}

@@ -1,0 +1,172 @@
+// The whole stack: everything is started side by side, watched over, and stopped in order.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { type EnginePlan, planEngine } from '../engine/start-engine.ts';
+import { type Child, describeEnding } from './child.ts';
+import type { StackSettings } from './options.ts';
+import { openProgramLog, type ProgramLog } from './program-log.ts';
+import {
+  engineStopOrder,
+  lastingPrograms,
+  launchProgram,
+  type LastingProgram,
+  type Program,
+  registration,
+  runProgramOnce,
+} from './programs.ts';
+import { readableLine } from './readable-line.ts';
+import { type Death, Supervisor } from './supervisor.ts';
+
+export interface StackOptions {
+  readonly settings: StackSettings;
+  /** Passes every program's log lines to `say` as well. */
+  readonly verbose: boolean;
+  /** Shows a line. */
+  readonly say: (line: string) => void;
+  /** Default: those of the product. */
+  readonly programs?: readonly LastingProgram[];
+  /** Sends the definitions to the engine. Default: the product's CLI. */
+  readonly registration?: Program;
+}
+
+/** A part of the stack as it runs. */
+interface Part {
+  readonly name: string;
+  readonly supervisor: Supervisor;
+  readonly stopOrder: number;
+  readonly log: ProgramLog;
+}
+
+/** Starts, watches and stops. One object for one life of the stack. */
+export class Stack {
+  /** Rejects, with a message for people, when a program cannot stay up. Never resolves. */
+  readonly failed: Promise<never>;
+  readonly #options: StackOptions;
+  readonly #failure = Promise.withResolvers<never>();
+  readonly #parts: Part[] = [];
+  #registration: Child | undefined;
+  #stopping: Promise<void> | undefined;
+  #plan: EnginePlan | undefined;
+
+  constructor(options: StackOptions) {
+    this.#options = options;
+    this.failed = this.#failure.promise;
+    this.failed.catch(() => {});
+  }
+
+  /** How the engine runs, for the summary. */
+  get engineKind(): string {
+    return this.#plan?.kind === 'own' ? this.#plan.how : 'given by CONDUCTOR_URL';
+  }
+
+  /** Files that the programs log to. */
+  get logFiles(): readonly string[] {
+    return this.#parts.map(({ log }) => log.path);
+  }
+
+  /**
+   * Finds a way to run the engine and fetches what that takes.
+   * @param signal gives it up
+   * @throws Error for people, when no engine can be had
+   */
+  async prepare(signal: AbortSignal): Promise<void> {
+    const { settings, say } = this.#options;
+    const { stateDir, givenEngine } = settings;
+    const port = Number(new URL(settings.urls.engine).port);
+    this.#plan = await planEngine({ port, stateDir, url: givenEngine, say, signal });
+  }
+
+  /** Starts everything; resolves when the first life of each program works and the definitions were sent. */
+  async start(): Promise<void> {
+    if (this.#plan === undefined) throw new Error('start() comes after prepare()');
+    if (this.#stopping) return;
+    const engineReady = this.#startEngine(this.#plan);
+    const ready = (this.#options.programs ?? lastingPrograms).map((program) => this.#startProgram(program));
+    await Promise.all([...ready, engineReady.then(() => this.#register())]);
+  }
+
+  /** Stops everything in order; resolves when nothing is left. */
+  stop(): Promise<void> {
+    return (this.#stopping ??= this.#stopInOrder());
+  }
+
+  /** Ends everything at once. */
+  kill(): void {
+    this.#registration?.kill();
+    for (const { supervisor } of this.#parts) supervisor.kill();
+  }
+
+  async #startEngine(plan: EnginePlan): Promise<void> {
+    if (plan.kind === 'given') return;
+    await this.#supervise({ name: 'engine', stopOrder: engineStopOrder }, plan.launch).supervisor.ready;
+  }
+
+  async #startProgram(program: LastingProgram): Promise<void> {
+    const { env } = this.#options.settings;
+    await this.#supervise(program, (output) => launchProgram(program, { env, output })).supervisor.ready;
+  }
+
+  #supervise(
+    { name, stopOrder }: Pick<LastingProgram, 'name' | 'stopOrder'>,
+    launch: (output: ProgramLog) => Child,
+  ): Part {
+    const log = this.#openLog(name);
+    const onDeath = (death: Death) => this.#onDeath(name, log, death);
+    const onReturn = () => this.#options.say(`${name} works again.`);
+    const supervisor = new Supervisor({ launch: () => launch(log), onDeath, onReturn });
+    const part = { name, stopOrder, log, supervisor };
+    this.#parts.push(part);
+    part.supervisor.start();
+    return part;
+  }
+
+  #openLog(program: string): ProgramLog {
+    const { settings, verbose, say } = this.#options;
+    const onLine = (line: string) => say(`${program.padEnd(18)} ${line}`);
+    return openProgramLog({ stateDir: settings.stateDir, program, ...(verbose ? { onLine } : {}) });
+  }
+
+  #onDeath(name: string, log: ProgramLog, { ending, count, decision }: Death): void {
+    const { say } = this.#options;
+    const lines = log
+      .lastLines()
+      .slice(-5)
+      .map((line) => `\n    ${readableLine(line)}`);
+    const ended = `${name} ended unexpectedly (${describeEnding(ending)})`;
+    if (decision.action === 'give up') {
+      const message = `${ended} for the ${decision.deaths}th time within a minute; giving up. ${log.path} ends with:`;
+      this.#failure.reject(new Error(message + lines.join('')));
+      return;
+    }
+    const again = `starting it again in ${decision.delayMs} ms.`;
+    say(count === 1 ? `${ended}; ${again} Its last lines:${lines.join('')}` : `${ended}; ${again}`);
+  }
+
+  /** Sends the definitions to the engine. What the CLI refuses is shown; the stack goes on with what is registered. */
+  async #register(): Promise<void> {
+    const { settings, say } = this.#options;
+    const program = this.#options.registration ?? registration(settings.urls.engine);
+    const log = this.#openLog(program.name);
+    for (let tries = 1; !this.#stopping; tries++) {
+      this.#registration = runProgramOnce(program, { env: settings.env, output: log });
+      const ending = await this.#registration.ended;
+      if (ending.code === 0 || this.#stopping) break;
+      const lines = log.lastLines().map((line) => `\n    ${readableLine(line)}`);
+      say(`The definitions were not registered (${describeEnding(ending)}):${lines.join('')}`);
+      // 2: the engine has other definitions under the same names and versions; trying again would not change that.
+      if (ending.code === 2 || tries === 3) break;
+      await delay(1_000);
+    }
+    log.end();
+  }
+
+  async #stopInOrder(): Promise<void> {
+    await this.#registration?.stop();
+    const orders = [...new Set(this.#parts.map(({ stopOrder }) => stopOrder))].sort((a, b) => a - b);
+    for (const order of orders) {
+      const parts = this.#parts.filter(({ stopOrder }) => stopOrder === order);
+      await Promise.all(parts.map(({ supervisor }) => supervisor.stop()));
+    }
+    for (const { log } of this.#parts) log.end();
+  }
+}
