@@ -1,0 +1,57 @@
+# The product's one image: the router, the workers and the ops CLI, chosen by the command.
+#   docker run … gateway/main.ts | workers/main.ts | cli/main.ts <verb>
+# The target `demo` adds the back-end stand-ins of dev/.
+
+ARG NODE_IMAGE=node:24-trixie-slim
+
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /app
+# The overrides of package.json point into gateway/overrides: npm needs them to install.
+COPY package.json package-lock.json .npmrc ./
+COPY gateway/overrides gateway/overrides
+# The optional packages are the Node that `npm start` brings along; this image is one.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+
+FROM ${NODE_IMAGE} AS product
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=dependencies /app/node_modules node_modules
+COPY package.json gateway.config.yml ./
+COPY workflows workflows
+COPY event-handlers event-handlers
+COPY program program
+COPY logging logging
+COPY problem problem
+COPY envelope envelope
+COPY payload payload
+COPY error-tracking error-tracking
+COPY conductor conductor
+COPY config config
+COPY reconciler reconciler
+COPY plugins plugins
+COPY gateway gateway
+COPY workers workers
+COPY cli cli
+# The first layer of the configuration is that of the embedded stack; here it only opens the ports to other containers.
+COPY deploy/image/default.properties config/default.properties
+COPY deploy/image/health.mjs deploy/image/health.mjs
+# The user `node` of the base image owns none of these files.
+USER 1000:1000
+EXPOSE 8080 8081
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 CMD ["node", "deploy/image/health.mjs", "live"]
+ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning"]
+CMD ["gateway/main.ts"]
+
+FROM product AS demo
+ENV NODE_ENV=development
+COPY dev dev
+USER root
+RUN install -d -o 1000 -g 1000 /state
+USER 1000:1000
+EXPOSE 8084
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8084/').then(() => process.exit(0), () => process.exit(1))"]
+CMD ["dev/back-ends/main.ts"]
+
+# What `docker build .` makes.
+FROM product

@@ -1,0 +1,14 @@
+#!/bin/bash
+# One database with an owner of its own for each program; the image runs this when it creates its data directory.
+set -eu
+
+create_database() {
+  psql --username=postgres --no-password --set=ON_ERROR_STOP=1 --set=name="$1" --set=password="$2" <<'SQL'
+CREATE ROLE :"name" LOGIN PASSWORD :'password';
+CREATE DATABASE :"name" OWNER :"name" ENCODING 'UTF8' TEMPLATE template0;
+REVOKE ALL ON DATABASE :"name" FROM PUBLIC;
+SQL
+}
+
+create_database conductor "$CONDUCTOR_DB_PASSWORD"
+create_database keycloak "$KEYCLOAK_DB_PASSWORD"
