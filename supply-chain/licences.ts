@@ -1,0 +1,60 @@
+// The licences of everything that is installed, and which of them the product may have.
+
+import type { LockedPackage } from './lock-file.ts';
+
+/** SPDX identifiers. All of them allow use and distribution in a product that is not open. */
+export const allowedLicences: readonly string[] = [
+  '0BSD',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'BlueOak-1.0.0',
+  'ISC',
+  'MIT',
+  'Unlicense',
+];
+
+/** Only for development and tests: not part of what is deployed, and not changed. */
+export const allowedForDevelopment: readonly string[] = [...allowedLicences, 'MPL-2.0'];
+
+/** Packages whose package.json names no licence in SPDX form: what the LICENSE or README of this version says. */
+export const readByHand: Readonly<Record<string, string>> = {
+  'buildcheck@0.0.7': 'MIT',
+  'compute-gcd@1.2.1': 'MIT',
+  'compute-lcm@1.1.2': 'MIT',
+  'cpu-features@0.0.10': 'MIT',
+  'parent-require@1.0.0': 'MIT',
+  'passport-http@0.3.0': 'MIT',
+  'passport-http-bearer@1.0.1': 'MIT',
+  'passport-local@1.0.0': 'MIT',
+  'passport-oauth2-client-password@0.1.2': 'MIT',
+  'passport-strategy@1.0.0': 'MIT',
+  'ssh2@1.17.0': 'MIT',
+  'validate.io-function@1.0.2': 'MIT',
+  'validate.io-integer@1.0.5': 'MIT',
+  'validate.io-integer-array@1.0.0': 'MIT',
+  'validate.io-number@1.0.3': 'MIT',
+};
+
+/** The SPDX expression; undefined when nobody knows it. */
+export function licenceOf({ name, version, licence }: Pick<LockedPackage, 'name' | 'version' | 'licence'>) {
+  return licence ?? readByHand[`${name}@${version}`];
+}
+
+/** One line for each package whose licence is unknown or not allowed. */
+export function licenceProblems(packages: readonly LockedPackage[]): string[] {
+  return packages.flatMap((locked) => {
+    const licence = licenceOf(locked);
+    const named = `${locked.name} ${locked.version}`;
+    if (licence === undefined) return [`${named}: no licence is known`];
+    const allowed = locked.dev ? allowedForDevelopment : allowedLicences;
+    return isAllowed(licence, allowed) ? [] : [`${named}: ${licence} is not allowed`];
+  });
+}
+
+/** Of `A OR B` one is enough, of `A AND B` both are needed; what is more complicated is for people to read. */
+function isAllowed(expression: string, allowed: readonly string[]): boolean {
+  const plain = expression.replace(/^\(([^()]*)\)$/, '$1');
+  if (plain.includes(' OR ')) return plain.split(' OR ').some((part) => isAllowed(part, allowed));
+  return plain.split(' AND ').every((licence) => allowed.includes(licence));
+}
