@@ -1,0 +1,32 @@
+// The flags of the benches: what is asked for is what is measured, and a wrong flag is named.
+
+import { describe, expect, it } from 'vitest';
+import { parseOptions } from '../../bench/options.ts';
+
+describe('the options of npm run bench', () => {
+  it('are those of a full run without flags', () => {
+    expect(parseOptions([])).toMatchObject({
+      ...{ inFlight: [1, 8, 32, 128], seconds: 10, repetitions: 3, name: 'sqlite' },
+      targets: ['direct', 'proxy', 'floor', 'router', 'sdk-default', 'execute'],
+    });
+  });
+
+  it('keep the order of the tables, whatever the order of --targets', () => {
+    expect(parseOptions(['--targets', 'router,floor']).targets).toEqual(['floor', 'router']);
+  });
+
+  it('take other options for Java and name the files by the database', () => {
+    const { engine, name } = parseOptions(['--postgresql', '--java-options=-Xmx1g  -XX:+UseParallelGC']);
+    expect(engine).toMatchObject({ postgresql: true, javaOptions: ['-Xmx1g', '-XX:+UseParallelGC'] });
+    expect(name).toBe('postgresql');
+  });
+
+  it.each([
+    [['--in-flight', '1,many'], '--in-flight takes numbers above 0, not "many"'],
+    [['--seconds', '0'], '--seconds takes numbers above 0, not "0"'],
+    [['--targets', 'router,rooter'], '--targets: rooter is none of'],
+    [['--fast'], '--fast'],
+  ])('refuse %j', (args, message) => {
+    expect(() => parseOptions(args)).toThrow(message);
+  });
+});

@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type CopyOfProduct, copyOfProduct } from '../conductor/definitions/copy-of-product.ts';
+import { runCli } from './run-cli.ts';
+
+let copy: CopyOfProduct;
+beforeEach(() => {
+  copy = copyOfProduct();
+});
+afterEach(() => copy.dispose());
+
+interface CheckJson {
+  ok: boolean;
+  problems: string[];
+  timeOuts: { taskType: string; route?: string; writes?: boolean }[];
+  configuration: { key: string; value?: string; origin: string }[];
+}
+
+describe('router check', () => {
+  it('the product as it is: ok, its parts and its ladder, exit 0', async () => {
+    const { exitCode, stdout, stderr } = await runCli(['check']);
+    expect(stderr).toBe('');
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^ok {2}configuration /m);
+    expect(stdout).toMatch(/^ok {2}definitions +6 workflows, 5 task types, 2 event handlers$/m);
+    expect(stdout).toMatch(/^college-adaptor_intake +adaptor \(writes\) +20 s +90 s +25 s$/m);
+    expect(stdout).toMatch(/^movies_intake +movies \(reads\) +20 s +22 s +25 s$/m);
+    expect(stdout).toMatch(/^mdm_share +- +20 s +60 s +-$/m);
+  });
+
+  it('several things wrong: each on a line of stderr, nothing on stdout, exit 1', async () => {
+    copy.replace('workflows/moviesWF.v1.json', '"movies_intake"', '"film_intake"');
+    copy.replace('gateway.config.yml', 'name: moviesWF, version: 1', 'name: moviesWF, version: 3');
+    const { exitCode, stdout, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(
+      /^workflows\/moviesWF\.v1\.json:\d+:\d+: tasks\[0\]\.name: there is no workflows\/tasks\/film_intake\.json$/m,
+    );
+    expect(stderr).toMatch(/^workflows\/tasks\/movies_intake\.json:2:11: name: no workflow uses this task type$/m);
+    expect(stderr).toMatch(/^gateway\.config\.yml: pipelines\.movies\..*: there is no workflow moviesWF version 3$/m);
+    expect(stderr).toMatch(/\d+ problems\n$/);
+  });
+
+  it('a broken gateway.config.yml: its problems are listed with those of the definitions', async () => {
+    copy.replace('gateway.config.yml', 'apiEndpoints: [movies]', 'apiEndpoints: [films]');
+    copy.replace('workflows/tasks/mdm_notify.json', '"FIXED"', '"SOMETIMES"');
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^gateway\.config\.yml: .*there is no apiEndpoint "films"/m);
+    expect(stderr).toMatch(/^workflows\/tasks\/mdm_notify\.json:\d+:\d+: retryLogic: must be one of FIXED/m);
+  });
+
+  it('a plugin that cannot be loaded: named with the policies that are missing because of it', async () => {
+    copy.replace('gateway.config.yml', './plugins/oauth2/index.ts', './plugins/nowhere/index.ts');
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      /^gateway\.config\.yml: plugins\.oauth2: \.\/plugins\/nowhere\/index\.ts cannot be loaded: /m,
+    );
+    expect(stderr).toMatch(/^gateway\.config\.yml: policies: no plugin provides "bearer"$/m);
+  });
+
+  it('a wrong configuration: its problems are listed with those of the definitions', async () => {
+    copy.write('event-handlers/mdm.json', '{');
+    const env = { ROUTER_PORT: 'eighty', WORKERS_CONCURRENCY: '0' };
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir], env);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^environment: router\.port must be integer, but is "eighty"$/m);
+    expect(stderr).toMatch(/^environment: workers\.concurrency /m);
+    expect(stderr).toMatch(/^event-handlers\/mdm\.json:1:2: /m);
+  });
+
+  it('a back end that may take longer than clients wait, by configuration: the ladder refuses it', async () => {
+    const { exitCode, stderr } = await runCli(['check'], { WORKERS_BACKENDTIMEOUTMS: '30000' });
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/pipelines\.movies\..*: clients wait 25000 ms, no longer than a back end may take/);
+    expect(stderr).toMatch(/movies_intake\.json:.*: responseTimeoutSeconds: must be at least 32 s/);
+  });
+
+  it('--config: every key with its value and origin, secrets masked', async () => {
+    const env = { OPS_CLIENTSECRET: 'do-not-show', ROUTER_PORT: '9999' };
+    const { exitCode, stdout } = await runCli(['check', '--config'], env);
+    expect(exitCode).toBe(0);
+    expect(stdout).not.toContain('do-not-show');
+    expect(stdout).toMatch(/^ops\.clientSecret +\*{8} +environment$/m);
+    expect(stdout).toMatch(/^router\.port +9999 +environment$/m);
+    expect(stdout).toMatch(/^router\.waitBudgetMs +25000 +default$/m);
+    expect(stdout).toMatch(/^movies\.url +http:.* +config\/default\.properties$/m);
+    expect(stdout).toMatch(/^oauth\.issuer +- +not set$/m);
+  });
+
+  it('--json: one document with ladder and configuration', async () => {
+    const result = await runCli(['check', '--json'], { OPS_CLIENTSECRET: 'do-not-show' });
+    const { ok, problems, timeOuts, configuration } = result.json<CheckJson>();
+    expect({ ok, problems }).toEqual({ ok: true, problems: [] });
+    expect(timeOuts).toContainEqual(
+      expect.objectContaining({
+        taskType: 'college-adaptor_intake',
+        route: 'adaptor',
+        writes: true,
+        responseMs: 90_000,
+      }),
+    );
+    expect(configuration).toContainEqual({ key: 'ops.clientSecret', value: '********', origin: 'environment' });
+    expect(result.stdout).not.toContain('do-not-show');
+  });
+
+  it('--json with problems: the same lines in the document, exit 1', async () => {
+    copy.write('event-handlers/mdm.json', '{');
+    const result = await runCli(['check', '--json', '--dir', copy.dir]);
+    expect(result.exitCode).toBe(1);
+    expect(result.json<CheckJson>()).toMatchObject({
+      ok: false,
+      problems: [expect.stringMatching(/^event-handlers\/mdm\.json:1:2: /)],
+    });
+  });
+
+  it('a directory without anything: says what is not there', async () => {
+    const { exitCode, stderr } = await runCli(['check', '--dir', '/nowhere']);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('gateway.config.yml: there is no such file');
+    expect(stderr).toContain('workflows: there is no such directory');
+  });
+});

@@ -1,0 +1,108 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { copyOfProduct } from '../conductor/definitions/copy-of-product.ts';
+import { startFakeEngine } from '../conductor/metadata/fake-engine.ts';
+import { runCli } from './run-cli.ts';
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+/** A router that answers every call the same way. */
+async function startRouterThatAnswers(status: number, body: unknown): Promise<string> {
+  server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('the command line', () => {
+  it('no verb: the list of verbs on stderr, exit 1', async () => {
+    const { exitCode, stderr } = await runCli([]);
+    expect(exitCode).toBe(1);
+    for (const verb of ['check', 'register', 'status']) expect(stderr).toContain(`\n  ${verb} `);
+  });
+
+  it.each(['check', 'register', 'status'])('%s --help: options and what each exit code means, exit 0', async (verb) => {
+    const { exitCode, stdout } = await runCli([verb, '--help']);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(`Usage: router ${verb} [options]`);
+    expect(stdout).toContain('--json');
+    expect(stdout).toMatch(/Exit codes:\n {2}0 {2}.+\n {2}1 {2}.+/);
+  });
+
+  it.each([
+    [['deploy'], "unknown command 'deploy'"],
+    [['check', '--fast'], "unknown option '--fast'"],
+    [['register', '--engine'], "option '--engine <url>' argument missing"],
+  ])('%j: refused with a line that says why, exit 1', async (args, reason) => {
+    const { exitCode, stderr } = await runCli(args);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(reason);
+  });
+});
+
+describe.each(['register', 'status'])('router %s', (verb) => {
+  it('no engine at the address: one line that names it, exit 1', async () => {
+    const { exitCode, stdout, stderr } = await runCli([verb, '--engine', 'http://127.0.0.1:1']);
+    expect(exitCode).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:1 does not answer: GET \/api\/\S+: ECONNREFUSED\n$/);
+  });
+
+  it('no address given: that of the configuration', async () => {
+    const { exitCode, stderr } = await runCli([verb], { CONDUCTOR_URL: 'http://127.0.0.1:2' });
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:2 does not answer/);
+  });
+
+  it.each([
+    ['an address that is none', ['--engine', 'localhost:8080'], 'localhost:8080 is not an http or https URL'],
+    ['both ways at once', ['--engine', 'http://a', '--router', 'http://b'], 'give --engine or --router, not both'],
+    ['a router without a client', ['--router', 'http://127.0.0.1:1'], '--router needs a client'],
+  ])('%s: one line, exit 1', async (_what, args, reason) => {
+    const { exitCode, stderr } = await runCli([verb, ...args]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(reason);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('a router that does not know the client: says so without the secret, exit 1', async () => {
+    const router = await startRouterThatAnswers(401, { error: 'invalid_client' });
+    const env = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'do-not-show' };
+    const { exitCode, stderr } = await runCli([verb, '--router', router], env);
+    expect(exitCode).toBe(1);
+    expect(stderr).toBe('the router gave client "ops" no token: 401 invalid_client\n');
+  });
+
+  it('--json and an error: the reason in the document, exit 1', async () => {
+    const result = await runCli([verb, '--json', '--engine', 'http://127.0.0.1:1']);
+    expect(result.exitCode).toBe(1);
+    expect(result.json()).toEqual({ ok: false, problems: [expect.stringContaining('does not answer')] });
+  });
+
+  it('a broken definition file: refused before anything is sent, exit 1', async () => {
+    const copy = copyOfProduct();
+    const engine = await startFakeEngine();
+    copy.write('event-handlers/mdm.json', '{');
+    const { exitCode, stderr } = await runCli([verb, '--dir', copy.dir, '--engine', engine.url]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^event-handlers\/mdm\.json:1:2: /);
+    expect(engine.writes).toEqual([]);
+    copy.dispose();
+    await engine.stop();
+  });
+});
+
+describe('router status', () => {
+  it('--stale-after that is no number: refused, exit 1', async () => {
+    const { exitCode, stderr } = await runCli(['status', '--stale-after', 'soon']);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('--stale-after must be a number of seconds, not soon');
+  });
+});

@@ -1,0 +1,112 @@
+// A metadata API that keeps what it is given and answers as the engine does, its oddities included.
+
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+interface Stored {
+  name: string;
+  version?: number;
+  [field: string]: unknown;
+}
+
+export interface FakeEngine {
+  readonly url: string;
+  /** `POST /api/metadata/workflow` …, in order; reads left out. */
+  readonly writes: readonly string[];
+  readonly workflows: Stored[];
+  readonly taskDefs: Stored[];
+  readonly eventHandlers: Stored[];
+  /** Names of workflows whose update is refused, with 200. */
+  readonly refuses: Set<string>;
+  stop(): Promise<void>;
+}
+
+type Answer = readonly [status: number, body: unknown];
+
+export async function startFakeEngine(): Promise<FakeEngine> {
+  const writes: string[] = [];
+  const state = {
+    workflows: [] as Stored[],
+    taskDefs: [] as Stored[],
+    eventHandlers: [] as Stored[],
+    refuses: new Set<string>(),
+  };
+  const server = createServer((request, response) => {
+    void readJson(request).then((body) => {
+      const call = `${request.method} ${request.url}`;
+      if (request.method !== 'GET') writes.push(call);
+      const [status, answer] = answerTo(call, body, state);
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { ...state, url: `http://127.0.0.1:${port}`, writes, stop: () => stop(server) };
+}
+
+type State = Pick<FakeEngine, 'workflows' | 'taskDefs' | 'eventHandlers' | 'refuses'>;
+
+function answerTo(call: string, body: unknown, state: State): Answer {
+  switch (call) {
+    case 'GET /api/metadata/workflow':
+      return [200, state.workflows];
+    case 'GET /api/metadata/taskdefs':
+      return [200, state.taskDefs];
+    case 'GET /api/event':
+      return [200, state.eventHandlers];
+    case 'POST /api/metadata/taskdefs':
+      return put(state.taskDefs, body as Stored[]);
+    case 'PUT /api/metadata/taskdefs':
+      return has(state.taskDefs, body as Stored) ? put(state.taskDefs, [body as Stored]) : [404, { status: 404 }];
+    case 'POST /api/metadata/workflow':
+      return has(state.workflows, body as Stored) ? [409, { status: 409 }] : put(state.workflows, [body as Stored]);
+    case 'PUT /api/metadata/workflow':
+      return updateWorkflows(body as Stored[], state);
+    case 'POST /api/event':
+      return has(state.eventHandlers, body as Stored)
+        ? [500, { status: 500, message: 'EventHandler with name already exists!' }]
+        : put(state.eventHandlers, [body as Stored]);
+    case 'PUT /api/event':
+      return has(state.eventHandlers, body as Stored)
+        ? put(state.eventHandlers, [body as Stored])
+        : [500, { status: 500, message: 'EventHandler with name not found!' }];
+    default:
+      return [404, { status: 404, message: `No static resource ${call}.` }];
+  }
+}
+
+/** As the engine does it: 200, whatever became of each. */
+function updateWorkflows(definitions: Stored[], { workflows, refuses }: State): Answer {
+  const refused = definitions.filter(({ name }) => refuses.has(name));
+  put(
+    workflows,
+    definitions.filter(({ name }) => !refuses.has(name)),
+  );
+  const bulkErrorResults = Object.fromEntries(refused.map(({ name }) => [name, 'database is locked']));
+  return [200, { bulkErrorResults, bulkSuccessfulResults: [] }];
+}
+
+const isSame = (left: Stored, right: Stored) => left.name === right.name && left.version === right.version;
+
+function has(list: readonly Stored[], value: Stored): boolean {
+  return list.some((other) => isSame(other, value));
+}
+
+function put(list: Stored[], values: readonly Stored[]): Answer {
+  for (const value of values) {
+    const index = list.findIndex((other) => isSame(other, value));
+    list.splice(index === -1 ? list.length : index, 1, { ...value, createTime: 1, updateTime: 2 });
+  }
+  return [200, ''];
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString('utf8'));
+}
+
+async function stop(server: Server): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}

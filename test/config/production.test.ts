@@ -1,0 +1,96 @@
+// The production profile: what a laptop may do and production refuses, all of it said at once.
+
+import { describe, expect, it } from 'vitest';
+import { type ConfigError, loadConfig } from '../../config/load.ts';
+import { isPrivateHost } from '../../config/private-host.ts';
+import { devClients } from '../../dev/identity-provider/clients.ts';
+
+const production = { NODE_ENV: 'production', OAUTH_ISSUER: 'https://id.example.org' };
+
+async function problemsOf(env: Record<string, string>): Promise<readonly string[]> {
+  return loadConfig({ env }).then(
+    () => [],
+    (error: unknown) => (error as ConfigError).problems,
+  );
+}
+
+describe('production', () => {
+  it('a sound configuration starts', async () => {
+    expect(await problemsOf(production)).toEqual([]);
+    expect(await problemsOf({ ...production, CONDUCTOR_URL: 'http://conductor:8080', OPS_HOST: '0.0.0.0' })).toEqual(
+      [],
+    );
+  });
+
+  it('everything that is wrong is listed at once, with what the schema says', async () => {
+    const problems = await problemsOf({
+      NODE_ENV: 'production',
+      ROUTER_PORT: 'x',
+      OAUTH_ISSUER: 'http://id.example.org',
+      OAUTH_JWKSURL: 'http://id.example.org/jwks',
+      WORKERS_CLIENTSECRET: 'worker-secret',
+      OPS_CLIENTSECRET: 'ops-secret',
+      CONDUCTOR_URL: 'http://203.0.113.7:8082',
+      CONDUCTOR_APIURL: 'http://router.example.org/conductor/api',
+      OPS_HOST: '203.0.113.8',
+    });
+    expect(problems.map((problem) => problem.split(' ').slice(0, 2).join(' ')).toSorted()).toEqual([
+      'environment: router.port',
+      'production: conductor.apiURL',
+      'production: conductor.url',
+      'production: oauth.issuer',
+      'production: oauth.jwksURL',
+      'production: ops.clientSecret',
+      'production: ops.host',
+      'production: workers.clientSecret',
+    ]);
+    expect(problems.join()).not.toContain('worker-secret');
+  });
+
+  it.each(devClients.map(({ clientSecret }) => clientSecret))('the dev secret %s is refused', async (secret) => {
+    const problems = await problemsOf({ ...production, WORKERS_CLIENTSECRET: secret });
+    expect(problems).toEqual([expect.stringContaining('workers.clientSecret is the published secret')]);
+  });
+
+  it.each(['0.0.0.0', '[::]', '203.0.113.7', '[2001:db8::1]', '[::ffff:203.0.113.7]'])(
+    'an engine at %s is refused, unless accepted',
+    async (host) => {
+      const open = { ...production, CONDUCTOR_URL: `http://${host}:8082` };
+      expect(await problemsOf(open)).toEqual([expect.stringContaining('the engine has no authentication')]);
+      expect(await problemsOf({ ...open, PRODUCTION_ACCEPTS: 'open-engine' })).toEqual([]);
+    },
+  );
+
+  it.each(['127.0.0.1', 'keycloak', '10.0.0.5'])('an http issuer at %s needs to be accepted', async (host) => {
+    const near = { NODE_ENV: 'production', OAUTH_ISSUER: `http://${host}:8083` };
+    expect(await problemsOf(near)).toEqual([expect.stringContaining('oauth.issuer is http://')]);
+    expect(await problemsOf({ ...near, PRODUCTION_ACCEPTS: 'http-issuer' })).toEqual([]);
+  });
+
+  it('a public http issuer is refused even when accepted', async () => {
+    const far = { NODE_ENV: 'production', OAUTH_ISSUER: 'http://id.example.org', PRODUCTION_ACCEPTS: 'http-issuer' };
+    expect(await problemsOf(far)).toHaveLength(1);
+  });
+
+  it('PROFILE=production is production, anything else is not', async () => {
+    const dev = { OAUTH_ISSUER: 'http://127.0.0.1:8083', WORKERS_CLIENTSECRET: 'worker-secret' };
+    expect(await problemsOf({ ...dev, PROFILE: 'production' })).toHaveLength(2);
+    expect(await problemsOf(dev)).toEqual([]);
+    expect(await problemsOf({ ...dev, NODE_ENV: 'test', PROFILE: 'staging' })).toEqual([]);
+  });
+});
+
+it.each([
+  ['127.0.0.53', true],
+  ['[::1]', true],
+  ['172.31.255.255', true],
+  ['172.32.0.1', false],
+  ['fd00::1', true],
+  ['2001:db8::1', false],
+  ['conductor', true],
+  ['db.corp.internal', true],
+  ['conductor.example.org', false],
+  ['127.0.0.1.example.org', false],
+])('host %s is private: %s', (host, expected) => {
+  expect(isPrivateHost(host)).toBe(expected);
+});

@@ -1,0 +1,148 @@
+// docker-compose.yml: no secret in it, nothing published that should not be, every service on its leash.
+
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { engineRelease } from '../../dev/engine/release.ts';
+import { keycloakRelease } from '../keycloak/release.ts';
+import { compose, composeVariables, textOf } from './deployment-files.ts';
+
+const services = Object.entries(compose.services);
+const networksOf = (name: string) => compose.services[name]?.networks ?? [];
+const shareNetwork = (one: string, other: string) =>
+  networksOf(one).some((network) => networksOf(other).includes(network));
+
+describe('secrets', () => {
+  const secretName = /PASSWORD|SECRET|DSN|TOKEN(?!URL)|KEY(?!CLOAK)/;
+
+  it('every secret comes from the environment, and those that are needed are required', () => {
+    const secrets = services.flatMap(([, { environment = {} }]) =>
+      Object.entries(environment).filter(([name]) => secretName.test(name)),
+    );
+    expect(secrets.length).toBeGreaterThan(8);
+    for (const [name, value] of secrets)
+      expect([name, value]).toEqual([name, expect.stringMatching(/^\$\{\w+:[?-].*\}$/)]);
+    const optional = secrets.filter(([, value]) => value.includes(':-')).map(([name]) => name);
+    expect(new Set(optional)).toEqual(new Set(['SENTRY_DSN', 'PAYLOAD_KEY', 'PAYLOAD_DECRYPTIONKEYS']));
+  });
+
+  it('example.env names every variable and gives none a value', () => {
+    const lines = textOf('deploy/example.env')
+      .split('\n')
+      .filter((line) => /^#?\w+=/.test(line));
+    const named = new Set(lines.map((line) => line.replace(/^#?(\w+)=.*$/, '$1')));
+    for (const [name, { required }] of composeVariables()) {
+      const line = lines.find((candidate) => candidate.replace('#', '').startsWith(`${name}=`));
+      if (required) expect(line).toBe(`${name}=`);
+    }
+    const known = new Set([...composeVariables().keys(), 'COMPOSE_PROFILES']);
+    expect([...named].filter((name) => !known.has(name))).toEqual([]);
+    expect(lines.filter((line) => !/=$/.test(line))).toEqual(['#COMPOSE_PROFILES=demo']);
+  });
+
+  it('git ignores .env', () => {
+    expect(textOf('.gitignore').split('\n')).toContain('.env');
+  });
+});
+
+describe('what can reach what', () => {
+  it('only the router may be published elsewhere than on the loopback address', () => {
+    for (const [name, { ports = [] }] of services) {
+      for (const port of ports) {
+        const isLocal =
+          port.startsWith('127.0.0.1:') || (name === 'router' && port.startsWith('${ROUTER_ADDRESS:-127.0.0.1}:'));
+        expect([name, port, isLocal]).toEqual([name, port, true]);
+      }
+    }
+    const published = services.filter(([, { ports }]) => ports !== undefined).map(([name]) => name);
+    expect(published.sort()).toEqual(['conductor-ui', 'keycloak', 'router']);
+  });
+
+  it('the engine shares a network with the router, the registration, its UI and the database only', () => {
+    const near = services
+      .map(([name]) => name)
+      .filter((name) => name !== 'conductor' && shareNetwork(name, 'conductor'));
+    // Keycloak is there as a client of the same database server.
+    expect(near.sort()).toEqual(['conductor-ui', 'keycloak', 'postgres', 'register', 'router']);
+    for (const network of networksOf('conductor')) expect(compose.networks[network]).toEqual({ internal: true });
+  });
+
+  it('workers reach the router, and neither engine nor identity provider nor database', () => {
+    for (const workers of ['workers', 'workers-002']) {
+      expect(shareNetwork(workers, 'router')).toBe(true);
+      for (const hidden of ['conductor', 'keycloak', 'postgres', 'conductor-ui']) {
+        expect([workers, hidden, shareNetwork(workers, hidden)]).toEqual([workers, hidden, false]);
+      }
+    }
+  });
+
+  it('the router does not reach the back ends', () => {
+    expect(shareNetwork('router', 'back-ends')).toBe(false);
+  });
+});
+
+describe('every service', () => {
+  it.each(services)('%s has a read-only file system, no capability, limits and a restart policy', (name, service) => {
+    expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
+    expect(service.privileged).toBeUndefined();
+    expect(Object.keys(service.deploy?.resources?.limits ?? {}).sort()).toEqual(['cpus', 'memory', 'pids']);
+    expect(service.restart).toBe(name === 'register' ? 'no' : 'unless-stopped');
+  });
+
+  it.each(services)('%s has a health check, its own or its image’s', (_name, { healthcheck, build }) => {
+    expect(healthcheck !== undefined || build !== undefined).toBe(true);
+  });
+
+  it.each(services)('%s runs an image of a fixed version', (_name, { image }) => {
+    expect(image).toMatch(/^(service-router(-\w+)?:\$\{SERVICE_ROUTER_VERSION:-local\}|\$\{\w+:-[\w./-]+:[\w.-]+\})$/);
+    expect(image).not.toContain(':latest');
+  });
+});
+
+describe('versions', () => {
+  it('the engine is the one that everything else is tested on', () => {
+    expect(compose.services['conductor']?.image).toBe(`\${CONDUCTOR_IMAGE:-${engineRelease.image}}`);
+  });
+
+  it('Keycloak is the one of the opt-in suite', () => {
+    const image = `quay.io/keycloak/keycloak:${keycloakRelease.version}`;
+    expect(compose.services['keycloak']?.build?.args).toEqual({ KEYCLOAK_IMAGE: `\${KEYCLOAK_IMAGE:-${image}}` });
+    expect(textOf('deploy/keycloak/Dockerfile')).toContain(`ARG KEYCLOAK_IMAGE=${image}\n`);
+  });
+
+  it('Node is the same in the compose file and the Dockerfile', () => {
+    const image = /^ARG NODE_IMAGE=(.+)$/m.exec(textOf('Dockerfile'))?.[1];
+    for (const [, { build }] of services) {
+      const given = build?.args?.['NODE_IMAGE'];
+      if (given !== undefined) expect(given).toBe(`\${NODE_IMAGE:-${image}}`);
+    }
+  });
+});
+
+/** `docker compose` needs no daemon to read a file; where it is not installed, this is skipped. */
+const hasCompose = spawnSync('docker', ['compose', 'version']).status === 0;
+if (!hasCompose)
+  process.stderr.write('skipped: docker compose config. Install the compose plugin of Docker to run it\n');
+
+describe.skipIf(!hasCompose)('docker compose config', () => {
+  const rootDir = fileURLToPath(new URL('../..', import.meta.url));
+  const { PATH, HOME, DOCKER_CONFIG = '' } = process.env;
+  const read = (variables: Record<string, string>) =>
+    spawnSync('docker', ['compose', '--env-file', '/dev/null', '--profile', 'demo', 'config', '--quiet'], {
+      cwd: rootDir,
+      encoding: 'utf8',
+      env: { PATH, HOME, DOCKER_CONFIG, ...variables },
+    });
+  const needed = [...composeVariables()].filter(([, { required }]) => required).map(([name]) => name);
+  const complete = Object.fromEntries(needed.map((name) => [name, 'x']));
+
+  it('accepts the file when every required variable is set', () => {
+    expect(read({ ...complete, BACK_ENDS_FILE: 'deploy/demo.properties' })).toMatchObject({ status: 0, stderr: '' });
+  });
+
+  it.each(needed)('refuses it without %s, and says what to set', (name) => {
+    const { status, stderr } = read({ ...complete, [name]: '' });
+    expect(status).not.toBe(0);
+    expect(stderr).toContain(name);
+  });
+});

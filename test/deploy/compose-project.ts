@@ -1,0 +1,75 @@
+// One instance of the production-like set under a random name, on free ports, with random secrets.
+
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { freePort } from '../stack/free-port.ts';
+
+export interface ComposeProject {
+  readonly routerUrl: string;
+  readonly uiUrl: string;
+  readonly keycloakUrl: string;
+  /** Secrets by the names of their variables. */
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Runs `docker compose` with these arguments. @throws Error with what it printed, when it fails */
+  run(...args: string[]): Promise<string>;
+  /** Removes containers, networks and volumes. */
+  remove(): Promise<void>;
+}
+
+const rootDir = fileURLToPath(new URL('../..', import.meta.url));
+
+const secretNames = [
+  'POSTGRES_PASSWORD',
+  'CONDUCTOR_DB_PASSWORD',
+  'KEYCLOAK_DB_PASSWORD',
+  'KEYCLOAK_ADMIN_PASSWORD',
+  'DEMO_CLIENT_SECRET',
+  'READER_CLIENT_SECRET',
+  'WORKER_CLIENT_SECRET',
+  'OPS_CLIENT_SECRET',
+];
+
+/** Starts nothing yet. Images and everything else that is optional come from this process's own environment. */
+export async function createComposeProject(): Promise<ComposeProject> {
+  const name = `service-router-${crypto.randomUUID().slice(0, 8)}`;
+  const folder = mkdtempSync(join(tmpdir(), 'service-router-compose-'));
+  const [router, ui, keycloak] = [await freePort(), await freePort(), await freePort()];
+  const secrets = Object.fromEntries(secretNames.map((secret) => [secret, crypto.randomUUID()]));
+  const variables = {
+    ...secrets,
+    BACK_ENDS_FILE: join(rootDir, 'deploy/demo.properties'),
+    COMPOSE_PROFILES: 'demo',
+    ROUTER_PORT: router,
+    CONDUCTOR_UI_PORT: ui,
+    KEYCLOAK_PORT: keycloak,
+    KEYCLOAK_URL: `http://127.0.0.1:${keycloak}`,
+  };
+  const envFile = join(folder, 'set.env');
+  writeFileSync(
+    envFile,
+    Object.entries(variables)
+      .map(([key, value]) => `${key}=${value}\n`)
+      .join(''),
+    { mode: 0o600 },
+  );
+  const run = async (...args: string[]): Promise<string> => {
+    const command = ['compose', '--project-name', name, '--env-file', envFile, ...args];
+    const { stdout } = await promisify(execFile)('docker', command, { cwd: rootDir, maxBuffer: 64 * 1024 * 1024 });
+    return stdout;
+  };
+  return {
+    routerUrl: `http://127.0.0.1:${router}`,
+    uiUrl: `http://127.0.0.1:${ui}`,
+    keycloakUrl: `http://127.0.0.1:${keycloak}`,
+    secrets,
+    run,
+    async remove() {
+      await run('down', '--volumes', '--remove-orphans', '--timeout', '20');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,177 @@
+// The production-like set in real containers: opt-in, as it needs Docker and images (docs/deployment.md).
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isAskedFor } from '../opt-in.ts';
+import { call, type RouterAnswer } from '../stack/client.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type ComposeProject, createComposeProject } from './compose-project.ts';
+
+const asked = isAskedFor(
+  'WITH_COMPOSE',
+  'docker-compose.yml in real containers',
+  'WITH_COMPOSE=1 npm test -- test/deploy/compose-up.test.ts',
+);
+
+/** With a version given, its images are used as they are; else they are built. */
+const build = process.env['SERVICE_ROUTER_VERSION'] === undefined ? ['--build'] : ['--no-build'];
+const minutes = 60_000;
+
+describe.skipIf(!asked)('docker compose up', () => {
+  let project: ComposeProject;
+
+  beforeAll(async () => {
+    project = await createComposeProject();
+    await bringUp();
+  }, 20 * minutes);
+  afterAll(() => project?.remove(), 3 * minutes);
+
+  /** Waits until every container is healthy, then until the router is ready: then workers of every task type poll. */
+  async function bringUp(): Promise<void> {
+    try {
+      await project.run('up', '--detach', '--wait', '--quiet-pull', ...build);
+    } catch (error) {
+      const logs = await project.run('logs', '--no-color', '--tail=30').catch(() => '');
+      throw new Error(`${(error as Error).message}\n${logs}`, { cause: error });
+    }
+    await pollUntil(
+      'the router to be ready',
+      () =>
+        health('ready').then(
+          () => true,
+          () => false,
+        ),
+      {
+        timeoutMs: 2 * minutes,
+        everyMs: 1_000,
+      },
+    );
+  }
+  const health = (question: string) => project.run('exec', '-T', 'router', 'node', 'deploy/image/health.mjs', question);
+
+  const metrics = () => {
+    const script = "fetch('http://127.0.0.1:8081/metrics').then((r) => r.text()).then(console.log)";
+    return project.run('exec', '-T', 'router', 'node', '--eval', script);
+  };
+
+  async function tokenOf(client: string): Promise<string> {
+    const secret = project.secrets[`${client.toUpperCase()}_CLIENT_SECRET`];
+    const answer = await call(`${project.routerUrl}/token/v1/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: `grant_type=client_credentials&client_id=${client}&client_secret=${secret}`,
+    });
+    expect(answer.status).toBe(200);
+    return answer.json<{ access_token: string }>().access_token;
+  }
+  async function callAs(client: string, path: string, patch?: object): Promise<RouterAnswer> {
+    const authorization = `Bearer ${await tokenOf(client)}`;
+    const write = {
+      method: 'PATCH',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify(patch),
+    };
+    return call(`${project.routerUrl}${path}`, patch === undefined ? { headers: { authorization } } : write);
+  }
+  const ui = (path: string, options: Parameters<typeof call>[1] = {}) => call(`${project.uiUrl}${path}`, options);
+
+  it('a client of the realm gets an answer, whose execution the UI shows', async () => {
+    const answer = await callAs('demo', '/movies/Metropolis');
+    expect(answer.status).toBe(200);
+    expect(answer.json()).toMatchObject({ title: 'Metropolis' });
+    const id = String(answer.headers['x-execution-id']);
+    const shown = await ui(`/api/workflow/${id}`);
+    expect(shown.json()).toMatchObject({ workflowId: id, workflowName: 'moviesWF', status: 'COMPLETED' });
+    const page = await ui(`/execution/${id}`);
+    expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html']);
+  });
+
+  it(
+    'a PATCH reaches the other college, by events and the co-located workers',
+    async () => {
+      const cccid = `C${Date.now() % 1_000_000}`;
+      const answer = await callAs('demo', '/adaptor/001/mock/colleges/001/persons/0318204', { cccid });
+      expect(answer.status).toBe(200);
+      await pollUntil(
+        'the other college to have the cccid',
+        async () =>
+          (await callAs('demo', '/adaptor/002/mock/colleges/002/persons/B00417733')).json()['cccid'] === cccid,
+        // The engine subscribes to the queue of a new handler within a minute.
+        { timeoutMs: 2 * minutes, everyMs: 1_000 },
+      );
+    },
+    3 * minutes,
+  );
+
+  it('a client without the scope may not write', async () => {
+    const answer = await callAs('reader', '/adaptor/001/mock/colleges/001/persons/0318204', { cccid: 'NO' });
+    expect(answer.status).toBe(403);
+  });
+
+  describe('the UI’s proxy', () => {
+    it.each([
+      ['a write', 'POST', '/api/workflow', 403],
+      ['a termination', 'DELETE', '/api/workflow/x', 403],
+      ['a poll, which takes tasks away', 'GET', '/api/tasks/poll/movies_intake', 403],
+      ['a batch poll', 'GET', '/api/tasks/poll/batch/movies_intake?count=9', 403],
+      ['a poll behind a path parameter', 'GET', '/api/tasks/queue/..;/poll/movies_intake', 400],
+      ['a poll behind encoded characters', 'GET', '/api/tasks/%70oll/movies_intake', 400],
+      ['a poll behind a doubled slash', 'GET', '/api/tasks//poll/movies_intake', 403],
+      ['the environment', 'GET', '/api/environment', 403],
+      ['secrets', 'GET', '/api/secrets', 403],
+      ['the configuration', 'GET', '/api/admin/config', 403],
+    ])('%s → refused', async (_title, method, path, status) => {
+      expect((await ui(path, { method })).status).toBe(status);
+    });
+
+    it('another host name → 421, whatever it resolves to', async () => {
+      expect((await ui('/', { headers: { host: 'elsewhere.example' } })).status).toBe(421);
+    });
+
+    it('searches and definitions → shown', async () => {
+      for (const path of ['/api/workflow/search?query=&size=1', '/api/metadata/workflow', '/api/event']) {
+        expect([path, (await ui(path)).status]).toEqual([path, 200]);
+      }
+    });
+  });
+
+  it(
+    'every container runs without root, capabilities or a writable file system',
+    async () => {
+      const services = (await project.run('ps', '--services', '--status', 'running')).trim().split('\n');
+      expect(services).toHaveLength(8);
+      for (const service of services) {
+        const script = 'id -u; (: > /written) 2>/dev/null && echo written; grep ^CapEff: /proc/1/status';
+        const [user, capabilities] = (await project.run('exec', '-T', service, 'sh', '-c', script)).trim().split('\n');
+        expect([service, Number(user) > 0, capabilities]).toEqual([service, true, 'CapEff:\t0000000000000000']);
+      }
+    },
+    minutes,
+  );
+
+  it(
+    'workers stop with exit code 0 and are missed by nobody once they are back',
+    async () => {
+      await project.run('stop', 'workers');
+      const state = await project.run('ps', '--all', '--format', '{{.ExitCode}}', 'workers');
+      expect(state.trim()).toBe('0');
+      const answer = callAs('demo', '/movies/Metropolis');
+      await pollUntil('the request to wait', async () => /^router_waits 1$/m.test(await metrics()));
+      await project.run('start', 'workers');
+      expect((await answer).status).toBe(200);
+    },
+    2 * minutes,
+  );
+
+  it(
+    'down and up again: executions are still there, and definitions are not written anew',
+    async () => {
+      const id = String((await callAs('demo', '/movies/Metropolis')).headers['x-execution-id']);
+      await project.run('down');
+      await bringUp();
+      expect((await ui(`/api/workflow/${id}`)).json()).toMatchObject({ workflowId: id, status: 'COMPLETED' });
+      expect(await project.run('logs', '--no-color', 'register')).toMatch(/0 created, 0 changed, \d+ unchanged/);
+      expect((await callAs('demo', '/movies/Metropolis')).status).toBe(200);
+    },
+    10 * minutes,
+  );
+});

@@ -1,0 +1,241 @@
+// MDM over HTTP: notifications once each, the crosswalk, shares, and being away.
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { NotificationAnswer } from '../../../dev/back-ends/mdm.ts';
+import { type FreshBackEnds, startFreshBackEnds } from './fresh-back-ends.ts';
+
+let backEnds: FreshBackEnds;
+beforeAll(async () => {
+  backEnds = await startFreshBackEnds();
+});
+afterAll(() => backEnds.stop());
+
+const newNotification = (fields: object = {}) => ({
+  misCode: '001',
+  sisPersonId: '0318204',
+  cccid: `M${randomUUID().slice(0, 6)}`,
+  requestId: randomUUID(),
+  executionId: randomUUID(),
+  request: { httpMethod: 'PATCH', path: '/mock/colleges/001/persons/0318204' },
+  ...fields,
+});
+const notify = async (body: object) => {
+  const { status, body: answer } = await backEnds.call('POST', '/mdm/notifications', { body });
+  return { status, answer: answer as NotificationAnswer };
+};
+const readLog = async (query: string) => (await backEnds.get(`/mdm/governance-log${query}`)).body as object[];
+
+describe('notifications', () => {
+  test('names the interested system with its own id of the person', async () => {
+    const notification = newNotification();
+    expect(await notify(notification)).toEqual({
+      status: 200,
+      answer: {
+        notificationId: expect.any(String),
+        interestedSystems: [{ misCode: '002', sisPersonId: 'B00417733', cccid: notification.cccid }],
+      },
+    });
+  });
+
+  test('is logged with everything that was sent', async () => {
+    const notification = newNotification();
+    await notify(notification);
+    expect(await readLog(`?executionId=${notification.executionId}`)).toEqual([
+      {
+        ...notification,
+        entryId: expect.any(Number),
+        kind: 'notification',
+        status: 'recorded',
+        recordedAt: expect.any(String),
+      },
+    ]);
+  });
+
+  test('a second delivery of an execution: the same answer, no second entry, no second update', async () => {
+    const notification = newNotification();
+    const first = await notify(notification);
+    const newer = newNotification();
+    await notify(newer);
+    expect(await notify(notification)).toEqual(first);
+    expect(await readLog(`?executionId=${notification.executionId}`)).toHaveLength(1);
+    const { body } = await backEnds.get('/mdm/golden-records');
+    expect(body).toContainEqual(expect.objectContaining({ goldenId: 'GR-100017', cccid: newer.cccid }));
+  });
+
+  test('the same execution with another person or cccid is another notification', async () => {
+    const notification = newNotification();
+    await notify(notification);
+    for (const fields of [{ sisPersonId: '0319375' }, { cccid: 'OTHER' }, { cccid: undefined }]) {
+      await notify({ ...notification, ...fields });
+    }
+    expect(await readLog(`?executionId=${notification.executionId}`)).toHaveLength(4);
+  });
+
+  test('an older change that comes late is logged, changes nothing and is shared with nobody', async () => {
+    const at = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
+    const changedAt = at(2);
+    const newest = newNotification({ sisPersonId: '0322467', changedAt });
+    const older = newNotification({ sisPersonId: '0322467', changedAt: at(1) });
+    expect((await notify(newest)).answer.interestedSystems).toHaveLength(1);
+    expect((await notify(older)).answer.interestedSystems).toEqual([]);
+    expect(await readLog(`?executionId=${older.executionId}`)).toHaveLength(1);
+    expect((await backEnds.get('/mdm/golden-records')).body).toContainEqual({
+      goldenId: 'GR-100031',
+      cccid: newest.cccid,
+      sourceMisCode: '001',
+      updatedAt: changedAt,
+    });
+  });
+
+  test('changedAt that is no time → 422', async () => {
+    const body = newNotification({ changedAt: 'yesterday' });
+    expect(await backEnds.call('POST', '/mdm/notifications', { body })).toMatchObject({ status: 422 });
+  });
+
+  test('updates the golden record', async () => {
+    const notification = newNotification({ sisPersonId: '0319375' });
+    await notify(notification);
+    expect((await backEnds.get('/mdm/golden-records')).body).toContainEqual({
+      goldenId: 'GR-100055',
+      cccid: notification.cccid,
+      sourceMisCode: '001',
+      updatedAt: expect.any(String),
+    });
+  });
+
+  test('a person that only its own college has → nobody is interested', async () => {
+    expect((await notify(newNotification({ sisPersonId: '0319375' }))).answer.interestedSystems).toEqual([]);
+  });
+
+  test('a person nobody has mapped gets a golden record of its own', async () => {
+    const sisPersonId = randomUUID();
+    expect((await notify(newNotification({ sisPersonId }))).answer.interestedSystems).toEqual([]);
+    const { body } = await backEnds.get('/mdm/crosswalk');
+    expect(body).toContainEqual({ misCode: '001', sisPersonId, goldenId: expect.any(String) });
+  });
+
+  test('a change that does not touch the cccid is logged; there is nothing to share', async () => {
+    const notification = newNotification({ cccid: undefined });
+    expect((await notify(notification)).answer.interestedSystems).toEqual([]);
+    expect(await readLog(`?executionId=${notification.executionId}`)).toHaveLength(1);
+  });
+
+  test('the source is never named as interested in its own change', async () => {
+    const notification = newNotification({ misCode: '002', sisPersonId: 'B00417733' });
+    expect((await notify(notification)).answer.interestedSystems).toEqual([]);
+  });
+
+  test.each(['misCode', 'sisPersonId', 'executionId', 'cccid'])(
+    '%s that is no text → 422 that names it',
+    async (name) => {
+      const called = await backEnds.call('POST', '/mdm/notifications', { body: newNotification({ [name]: 7 }) });
+      expect(called).toMatchObject({ status: 422, body: { message: `${name} must be a non-empty string` } });
+    },
+  );
+
+  test('broken JSON → 400, no JSON → 415, GET → 405', async () => {
+    const post = (type: string) =>
+      fetch(`${backEnds.url}/mdm/notifications`, { method: 'POST', headers: { 'content-type': type }, body: '{' });
+    expect((await post('application/json')).status).toBe(400);
+    expect((await post('text/plain')).status).toBe(415);
+    const { status, headers } = await backEnds.get('/mdm/notifications');
+    expect([status, headers.get('allow')]).toEqual([405, 'POST']);
+  });
+});
+
+describe('shares', () => {
+  test('an outcome is logged once; a later, other outcome is another entry', async () => {
+    const share = {
+      executionId: randomUUID(),
+      misCode: '002',
+      sisPersonId: 'B00417733',
+      cccid: 'ABC',
+      status: 'failed',
+    };
+    const record = async (body: object) => (await backEnds.call('POST', '/mdm/shares', { body })).status;
+    expect([await record(share), await record(share), await record({ ...share, status: 'applied' })]).toEqual([
+      ...[201, 200, 201],
+    ]);
+    expect(await readLog(`?executionId=${share.executionId}`)).toMatchObject([
+      { ...share, kind: 'share' },
+      { ...share, kind: 'share', status: 'applied' },
+    ]);
+  });
+
+  test('of a cccid that has changed since: the answer names the new one', async () => {
+    const person = { misCode: '002', sisPersonId: 'B00421960' };
+    const changedAt = new Date(Date.now() + 10_000).toISOString();
+    const { cccid } = newNotification();
+    await notify(newNotification({ sisPersonId: '0322467', cccid, changedAt }));
+    const share = async (shared: string, status = 'shared') => {
+      const body = { ...person, executionId: randomUUID(), cccid: shared, status };
+      return (await backEnds.call('POST', '/mdm/shares', { body })).body as { cccid?: string };
+    };
+    expect((await share('OLD')).cccid).toBe(cccid);
+    expect((await share(cccid)).cccid).toBeUndefined();
+    expect((await share('OLD', 'failed')).cccid).toBeUndefined();
+  });
+
+  test('without a status → 422', async () => {
+    const body = { executionId: randomUUID(), misCode: '002', sisPersonId: 'B00417733' };
+    expect(await backEnds.call('POST', '/mdm/shares', { body })).toMatchObject({
+      status: 422,
+      body: { message: 'status must be a non-empty string' },
+    });
+  });
+
+  test('an execution that is notified and shared has both entries, found by person as well', async () => {
+    const notification = newNotification();
+    await notify(notification);
+    const { executionId } = notification;
+    const share = { executionId, misCode: '002', sisPersonId: 'B00417733', status: 'applied' };
+    await backEnds.call('POST', '/mdm/shares', { body: share });
+    expect(await readLog(`?executionId=${executionId}`)).toMatchObject([{ kind: 'notification' }, { kind: 'share' }]);
+    expect(await readLog(`?executionId=${executionId}&sisPersonId=B00417733`)).toMatchObject([{ kind: 'share' }]);
+  });
+});
+
+describe('interested systems', () => {
+  test('are registered and removed, and notifications follow', async () => {
+    const path = '/mdm/interested-systems/001';
+    expect(await backEnds.call('PUT', path, { body: { name: 'Redwood' } })).toMatchObject({
+      status: 201,
+      body: { misCode: '001', name: 'Redwood' },
+    });
+    expect((await backEnds.call('PUT', path)).status).toBe(200);
+    const fromTwo = () => notify(newNotification({ misCode: '002', sisPersonId: 'B00417733' }));
+    expect((await fromTwo()).answer.interestedSystems).toMatchObject([{ misCode: '001', sisPersonId: '0318204' }]);
+
+    expect((await backEnds.call('DELETE', path)).status).toBe(204);
+    expect((await backEnds.call('DELETE', path)).status).toBe(404);
+    expect((await fromTwo()).answer.interestedSystems).toEqual([]);
+    expect((await backEnds.get('/mdm/interested-systems')).body).toEqual([
+      { misCode: '002', name: expect.any(String) },
+    ]);
+  });
+});
+
+describe('availability', () => {
+  test('away → 503 with Retry-After for everything else; back again → as before', async () => {
+    const set = (available: unknown) => backEnds.call('PUT', '/mdm/availability', { body: { available } });
+    expect(await set(false)).toMatchObject({ status: 200, body: { available: false } });
+    const notification = newNotification();
+    for (const [method, path, body] of [
+      ['POST', '/mdm/notifications', notification],
+      ['GET', '/mdm/governance-log', undefined],
+      ['GET', '/mdm/crosswalk', undefined],
+      ['GET', '/mdm/nowhere', undefined],
+    ] as const) {
+      const called = await backEnds.call(method, path, { body });
+      expect([called.status, called.headers.get('retry-after')]).toEqual([503, '1']);
+    }
+    expect((await backEnds.get('/mdm/availability')).body).toEqual({ available: false });
+    expect((await backEnds.get('/movies/Metropolis')).status).toBe(200);
+
+    expect((await set('yes')).status).toBe(422);
+    await set(true);
+    expect(await readLog(`?executionId=${notification.executionId}`)).toEqual([]);
+    expect((await notify(notification)).status).toBe(200);
+  });
+});

@@ -1,0 +1,12 @@
+// A stream that keeps what is written to it.
+
+import { Writable } from 'node:stream';
+
+export class CollectedOutput extends Writable {
+  text = '';
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.text += chunk.toString('utf8');
+    done();
+  }
+}

@@ -1,0 +1,101 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findJava, javaFolders } from '../../../dev/engine/find-java.ts';
+import { noEngineMessage } from '../../../dev/engine/start-engine.ts';
+
+let root: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'find-java-'));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+/** A Java that says its version as the real ones do, or a script of one's own. */
+function installJava(home: string, version: string, script?: string): string {
+  const command = join(root, home, 'bin/java');
+  mkdirSync(dirname(command), { recursive: true });
+  writeFileSync(command, `#!/bin/sh\n${script ?? `echo 'openjdk version "${version}" 2025-01-01' >&2`}\n`);
+  chmodSync(command, 0o755);
+  return command;
+}
+
+const search = (env: NodeJS.ProcessEnv, folders: string[] = []) => findJava({ minMajor: 21, env, folders });
+
+describe('findJava', () => {
+  it('prefers JAVA_HOME', async () => {
+    const command = installJava('home', '21.0.5');
+    installJava('path', '25.0.1');
+    const { java } = await search({ JAVA_HOME: join(root, 'home'), PATH: join(root, 'path/bin') });
+    expect(java).toEqual({ command, major: 21 });
+  });
+
+  it('passes by a JAVA_HOME and a PATH that are too old, and takes the newest of a folder', async () => {
+    installJava('old', '17.0.15');
+    installJava('jvm/jdk-21', '21.0.5');
+    const command = installJava('jvm/jdk-25', '25.0.3');
+    installJava('jvm/jdk-8', '1.8.0_412');
+    const env = { JAVA_HOME: join(root, 'old'), PATH: join(root, 'old/bin') };
+    const { java, looks } = await search(env, [join(root, 'nowhere'), join(root, 'jvm')]);
+    expect(java).toEqual({ command, major: 25 });
+    expect(looks[0]).toEqual({ place: 'JAVA_HOME', found: `Java 17 (${join(root, 'old/bin/java')})` });
+    expect(looks[2]).toEqual({ place: join(root, 'nowhere'), found: 'none' });
+  });
+
+  it('reads the release file instead of running Java', async () => {
+    installJava('home', '', 'exit 1');
+    writeFileSync(join(root, 'home/release'), 'IMPLEMENTOR="X"\nJAVA_VERSION="23.0.1"\n');
+    const { java } = await search({ JAVA_HOME: join(root, 'home') });
+    expect(java?.major).toBe(23);
+  });
+
+  it('knows the layout of macOS', async () => {
+    installJava('machines/temurin-21.jdk/Contents/Home', '21.0.5');
+    const { java } = await search({}, [join(root, 'machines')]);
+    expect(java?.major).toBe(21);
+  });
+
+  it('lists an installation with several names once', async () => {
+    installJava('jvm/java-17', '17.0.15');
+    symlinkSync(join(root, 'jvm/java-17'), join(root, 'jvm/default'));
+    const { java, looks } = await search({}, [join(root, 'jvm')]);
+    expect(java).toBeUndefined();
+    expect(looks.at(-1)?.found).toBe(`Java 17 (${join(root, 'jvm/java-17/bin/java')})`);
+  });
+
+  it('passes by what is no Java: a stub that fails, a file that cannot be run, a folder', async () => {
+    installJava('stub', '', 'echo "Unable to locate a Java Runtime." >&2; exit 1');
+    const command = installJava('plain', '25.0.1');
+    chmodSync(command, 0o644);
+    mkdirSync(join(root, 'folder/bin/java'), { recursive: true });
+    const PATH = ['stub', 'plain', 'folder'].map((name) => join(root, name, 'bin')).join(':');
+    const { java, looks } = await search({ PATH });
+    expect(java).toBeUndefined();
+    expect(looks[1]).toEqual({ place: 'PATH', found: 'none' });
+  });
+
+  it('looks into the usual folders of both systems and of version managers', () => {
+    expect(javaFolders({ HOME: '/home/x' })).toEqual(
+      expect.arrayContaining(['/usr/lib/jvm', '/Library/Java/JavaVirtualMachines', '/home/x/.sdkman/candidates/java']),
+    );
+  });
+});
+
+describe('noEngineMessage', () => {
+  it('says what was looked for, where, and two ways to fix it', async () => {
+    installJava('old', '17.0.15');
+    const message = noEngineMessage(await search({ PATH: join(root, 'old/bin') }, ['/nowhere/jvm']));
+    expect(message.split('\n')).toEqual([
+      'The workflow engine (Conductor 3.32.1) needs Java 21 or newer, or Docker; neither was found.',
+      '  JAVA_HOME: none',
+      `  PATH: Java 17 (${join(root, 'old/bin/java')})`,
+      '  /nowhere/jvm: none',
+      '  Docker: no daemon answers',
+      'Do one of these:',
+      '  - install a JDK 21 or newer and Maven, and set JAVA_HOME when it lies elsewhere',
+      '  - install and start Docker',
+      'An engine that runs already can be used with CONDUCTOR_URL=http://host:port.',
+    ]);
+  });
+});

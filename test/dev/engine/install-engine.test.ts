@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { installEngine } from '../../../dev/engine/install-engine.ts';
+import type { EngineRelease } from '../../../dev/engine/release.ts';
+
+let root: string;
+let said: string[];
+
+const content = 'an engine of 23 bytes!!';
+const release: EngineRelease = {
+  version: '0.0.1',
+  coordinates: 'org.example:engine:0.0.1:jar:boot',
+  repositoryPath: 'org/example/engine/0.0.1',
+  fileName: 'engine-0.0.1-boot.jar',
+  bytes: content.length,
+  sha256: createHash('sha256').update(content).digest('hex'),
+  image: 'example/engine:0.0.1',
+  minJava: 21,
+};
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'install-engine-'));
+  said = [];
+  installJava(`touch "$archive"`);
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+function writeScript(path: string, script: string): void {
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, `#!/bin/sh\n${script}\n`);
+  chmodSync(path, 0o755);
+}
+
+/** A `java` that unpacks as Spring Boot does, and otherwise runs a script that knows where the class archive goes. */
+function installJava(training: string): void {
+  writeScript(
+    join(root, 'jdk/bin/java'),
+    `echo "$@" >> ${root}/java-runs
+for argument in "$@"; do
+  case "$argument" in -XX:ArchiveClassesAtExit=*) archive="\${argument#*=}";; esac
+  last="$argument"
+done
+case "$*" in
+  *jarmode*) mkdir -p "$last/lib"; echo thin > "$last/${release.fileName}"; echo other > "$last/lib/other.jar";;
+  *) ${training};;
+esac`,
+  );
+}
+
+function putIntoMavenRepository(text: string): string {
+  const folder = join(root, '.m2/repository', release.repositoryPath);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, release.fileName), text);
+  return join(folder, release.fileName);
+}
+
+/** A `mvn` whose repository has the engine. */
+function installMaven(text: string): void {
+  writeScript(
+    join(root, 'bin/mvn'),
+    `case "$*" in *-v) echo "Apache Maven 3.8.7 (x)"; echo "Maven home: ${root}/maven"; exit 0;; esac
+for argument in "$@"; do case "$argument" in -Dmaven.repo.local=*) repository="\${argument#*=}";; esac; done
+mkdir -p "$repository/${release.repositoryPath}"
+printf '%s' '${text}' > "$repository/${release.repositoryPath}/${release.fileName}"`,
+  );
+}
+
+const install = () =>
+  installEngine({
+    java: { command: join(root, 'jdk/bin/java'), major: 25 },
+    say: (line) => said.push(line),
+    env: { HOME: root, PATH: `${join(root, 'bin')}:/usr/bin:/bin`, XDG_CACHE_HOME: join(root, 'cache') },
+    release,
+  });
+const cache = (...path: string[]) => join(root, 'cache/service-router', ...path);
+const javaRuns = () => readFileSync(join(root, 'java-runs'), 'utf8').trim().split('\n');
+
+describe('installEngine', () => {
+  it('unpacks the jar that Maven has, leaves that one alone, and makes the class archive', async () => {
+    const ofMaven = putIntoMavenRepository(content);
+    const { jar, classArchive } = await install();
+    expect(jar).toBe(cache('conductor-server-0.0.1', release.fileName));
+    expect(readFileSync(jar, 'utf8')).toBe('thin\n');
+    expect(existsSync(classArchive!)).toBe(true);
+    expect(existsSync(ofMaven)).toBe(true);
+    expect(said).toEqual(['Preparing the workflow engine for quick starts (once, about 20 s).']);
+  });
+
+  it('does nothing more the second time', async () => {
+    putIntoMavenRepository(content);
+    const first = await install();
+    expect(javaRuns()).toHaveLength(2);
+    expect(await install()).toEqual(first);
+    expect(javaRuns()).toHaveLength(2);
+    expect(said).toHaveLength(1);
+  });
+
+  it('fetches the jar when the one that Maven has is another one, and keeps no copy of it', async () => {
+    putIntoMavenRepository(content.toUpperCase());
+    installMaven(content);
+    const { jar } = await install();
+    expect(existsSync(jar)).toBe(true);
+    expect(existsSync(cache(release.fileName))).toBe(false);
+    expect(existsSync(cache('maven'))).toBe(false);
+  });
+
+  it('refuses a fetched jar with a wrong digest, and fetches it anew the next time', async () => {
+    installMaven('an engine of somebody else');
+    await expect(install()).rejects.toThrow(/engine-0.0.1-boot.jar is not the file it should be/);
+    expect(existsSync(cache('conductor-server-0.0.1'))).toBe(false);
+    installMaven(content);
+    await expect(install()).resolves.toMatchObject({ jar: cache('conductor-server-0.0.1', release.fileName) });
+  });
+
+  it('unpacks again what has lost a file', async () => {
+    putIntoMavenRepository(content);
+    await install();
+    rmSync(cache('conductor-server-0.0.1/lib/other.jar'));
+    await install();
+    expect(existsSync(cache('conductor-server-0.0.1/lib/other.jar'))).toBe(true);
+  });
+
+  it('does without a class archive that cannot be made, and does not try each time', async () => {
+    putIntoMavenRepository(content);
+    installJava('exit 1');
+    expect((await install()).classArchive).toBeUndefined();
+    expect((await install()).classArchive).toBeUndefined();
+    expect(said).toHaveLength(1);
+  });
+
+  it('makes a class archive for another Java', async () => {
+    putIntoMavenRepository(content);
+    const first = await install();
+    installJava(`touch "$archive"; # another build`);
+    expect((await install()).classArchive).not.toBe(first.classArchive);
+  });
+
+  it('prepares everything once when two start at the same time', async () => {
+    putIntoMavenRepository(content);
+    const [one, two] = await Promise.all([install(), install()]);
+    expect(one).toEqual(two);
+  });
+});

@@ -1,0 +1,67 @@
+// The identity provider as a process: its environment, its signals, what it writes.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { pollUntil } from '../poll-until.ts';
+import { runToExit, startProgram } from '../program-process.ts';
+
+const entry = 'dev/identity-provider/main.ts';
+const stateDir = mkdtempSync(join(tmpdir(), 'idp-process-'));
+const env = { IDP_PORT: '0', STATE_DIR: stateDir };
+afterAll(() => rmSync(stateDir, { recursive: true }));
+
+function requestToken(url: unknown, secret = 'demo-secret'): Promise<Response> {
+  const body = { grant_type: 'client_credentials', client_id: 'demo', client_secret: secret };
+  return fetch(`${String(url)}/token`, { method: 'POST', body: new URLSearchParams(body) });
+}
+
+test('tells its launcher where it listens, gives tokens of the lifetime asked for, ends with 0 on SIGTERM', async () => {
+  const program = await startProgram(entry, { ...env, IDP_TOKEN_SECONDS: '11' });
+  expect(program.ready).toEqual({ url: program.ready['url'], issuer: program.ready['url'] });
+  const answer = await requestToken(program.ready['url']);
+  expect(await answer.json()).toMatchObject({ expires_in: 11 });
+  expect(await program.stop()).toBe(0);
+});
+
+test('writes nothing but JSON log lines, one a refused request, never a secret', async () => {
+  const program = await startProgram(entry, env);
+  await requestToken(program.ready['url']);
+  await requestToken(program.ready['url'], 'wrong-secret-marker');
+  await program.stop();
+  const { stdout, stderr } = program.output();
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(lines.filter((line) => line['msg'] === 'request refused')).toEqual([
+    expect.objectContaining({ clientId: 'demo', error: 'invalid_client', path: '/token' }),
+  ]);
+  expect(stderr).toBe('');
+  expect(stdout).not.toContain('wrong-secret-marker');
+});
+
+test('SIGUSR2 rotates the signing keys', async () => {
+  const program = await startProgram(entry, env);
+  const countKeys = async () => {
+    const answer = await fetch(`${String(program.ready['url'])}/jwks`);
+    return ((await answer.json()) as { keys: unknown[] }).keys.length;
+  };
+  const before = await countKeys();
+  program.child.kill('SIGUSR2');
+  await pollUntil('a new key is published', async () => (await countKeys()) === before + 1);
+  await program.stop();
+});
+
+test('NODE_ENV=production → exit 1 with what to do instead', async () => {
+  const { code, stderr } = await runToExit(entry, { ...env, NODE_ENV: 'production' });
+  expect(code).toBe(1);
+  expect(stderr).toContain('set OAUTH_ISSUER to your own identity provider');
+});
+
+test('IDP_TOKEN_SECONDS that is no number of seconds → exit 1 naming it', async () => {
+  const { code, stderr } = await runToExit(entry, { ...env, IDP_TOKEN_SECONDS: '0' });
+  expect(code).toBe(1);
+  expect(stderr).toContain('IDP_TOKEN_SECONDS must be a whole number of seconds above 0, but is "0"');
+});

@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+let stateDir: string;
+
+beforeEach(() => {
+  stateDir = mkdtempSync(join(tmpdir(), 'main-'));
+});
+afterEach(() => rmSync(stateDir, { recursive: true }));
+
+async function start(args: string[], env: NodeJS.ProcessEnv = {}) {
+  const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
+  const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry, ...args], {
+    env: { PATH: process.env['PATH'], STATE_DIR: stateDir, ...ports, ...env },
+  });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, printed };
+}
+
+describe('npm start', () => {
+  it('with --help says how it is used', async () => {
+    const { code, printed } = await start(['--help']);
+    expect(code).toBe(0);
+    expect(printed).toMatch(/^Usage: npm start[\s\S]*ROUTER_PORT \(8080\)/);
+  });
+
+  it('refuses production', async () => {
+    expect(await start([], { NODE_ENV: 'production' })).toEqual({
+      code: 1,
+      printed: 'npm start is for development: its clients and secrets are public. It refuses NODE_ENV=production.\n',
+    });
+  });
+
+  it('names a taken port and its variable, and starts nothing', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const port = String((server.address() as AddressInfo).port);
+    expect(await start([], { IDP_PORT: port })).toEqual({
+      code: 1,
+      printed: `Port ${port} (identity provider) is taken: set IDP_PORT to another one.\n`,
+    });
+    server.close();
+  });
+
+  it('refuses a state directory that another stack uses', async () => {
+    writeFileSync(join(stateDir, 'stack.lock'), String(process.pid));
+    expect(await start([])).toEqual({
+      code: 1,
+      printed: `Another stack (process ${process.pid}) runs on ${stateDir}: stop it, or set STATE_DIR to another folder.\n`,
+    });
+  });
+
+  it('lists what is wrong with the configuration', async () => {
+    const { code, printed } = await start([], { ROUTER_PORT: 'eighty' });
+    expect(code).toBe(1);
+    expect(printed).toMatch(/the configuration is not valid:\n {2}- environment: router\.port/);
+  });
+
+  it('with an engine given that does not answer says so', async () => {
+    const { code, printed } = await start([], { CONDUCTOR_URL: 'http://127.0.0.1:1' });
+    expect({ code, printed }).toEqual({
+      code: 1,
+      printed: 'no healthy engine answers at http://127.0.0.1:1 (CONDUCTOR_URL)\n',
+    });
+  });
+});

@@ -1,0 +1,95 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir, uptime } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { acquireLock, tryLock } from '../../../dev/setup/lock.mjs';
+import { pollUntil } from '../poll-until.ts';
+
+let folder: string;
+let path: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'lock-'));
+  path = join(folder, 'a.lock');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+describe('a lock', () => {
+  it('holds our pid until it is released', async () => {
+    const release = await acquireLock(path);
+    expect(readFileSync(path, 'utf8')).toBe(String(process.pid));
+    release();
+    expect(existsSync(path)).toBe(false);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('that we hold is not ours a second time', () => {
+    const { release } = tryLock(path);
+    expect(tryLock(path)).toEqual({ owner: process.pid });
+    release?.();
+    expect(tryLock(path).release).toBeTypeOf('function');
+  });
+
+  it('with our pid that we do not hold is taken over: that process had it before us', () => {
+    writeFileSync(path, String(process.pid));
+    expect(tryLock(path).release).toBeTypeOf('function');
+  });
+
+  it('of a process that has ended is taken over', () => {
+    const { pid } = spawnSync('true');
+    writeFileSync(path, String(pid));
+    expect(tryLock(path).owner).toBe(process.pid);
+  });
+
+  it('of a process that lives is left to it', async () => {
+    const owner = spawn('sleep', ['60']);
+    writeFileSync(path, String(owner.pid));
+    const { release, owner: named } = tryLock(path);
+    expect(release).toBeUndefined();
+    expect(named).toBe(owner.pid);
+    owner.kill('SIGKILL');
+    await once(owner, 'exit');
+  });
+
+  it('from before the last boot is taken over, whoever has that pid now', () => {
+    writeFileSync(path, String(process.ppid));
+    const beforeBoot = Date.now() / 1000 - uptime() - 60;
+    utimesSync(path, beforeBoot, beforeBoot);
+    expect(tryLock(path).owner).toBe(process.pid);
+  });
+
+  it.each(['', 'nonsense', '0'])('with the content «%s» is taken over', (content) => {
+    writeFileSync(path, content);
+    expect(tryLock(path).owner).toBe(process.pid);
+  });
+
+  it('is waited for, and who waits is told once', async () => {
+    const owner = spawn('sleep', ['60']);
+    writeFileSync(path, String(owner.pid));
+    const told: number[] = [];
+    const acquired = acquireLock(path, { onWait: (pid) => told.push(pid) });
+    await pollUntil('it waits', () => told.length === 1);
+    owner.kill('SIGKILL');
+    (await acquired)();
+    expect(told).toEqual([owner.pid]);
+  });
+
+  it('is held by one process at a time, however many want it', async () => {
+    const lock = fileURLToPath(new URL('../../../dev/setup/lock.mjs', import.meta.url));
+    const log = join(folder, 'log');
+    const code = `
+      const { acquireLock } = await import(${JSON.stringify(lock)});
+      const { appendFileSync } = await import('node:fs');
+      const release = await acquireLock(${JSON.stringify(path)});
+      appendFileSync(${JSON.stringify(log)}, 'in\\n');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      appendFileSync(${JSON.stringify(log)}, 'out\\n');
+      release();`;
+    const children = Array.from({ length: 4 }, () => spawn(process.execPath, ['--input-type=module', '-e', code]));
+    await Promise.all(children.map((child) => once(child, 'exit')));
+    expect(readFileSync(log, 'utf8')).toBe('in\nout\n'.repeat(4));
+  });
+});

@@ -1,0 +1,92 @@
+// A small project of its own with our set-up in it: a lock file, a fake npm that installs it, and an entry.
+
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const setup = fileURLToPath(new URL('../../../dev/setup', import.meta.url));
+
+/** A started `run.mjs` and what it has printed so far. */
+export interface Run {
+  readonly process: ChildProcess;
+  readonly printed: { text: string };
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+}
+
+export class Project {
+  readonly root = mkdtempSync(join(tmpdir(), 'run-'));
+  readonly #runs: Run[] = [];
+
+  constructor() {
+    cpSync(setup, join(this.root, 'dev/setup'), { recursive: true });
+    mkdirSync(join(this.root, 'bin'));
+    this.lock({ leftpad: '1.0.0' });
+    this.npm('');
+    this.entry(`console.log('ran', process.argv.slice(2).join(' '));`);
+  }
+
+  /** Writes package-lock.json: packages and their versions, and one that is for another platform only. */
+  lock(packages: Record<string, string>): void {
+    const entries = Object.entries(packages).map(([name, version]) => [`node_modules/${name}`, { version }]);
+    const other = { 'node_modules/elsewhere': { version: '1.0.0', optional: true } };
+    const content = { lockfileVersion: 3, packages: { '': {}, ...Object.fromEntries(entries), ...other } };
+    writeFileSync(join(this.root, 'package-lock.json'), JSON.stringify(content));
+  }
+
+  /** Installs a fake npm: notes that it ran, runs a script, and then does what npm does to node_modules. */
+  npm(script: string): void {
+    const path = join(this.root, 'bin/npm');
+    const content = `#!/bin/sh
+echo "$@" >> "${this.root}/npm-runs"
+${script}
+mkdir -p "${this.root}/node_modules"
+cp "${this.root}/package-lock.json" "${this.root}/node_modules/.package-lock.json"
+`;
+    writeFileSync(path, content);
+    chmodSync(path, 0o755);
+  }
+
+  /** Writes the entry file. */
+  entry(code: string): void {
+    writeFileSync(join(this.root, 'entry.mjs'), code);
+  }
+
+  /** The arguments of each run of npm. */
+  npmRuns(): string[] {
+    const file = join(this.root, 'npm-runs');
+    return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+  }
+
+  /** Starts `run.mjs entry.mjs …`. */
+  run(...args: string[]): Run {
+    const run = join(this.root, 'dev/setup/run.mjs');
+    const child = spawn(process.execPath, [run, 'entry.mjs', ...args], {
+      cwd: this.root,
+      env: { PATH: `${join(this.root, 'bin')}:/usr/bin:/bin` },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const printed = { text: '' };
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => (printed.text += chunk.toString('utf8')));
+    }
+    const ended = once(child, 'close').then(([code, signal]) => ({
+      code: code as number | null,
+      signal: signal as NodeJS.Signals | null,
+    }));
+    const started = { process: child, printed, ended };
+    this.#runs.push(started);
+    return started;
+  }
+
+  /** Ends what still runs and removes everything. */
+  async remove(): Promise<void> {
+    for (const { process, ended } of this.#runs) {
+      process.kill('SIGKILL');
+      await ended;
+    }
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,152 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { pollUntil } from '../poll-until.ts';
+import { isAlive } from '../process-alive.ts';
+import { Project, type Run } from './project.ts';
+
+let project: Project;
+
+beforeEach(() => {
+  project = new Project();
+});
+afterEach(() => project.remove());
+
+describe('dependencies', () => {
+  it('are installed when there are none, and then the entry runs with its arguments', async () => {
+    const run = project.run('register', '--json');
+    expect(await run.ended).toEqual({ code: 0, signal: null });
+    expect(run.printed.text).toBe(
+      'Installing dependencies (1 packages, once for each version of package-lock.json).\nran register --json\n',
+    );
+    expect(project.npmRuns()).toEqual(['ci --ignore-scripts --no-audit --no-fund --loglevel=http']);
+  });
+
+  it('are left alone when they are in step', async () => {
+    await project.run().ended;
+    const second = project.run();
+    await second.ended;
+    expect(project.npmRuns()).toHaveLength(1);
+    expect(second.printed.text).toBe('ran \n');
+  });
+
+  it('are installed again when the lock file names another version', async () => {
+    await project.run().ended;
+    project.lock({ leftpad: '1.0.1' });
+    await project.run().ended;
+    expect(project.npmRuns()).toHaveLength(2);
+  });
+
+  it('are installed when our own Node is missing among them, although it is optional', async () => {
+    const name = `node_modules/node-${process.platform}-${process.arch}`;
+    const lock = { packages: { '': {}, [name]: { version: '24.0.0', optional: true } } };
+    await project.run().ended;
+    writeFileSync(join(project.root, 'package-lock.json'), JSON.stringify(lock));
+    await project.run().ended;
+    expect(project.npmRuns()).toHaveLength(2);
+  });
+
+  it('are installed once by two starts at the same time', async () => {
+    project.npm('sleep 1');
+    const runs = [project.run(), project.run()];
+    for (const run of runs) expect(await run.ended).toEqual({ code: 0, signal: null });
+    expect(project.npmRuns()).toHaveLength(1);
+    expect(runs.map(({ printed }) => printed.text).join('')).toMatch(/Another start \(process \d+\) is installing/);
+  });
+
+  it('are installed although an earlier start died in the middle', async () => {
+    const pidFile = join(project.root, 'npm-pid');
+    project.npm(`echo $$ > ${pidFile}; exec sleep 60`);
+    const first = project.run();
+    await pollUntil('npm runs', () => existsSync(pidFile) && readFileSync(pidFile, 'utf8').endsWith('\n'));
+    first.process.kill('SIGKILL');
+    const pid = Number(readFileSync(pidFile, 'utf8'));
+    await pollUntil('npm has ended as well', () => !isAlive(pid));
+    project.npm('');
+    expect(await project.run().ended).toEqual({ code: 0, signal: null });
+    expect(project.npmRuns()).toHaveLength(2);
+  });
+
+  it('that cannot be installed end the start with what npm said', async () => {
+    project.npm(`echo 'npm http fetch GET 200'; echo 'npm error code E404' >&2; exit 1`);
+    const run = project.run();
+    expect(await run.ended).toEqual({ code: 1, signal: null });
+    expect(run.printed.text).toContain('npm ci failed:\nnpm error code E404\n');
+    expect(run.printed.text).not.toContain('fetch GET');
+  });
+});
+
+describe('an entry', () => {
+  beforeEach(async () => {
+    await project.run().ended;
+  });
+
+  it('gives its exit code on', async () => {
+    project.entry('process.exit(42);');
+    expect(await project.run().ended).toEqual({ code: 42, signal: null });
+  });
+
+  it('that a signal ends ends us by the same signal', async () => {
+    project.entry(`process.kill(process.pid, 'SIGKILL');`);
+    expect(await project.run().ended).toEqual({ code: null, signal: 'SIGKILL' });
+  });
+
+  it('that does not exist fails', async () => {
+    project.entry(`import './nowhere.mjs';`);
+    const run = project.run();
+    expect(await run.ended).toEqual({ code: 1, signal: null });
+    expect(run.printed.text).toContain('nowhere.mjs');
+  });
+
+  /** Prints each signal it gets, and ends a moment after the first. */
+  const listening = `
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+      process.on(signal, () => { console.log('got', signal); setTimeout(() => process.exit(7), 400); });
+    }
+    setInterval(() => {}, 60_000);
+    console.log('pid', process.pid);
+  `;
+
+  async function startListening(): Promise<{ run: Run; pid: number }> {
+    project.entry(listening);
+    const run = project.run();
+    await pollUntil('the entry runs', () => /pid \d+\n/.test(run.printed.text));
+    return { run, pid: Number(/pid (\d+)/.exec(run.printed.text)?.[1]) };
+  }
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('gets %s exactly once', async (signal) => {
+    const { run } = await startListening();
+    run.process.kill(signal);
+    expect(await run.ended).toEqual({ code: 7, signal: null });
+    expect(run.printed.text.match(/got/g)).toHaveLength(1);
+    expect(run.printed.text).toContain(`got ${signal}`);
+  });
+
+  it('gets a Ctrl-C once that reaches us from the terminal and from npm', async () => {
+    const { run } = await startListening();
+    run.process.kill('SIGINT');
+    await pollUntil('it was passed on', () => run.printed.text.includes('got SIGINT'));
+    run.process.kill('SIGINT');
+    await run.ended;
+    expect(run.printed.text.match(/got/g)).toHaveLength(1);
+  });
+
+  it('ends when we are killed', async () => {
+    const { run, pid } = await startListening();
+    run.process.kill('SIGKILL');
+    await pollUntil('it has ended', () => !isAlive(pid));
+  });
+
+  it('and what it runs in its group end when we are killed', async () => {
+    project.entry(`
+      import { spawn } from 'node:child_process';
+      const child = spawn('/bin/sleep', ['60']);
+      console.log('pid', child.pid);
+    `);
+    const run = project.run();
+    await pollUntil('it runs', () => /pid \d+\n/.test(run.printed.text));
+    const pid = Number(/pid (\d+)/.exec(run.printed.text)?.[1]);
+    run.process.kill('SIGKILL');
+    await pollUntil('its child has ended', () => !isAlive(pid));
+  });
+});

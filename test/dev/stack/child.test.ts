@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Child, type ChildOptions, describeEnding, startChild } from '../../../dev/stack/child.ts';
+import { CollectedOutput } from '../collected-output.ts';
+import { pollUntil } from '../poll-until.ts';
+import { isAlive, isGroupAlive } from '../process-alive.ts';
+
+const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+
+const started: Child[] = [];
+const output = new CollectedOutput();
+
+function start(name: string, options: Partial<ChildOptions> & { parameters?: string[] } = {}): Child {
+  const { parameters = [], ...rest } = options;
+  const args = [fixture(name), ...parameters];
+  const child = startChild({ command: process.execPath, args, env: process.env, output, ...rest });
+  started.push(child);
+  return child;
+}
+
+afterEach(async () => {
+  for (const child of started.splice(0)) {
+    child.kill();
+    await child.ended;
+  }
+  output.text = '';
+});
+
+describe('a child', () => {
+  it('that sends its ready message is ready with what it says', async () => {
+    const child = start('stays.ts', { parameters: ['one', 'two words'] });
+    await expect(child.ready).resolves.toEqual({ pid: child.pid });
+    expect(output.text).toBe('started one two words\n');
+  });
+
+  it('that is stopped gets SIGTERM once and ends with its own code', async () => {
+    const child = start('stays.ts');
+    await child.ready;
+    await expect(child.stop()).resolves.toEqual({ code: 0, signal: null });
+    expect(output.text.match(/got SIGTERM/g)).toHaveLength(1);
+  });
+
+  it('that ignores SIGTERM is killed after its deadline', async () => {
+    const child = start('ignores-sigterm.ts', { stopDeadlineMs: 200 });
+    await child.ready;
+    await expect(child.stop()).resolves.toEqual({ code: null, signal: 'SIGKILL' });
+    expect(output.text).toContain('SIGTERM is ignored');
+  });
+
+  it('that ends before it is ready rejects with how it ended', async () => {
+    const child = start('dies.ts');
+    await expect(child.ready).rejects.toThrow('ended before it was ready: exit code 3');
+    expect(output.text).toContain('first line');
+  });
+
+  it('that can be stopped before it is ready ends', async () => {
+    const child = start('stays.ts');
+    const { signal, code } = await child.stop();
+    expect(signal === 'SIGTERM' || code === 0).toBe(true);
+  });
+
+  it('whose command does not exist ends with the code of a shell', async () => {
+    const child = start('stays.ts', { command: '/nowhere/program', waitUntilReady: () => new Promise(() => {}) });
+    await expect(child.ready).rejects.toThrow('exit code 127');
+  });
+
+  it('with a probe of its own is ready when the probe says so', async () => {
+    const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const child = start('stays.ts', {
+      waitUntilReady: async () => ({ status: (await fetch(`http://127.0.0.1:${port}`)).status }),
+    });
+    await expect(child.ready).resolves.toEqual({ status: 200 });
+    server.close();
+  });
+
+  it('leaves no watcher behind once it has ended', async () => {
+    const child = start('stays.ts');
+    await child.ready;
+    await child.stop();
+    await pollUntil('the process group is empty', () => !isGroupAlive(child.pid ?? 0));
+  });
+});
+
+describe('a launcher that is killed', () => {
+  it('leaves none of its children, whether they listen or not', async () => {
+    const launcher = spawn(process.execPath, [fixture('launcher.ts')], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const pids = await readPids(launcher);
+    expect(pids.map(isAlive)).toEqual([true, true, true]);
+    launcher.kill('SIGKILL');
+    await pollUntil('all children have ended', () => !pids.some(isAlive), 15_000);
+    await pollUntil('their watchers have ended', () => !pids.some(isGroupAlive), 15_000);
+  });
+});
+
+describe('describeEnding', () => {
+  it('names the code, the signal or the error', () => {
+    expect(describeEnding({ code: 1, signal: null })).toBe('exit code 1');
+    expect(describeEnding({ code: null, signal: 'SIGKILL' })).toBe('SIGKILL');
+    expect(describeEnding({ code: null, signal: null, error: new Error('no such image') })).toBe('no such image');
+  });
+});
+
+async function readPids(launcher: ChildProcess): Promise<number[]> {
+  const [chunk] = (await once(launcher.stdout!, 'data')) as [Buffer];
+  return JSON.parse(chunk.toString()) as number[];
+}

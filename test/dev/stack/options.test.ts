@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { help, parseFlags, readSettings } from '../../../dev/stack/options.ts';
+
+describe('parseFlags', () => {
+  it('knows --verbose and --help', () => {
+    expect(parseFlags([])).toEqual({ verbose: false, help: false });
+    expect(parseFlags(['--verbose', '--help'])).toEqual({ verbose: true, help: true });
+  });
+
+  it('refuses an unknown flag and shows the known ones', () => {
+    expect(() => parseFlags(['--vebrose'])).toThrow(/Unknown option '--vebrose'[\s\S]*Usage: npm start/);
+    expect(help).toContain('--verbose');
+  });
+});
+
+describe('readSettings', () => {
+  it('refuses production', async () => {
+    await expect(readSettings({ NODE_ENV: 'production' })).rejects.toThrow('refuses NODE_ENV=production');
+  });
+
+  it('has the ports of the design when nothing is set', async () => {
+    const { ports, urls, givenEngine } = await readSettings({});
+    expect(ports.map(({ variable, port }) => `${variable}=${port}`)).toEqual([
+      'ROUTER_PORT=8080',
+      'OPS_PORT=8081',
+      'CONDUCTOR_PORT=8082',
+      'IDP_PORT=8083',
+      'BACKENDS_PORT=8084',
+    ]);
+    expect(urls.engine).toBe('http://127.0.0.1:8082');
+    expect(givenEngine).toBeUndefined();
+  });
+
+  it('derives every address from the ports', async () => {
+    const { env } = await readSettings({ ROUTER_PORT: '1', CONDUCTOR_PORT: '3', IDP_PORT: '4', BACKENDS_PORT: '5' });
+    expect(env).toMatchObject({
+      ROUTER_PORT: '1',
+      OPS_PORT: '8081',
+      CONDUCTOR_URL: 'http://127.0.0.1:3',
+      CONDUCTOR_APIURL: 'http://127.0.0.1:1/conductor/api',
+      OAUTH_ISSUER: 'http://127.0.0.1:4',
+      OAUTH_AUDIENCE: 'urn:service-router',
+      ADAPTOR_001_URL: 'http://127.0.0.1:5/adaptors/001',
+      MDM_URL: 'http://127.0.0.1:5/mdm',
+      WORKERS_CLIENTID: 'worker',
+    });
+  });
+
+  it('leaves alone what the environment says', async () => {
+    const { env } = await readSettings({
+      MOVIES_URL: 'http://films.example',
+      OAUTH_ISSUER: 'https://login.example',
+      BACKENDS_PORT: '5',
+    });
+    expect(env).toMatchObject({ MOVIES_URL: 'http://films.example', OAUTH_ISSUER: 'https://login.example' });
+    expect(env['OAUTH_AUDIENCE']).toBeUndefined();
+  });
+
+  it('uses a given engine and needs no port for one', async () => {
+    const { givenEngine, ports, urls } = await readSettings({ CONDUCTOR_URL: 'http://engine.example:9000' });
+    expect(givenEngine).toBe('http://engine.example:9000');
+    expect(urls.engine).toBe('http://engine.example:9000');
+    expect(ports.map(({ variable }) => variable)).not.toContain('CONDUCTOR_PORT');
+  });
+
+  it('picks free ports for those that are 0', async () => {
+    const { ports, env } = await readSettings({ ROUTER_PORT: '0', OPS_PORT: '0' });
+    const [router, operations] = ports.map(({ port }) => port);
+    expect(router).toBeGreaterThan(0);
+    expect(operations).not.toBe(router);
+    expect(env['ROUTER_PORT']).toBe(String(router));
+  });
+});

@@ -1,0 +1,132 @@
+import { createServer, type Server } from 'node:http';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LastingProgram } from '../../../dev/stack/programs.ts';
+import { Stack } from '../../../dev/stack/stack.ts';
+import { pollUntil } from '../poll-until.ts';
+
+/** An engine that answers that it is healthy, and nothing else. */
+let engine: Server;
+let engineUrl: string;
+let stateDir: string;
+const stacks: Stack[] = [];
+
+beforeEach(async () => {
+  engine = createServer((_request, response) => response.end('{"healthy":true}')).listen(0, '127.0.0.1');
+  await once(engine, 'listening');
+  engineUrl = `http://127.0.0.1:${(engine.address() as AddressInfo).port}`;
+  stateDir = mkdtempSync(join(tmpdir(), 'stack-'));
+});
+afterEach(async () => {
+  for (const stack of stacks.splice(0)) {
+    stack.kill();
+    await stack.stop();
+  }
+  engine.close();
+  rmSync(stateDir, { recursive: true });
+});
+
+const fixture = (name: string, entry: string, options: Partial<LastingProgram> = {}): LastingProgram => ({
+  name,
+  entry: `test/dev/fixtures/${entry}`,
+  stopOrder: 1,
+  ...options,
+});
+
+function createStack(programs: readonly LastingProgram[], options: { verbose?: boolean; registers?: number } = {}) {
+  const said: string[] = [];
+  const urls = { router: '', operations: '', engine: engineUrl, identityProvider: '', backEnds: '' };
+  const stack = new Stack({
+    settings: { stateDir, givenEngine: engineUrl, urls, ports: [], env: process.env },
+    verbose: options.verbose ?? false,
+    say: (line) => said.push(line),
+    programs,
+    registration: fixture('definitions', 'registers.ts', { args: [String(options.registers ?? 0)] }),
+  });
+  stacks.push(stack);
+  const start = async () => {
+    await stack.prepare(new AbortController().signal);
+    await stack.start();
+  };
+  return { stack, said, start };
+}
+
+const logOf = (program: string) => readFileSync(join(stateDir, `logs/${program}.log`), 'utf8');
+
+describe('a stack', () => {
+  it('starts every program with its environment and logs each to its own file', async () => {
+    const { stack, start, said } = createStack([
+      fixture('router', 'stays.ts', { args: ['as', 'router'] }),
+      fixture('workers', 'stays.ts'),
+    ]);
+    await start();
+    expect(logOf('router')).toBe('started as router\n');
+    expect(logOf('definitions')).toBe('mdmWF v1 differs\n');
+    expect(stack.engineKind).toBe('given by CONDUCTOR_URL');
+    expect(said).toEqual([]);
+  });
+
+  it('shows each line with the name of its program when it is verbose', async () => {
+    const { start, said } = createStack([fixture('router', 'stays.ts')], { verbose: true });
+    await start();
+    expect(said.map((line) => line.replace(/ +/g, ' ')).sort()).toEqual([
+      'definitions mdmWF v1 differs',
+      'router started ',
+    ]);
+  });
+
+  it('names a program that died, with its last lines, and starts it again', async () => {
+    const { start, said } = createStack([fixture('router', 'dies.ts', { args: ['100'] })]);
+    await start();
+    await pollUntil('it was started again', () => said.length >= 2);
+    expect(said[0]?.split('\n').map((line) => line.trim())).toEqual([
+      'router ended unexpectedly (exit code 3); starting it again in 250 ms. Its last lines:',
+      'first line',
+      'fatal: cannot start: no luck',
+    ]);
+    expect(said[1]).toBe('router works again.');
+  });
+
+  it('fails with the last lines of a program that cannot stay up', async () => {
+    const { stack, start } = createStack([fixture('router', 'dies.ts'), fixture('workers', 'stays.ts')]);
+    start().catch(() => {});
+    await expect(stack.failed).rejects.toThrow(
+      /^router ended unexpectedly \(exit code 3\) for the 5th time within a minute; giving up[\s\S]*no luck/,
+    );
+  });
+
+  it('stops its programs in order', async () => {
+    const { stack, start } = createStack([
+      fixture('back-ends', 'stays.ts', { stopOrder: 3 }),
+      fixture('router', 'stays.ts', { stopOrder: 2 }),
+      fixture('workers', 'stays.ts', { stopOrder: 1 }),
+    ]);
+    await start();
+    const stopped: string[] = [];
+    const stopping = stack.stop();
+    await pollUntil('all were asked to stop', () => {
+      for (const name of ['back-ends', 'router', 'workers']) {
+        if (!stopped.includes(name) && logOf(name).includes('got SIGTERM')) stopped.push(name);
+      }
+      return stopped.length === 3;
+    });
+    await stopping;
+    expect(stopped).toEqual(['workers', 'router', 'back-ends']);
+  });
+
+  it('shows what the CLI refused, and goes on', async () => {
+    const { start, said } = createStack([fixture('router', 'stays.ts')], { registers: 2 });
+    await start();
+    expect(said).toEqual(['The definitions were not registered (exit code 2):\n    mdmWF v1 differs']);
+  });
+
+  it('does not start when the given engine does not answer', async () => {
+    engine.close();
+    const { start } = createStack([fixture('router', 'stays.ts')]);
+    await expect(start()).rejects.toThrow(`no healthy engine answers at ${engineUrl} (CONDUCTOR_URL)`);
+  });
+});

@@ -1,0 +1,74 @@
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startChild } from '../../../dev/stack/child.ts';
+import { type Death, Supervisor } from '../../../dev/stack/supervisor.ts';
+import { CollectedOutput } from '../collected-output.ts';
+import { pollUntil } from '../poll-until.ts';
+import { isAlive } from '../process-alive.ts';
+
+const policy = { deaths: 3, windowMs: 60_000, firstDelayMs: 10, maxDelayMs: 40 };
+
+const supervisors: Supervisor[] = [];
+
+function supervise(name: string, ...parameters: string[]) {
+  const deaths: Death[] = [];
+  const output = new CollectedOutput();
+  const args = [fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url)), ...parameters];
+  const launch = () => startChild({ command: process.execPath, args, env: process.env, output });
+  const supervisor = new Supervisor({ launch, onDeath: (death) => deaths.push(death), policy });
+  supervisors.push(supervisor);
+  return { supervisor, deaths, output };
+}
+
+afterEach(async () => {
+  await Promise.all(supervisors.splice(0).map((supervisor) => supervisor.stop()));
+});
+
+describe('a supervisor', () => {
+  it('starts a program that was killed again', async () => {
+    const { supervisor, deaths } = supervise('stays.ts');
+    supervisor.start();
+    await supervisor.ready;
+    const first = supervisor.pid!;
+    process.kill(first, 'SIGKILL');
+    await pollUntil('it has another process', () => supervisor.pid !== first);
+    expect(deaths).toEqual([
+      { ending: { code: null, signal: 'SIGKILL' }, count: 1, decision: { action: 'restart', delayMs: 10 } },
+    ]);
+    expect(isAlive(supervisor.pid!)).toBe(true);
+  });
+
+  it('gives up a program that cannot stay up', async () => {
+    const { supervisor, deaths, output } = supervise('dies.ts');
+    supervisor.start();
+    await expect(supervisor.ready).rejects.toThrow('it cannot stay up');
+    expect(deaths.map(({ decision }) => decision.action)).toEqual(['restart', 'restart', 'give up']);
+    expect(deaths[0]?.ending).toEqual({ code: 3, signal: null });
+    expect(output.text.match(/first line/g)).toHaveLength(3);
+  });
+
+  it('is ready by the first life that works, however often it dies later', async () => {
+    const { supervisor, deaths } = supervise('dies.ts', '20');
+    supervisor.start();
+    await expect(supervisor.ready).resolves.toEqual({});
+    await pollUntil('it was given up', () => deaths.at(-1)?.decision.action === 'give up');
+  });
+
+  it('does not start a program again that it stopped', async () => {
+    const { supervisor, deaths } = supervise('stays.ts');
+    supervisor.start();
+    await supervisor.ready;
+    const pid = supervisor.pid!;
+    await supervisor.stop();
+    expect(isAlive(pid)).toBe(false);
+    expect(deaths).toEqual([]);
+  });
+
+  it('can be stopped between two lives', async () => {
+    const { supervisor, deaths } = supervise('dies.ts');
+    supervisor.start();
+    await pollUntil('it died', () => deaths.length === 1);
+    await supervisor.stop();
+    await expect(supervisor.ready).rejects.toThrow('it was stopped');
+  });
+});

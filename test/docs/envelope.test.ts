@@ -1,0 +1,97 @@
+// Every example of docs/envelope.md goes through envelope/ and comes out as the page says.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { decodeBody, encodeBody } from '../../envelope/body.ts';
+import { escapeExpressions, unescapeExpressions } from '../../envelope/expressions.ts';
+import { failureCodes, parseFailure } from '../../envelope/failure.ts';
+import { pickHeaders, requestHeaderFilter } from '../../envelope/headers.ts';
+import { createInbound, readInbound, type Inbound } from '../../envelope/inbound.ts';
+import { createOutbound, readOutbound, type Outbound } from '../../envelope/outbound.ts';
+import { codeBlocksOf, type Page, readPage, rootDir, rowsOf, sectionOf } from './pages.ts';
+
+const page = readPage('docs/envelope.md');
+const jsonOf = (section: Page) => {
+  const block = codeBlocksOf(section).find(({ language }) => language === 'json');
+  return JSON.parse(block?.text ?? '') as unknown;
+};
+
+/** The request of the page's first example, as a server reads it. */
+function exampleRequest() {
+  const { text } = codeBlocksOf(page).find(({ language }) => language === 'http')!;
+  const [head = '', body = ''] = text.trimEnd().split('\n\n');
+  const [requestLine = '', ...lines] = head.split('\n');
+  const [httpMethod = '', target = ''] = requestLine.split(' ');
+  const [path = '', query] = target.split('?');
+  const headers = Object.fromEntries(lines.map((line) => line.split(': ', 2) as [string, string]));
+  return { httpMethod, path, query, headers, body: Buffer.from(body) };
+}
+
+describe('envelope.md', () => {
+  it('the example request → the example inbound', () => {
+    const { path, headers, ...request } = exampleRequest();
+    const documented = jsonOf(sectionOf(page, 'Inbound')) as Inbound;
+    const { params, requestId, clientId, route } = documented;
+    const inbound = createInbound({
+      ...request,
+      path: path.replace('/adaptor/001', ''),
+      headers: pickHeaders(headers, requestHeaderFilter()),
+      params,
+      requestId,
+      clientId,
+      route,
+    });
+    expect(inbound).toEqual(documented);
+    expect(readInbound(documented).body).toEqual(request.body);
+  });
+
+  it('every field of an inbound has a row', () => {
+    const documented = rowsOf(sectionOf(page, 'Inbound')).flatMap(([names = '']) => names.match(/\w+/g) ?? []);
+    const fields = [...Object.keys(jsonOf(sectionOf(page, 'Inbound')) as Inbound), 'escaped'];
+    expect(documented.toSorted()).toEqual(fields.toSorted());
+  });
+
+  it('the example outbound → status, headers and bytes, and back', () => {
+    const documented = jsonOf(sectionOf(page, 'Outbound')) as Outbound;
+    const answer = readOutbound(documented);
+    expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' } });
+    expect(createOutbound(answer)).toEqual(documented);
+  });
+
+  it.each(rowsOf(sectionOf(page, 'Body encodings')).filter(([sent = '']) => sent.startsWith('"')))(
+    'body %s: %s %s',
+    (sent, bodyEncoding, body) => {
+      const bytes = Buffer.from(JSON.parse(sent) as string);
+      expect(encodeBody(bytes)).toEqual({ body, bodyEncoding });
+      expect(decodeBody(encodeBody(bytes))).toEqual(bytes);
+    },
+  );
+
+  it.each(rowsOf(sectionOf(page, 'The escaping rule')))('%s is escaped as %s', (plain, escaped) => {
+    expect(escapeExpressions(plain!)).toBe(escaped);
+    expect(unescapeExpressions(escaped!)).toBe(plain);
+  });
+
+  it('the failure codes are those of the code, and the example is read back', () => {
+    const section = sectionOf(page, 'When there is no answer');
+    expect(rowsOf(section).map(([code]) => code)).toEqual(expect.arrayContaining([...failureCodes]));
+    expect(rowsOf(section)).toHaveLength(failureCodes.length);
+    const example = /Example: `(.*)`/.exec(section.text)?.[1];
+    expect(parseFailure(example)).toEqual({
+      code: 'back-end-timeout',
+      text: 'no answer within 20000 ms; the change may have been applied',
+    });
+  });
+
+  it.each([
+    ['Inbound', 'requestFields', '`router.requestHeaders`'],
+    ['Outbound', 'responseFields', '`router.responseHeaders`'],
+  ])('%s: the listed headers are the %s of the code', (heading, list, end) => {
+    const source = readFileSync(join(rootDir, 'envelope/headers.ts'), 'utf8');
+    const inCode = new RegExp(`const ${list} = \\[([^\\]]*)\\]`).exec(source)?.[1]?.match(/[\w-]+/g);
+    const { text } = sectionOf(page, heading);
+    const listed = text.slice(text.indexOf('allow-list'), text.indexOf(end)).match(/(?<=`)[a-z-]+(?=`)/g);
+    expect(listed).toEqual(inCode);
+  });
+});

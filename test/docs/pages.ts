@@ -1,0 +1,92 @@
+// The documentation as tests read it: pages, their tables, code blocks, links and headings.
+
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const rootDir = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A Markdown page. */
+export interface Page {
+  /** Path below the root. */
+  readonly file: string;
+  readonly text: string;
+}
+
+/** A fenced block. */
+export interface CodeBlock {
+  /** The word behind the fence; empty when there is none. */
+  readonly language: string;
+  readonly text: string;
+}
+
+const foreign = ['node_modules', '.run', '.git'];
+
+/** One page. @param file path below the root */
+export function readPage(file: string): Page {
+  return { file, text: readFileSync(join(rootDir, file), 'utf8') };
+}
+
+/** Every Markdown page of the project. */
+export function readPages(): Page[] {
+  const exclude = (name: string) => foreign.includes(name);
+  return globSync('**/*.md', { cwd: rootDir, exclude }).sort().map(readPage);
+}
+
+export function codeBlocksOf({ text }: Page): CodeBlock[] {
+  return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, language = '', block = '']) => ({
+    language,
+    text: block,
+  }));
+}
+
+/** The part of a page below a heading, up to the next heading of any level. @throws Error when there is none */
+export function sectionOf({ file, text }: Page, heading: string): Page {
+  const lines = text.split('\n');
+  const start = lines.findIndex((line) => /^#+ /.test(line) && line.replace(/^#+ /, '') === heading);
+  if (start === -1) throw new Error(`${file} has no heading "${heading}"`);
+  const rest = lines.slice(start + 1);
+  const end = rest.findIndex((line) => /^#+ /.test(line));
+  return { file, text: rest.slice(0, end === -1 ? rest.length : end).join('\n') };
+}
+
+/** The rows of every table of a page, heads left out; a cell loses the backquotes around it. */
+export function rowsOf({ text }: Page): string[][] {
+  const tables = text.match(/(?:^\|.*\|$\n?)+/gm) ?? [];
+  return tables.flatMap((table) =>
+    table
+      .trim()
+      .split('\n')
+      .slice(2)
+      .map((line) =>
+        line
+          .slice(1, -1)
+          .split(/(?<!\\)\|/)
+          .map(plainCell),
+      ),
+  );
+}
+
+/** Targets of the links that do not leave the project. */
+export function relativeLinksOf({ text }: Page): string[] {
+  const prose = text.replace(/^```.*?^```$/gms, '');
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = '']) => target)
+    .filter((target) => !/^[a-z]+:/.test(target));
+}
+
+/** The anchors of a page's headings. */
+export function anchorsOf({ text }: Page): string[] {
+  const headings = text.replace(/^```.*?^```$/gms, '').match(/^#+ .*$/gm) ?? [];
+  return headings.map((heading) =>
+    heading
+      .replace(/^#+ /, '')
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+function plainCell(cell: string): string {
+  return cell.trim().replace(/^`(.*)`$/, '$1');
+}

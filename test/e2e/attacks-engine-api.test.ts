@@ -1,0 +1,263 @@
+// Ways round the allow-list of the engine's API, as bytes on a socket against the running router: whatever the answer,
+// the engine, which is recorded, got nothing but what the list allows.
+
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createToken } from '../plugins/oauth2/forge.ts';
+import { call } from '../stack/client.ts';
+import { issuerKey } from '../stack/issuer-key.ts';
+import { sendRaw } from '../stack/raw-request.ts';
+import { audience } from '../stack/stack.ts';
+import { type AttackedStack, startAttackedStack } from './attacked-stack.ts';
+
+const engineUrl = inject('engineUrl');
+const canary = `attack_canary_${Math.random().toString(36).slice(2, 8)}`;
+let attacked: AttackedStack;
+let host: string;
+/** The widest token there can be: both scopes of this API. */
+let token: string;
+
+beforeAll(async () => {
+  attacked = await startAttackedStack(engineUrl);
+  ({ host } = new URL(attacked.stack.url));
+  const mint = { issuer: attacked.stack.issuer, audience, nowSeconds: () => Date.now() / 1000 };
+  const key = await issuerKey(attacked.stack);
+  token = createToken(key, mint, { claims: { client_id: 'ops', scope: 'conductor_admin conductor_worker' } });
+  const definition = { name: canary, ownerEmail: 'a@example.org', timeoutSeconds: 60, responseTimeoutSeconds: 30 };
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify([definition]);
+  await call(`${engineUrl}/api/metadata/taskdefs`, { method: 'POST', headers, body });
+});
+afterAll(async () => {
+  await call(`${engineUrl}/api/metadata/taskdefs/${canary}`, { method: 'DELETE' });
+  await attacked?.stop();
+});
+
+/** One request with that token, byte for byte. */
+const send = (line: string, fields: readonly string[] = [], body = '') =>
+  sendRaw(
+    attacked.stack.url,
+    [line, `Host: ${host}`, `Authorization: Bearer ${token}`, 'Connection: close', ...fields, '', body].join('\r\n'),
+  );
+const withBody = (body: string, ...fields: string[]) =>
+  [['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`, ...fields], body] as const;
+
+const seen = () => attacked.engine.requests.map(({ method, target }) => `${method} ${target}`);
+
+async function expectUnharmed(): Promise<void> {
+  attacked.engine.requests.length = 0;
+  expect((await send(`GET /conductor/api/metadata/taskdefs/${canary} HTTP/1.1`)).status).toBe(200);
+  expect(seen()).toEqual([`GET /api/metadata/taskdefs/${canary}`]);
+}
+
+describe('paths that lead round the list', () => {
+  it.each([
+    '/conductor/api/metadata/../admin/config',
+    '/conductor/api/metadata/./taskdefs',
+    '/conductor/api/metadata/%2e%2e/admin/config',
+    '/conductor/api/metadata/%2E%2e/admin/config',
+    '/conductor/api/metadata/.%2e/admin/config',
+    '/conductor/api/metadata/%2e%2e%2fadmin%2fconfig',
+    '/conductor/api/metadata/..%2fadmin/config',
+    '/conductor/api/metadata/..%5cadmin/config',
+    '/conductor/api/metadata/..\\admin\\config',
+    '/conductor/api/metadata%2f..%2fadmin%2fconfig',
+    '/conductor/api/metadata%2ftaskdefs',
+    '/conductor/api/metadata/taskdefs%2fx',
+    '/conductor/api/metadata/taskdefs%5cx',
+    '/conductor/api/metadata/%252e%252e/admin/config',
+    '/conductor/api/metadata/%25252e%25252e/admin/config',
+    '/conductor/api/metadata/%252f..%252fadmin',
+    '/conductor/api/metadata/..;/admin/config',
+    '/conductor/api/metadata/..;x=1/admin/config',
+    '/conductor/api/metadata;x=1/taskdefs',
+    '/conductor/api/metadata/taskdefs;x=/../../admin',
+    '/conductor/api/metadata/%3b/taskdefs',
+    '/conductor/api/metadata/taskdefs%3bx=1',
+    '/conductor/api/metadata/taskdefs/x%00',
+    '/conductor/api/metadata/taskdefs/x%0d%0aHost:%20x',
+    '/conductor/api/metadata/taskdefs/x%20y',
+    '/conductor/api/metadata/taskdefs/x%3fa=b',
+    '/conductor/api/metadata/taskdefs/x%23y',
+    '/conductor/api/metadata/%c0%ae%c0%ae/admin/config',
+    '/conductor/api/metadata/%ef%bc%8e%ef%bc%8e/admin/config',
+    '/conductor/api/metadata//taskdefs',
+    '/conductor/api//metadata/taskdefs',
+    '/conductor//api/metadata/taskdefs',
+    '//conductor/api/metadata/taskdefs',
+    '/conductor/api/../api/metadata/taskdefs',
+    '/conductor/api/%61dmin/config',
+    '/conductor/api/admin/config',
+    '/conductor/api/ADMIN/config',
+    '/conductor/api/admin/config/',
+    '/conductor/api/Metadata/taskdefs',
+    '/conductor/api/health',
+    '/conductor/api',
+    '/conductor/api/',
+    '/conductor/health',
+    '/conductor/../health',
+    '/conductor/actuator/env',
+    '/conductor/swagger-ui/index.html',
+    '/api/metadata/taskdefs',
+    '/admin/config',
+    '/CONDUCTOR/api/admin/config',
+    '/conductor%2fapi/metadata/taskdefs',
+    '/conductor/api%2fmetadata/taskdefs',
+    '/%63onductor/api/admin/config',
+    '/movies/../conductor/api/admin/config',
+    '/adaptor/001/..%2f..%2fconductor/api/admin/config',
+    '*',
+    `/conductor/api/metadata/taskdefs/${'a/'.repeat(200)}../../x`,
+  ])('GET %s → the engine sees nothing of it', async (path) => {
+    attacked.engine.requests.length = 0;
+    const answer = await send(`GET ${path} HTTP/1.1`);
+    expect(seen()).toEqual([]);
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(answer.text).toContain('application/problem+json');
+    await expectUnharmed();
+  });
+
+  it.each([
+    (to: string) => `GET ${to}/api/admin/config HTTP/1.1`,
+    (to: string) => `GET ${to}/conductor/api/metadata/taskdefs HTTP/1.1`,
+    (to: string) => `GET ${to.replace('http:', 'HTTP:')}/api/admin/config HTTP/1.1`,
+    (to: string) => `GET ${to.replace('http://', '//')}/api/admin/config HTTP/1.1`,
+    (to: string) => `GET ${to.replace('http://', '')}/api/admin/config HTTP/1.1`,
+    (to: string) => `CONNECT ${to.replace('http://', '')} HTTP/1.1`,
+  ])('absolute and authority form %# → refused, and nobody is called', async (line) => {
+    attacked.engine.requests.length = 0;
+    for (const to of [attacked.engine.url, attacked.stack.url]) {
+      const answer = await send(line(to));
+      expect([0, 400, 404, 405]).toContain(answer.status);
+    }
+    expect(seen()).toEqual([]);
+    await expectUnharmed();
+  });
+
+  it('an absolute target in Host → no other server is called', async () => {
+    attacked.engine.requests.length = 0;
+    const { host: engineHost } = new URL(attacked.engine.url);
+    const bytes = `GET /api/admin/config HTTP/1.1\r\nHost: ${engineHost}\r\nConnection: close\r\n\r\n`;
+    expect((await sendRaw(attacked.stack.url, bytes)).status).toBe(404);
+    expect(seen()).toEqual([]);
+    await expectUnharmed();
+  });
+});
+
+describe('methods', () => {
+  const path = () => `/conductor/api/metadata/taskdefs/${canary}`;
+
+  it.each(['DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'MERGE', 'get', 'GETX', 'DELETE\tGET'])(
+    '%s → nothing reaches the engine',
+    async (method) => {
+      attacked.engine.requests.length = 0;
+      const answer = await send(`${method} ${path()} HTTP/1.1`);
+      expect([0, 204, 400, 404, 405]).toContain(answer.status);
+      expect(seen()).toEqual([]);
+      await expectUnharmed();
+    },
+  );
+
+  it.each(['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', '_method'])(
+    '%s: DELETE → ignored, and not passed on',
+    async (name) => {
+      attacked.engine.requests.length = 0;
+      expect((await send(`GET ${path()} HTTP/1.1`, [`${name}: DELETE`])).status).toBe(200);
+      expect(seen()).toEqual([`GET /api/metadata/taskdefs/${canary}`]);
+      expect(Object.keys(attacked.engine.requests[0]!.headers)).not.toContain(name.toLowerCase());
+      const [fields, body] = withBody('_method=DELETE', `${name}: DELETE`);
+      await send(`POST ${path()}?_method=DELETE HTTP/1.1`, fields, body);
+      expect(seen().every((one) => !one.startsWith('DELETE'))).toBe(true);
+      await expectUnharmed();
+    },
+  );
+
+  it.each([
+    ['start a workflow', 'POST /conductor/api/workflow HTTP/1.1', '{"name":"moviesWF","version":1,"input":{}}'],
+    ['start one by its name', 'POST /conductor/api/workflow/moviesWF HTTP/1.1', '{}'],
+    ['execute one', 'POST /conductor/api/workflow/execute/moviesWF/1 HTTP/1.1', '{}'],
+    ['terminate one', 'DELETE /conductor/api/workflow/x HTTP/1.1', ''],
+    ['remove one', 'DELETE /conductor/api/workflow/x/remove HTTP/1.1', ''],
+    ['retry one', 'POST /conductor/api/workflow/x/retry HTTP/1.1', ''],
+    ['pause one', 'PUT /conductor/api/workflow/x/pause HTTP/1.1', ''],
+    ['terminate many', 'POST /conductor/api/workflow/bulk/terminate HTTP/1.1', '["x"]'],
+    ['complete a task by its place', 'POST /conductor/api/tasks/x/work/COMPLETED HTTP/1.1', '{}'],
+    ['complete it and read the execution', 'POST /conductor/api/tasks/x/work/COMPLETED/sync HTTP/1.1', '{}'],
+    ['put a task back', 'POST /conductor/api/tasks/queue/requeue/movies_intake HTTP/1.1', ''],
+    ['delete a handler', 'DELETE /conductor/api/event/mdm HTTP/1.1', ''],
+    ['verify and repair', 'POST /conductor/api/admin/consistency/verifyAndRepair/x HTTP/1.1', ''],
+  ])('%s → 404, whatever the scope', async (_name, line, text) => {
+    attacked.engine.requests.length = 0;
+    const [fields, body] = withBody(text);
+    expect((await send(line, fields, body)).status).toBe(404);
+    expect(seen()).toEqual([]);
+    await expectUnharmed();
+  });
+});
+
+describe('what is passed on', () => {
+  it('carries neither credentials nor anything else that the client said of itself', async () => {
+    attacked.engine.requests.length = 0;
+    const fields = [
+      'Cookie: a=b',
+      'X-Authorization2: x',
+      'X-Forwarded-For: 203.0.113.1',
+      'X-Forwarded-Host: evil.example',
+      'X-Original-URL: /api/admin/config',
+      'X-Rewrite-URL: /api/admin/config',
+      'Forwarded: for=203.0.113.1',
+      'TE: trailers',
+    ];
+    expect((await send(`GET /conductor/api/metadata/taskdefs/${canary} HTTP/1.1`, fields)).status).toBe(200);
+    expect(Object.keys(attacked.engine.requests[0]!.headers).toSorted()).toEqual(['accept', 'connection', 'host']);
+  });
+
+  it.each(['h2c', 'websocket', 'TLS/1.0', 'tcp'])('an upgrade to %s → no tunnel', async (protocol) => {
+    attacked.engine.requests.length = 0;
+    const fields = [`Upgrade: ${protocol}`, 'Connection: Upgrade, HTTP2-Settings', 'HTTP2-Settings: AAMAAABkAAQ'];
+    const listed = await send(`GET /conductor/api/metadata/taskdefs/${canary} HTTP/1.1`, fields);
+    expect(listed.text).not.toContain('101 ');
+    expect((await send('GET /conductor/api/admin/config HTTP/1.1', fields)).status).not.toBe(101);
+    for (const { target, headers } of attacked.engine.requests) {
+      expect(target).toBe(`/api/metadata/taskdefs/${canary}`);
+      expect(headers.upgrade).toBeUndefined();
+    }
+    await expectUnharmed();
+  });
+
+  it('what comes behind an upgrade or a body is never taken for a request to the engine', async () => {
+    attacked.engine.requests.length = 0;
+    const inner = `GET /api/admin/config HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+    await send(`GET /conductor/api/metadata/taskdefs/${canary} HTTP/1.1`, ['Upgrade: x', 'Connection: Upgrade'], inner);
+    const [fields, body] = withBody(inner);
+    await send(`GET /conductor/api/metadata/taskdefs/${canary} HTTP/1.1`, fields, body);
+    const chunked = `${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`;
+    await send(`GET /conductor/api/event HTTP/1.1`, ['Transfer-Encoding: chunked'], chunked);
+    expect(seen().filter((one) => one.includes('admin'))).toEqual([]);
+    await expectUnharmed();
+  });
+});
+
+/** Local addresses (hex, as the kernel prints them) of the sockets that listen on a port. */
+function listeningOn(port: string): string[] {
+  const hex = Number(port).toString(16).toUpperCase().padStart(4, '0');
+  return ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([, local, , state]) => state === '0A' && local?.endsWith(`:${hex}`) === true)
+      .map(([, local = '']) => local.split(':')[0] as string),
+  );
+}
+
+describe.skipIf(process.platform !== 'linux')('what listens', () => {
+  it('router, operations port, engine, identity provider and back ends: on the loopback address only', () => {
+    const { url, operationsUrl, issuer, backEndsUrl } = attacked.stack;
+    const loopback = ['0100007F', '00000000000000000000000001000000', '0000000000000000FFFF00000100007F'];
+    for (const address of [url, operationsUrl, issuer, backEndsUrl, engineUrl]) {
+      const addresses = listeningOn(new URL(address).port);
+      expect(addresses.length, address).toBeGreaterThan(0);
+      expect(addresses.filter((one) => !loopback.includes(one))).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,204 @@
+// The CLI against the real engine: straight to it, and through the router with the ops client.
+
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { type CopyOfProduct, copyOfProduct } from '../conductor/definitions/copy-of-product.ts';
+import { type CliResult, runCli } from '../cli/run-cli.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+const engineUrl = inject('engineUrl');
+
+/** A copy of the definitions whose names nobody else uses. */
+interface RandomDefinitions extends CopyOfProduct {
+  readonly suffix: string;
+}
+
+function randomDefinitions(): RandomDefinitions {
+  const copy = copyOfProduct();
+  const suffix = randomBytes(4).toString('hex');
+  const rename = (directory: string, name: string, version = '') => {
+    const file = `${directory}/${name}${suffix}${version}.json`;
+    copy.rename(`${directory}/${name}${version}.json`, file);
+    return file;
+  };
+  const workflow = rename('workflows', 'moviesWF', '.v1');
+  copy.replace(workflow, '"moviesWF"', `"moviesWF${suffix}"`);
+  copy.replace(workflow, 'movies_intake', `movies_intake${suffix}`);
+  copy.replace(rename('workflows/tasks', 'movies_intake'), '"movies_intake"', `"movies_intake${suffix}"`);
+  for (const [name, version] of [
+    ['lms-dwWF', 1],
+    ['mdmWF', 1],
+    ['mdm-shareWF', 1],
+    ['college-adaptorWF', 1],
+    ['college-adaptorWF', 2],
+  ] as const) {
+    const file = rename('workflows', name, `.v${version}`);
+    copy.replace(file, `"${name}"`, `"${name}${suffix}"`);
+  }
+  const mdm = rename('event-handlers', 'mdm');
+  copy.replace(mdm, '"name": "mdm"', `"name": "mdm${suffix}"`);
+  copy.replace(mdm, 'college-adaptorWF', `college-adaptorWF${suffix}`);
+  copy.replace(mdm, '"mdmWF"', `"mdmWF${suffix}"`);
+  copy.rename('event-handlers/mdm-share-002.json', `event-handlers/mdm-share${suffix}-002.json`);
+  const share = `event-handlers/mdm-share${suffix}-002.json`;
+  copy.replace(share, '"mdm-share-002"', `"mdm-share${suffix}-002"`);
+  copy.replace(share, 'conductor:mdmWF', `conductor:mdmWF${suffix}`);
+  copy.replace(share, '"mdm-shareWF"', `"mdm-shareWF${suffix}"`);
+  return { ...copy, suffix };
+}
+
+const linesOf = ({ stdout }: CliResult, state: string) => stdout.split('\n').filter((line) => line.startsWith(state));
+
+let definitions: RandomDefinitions;
+beforeEach(() => {
+  definitions = randomDefinitions();
+});
+afterEach(() => definitions.dispose());
+
+const register = (...options: string[]) =>
+  runCli(['register', '--engine', engineUrl, '--dir', definitions.dir, ...options]);
+
+describe('router register', () => {
+  it('new definitions: created, then unchanged', async () => {
+    const first = await register();
+    expect(first).toMatchObject({ exitCode: 0, stderr: '' });
+    // The task types besides the renamed one are those of the product: registered before this file ran.
+    expect(linesOf(first, 'created')).toHaveLength(9);
+    expect(first.stdout).toContain(`${engineUrl}: 9 created, 0 changed, 4 unchanged`);
+    const second = await register();
+    expect(second).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(second.stdout).toContain(`${engineUrl}: 0 created, 0 changed, 13 unchanged`);
+  });
+
+  it('a changed task type and a changed handler: changed, with what is different, then unchanged', async () => {
+    const { suffix } = definitions;
+    await register();
+    definitions.set(`workflows/tasks/movies_intake${suffix}.json`, ['responseTimeoutSeconds'], 23);
+    definitions.set(`event-handlers/mdm-share${suffix}-002.json`, ['active'], false);
+    const changed = await register();
+    expect(changed.exitCode).toBe(0);
+    expect(linesOf(changed, 'changed')).toEqual([
+      expect.stringMatching(`task type +movies_intake${suffix}$`),
+      expect.stringMatching(`event handler +mdm-share${suffix}-002$`),
+    ]);
+    expect(changed.stdout).toContain('    responseTimeoutSeconds\n      - 22\n      + 23\n');
+    expect((await register()).stdout).toContain('0 created, 0 changed, 13 unchanged');
+  });
+
+  it('a changed workflow version: refused with the difference, exit 2; with --force overwritten', async () => {
+    await register();
+    definitions.set(`workflows/moviesWF${definitions.suffix}.v1.json`, ['description'], 'Another.');
+    const refused = await register();
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stdout).toContain(
+      '    description\n      - "Asks the movies prototype and answers what it answered."\n      + "Another."\n',
+    );
+    expect(refused.stdout).toContain('nothing was written: a published workflow version differs');
+    expect((await register('--json')).json()).toMatchObject({ ok: false, outcome: 'refused' });
+    const forced = await register('--force');
+    expect(forced.exitCode).toBe(0);
+    expect(linesOf(forced, 'changed')).toEqual([expect.stringContaining(`moviesWF${definitions.suffix} v1`)]);
+    expect((await register()).exitCode).toBe(0);
+  });
+
+  it('--dry-run: exit 2 while there is something to do, 0 when there is not, nothing written', async () => {
+    const planned = await register('--dry-run');
+    expect(planned.exitCode).toBe(2);
+    expect(planned.stdout).toContain('nothing was written (--dry-run); it would be 9 created');
+    expect((await register('--dry-run')).exitCode).toBe(2);
+    await register();
+    expect((await register('--dry-run')).exitCode).toBe(0);
+  });
+});
+
+describe('router status', () => {
+  interface StatusJson {
+    ok: boolean;
+    engine: { url: string; version: string };
+    definitions: { name: string; state: string }[];
+    workers: { taskType: string; domain?: string; waiting: number; workers: { workerId: string; stale: boolean }[] }[];
+    eventsWithoutHandler: Record<string, number>;
+  }
+  const status = (...options: string[]) =>
+    runCli(['status', '--engine', engineUrl, '--dir', definitions.dir, ...options]);
+
+  it('definitions that are not registered: named as missing, exit 2; once registered exit 0', async () => {
+    const before = await status();
+    expect(before.exitCode).toBe(2);
+    expect(before.stdout).toContain('definitions  not in step with the files; `register` brings them in step');
+    expect(before.stdout).toContain(`  missing  workflow moviesWF${definitions.suffix} v1`);
+    await register();
+    const after = await status();
+    expect(after).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(after.stdout).toContain(`engine       ${engineUrl}  Conductor 3.`);
+    expect(after.stdout).toContain('definitions  all 13 in step with the files');
+    expect(after.stdout).toMatch(/^executions {3}\d+ running, \d+ failed, \d+ timed out$/m);
+  });
+
+  it('a definition that differs: named with the difference, exit 2', async () => {
+    await register();
+    definitions.set(`workflows/tasks/movies_intake${definitions.suffix}.json`, ['retryCount'], 2);
+    const result = await status();
+    expect(result.exitCode).toBe(2);
+    expect(result.stdout).toContain(
+      `  differs  task type movies_intake${definitions.suffix}\n    retryCount\n      - 0\n      + 2\n`,
+    );
+  });
+
+  it('a worker that polls: listed with its domain; a task type nobody polls: says so', async () => {
+    const taskType = `movies_intake${definitions.suffix}`;
+    await register();
+    expect((await status()).stdout).toMatch(new RegExp(`^${taskType} +- +0 +nobody polls$`, 'm'));
+    await fetch(`${engineUrl}/api/tasks/poll/batch/${taskType}?count=1&timeout=0&workerid=w-1&domain=d-1`);
+    const { workers } = (await status('--json')).json<StatusJson>();
+    expect(workers).toContainEqual({
+      taskType,
+      domain: 'd-1',
+      waiting: 0,
+      workers: [expect.objectContaining({ workerId: 'w-1', stale: false })],
+    });
+    expect((await status()).stdout).toMatch(new RegExp(`^${taskType} +d-1 +0 +\\d+ s ago +w-1$`, 'm'));
+    await pollUntil('the poll to be older than a second', async () =>
+      (await status('--stale-after', '1')).stdout.includes('(gone)'),
+    );
+  });
+});
+
+describe('through the router', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await startStack({ engineUrl, withWorkers: false });
+  });
+  afterAll(() => stack?.stop());
+  const ops = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'ops-secret' };
+
+  it('register and status as the ops client: as straight to the engine', async () => {
+    const through = ['--router', stack.url, '--dir', definitions.dir];
+    const registered = await runCli(['register', ...through], ops);
+    expect(registered).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(registered.stdout).toContain(`${stack.url}: 9 created, 0 changed, 4 unchanged`);
+    expect((await runCli(['status', ...through], ops)).stdout).toContain('definitions  all 13 in step with the files');
+  });
+
+  it('a client given as options: used instead of the configured one', async () => {
+    const options = ['--client-id', 'ops', '--client-secret', 'ops-secret', '--dry-run'];
+    const { exitCode } = await runCli(['register', '--router', stack.url, ...options], { OPS_CLIENTID: 'nobody' });
+    expect(exitCode).toBe(0);
+  });
+
+  it('a client that may not register: the reason of the router, exit 1', async () => {
+    const env = { OPS_CLIENTID: 'worker', OPS_CLIENTSECRET: 'worker-secret' };
+    const { exitCode, stderr } = await runCli(['register', '--router', stack.url, '--dir', definitions.dir], env);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/answered 403: /);
+  });
+
+  it('a wrong secret: no token, exit 1', async () => {
+    const env = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'guessed' };
+    const { exitCode, stderr } = await runCli(['status', '--router', stack.url], env);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/the router gave client "ops" no token: 401/);
+    expect(stderr).not.toContain('guessed');
+  });
+});

@@ -1,0 +1,160 @@
+// From the PATCH to the share on the engine's own terms: which answers start mdmWF, and where the shares arrive.
+
+import { randomBytes } from 'node:crypto';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { createInbound } from '../../envelope/inbound.ts';
+import { createOutbound } from '../../envelope/outbound.ts';
+import type { Task, TaskResult } from '../../conductor/types.ts';
+import { Engine } from '../../conductor/engine.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+
+const engine = new Engine({ url: inject('engineUrl'), timeoutMs: 10_000, connections: 4 });
+/** Tasks of these executions wait where no other worker of this run polls. */
+const domain = `test-${randomBytes(4).toString('hex')}`;
+
+interface Execution {
+  workflowId: string;
+  status: string;
+  correlationId?: string;
+  input: Record<string, unknown>;
+  output: Record<string, unknown>;
+  taskToDomain?: Record<string, string>;
+}
+
+async function get<T>(path: string): Promise<T> {
+  const { body } = await engine.request({ method: 'GET', path });
+  return JSON.parse(body.toString('utf8')) as T;
+}
+
+/** Takes the next task of one execution, as a worker would. */
+async function takeTask(taskType: string, executionId: string, inDomain?: string): Promise<Task> {
+  return pollUntil(`a task ${taskType} of ${executionId}`, async () => {
+    const query = { count: 1, ...(inDomain === undefined ? {} : { domain: inDomain }) };
+    const [task] = await engine.pollTasks(taskType, query);
+    return task?.workflowInstanceId === executionId ? task : undefined;
+  });
+}
+
+const complete = ({ taskId, workflowInstanceId }: Task, outputData: TaskResult['outputData'] = {}) =>
+  engine.updateTask({ taskId, workflowInstanceId, status: 'COMPLETED', outputData });
+
+const correlated = (name: string, executionId: string) =>
+  get<Execution[]>(`/api/workflow/${name}/correlated/${executionId}?includeClosed=true&includeTasks=false`);
+
+/** Runs college-adaptorWF to its end with this answer of the back end; its execution id. */
+async function route(httpMethod: string, status: number | undefined, version = 2): Promise<string> {
+  const inbound = createInbound({
+    httpMethod,
+    path: '/mock/colleges/001/persons/1',
+    query: undefined,
+    params: { mis: '001' },
+    headers: { 'content-type': 'application/json' },
+    requestId: `request-${randomBytes(4).toString('hex')}`,
+    clientId: 'demo',
+    route: 'adaptor',
+    body: Buffer.from('{"cccid":"AAA0001"}'),
+  });
+  const executionId = await engine.startWorkflow({
+    name: 'college-adaptorWF',
+    version,
+    input: { inbound },
+    taskToDomain: { '*': domain },
+  });
+  const body = Buffer.from('{"sisPersonId":"1"}');
+  const output = status === undefined ? {} : { outbound: createOutbound({ status, headers: {}, body }) };
+  await complete(await takeTask('college-adaptor_intake', executionId, domain), output);
+  expect(await engine.getStatus(executionId)).toMatchObject({ status: 'COMPLETED' });
+  return executionId;
+}
+
+/** The one mdmWF that a PATCH has started. */
+const mdmOf = (executionId: string, timeoutMs = 10_000) =>
+  pollUntil(`mdmWF of ${executionId}`, async () => (await correlated('mdmWF', executionId))[0], { timeoutMs });
+
+/** Ends an mdmWF with these interested systems. */
+async function answerMdm({ workflowId }: Execution, interestedSystems: unknown): Promise<Task> {
+  const task = await takeTask('mdm_notify', workflowId);
+  await complete(task, { notificationId: 'n-1', interestedSystems });
+  return task;
+}
+
+beforeAll(async () => {
+  // The engine begins to listen to a new handler's queue within a minute.
+  await answerMdm(await mdmOf(await route('PATCH', 200), 90_000), []);
+}, 120_000);
+
+describe('the event of a PATCH', () => {
+  it.each([200, 204, 299])('PATCH answered %i: starts mdmWF once, correlated with the PATCH', async (status) => {
+    const executionId = await route('PATCH', status);
+    const mdm = await mdmOf(executionId);
+    expect(mdm.input).toMatchObject({
+      mis: '001',
+      executionId,
+      inbound: { httpMethod: 'PATCH', body: '{"cccid":"AAA0001"}' },
+      outbound: { statusCodeValue: status },
+    });
+    expect(mdm.input['requestId']).toMatch(/^request-/);
+    await answerMdm(mdm, []);
+    expect(await correlated('mdmWF', executionId)).toHaveLength(1);
+  });
+
+  it('PATCH answered 300, 404, 409 or 500, or with nothing, GET, and version 1: start nothing', async () => {
+    const quiet = [
+      await route('PATCH', 300),
+      await route('PATCH', 404),
+      await route('PATCH', 409),
+      await route('PATCH', 500),
+      await route('PATCH', undefined),
+      await route('GET', 200),
+      await route('PUT', 200),
+      await route('PATCH', 200, 1),
+    ];
+    // Events are taken in order: once this one has come through, all before it have been judged.
+    await answerMdm(await mdmOf(await route('PATCH', 200)), []);
+    for (const executionId of quiet) expect(await correlated('mdmWF', executionId)).toEqual([]);
+  });
+
+  it("mdmWF: in the default pool, whatever the domain of the PATCH's college", async () => {
+    const mdm = await mdmOf(await route('PATCH', 200));
+    expect(mdm.taskToDomain ?? {}).toEqual({});
+    expect((await answerMdm(mdm, []))['domain']).toBeUndefined();
+  });
+});
+
+describe('the events of mdmWF', () => {
+  it.each([
+    ['none', []],
+    ['no list at all', undefined],
+  ])('%s of interested systems: mdmWF completes', async (_what, systems) => {
+    const mdm = await mdmOf(await route('PATCH', 200));
+    await answerMdm(mdm, systems);
+    expect(await engine.getStatus(mdm.workflowId)).toMatchObject({ status: 'COMPLETED' });
+  });
+
+  it('several interested systems: each has its event, and the share of 002 waits in the domain 002', async () => {
+    const executionId = await route('PATCH', 200);
+    const mdm = await mdmOf(executionId);
+    const unknown = `X${randomBytes(2).toString('hex')}`;
+    const share = { misCode: '002', sisPersonId: 'B-77', cccid: 'AAA0001' };
+    await answerMdm(mdm, [{ ...share, misCode: unknown }, share]);
+    expect(await engine.getStatus(mdm.workflowId)).toMatchObject({ status: 'COMPLETED' });
+    const queues = await get<Record<string, number>>('/api/tasks/queue/all');
+    expect(queues[`mdmWF:mdm_share_${unknown}`]).toBe(1);
+    const [execution] = await pollUntil(
+      'mdm-shareWF',
+      async () => {
+        const found = await correlated('mdm-shareWF', executionId);
+        return found.length > 0 && found;
+      },
+      { timeoutMs: 90_000 },
+    );
+    expect(execution?.input).toMatchObject({ ...share, sourceExecutionId: executionId });
+    const task = await takeTask('mdm_share', execution?.workflowId ?? '', '002');
+    expect(task.inputData).toMatchObject({ ...share, sourceExecutionId: executionId });
+    await complete(task, { status: 200 });
+    expect(await engine.getStatus(task.workflowInstanceId)).toMatchObject({
+      status: 'COMPLETED',
+      output: { status: 200 },
+    });
+  }, 120_000);
+});

@@ -1,0 +1,65 @@
+// The cases of `npm run faults` that are quick enough for every run, judged by the same checker of I1 to I7.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import type { Case } from '../faults/cases/case.ts';
+import { routerCases } from '../faults/cases/router.ts';
+import { workerCases } from '../faults/cases/workers.ts';
+import { startWorld, type World } from '../faults/world.ts';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld(
+    { url: inject('engineUrl') },
+    {
+      budgetMs: 4_000,
+      // A notification that dies with its worker is handed out again after a minute: the long runs wait for it.
+      patches: false,
+      // The circuit breaker of a back end would open after the first case.
+      router: { BREAKER_BACKEND_MINCALLS: '100000' },
+    },
+  );
+}, 150_000);
+afterAll(() => world?.stop());
+
+beforeEach(() => world.untilServed());
+afterEach(async () => {
+  const { engine, engineCalls, backEnds, api } = world.proxies;
+  engineCalls.mood = 'pass';
+  for (const proxy of [engine, backEnds, api]) await proxy.mend();
+});
+
+const named = (name: string) => [...workerCases, ...routerCases].find((each) => each.name === name) as Case;
+
+describe('killed', () => {
+  it.each([
+    'worker-killed-before-call',
+    'worker-killed-between-call-and-report',
+    'worker-killed-after-report',
+    'router-killed-with-100-in-flight',
+  ])('%s', async (name) => {
+    await named(name).tryOnce(world);
+    expect(world.complaints).toEqual([]);
+  });
+});
+
+it('an engine that is frozen: every request ends within its budget', async () => {
+  world.proxies.engine.freeze();
+  const { movie, put } = world.operations;
+  const outcomes = await Promise.all(Array.from({ length: 90 }, (_, index) => (index % 3 === 0 ? put() : movie())));
+  await world.proxies.engine.mend();
+  expect(outcomes.map(({ status }) => status).filter((status) => status !== 503 && status !== 504)).toEqual([]);
+});
+
+it('an engine that answers 500 after it has started the workflow: a write is not called "not started"', async () => {
+  world.proxies.engineCalls.mood = '500-after';
+  const { status, problem } = await world.operations.put();
+  world.proxies.engineCalls.mood = 'pass';
+  expect([status, problem]).toEqual([504, 'outcome-unknown']);
+});
+
+it('none of it violated an invariant, and the router holds nothing any more', async () => {
+  await world.untilServed();
+  expect(world.violations()).toEqual([]);
+  expect((await world.levels()).waits).toBe(0);
+});

@@ -1,0 +1,180 @@
+// A patched cccid reaches MDM and the interested college, without the adaptor or the client having a part in it.
+
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+let stack: Stack;
+let demo: Caller;
+let ops: Caller;
+
+beforeAll(async () => {
+  stack = await startStack({
+    engineUrl: inject('engineUrl'),
+    workers: { MDM_RETRYWINDOWSECONDS: '4', MDM_RETRYMAXDELAYSECONDS: '1' },
+  });
+  [demo, ops] = await Promise.all([callerFor(stack.url), callerFor(stack.url, 'ops')]);
+  // The engine subscribes to the queue of a new handler within a minute of its registration: wait for it once.
+  const first = await patchPerson('0320991', newCccid());
+  await untilExecution('mdmWF', executionOf(first), 'COMPLETED', 90_000);
+}, 120_000);
+afterAll(() => stack?.stop());
+
+/** The same person in both colleges, by MDM's crosswalk. */
+const here = '0318204';
+const there = 'B00417733';
+
+const newCccid = () => `T${Math.random().toString(36).slice(2, 9).toUpperCase()}`;
+const executionOf = (answer: RouterAnswer) => String(answer.headers['x-execution-id']);
+const adaptor = () => `${stack.backEndsUrl}/adaptors`;
+
+function patchPerson(sisPersonId: string, cccid: string): Promise<RouterAnswer> {
+  return demo(`/adaptor/001/mock/colleges/001/persons/${sisPersonId}`, {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ cccid }),
+  });
+}
+
+interface Execution {
+  workflowId: string;
+  status: string;
+  reasonForIncompletion?: string;
+  event?: string;
+}
+
+async function executionsFor(name: string, source: string): Promise<Execution[]> {
+  const answer = await ops(`/conductor/api/workflow/${name}/correlated/${source}?includeClosed=true`);
+  return answer.status === 200 ? answer.json<Execution[]>() : [];
+}
+
+function untilExecution(name: string, source: string, status: string, timeoutMs = 20_000): Promise<Execution> {
+  return pollUntil(
+    `${name} ${status} for ${source}`,
+    async () => (await executionsFor(name, source)).find((execution) => execution.status === status),
+    { timeoutMs },
+  );
+}
+
+async function personThere(sisPersonId = there): Promise<{ cccid: string }> {
+  return (await call(`${adaptor()}/002/mock/colleges/002/persons/${sisPersonId}`)).json();
+}
+
+const logOf = async (source: string) =>
+  (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json<Record<string, unknown>>();
+
+describe('the round trip', () => {
+  it('PATCH → record in the answer → MDM notified → the other college has the cccid', async () => {
+    const cccid = newCccid();
+    const answer = await patchPerson(here, cccid);
+    expect(answer.status).toBe(200);
+    expect(answer.json()).toMatchObject({ misCode: '001', sisPersonId: here, cccid });
+
+    const source = executionOf(answer);
+    await untilExecution('mdmWF', source, 'COMPLETED');
+    await untilExecution('mdm-shareWF', source, 'COMPLETED');
+    expect(await personThere()).toMatchObject({ cccid });
+
+    const log = JSON.stringify(await logOf(source));
+    expect(log).toContain(here);
+    expect(log).toContain(cccid);
+    expect(log).toContain(String(answer.headers['x-request-id']));
+  });
+
+  it('does not loop: the share starts nothing', async () => {
+    const answer = await patchPerson(here, newCccid());
+    const source = executionOf(answer);
+    await untilExecution('mdm-shareWF', source, 'COMPLETED');
+    const shares = await executionsFor('mdm-shareWF', source);
+    const notifications = await executionsFor('mdmWF', source);
+    expect([shares.length, notifications.length]).toEqual([1, 1]);
+    expect(await executionsFor('mdmWF', shares[0]?.workflowId ?? '')).toEqual([]);
+  });
+
+  it('a person whom no other college knows is notified and shared with nobody', async () => {
+    const answer = await patchPerson('0319375', newCccid());
+    await untilExecution('mdmWF', executionOf(answer), 'COMPLETED');
+    expect(await executionsFor('mdm-shareWF', executionOf(answer))).toEqual([]);
+  });
+});
+
+describe('what starts MDM and what does not', () => {
+  const statusOf = (method: string, status: number) =>
+    demo(`/adaptor/001/mock/faults/status/${status}`, {
+      method,
+      ...(method === 'GET'
+        ? {}
+        : {
+            body: JSON.stringify({ sisPersonId: here, cccid: 'ABC1234' }),
+            headers: { 'content-type': 'application/json' },
+          }),
+    });
+
+  it.each([200, 204, 299])('a PATCH answered %i does', async (status) => {
+    const source = executionOf(await statusOf('PATCH', status));
+    await pollUntil('mdmWF to start', async () => (await executionsFor('mdmWF', source)).length === 1, {
+      timeoutMs: 20_000,
+    });
+  });
+
+  it('a PATCH answered 300, 404, 409 or 500, a POST and a GET do not', async () => {
+    const quiet = await Promise.all([
+      ...[300, 404, 409, 500].map((status) => statusOf('PATCH', status)),
+      statusOf('POST', 200),
+      statusOf('GET', 200),
+    ]);
+    // A later event that did start something shows that the earlier ones have been looked at.
+    const loud = executionOf(await statusOf('PATCH', 200));
+    await pollUntil('mdmWF of a later PATCH', async () => (await executionsFor('mdmWF', loud)).length === 1, {
+      timeoutMs: 20_000,
+    });
+    for (const answer of quiet) expect(await executionsFor('mdmWF', executionOf(answer))).toEqual([]);
+  });
+
+  it('version 1, selected in configuration, fires nothing', async () => {
+    await stack.router.stop();
+    await stack.restartRouter({ ADAPTOR_WORKFLOWVERSION: '1' });
+    const quiet = await patchPerson(here, newCccid());
+    expect(quiet.status).toBe(200);
+    await stack.router.stop();
+    await stack.restartRouter();
+    const loud = await patchPerson(here, newCccid());
+    await untilExecution('mdmWF', executionOf(loud), 'COMPLETED');
+    expect(await executionsFor('mdmWF', executionOf(quiet))).toEqual([]);
+  });
+});
+
+describe('MDM away', () => {
+  const setAvailable = (available: boolean) =>
+    call(`${stack.backEndsUrl}/mdm/availability`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ available }),
+    });
+
+  it('for a while: the client does not notice, and the notification is delivered afterwards', async () => {
+    await setAvailable(false);
+    const cccid = newCccid();
+    const answer = await patchPerson(here, cccid);
+    expect(answer.status).toBe(200);
+    const source = executionOf(answer);
+    await pollUntil('mdmWF to start', async () => (await executionsFor('mdmWF', source))[0]?.status === 'RUNNING', {
+      timeoutMs: 20_000,
+    });
+    await setAvailable(true);
+    await untilExecution('mdm-shareWF', source, 'COMPLETED');
+    expect(await personThere()).toMatchObject({ cccid });
+  });
+
+  it('for longer than the window: the execution is visible as failed, with the reason', async () => {
+    await setAvailable(false);
+    try {
+      const source = executionOf(await patchPerson(here, newCccid()));
+      const failed = await untilExecution('mdmWF', source, 'FAILED', 30_000);
+      expect(failed.reasonForIncompletion).toMatch(/MDM/i);
+    } finally {
+      await setAvailable(true);
+    }
+  });
+});

@@ -1,0 +1,161 @@
+// Programs and connections that go away: what clients are told meanwhile, and that everything comes back by itself.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
+import { call, type Caller, callerFor } from '../stack/client.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { startProgram } from '../stack/program.ts';
+import { type Stack, startStack, untilReady } from '../stack/stack.ts';
+
+let stack: Stack;
+let engine: BreakableProxy;
+let demo: Caller;
+
+beforeAll(async () => {
+  engine = await startBreakableProxy(inject('engineUrl'));
+  stack = await startStack({
+    engineUrl: engine.url,
+    router: { ROUTER_WAITBUDGETMS: '6000', CONDUCTOR_TIMEOUTMS: '2000' },
+  });
+  demo = await callerFor(stack.url);
+});
+afterAll(async () => {
+  await engine.mend();
+  await stack?.stop();
+  await engine.stop();
+});
+
+const film = '/movies/seven%20samurai';
+const slow = (ms: number, options = {}) => demo(`/adaptor/001/mock/faults/slow/${ms}`, options);
+const succeeds = async () => (await demo(film)).status === 200;
+
+beforeEach(() => pollUntil('a request to succeed', succeeds, { timeoutMs: 20_000 }));
+
+describe('the engine', () => {
+  it('away: 503 with Retry-After at once, nothing started; 401 and 404 stay exact; service returns by itself', async () => {
+    await engine.cut();
+    const startedAt = performance.now();
+    const answer = await demo(film);
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(answer.status).toBe(503);
+    expect(answer.headers['retry-after']).toBe('1');
+    expect(answer.json()).toMatchObject({ type: 'urn:service-router:problem:engine-unavailable' });
+    expect((await call(`${stack.url}${film}`)).status).toBe(401);
+    expect((await demo('/nowhere')).status).toBe(404);
+    const ready = await call(`${stack.operationsUrl}/health/ready`);
+    expect(ready.status).toBe(503);
+    expect(ready.json()).toMatchObject({ reasons: { engine: [expect.any(String)] } });
+    expect((await call(`${stack.operationsUrl}/health/live`)).status).toBe(200);
+
+    await engine.mend();
+    const mendedAt = performance.now();
+    await pollUntil('service to return', succeeds, { timeoutMs: 20_000 });
+    expect(performance.now() - mendedAt).toBeLessThan(5_000);
+  });
+
+  it('lost while a request waits and back before its budget is spent: the request is answered', async () => {
+    const waiting = slow(1_500);
+    await pollUntil('the task to be with its worker', async () => (await openFaults()) > 0);
+    await engine.cut();
+    await engine.mend();
+    expect((await waiting).status).toBe(200);
+  });
+
+  it('lost while a worker holds a result: the result is kept and reported', async () => {
+    const waiting = slow(600, { method: 'POST', body: 'x' });
+    await pollUntil('the task to be with its worker', async () => (await openFaults()) > 0);
+    await engine.cut();
+    await pollUntil('the back end to have answered', async () => (await openFaults()) === 0);
+    await engine.mend();
+    expect((await waiting).status).toBe(200);
+  });
+
+  it('frozen: the answer comes within the budget and says what is not known', async () => {
+    engine.freeze();
+    const startedAt = performance.now();
+    const answer = await demo(film);
+    expect(performance.now() - startedAt).toBeLessThan(7_500);
+    expect([503, 504]).toContain(answer.status);
+    await engine.mend();
+  });
+});
+
+async function openFaults(): Promise<number> {
+  return (await call(`${stack.backEndsUrl}/adaptors/001/mock/faults`)).json<{ open: number }>().open;
+}
+
+describe('the router', () => {
+  it('killed and started again: workers reconnect by themselves', async () => {
+    await stack.router.kill();
+    await stack.restartRouter();
+    demo = await callerFor(stack.url);
+    await pollUntil('a request to succeed', succeeds, { timeoutMs: 10_000 });
+  });
+
+  it('asked to stop: requests in flight are answered, new connections refused, exit code 0', async () => {
+    const waiting = slow(1_000);
+    await pollUntil('the task to be with its worker', async () => (await openFaults()) > 0);
+    const stopped = stack.router.stop();
+    await pollUntil('new connections to be refused', () =>
+      call(`${stack.url}/`).then(
+        () => false,
+        () => true,
+      ),
+    );
+    expect((await waiting).status).toBe(200);
+    expect(await stopped).toBe(0);
+    await stack.restartRouter();
+    demo = await callerFor(stack.url);
+  });
+
+  it('started while the engine is away: it runs, says why it is not ready, and becomes ready', async () => {
+    await stack.router.stop();
+    await engine.cut();
+    await stack.restartRouter();
+    demo = await callerFor(stack.url);
+    expect((await demo(film)).status).toBe(503);
+    await engine.mend();
+    await untilReady(stack);
+  });
+});
+
+describe('workers', () => {
+  it('asked to stop: the task in hand is finished and reported, exit code 0', async () => {
+    const waiting = slow(1_000);
+    await pollUntil('the task to be with its worker', async () => (await openFaults()) > 0);
+    const [workers] = stack.workers;
+    expect(await workers?.stop()).toBe(0);
+    expect((await waiting).status).toBe(200);
+    stack.workers.splice(0, 1);
+    await stack.addWorkers();
+  });
+
+  it('killed before a task was taken: another process takes it', async () => {
+    await stack.workers[0]?.kill();
+    stack.workers.splice(0, 1);
+    const waiting = demo(film);
+    await stack.addWorkers();
+    expect((await waiting).status).toBe(200);
+  });
+});
+
+describe('the identity provider', () => {
+  it('away: tokens issued before go on working, the token path answers 503', async () => {
+    const { port } = new URL(stack.issuer);
+    await stack.identityProvider.stop();
+    expect((await demo(film)).status).toBe(200);
+    const answer = await call(`${stack.url}/token/v1/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'grant_type=client_credentials&client_id=demo&client_secret=demo-secret',
+    });
+    expect(answer.status).toBe(503);
+    expect(answer.headers['cache-control']).toBe('no-store');
+    stack.identityProvider = await startProgram('dev/identity-provider/main.ts', {
+      STATE_DIR: stack.stateDir,
+      OAUTH_AUDIENCE: 'urn:service-router',
+      IDP_PORT: port,
+    });
+    demo = await callerFor(stack.url);
+  });
+});

@@ -1,0 +1,183 @@
+// More than can be served, back ends that hold or refuse, an engine that is away: refused at once, others unharmed.
+
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
+import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
+import { freePort } from '../stack/free-port.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Stack, startStack, untilReady } from '../stack/stack.ts';
+
+/** College 777: its adaptor holds every request until it is told to let go. */
+const held: ServerResponse[] = [];
+const holding = createServer((_request, response) => void held.push(response));
+const letGo = () => held.splice(0).forEach((response) => response.end('let go'));
+/** College 778: its adaptor can be away and back on one port. */
+let awayPort: number;
+const away = createServer((_request, response) => void response.end('back'));
+
+let engine: BreakableProxy;
+let stack: Stack;
+let demo: Caller;
+let ops: Caller;
+
+const listen = async (server: Server, port = 0): Promise<number> => {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as { port: number }).port;
+};
+
+beforeAll(async () => {
+  awayPort = await freePort();
+  engine = await startBreakableProxy(inject('engineUrl'));
+  stack = await startStack({
+    engineUrl: engine.url,
+    router: {
+      // Eight in flight, four of one back end; four wait, two of one back end.
+      ADMISSION_MINLIMIT: '8',
+      ADMISSION_INITIALLIMIT: '8',
+      ADMISSION_MAXLIMIT: '8',
+      ADMISSION_MAXINFLIGHT: '8',
+      ADMISSION_QUEUELENGTH: '4',
+      // Longer than a busy machine needs for what is looked at meanwhile.
+      ADMISSION_QUEUEMS: '60000',
+      ROUTER_WAITBUDGETMS: '60000',
+      ADMISSION_BACKENDSHAREPERCENT: '50',
+      BREAKER_BACKEND_MINCALLS: '4',
+      BREAKER_BACKEND_OPENMS: '300',
+      BREAKER_ENGINE_MINCALLS: '4',
+      BREAKER_ENGINE_WINDOWMS: '2000',
+      BREAKER_ENGINE_OPENMS: '300',
+    },
+    workers: {
+      WORKERS_BACKENDTIMEOUTMS: '60000',
+      ADAPTOR_777_URL: `http://127.0.0.1:${await listen(holding)}`,
+      ADAPTOR_778_URL: `http://127.0.0.1:${awayPort}`,
+    },
+  });
+  demo = await callerFor(stack.url);
+  ops = await callerFor(stack.url, 'ops');
+});
+afterAll(async () => {
+  letGo();
+  await engine?.mend();
+  await stack?.stop();
+  await engine?.stop();
+  for (const server of [holding, away]) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+async function metric(name: string): Promise<number | undefined> {
+  const { text } = await call(`${stack.operationsUrl}/metrics`);
+  const line = text.split('\n').find((each) => each.startsWith(`${name} `));
+  return line === undefined ? undefined : Number(line.slice(name.length + 1));
+}
+
+const stateOf = (breaker: string) => metric(`router_breaker_state{breaker="${breaker}"}`);
+const changesOf = (breaker: string, to: string) =>
+  metric(`router_breaker_transitions_total{breaker="${breaker}",to="${to}"}`);
+
+function expectRefusal(answer: RouterAnswer, code: string): void {
+  expect(answer.json()).toMatchObject({ type: `urn:service-router:problem:${code}`, status: 503 });
+  expect(answer.status).toBe(503);
+  expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+  // Nothing was started.
+  expect(answer.headers['x-execution-id']).toBeUndefined();
+}
+
+describe('a back end that holds its requests', () => {
+  it('its share and its part of the queue taken: more are refused at once; all others are served; it recovers', async () => {
+    const inFlight = Array.from({ length: 4 }, () => demo('/adaptor/777/x'));
+    await pollUntil('four to be with the back end', () => held.length === 4);
+    const queued = Array.from({ length: 2 }, () => demo('/adaptor/777/x'));
+    await pollUntil('two to wait', async () => (await metric('router_admission_queued')) === 2);
+
+    // Answered while nothing of it moves: at once. A body that nobody reads changes nothing.
+    for (const options of [{}, { method: 'PATCH', body: 'x'.repeat(100_000) }])
+      expectRefusal(await demo('/adaptor/777/x', options), 'overloaded');
+    expect(await metric('router_admission_executions{class="read",stage="with_worker"}')).toBe(4);
+    expect(await metric('router_admission_requests_total{class="write",outcome="full"}')).toBe(1);
+    expect(held).toHaveLength(4);
+
+    // Workers' polls and reports, health and operators go on.
+    expect((await demo('/movies/seven%20samurai')).status).toBe(200);
+    expect((await demo('/adaptor/001/mock/echo', { method: 'POST', body: 'x' })).status).toBe(200);
+    expect((await call(`${stack.operationsUrl}/health/ready`)).status).toBe(200);
+    expect((await ops('/conductor/api/metadata/workflow/moviesWF?version=1')).status).toBe(200);
+
+    letGo();
+    await pollUntil('the queued ones to reach the back end', () => held.length === 2);
+    letGo();
+    const answers = await Promise.all([...inFlight, ...queued]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+    expect(await metric('router_admission_executions{class="read",stage="with_worker"}')).toBe(0);
+  });
+
+  it('a client that leaves the queue: makes room for the next', async () => {
+    const inFlight = Array.from({ length: 4 }, () => demo('/adaptor/777/x'));
+    await pollUntil('four to be with the back end', () => held.length === 4);
+    const leaving = new AbortController();
+    const gone = demo('/adaptor/777/x', { signal: leaving.signal }).catch(() => 'gone');
+    await pollUntil('it to wait', async () => (await metric('router_admission_queued')) === 1);
+    leaving.abort();
+    expect(await gone).toBe('gone');
+    await pollUntil('its place to be free', async () => (await metric('router_admission_queued')) === 0);
+    letGo();
+    expect((await Promise.all(inFlight)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  });
+});
+
+describe('a back end that cannot be reached', () => {
+  const path = '/adaptor/778/x';
+
+  it('its breaker opens, is shown, spares the others, lets a probe through, and closes when it is back', async () => {
+    for (let index = 0; index < 4; index++) expect((await demo(path)).status).toBe(502);
+    expectRefusal(await demo(path), 'back-end-unavailable');
+    expect(await stateOf('adaptor 778')).toBeGreaterThan(0);
+    const ready = await call(`${stack.operationsUrl}/health/ready`);
+    expect(ready.status).toBe(200);
+    expect(ready.json()).toMatchObject({
+      notices: { 'back-ends': expect.arrayContaining([expect.stringMatching(/^adaptor 778: /)]) },
+    });
+    expect((await demo('/adaptor/001/mock/echo')).status).toBe(200);
+
+    // A probe that fails opens it again.
+    await pollUntil('a probe', async () => (await demo(path)).status === 502);
+    expect(await changesOf('adaptor 778', 'open')).toBe(2);
+    expectRefusal(await demo(path), 'back-end-unavailable');
+
+    await listen(away, awayPort);
+    await pollUntil('the back end to be served again', async () => (await demo(path)).status === 200);
+    expect(await stateOf('adaptor 778')).toBe(0);
+    expect(await changesOf('adaptor 778', 'closed')).toBe(1);
+    expect((await call(`${stack.operationsUrl}/health/ready`)).json()).toMatchObject({ notices: {} });
+  });
+});
+
+describe('an engine that is away', () => {
+  const film = '/movies/seven%20samurai';
+
+  it('its breaker opens: not ready, refused without a try; it closes by itself when the engine is back', async () => {
+    await engine.cut();
+    await pollUntil('the breaker to open', async () => {
+      expectRefusal(await demo(film), 'engine-unavailable');
+      return (await stateOf('engine')) === 2;
+    });
+    expectRefusal(await demo(film), 'engine-unavailable');
+    expect(await metric('router_admission_requests_total{class="read",outcome="engine-open"}')).toBeGreaterThan(0);
+    const ready = await call(`${stack.operationsUrl}/health/ready`);
+    expect(ready.status).toBe(503);
+    expect(ready.json()).toMatchObject({ reasons: { 'engine-breaker': [expect.any(String)] } });
+    expect((await call(`${stack.url}${film}`)).status).toBe(401);
+
+    await engine.mend();
+    // Nobody asks for anything meanwhile: the router finds out by itself.
+    await pollUntil('the breaker to let a probe through', async () => (await stateOf('engine')) === 1);
+    expect((await demo(film)).status).toBe(200);
+    expect(await stateOf('engine')).toBe(0);
+    await untilReady(stack);
+  });
+});

@@ -1,0 +1,82 @@
+// Encrypted payloads between real programs: keys that match, keys that do not, and a rotation while requests come in.
+
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
+import { ProgramFailed, startProgram } from '../stack/program.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
+const [old, next, foreign] = [newKey('old'), newKey('next'), newKey('foreign')];
+
+/** TEST_LARGE_BYTES: up to `router.maxAnswerBytes`, on a machine that has the time for it. */
+const largeBytes = Number(process.env['TEST_LARGE_BYTES'] ?? 30_000);
+
+let stack: Stack;
+let demo: Caller;
+
+beforeAll(async () => {
+  stack = await startStack({
+    engineUrl: inject('engineUrl'),
+    router: { PAYLOAD_KEY: old },
+    // One step ahead of the router: they read with the old key and write with the next.
+    workers: { PAYLOAD_KEY: next, PAYLOAD_DECRYPTIONKEYS: old },
+    colocatedDomain: null,
+  });
+  demo = await callerFor(stack.url);
+});
+afterAll(() => stack?.stop());
+
+async function restartRouter(key: string, ...decryptionKeys: string[]): Promise<void> {
+  await stack.router.stop();
+  await stack.restartRouter({ PAYLOAD_KEY: key, PAYLOAD_DECRYPTIONKEYS: decryptionKeys.join() });
+}
+
+const echo = '/adaptor/001/mock/echo';
+const patch = () =>
+  demo(echo, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"cccid":"AAA1234"}' });
+
+function expectUnreadable(answer: RouterAnswer, detail: string): void {
+  expect(answer.status).toBe(502);
+  expect(answer.json()).toMatchObject({ type: 'urn:service-router:problem:payload-unreadable', status: 502, detail });
+}
+
+it('an answer the router has no key for → 502 that says the request was carried out', async () => {
+  expectUnreadable(
+    await patch(),
+    'The answer cannot be read: there is no key with the id next. The request was carried out.',
+  );
+});
+
+it('with the next key to decrypt it is answered, whatever its size', async () => {
+  await restartRouter(old, next);
+  expect((await patch()).status).toBe(200);
+  const large = await demo(`/adaptor/001/mock/faults/bytes/${largeBytes}`);
+  expect([large.status, large.bytes.length]).toEqual([200, largeBytes]);
+});
+
+it('with the next key only, too: the rotation is over', async () => {
+  await restartRouter(next);
+  expect((await patch()).status).toBe(200);
+});
+
+it('a request the worker has no key for → 502, and nothing reaches a back end', async () => {
+  await restartRouter(foreign);
+  const answer = await patch();
+  expectUnreadable(answer, 'the request cannot be read: there is no key with the id foreign');
+  expect(stack.workers[0]?.output()).toContain('"reason":"payload-unreadable: the request cannot be read');
+});
+
+it.each(['gateway/main.ts', 'workers/main.ts'])(
+  'a key of the wrong length: %s does not start, and says why',
+  async (entry) => {
+    const short = randomBytes(16).toString('base64');
+    const failed = await startProgram(entry, { ...stack.routerEnv, PAYLOAD_KEY: `short:${short}` }).catch(
+      (error: unknown) => error,
+    );
+    expect(failed).toBeInstanceOf(ProgramFailed);
+    const { output } = failed as ProgramFailed;
+    expect(output).toContain('payload.key must be <key id>:<32 bytes in base64>');
+    expect(output).not.toContain(short);
+  },
+);

@@ -1,0 +1,301 @@
+// Tasks between router, engine and workers when things cross each other: none is lost, none is handed out twice by us.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import type { Task } from '../../conductor/types.ts';
+import { call, type Caller, callerFor } from '../stack/client.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+const engineUrl = inject('engineUrl');
+const taskType = 'movies_intake';
+let stack: Stack;
+let reader: Caller;
+let worker: Caller;
+
+beforeAll(async () => {
+  // The workers are the tests themselves: they see every task that is handed out.
+  // All of them at once are more than one back end may have waiting.
+  stack = await startStack({ engineUrl, withWorkers: false, router: { ADMISSION_QUEUELENGTH: '400' } });
+  reader = await callerFor(stack.url, 'reader');
+  worker = await callerFor(stack.url, 'worker');
+});
+afterAll(() => stack?.stop());
+
+const api = (path: string) => `/conductor/api${path}`;
+const json = (body: unknown) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+const metric = async (name: string) =>
+  Number(new RegExp(`^${name} (\\d+)`, 'm').exec((await call(`${stack.operationsUrl}/metrics`)).text)?.[1]);
+const isHandedOver = ({ taskId }: Task) => taskId.includes('.');
+
+interface Execution {
+  status: string;
+  tasks: { taskId: string; status: string; reasonForIncompletion?: string }[];
+}
+const execution = async (id: string) =>
+  (await call(`${engineUrl}/api/workflow/${id}?includeTasks=true`)).json<Execution & Record<string, unknown>>();
+
+async function poll({ count = 1, timeoutMs = 5_000, signal = undefined as AbortSignal | undefined } = {}) {
+  const path = api(`/tasks/poll/batch/${taskType}?count=${count}&timeout=${timeoutMs}&workerid=raw`);
+  const answer = await worker(path, signal === undefined ? {} : { signal });
+  expect(answer.status).toBe(200);
+  return answer.json<Task[]>();
+}
+
+const outbound = { statusCodeValue: 200, headers: { 'content-type': 'text/plain' }, body: 'done' };
+const report = (task: Task, fields: object = { status: 'COMPLETED', outputData: { outbound } }) =>
+  worker(api('/tasks'), json({ taskId: task.taskId, workflowInstanceId: task.workflowInstanceId, ...fields }));
+
+describe('a task that is handed over', () => {
+  it('reaches a parked poll without a poll of the engine, and its result answers without a read', async () => {
+    const warm = reader('/movies/warm');
+    const [first] = await poll();
+    await report(first!);
+    await warm;
+    const answers = Array.from({ length: 20 }, (_, n) => reader(`/movies/${n}`));
+    for (let reported = 0; reported < answers.length;) {
+      for (const task of await poll({ count: 20 })) {
+        expect(isHandedOver(task)).toBe(true);
+        expect(task).toMatchObject({ referenceTaskName: taskType, taskDefName: taskType, workflowType: 'moviesWF' });
+        expect((task.inputData as { inbound: { httpMethod: string } }).inbound.httpMethod).toBe('GET');
+        expect((await report(task)).text).toBe(task.taskId);
+        reported += 1;
+      }
+    }
+    for (const answer of answers) expect(await answer).toMatchObject({ status: 200, text: 'done' });
+  });
+
+  it('is completed under its own id in the engine', async () => {
+    const answer = reader('/movies/x');
+    const [task] = await poll();
+    await report(task!);
+    expect((await answer).status).toBe(200);
+    const { status, tasks } = await execution(task!.workflowInstanceId);
+    expect([status, tasks[0]!.status]).toEqual(['COMPLETED', 'COMPLETED']);
+    expect(tasks[0]!.taskId).not.toBe(task!.taskId);
+  });
+
+  it('may be reported twice', async () => {
+    const answer = reader('/movies/x');
+    const [task] = await poll();
+    expect((await report(task!)).status).toBe(200);
+    expect((await report(task!)).status).toBe(200);
+    expect((await answer).text).toBe('done');
+  });
+
+  it('may fail: the client gets the reason', async () => {
+    const answer = reader('/movies/x');
+    const [task] = await poll();
+    const failed = {
+      status: 'FAILED_WITH_TERMINAL_ERROR',
+      reasonForIncompletion: 'back-end-unreachable: no connection',
+    };
+    expect((await report(task!, failed)).status).toBe(200);
+    expect((await answer).json()).toMatchObject({ status: 502, detail: 'no connection' });
+    expect((await execution(task!.workflowInstanceId)).status).toBe('FAILED');
+  });
+
+  it('may have a log', async () => {
+    const answer = reader('/movies/x');
+    const [task] = await poll();
+    const line = { method: 'POST', headers: { 'content-type': 'application/json' }, body: 'a line' };
+    expect((await worker(api(`/tasks/${task!.taskId}/log`), line)).status).toBe(200);
+    await report(task!);
+    expect((await answer).status).toBe(200);
+  });
+
+  it('keeps the numbers of its result', async () => {
+    const answer = reader('/movies/x');
+    const [task] = await poll();
+    const body = `{"taskId":"${task!.taskId}","workflowInstanceId":"${task!.workflowInstanceId}","status":"COMPLETED","outputData":{"outbound":${JSON.stringify(outbound)},"n":12345678901234567890}}`;
+    await worker(api('/tasks'), { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    expect((await answer).text).toBe('done');
+    expect((await call(`${engineUrl}/api/workflow/${task!.workflowInstanceId}`)).text).toContain(
+      '12345678901234567890',
+    );
+  });
+
+  it('may be put off: the engine hands it out again', async () => {
+    const answer = reader('/movies/x');
+    const [task] = await poll();
+    expect((await report(task!, { status: 'IN_PROGRESS', callbackAfterSeconds: 0 })).status).toBe(200);
+    const [again] = await poll();
+    expect(again!.workflowInstanceId).toBe(task!.workflowInstanceId);
+    await report(again!);
+    expect((await answer).text).toBe('done');
+  });
+
+  it('of another execution than its report says is refused', async () => {
+    const answer = reader('/movies/x');
+    const [task] = await poll();
+    const elsewhere = { workflowInstanceId: '00000000-0000-0000-0000-000000000000' };
+    expect((await report(task!, { status: 'COMPLETED', ...elsewhere })).status).toBe(404);
+    await report(task!);
+    expect((await answer).status).toBe(200);
+  });
+
+  it('a look that comes across it meanwhile does not hand it out again', async () => {
+    const answer = reader('/movies/slow');
+    const [task] = await poll();
+    // Two idle looks fit into this poll: each finds the task in the engine's queue.
+    expect(await poll({ timeoutMs: 2_300 })).toEqual([]);
+    expect((await execution(task!.workflowInstanceId)).tasks[0]!.status).toBe('IN_PROGRESS');
+    await report(task!);
+    expect((await answer).text).toBe('done');
+  });
+});
+
+describe('a write', () => {
+  it('is polled from the engine: it knows who has it', async () => {
+    const demo = await callerFor(stack.url, 'demo');
+    const answer = demo('/adaptor/001/mock/echo', { method: 'POST', body: 'x' });
+    const path = api('/tasks/poll/batch/college-adaptor_intake?count=1&timeout=5000');
+    const [task] = (await worker(path)).json<Task[]>();
+    expect(isHandedOver(task!)).toBe(false);
+    expect((await execution(task!.workflowInstanceId)).tasks[0]!.status).toBe('IN_PROGRESS');
+    await report(task!);
+    expect((await answer).text).toBe('done');
+  });
+});
+
+describe('a worker that goes', () => {
+  it('before its poll is answered: the next one gets the task', async () => {
+    const leave = new AbortController();
+    const gone = poll({ signal: leave.signal }).catch(() => 'gone');
+    await pollUntil('the poll to be parked', async () => (await metric('router_parked_polls')) > 0);
+    const answer = reader('/movies/x');
+    leave.abort();
+    const first = await gone;
+    const [task] = first === 'gone' ? await poll() : (first as Task[]);
+    await report(task!);
+    expect((await answer).text).toBe('done');
+  });
+
+  it('with a task in hand: another may report it', async () => {
+    const answer = reader('/movies/x');
+    const [task] = await poll();
+    const other = await callerFor(stack.url, 'worker');
+    const { taskId, workflowInstanceId } = task!;
+    const result = { taskId, workflowInstanceId, status: 'COMPLETED', outputData: { outbound }, workerId: 'other' };
+    expect((await other(api('/tasks'), json(result))).status).toBe(200);
+    expect((await answer).text).toBe('done');
+  });
+});
+
+describe('a client that goes', () => {
+  it('before a worker has its task: nobody gets it, and the execution ends', async () => {
+    await poll({ timeoutMs: 1 });
+    const leave = new AbortController();
+    const gone = reader('/movies/x', { signal: leave.signal }).catch(() => 'gone');
+    await pollUntil('the wait', async () => (await metric('router_waits')) === 1);
+    leave.abort();
+    expect(await gone).toBe('gone');
+    await pollUntil('the wait to end', async () => (await metric('router_waits')) === 0);
+    expect(await poll({ timeoutMs: 1_200 })).toEqual([]);
+  });
+});
+
+describe('200 clients that leave at random', () => {
+  const handedOut = new Map<string, number>();
+  const done = new AbortController();
+  let workers: Promise<void>[] = [];
+
+  /** A worker that takes batches and works a few milliseconds. */
+  async function work(): Promise<void> {
+    while (!done.signal.aborted) {
+      const tasks = await poll({ count: 4, timeoutMs: 300 });
+      await Promise.all(
+        tasks.map(async (task) => {
+          handedOut.set(task.workflowInstanceId, (handedOut.get(task.workflowInstanceId) ?? 0) + 1);
+          await pause(10 * Math.random());
+          await report(task);
+        }),
+      );
+    }
+  }
+
+  beforeEach(() => (workers = Array.from({ length: 6 }, work)));
+  afterEach(async () => {
+    done.abort();
+    await Promise.all(workers);
+  });
+
+  it('the others are answered, no task is handed out twice, no wait and no poll is left', async () => {
+    const ids = new Set<string>();
+    const startedAt = Date.now();
+    const outcomes = await Promise.all(
+      Array.from({ length: 200 }, async (_, n) => {
+        await pause(1_500 * Math.random());
+        const leave = new AbortController();
+        const timer = n % 2 === 0 ? undefined : setTimeout(() => leave.abort(), 120 * Math.random());
+        const answer = await reader(`/movies/${n}`, { signal: leave.signal }).catch(() => 'gone' as const);
+        clearTimeout(timer);
+        if (answer !== 'gone') ids.add(String(answer.headers['x-execution-id']));
+        return answer === 'gone' ? 'gone' : answer.status;
+      }),
+    );
+    expect(outcomes.filter((outcome, n) => n % 2 === 0 && outcome !== 200)).toEqual([]);
+    expect(outcomes.filter((outcome) => outcome !== 200 && outcome !== 'gone')).toEqual([]);
+    await pollUntil('every wait to end', async () => (await metric('router_waits')) === 0);
+    done.abort();
+    await Promise.all(workers);
+    expect([...handedOut].filter(([, times]) => times > 1)).toEqual([]);
+    // The engine may take a result and finish the execution a sweep later, when somebody else looks at it just then.
+    for (const id of ids) {
+      const ended = async () => (await execution(id)).status !== 'RUNNING';
+      await pollUntil(`execution ${id} to end`, ended, { timeoutMs: 30_000 });
+      expect((await execution(id)).status).toBe('COMPLETED');
+    }
+    expect(await metric('router_parked_polls')).toBe(0);
+    // Other suites leave executions of their own behind, on purpose.
+    const query = `workflowType='moviesWF' AND status='RUNNING' AND startTime>${startedAt}`;
+    const running = async () => {
+      const found = await call(`${engineUrl}/api/workflow/search?size=100&query=${encodeURIComponent(query)}`);
+      return found.json<{ results: unknown[] }>().results;
+    };
+    await pollUntil('every execution to end', async () => (await running()).length === 0, { timeoutMs: 30_000 });
+  });
+});
+
+describe('a router that is killed', () => {
+  it('with tasks in hand and tasks nobody has: results are taken, the rest is handed out again', async () => {
+    const lost = ['a', 'b'].map((title) => reader(`/movies/${title}`).catch(() => 'lost'));
+    // Only then a poll: one that is parked before makes the router look, and what it has fetched would die with it.
+    await pollUntil('both requests to wait', async () => (await metric('router_waits')) === 2);
+    const [inHand] = await poll();
+    expect(isHandedOver(inHand!)).toBe(true);
+    await stack.router.kill();
+    await stack.restartRouter();
+    expect(await Promise.all(lost)).toEqual(['lost', 'lost']);
+    worker = await callerFor(stack.url, 'worker');
+    reader = await callerFor(stack.url, 'reader');
+    // The new router knows nothing of the first task but its id, and the engine still has it queued.
+    expect((await report(inHand!)).status).toBe(200);
+    expect((await execution(inHand!.workflowInstanceId)).status).toBe('COMPLETED');
+    const [other] = await poll();
+    expect(other!.workflowInstanceId).not.toBe(inHand!.workflowInstanceId);
+    await report(other!);
+    expect((await execution(other!.workflowInstanceId)).status).toBe('COMPLETED');
+    expect(await poll({ timeoutMs: 1_200 })).toEqual([]);
+  });
+});
+
+describe('a router that is told to stop', () => {
+  it('hands out the tasks of the requests it still has, and answers them', async () => {
+    const waiting = ['a', 'b', 'c'].map((title) => reader(`/movies/${title}`));
+    await pollUntil('the requests to wait', async () => (await metric('router_waits')) === 3);
+    const stopped = stack.router.stop();
+    const isRefused = async () => (await reader('/movies/late')).text.includes('shutting-down');
+    await pollUntil('the router to drain', isRefused);
+    for (const _ of waiting) {
+      const [task] = await poll();
+      expect((await report(task!)).status).toBe(200);
+    }
+    for (const answer of waiting) expect(await answer).toMatchObject({ status: 200, text: 'done' });
+    expect(await stopped).toBe(0);
+  });
+});

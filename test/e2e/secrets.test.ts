@@ -1,0 +1,317 @@
+// What stays secret: marked credentials and people go through the running system, then everything written is searched for them.
+
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { Engine } from '../../conductor/engine.ts';
+import { type IngestEndpoint, startIngestEndpoint } from '../error-tracking/ingest-endpoint.ts';
+import { readPage, rowsOf, sectionOf } from '../docs/pages.ts';
+import { type EngineStore, postgresStore, sqliteStore } from '../secrets/engine-database.ts';
+import { type LaunchedStack, launchStack } from '../secrets/launched-stack.ts';
+import { createMarkers } from '../secrets/markers.ts';
+import { type Exchange, provokeRefusals } from '../secrets/provoke.ts';
+import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
+import { call, type CallOptions, tokenOf } from '../stack/client.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+
+const engineUrl = inject('engineUrl');
+const engineStateDir = inject('engineStateDir');
+/** Of an engine that was given: CONDUCTOR_STATE_DIR on SQLite, CONDUCTOR_DATABASE on PostgreSQL. */
+const databaseUrl = process.env['CONDUCTOR_DATABASE'];
+const store: EngineStore = databaseUrl === undefined ? sqliteStore(engineStateDir) : postgresStore(databaseUrl);
+
+const engine = new Engine({ url: engineUrl, timeoutMs: 10_000, connections: 4 });
+/** The same person in both colleges, by MDM's crosswalk. */
+const [here, there] = ['0318204', 'B00417733'];
+
+/** Secrets that are not markers: those of the dev clients, and every token. */
+const publicSecrets = /(?:demo|reader|worker|ops)-secret/;
+const anyToken = /eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{20,}/;
+
+/** Tables that may hold personal values in clear, as the page names them. */
+const documentedTables = rowsOf(sectionOf(readPage('docs/security.md'), 'Where personal values are')).map(
+  ([table = '']) => table,
+);
+
+describe.each([
+  ['in clear', undefined],
+  ['encrypted', `e2e-1:${randomBytes(32).toString('base64')}`],
+])('payloads %s', (_title, payloadKey) => {
+  const markers = createMarkers();
+  const { credential, personal } = markers;
+  /** Everything that was found in a place, credentials and people apart. */
+  const found = (content: string | Buffer) => markers.findIn(content);
+  const exchanges: Exchange[] = [];
+  const executions: string[] = [];
+  let sentry: IngestEndpoint;
+  let proxy: BreakableProxy;
+  let stack: LaunchedStack;
+  let token: string;
+  let metrics: string;
+
+  beforeAll(async () => {
+    [sentry, proxy] = await Promise.all([startIngestEndpoint(), startBreakableProxy(engineUrl)]);
+    stack = await launchStack({
+      CONDUCTOR_URL: proxy.url,
+      SENTRY_DSN: sentry.dsn,
+      LOG_LEVEL: 'trace',
+      WORKERS_BACKENDTIMEOUTMS: '1000',
+      WORKERS_POLLTIMEOUTMS: '1000',
+      ...(payloadKey === undefined ? {} : { PAYLOAD_KEY: payloadKey }),
+    });
+    token = await tokenOf(stack.url);
+    await provokeExecutions();
+    // What never reaches an execution has no payload to encrypt.
+    if (payloadKey === undefined) {
+      exchanges.push(...(await provokeRefusals(stack.url, token, markers)));
+      await provokeOutage();
+    }
+    await provokeUnforeseen();
+    metrics = (await call(`${stack.operationsUrl}/metrics`)).text;
+  }, 180_000);
+  afterAll(async () => {
+    await stack?.stop();
+    await Promise.all([sentry?.close(), proxy?.stop()]);
+  });
+
+  /** One request with a valid token, a cookie and a person in its path, query, headers and body. */
+  async function ask(what: string, path: string, { method = 'GET', ...options }: CallOptions = {}): Promise<Exchange> {
+    const headers = {
+      authorization: `bearer ${token}`,
+      cookie: `sid=${credential('session')}`,
+      'user-agent': personal('agent'),
+      'if-none-match': `"${personal('etag')}"`,
+      ...(method === 'GET' ? {} : { 'content-type': 'application/json' }),
+    };
+    const answer = await call(`${stack.url}${path}`, {
+      method,
+      ...options,
+      headers: { ...headers, ...options.headers },
+    });
+    const executionId = answer.headers['x-execution-id'] ?? executionIn(answer.text);
+    if (typeof executionId === 'string') executions.push(executionId);
+    const exchange = { what, answer };
+    exchanges.push(exchange);
+    return exchange;
+  }
+
+  async function provokeExecutions(): Promise<void> {
+    const echo = `/adaptor/001/mock/echo/${personal('path')}?name=${personal('query')}`;
+    const body = JSON.stringify({ sisPersonId: personal('id'), cccid: personal('cccid'), lastName: personal('name') });
+    const faults = '/adaptor/001/mock/faults';
+    await Promise.all([
+      ask('a read', echo),
+      ask('a write', echo, { method: 'POST', body }),
+      ask('a movie', `/movies/${personal('title')}`),
+      ask('an unknown person', `/adaptor/001/mock/colleges/001/persons/${personal('id')}`),
+      ask('broken JSON', `/adaptor/001/mock/colleges/001/persons/${here}`, {
+        method: 'PATCH',
+        body: `{"${personal('broken')}":`,
+      }),
+      ...['reset', 'cut', 'bad-header', 'bad-length', 'never', 'html', 'nul'].map((fault) =>
+        ask(fault, `${faults}/${fault}?name=${personal('fault')}`, { method: 'PATCH', body }),
+      ),
+      ...[404, 409, 500].map((status) =>
+        ask(`a PATCH answered ${status}`, `${faults}/status/${status}`, { method: 'PATCH', body }),
+      ),
+      // MDM cannot tell who it is about.
+      ask('a PATCH of nobody', `${faults}/status/200`, { method: 'PATCH', body: `"${personal('nobody')}"` }),
+    ]);
+    await shareWith(personal('shared'), 90_000);
+    const setAvailable = (available: boolean) =>
+      call(`${stack.backEndsUrl}/mdm/availability`, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ available }),
+      });
+    await setAvailable(false);
+    const { answer } = await patchHere(personal('late'));
+    const source = String(answer.headers['x-execution-id']);
+    await pollUntil('MDM to be found away', () => stack.written().get('workers.log')?.includes('MDM answered 503'));
+    await setAvailable(true);
+    await untilShared(source, 20_000);
+  }
+
+  const patchHere = (cccid: string) =>
+    ask('a PATCH', `/adaptor/001/mock/colleges/001/persons/${here}`, {
+      method: 'PATCH',
+      body: JSON.stringify({ cccid }),
+    });
+
+  /** All the way round: the other college has it, by the event and two more executions. */
+  async function shareWith(cccid: string, timeoutMs: number): Promise<void> {
+    const { answer } = await patchHere(cccid);
+    expect(answer.status).toBe(200);
+    await untilShared(String(answer.headers['x-execution-id']), timeoutMs);
+    const person = await call(`${stack.backEndsUrl}/adaptors/002/mock/colleges/002/persons/${there}`);
+    expect(person.text).toContain(cccid);
+  }
+
+  async function untilShared(source: string, timeoutMs: number): Promise<void> {
+    for (const name of ['mdmWF', 'mdm-shareWF']) {
+      const { workflowId } = await pollUntil(
+        `${name} of ${source}`,
+        async () => (await startedBy(name, source)).find(({ status }) => status === 'COMPLETED'),
+        { timeoutMs },
+      );
+      executions.push(workflowId);
+    }
+  }
+
+  /** What an event of the execution `source` has started. */
+  async function startedBy(name: string, source: string): Promise<{ workflowId: string; status: string }[]> {
+    const path = `/api/workflow/${name}/correlated/${source}?includeClosed=true`;
+    const { body } = await engine.request({ method: 'GET', path });
+    return JSON.parse(body.toString('utf8')) as { workflowId: string; status: string }[];
+  }
+
+  /** The engine goes away, with a request in it and before another one. */
+  async function provokeOutage(): Promise<void> {
+    const running = ask('a request that loses its engine', `/adaptor/001/mock/faults/slow/600?n=${personal('lost')}`);
+    await pollUntil('it to reach the back end', async () => {
+      const faults = await call(`${stack.backEndsUrl}/adaptors/001/mock/faults`);
+      return faults.json<{ open: number }>().open > 0;
+    });
+    await proxy.cut();
+    await ask('a request without an engine', `/movies/${personal('away')}`);
+    await proxy.mend();
+    await running;
+  }
+
+  /** Inputs that no router of ours makes, so that a worker fails in a way nobody foresaw. */
+  async function provokeUnforeseen(): Promise<void> {
+    // In clear, because it does not come through the router.
+    const sisPersonId = { toString: payloadKey === undefined ? personal('unforeseen') : 'no function' };
+    const executionId = await engine.startWorkflow({
+      name: 'mdm-shareWF',
+      version: 1,
+      input: { misCode: '002', sisPersonId, cccid: 'none', requestId: 'r', sourceExecutionId: 's' },
+      taskToDomain: { '*': '002' },
+    });
+    if (payloadKey === undefined) executions.push(executionId);
+    await pollUntil('the error report', () => sentry.events().length > 0);
+  }
+
+  it('every kind of request was made, and none went wrong in a way nobody meant', () => {
+    const statuses = Object.fromEntries(exchanges.map(({ what, answer }) => [what, answer.status]));
+    expect(statuses).toMatchObject({
+      'a read': 200,
+      'a write': 200,
+      'an unknown person': 404,
+      reset: 502,
+      never: 504,
+      'a PATCH answered 500': 500,
+      'a PATCH': 200,
+    });
+    expect(exchanges.filter(({ answer }) => answer.text.includes('internal-error'))).toEqual([]);
+    expect(executions.length).toBeGreaterThan(15);
+    if (payloadKey !== undefined) return;
+    expect(statuses).toMatchObject({
+      'a token that is none': 401,
+      'a forged token': 401,
+      'no token': 401,
+      'an unknown path': 404,
+      'a body that is too large': 413,
+      'a wrong secret': 401,
+      'two hosts': 400,
+      'headers that are too large': 431,
+      'a request without an engine': 503,
+    });
+  });
+
+  it('no problem document repeats a credential or a person', () => {
+    const problems = exchanges.filter(({ answer }) => isOurs(answer));
+    expect(problems.length).toBeGreaterThan(payloadKey === undefined ? 25 : 4);
+    for (const { what, answer } of problems) {
+      const written = `${JSON.stringify(answer.headers)}${answer.text}`;
+      expect([what, ...found(written), ...leaksOf(written)]).toEqual([what]);
+    }
+  });
+
+  it('no log line holds one', () => {
+    const written = stack.written();
+    expect([...written.keys()]).toEqual(
+      expect.arrayContaining(['the launcher', 'router.log', 'workers.log', 'workers-002.log', 'identity-provider.log']),
+    );
+    expect(written.get('router.log')).toContain('"msg":"answered"');
+    if (databaseUrl === undefined)
+      written.set('engine.log', readFileSync(join(engineStateDir, 'logs/engine.log'), 'utf8'));
+    for (const [name, text] of written) expect([name, ...found(text), ...leaksOf(text)]).toEqual([name]);
+  });
+
+  it('no metric and no error report holds one', () => {
+    expect(metrics).toContain('router_http_requests_total');
+    expect([...found(metrics), ...leaksOf(metrics)]).toEqual([]);
+    const reports = sentry.envelopes.join('\n');
+    expect(sentry.events().length).toBeGreaterThan(0);
+    expect([...found(reports), ...leaksOf(reports)]).toEqual([]);
+  });
+
+  it('the engine has no credential in any table or file', async () => {
+    const places: [string, string | Buffer][] = [...(await store.tables()), ...store.files()];
+    for (const [name, content] of places) {
+      const credentials = found(content).filter((marker) => marker.startsWith(credential('')));
+      const tokens = content.includes(token) ? ['the token'] : [];
+      expect([name, ...credentials, ...tokens, ...leaksOf(content)]).toEqual([name]);
+    }
+  });
+
+  it.runIf(payloadKey === undefined)(
+    'personal values are in the tables that the page names, and nowhere else',
+    async () => {
+      const holding = [...(await store.tables())].filter(([, text]) => found(text).length > 0).map(([name]) => name);
+      expect(holding.filter((name) => !documentedTables.includes(name))).toEqual([]);
+      expect(holding).toEqual(expect.arrayContaining(['workflow', 'task']));
+    },
+  );
+
+  it.runIf(payloadKey === undefined)(
+    'what retention removes is gone, but for the record of refused events',
+    async () => {
+      const started = await Promise.all(
+        executions.flatMap((source) => [startedBy('mdmWF', source), startedBy('mdm-shareWF', source)]),
+      );
+      for (const executionId of new Set([...executions, ...started.flat().map(({ workflowId }) => workflowId)])) {
+        const path = `/api/workflow/${executionId}/remove?archiveWorkflow=false`;
+        expect((await engine.request({ method: 'DELETE', path })).status).toBe(200);
+      }
+      const left = [...(await store.tables())].filter(([, text]) => found(text).length > 0);
+      expect(left.map(([name]) => name)).toEqual(['event_execution']);
+    },
+  );
+
+  it.runIf(payloadKey !== undefined)(
+    'encrypted, personal values are nowhere at all, and the executions were the same',
+    async () => {
+      for (const [name, content] of [...(await store.tables()), ...store.files()]) {
+        expect([name, ...found(content)]).toEqual([name]);
+      }
+      for (const executionId of executions) {
+        const { body } = await engine.request({
+          method: 'GET',
+          path: `/api/workflow/${executionId}?includeTasks=true`,
+        });
+        const text = body.toString('utf8');
+        expect(text).toContain('"sealed"');
+        expect(text).not.toMatch(new RegExp(`${here}|${there}`));
+      }
+    },
+  );
+
+  /** Secrets that are no markers; the key of this run as well. */
+  function leaksOf(content: string | Buffer): string[] {
+    const text = typeof content === 'string' ? content : content.toString('latin1');
+    const leaks = [publicSecrets, anyToken].map((pattern) => pattern.exec(text)?.[0]);
+    const key = payloadKey?.split(':')[1] ?? 'no key';
+    return [...leaks, text.includes(key) ? 'payload.key' : undefined].filter((leak) => leak !== undefined);
+  }
+});
+
+/** What the router answers in its own name: problem documents and errors of the token path. */
+function isOurs({ status, headers, text }: Exchange['answer']): boolean {
+  const type = String(headers['content-type'] ?? '');
+  return status >= 400 && (type === 'application/problem+json' || type === '' || text.includes('"error"'));
+}
+
+const executionIn = (text: string): string | undefined => /"executionId":"([^"]+)"/.exec(text)?.[1];

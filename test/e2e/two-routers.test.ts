@@ -1,0 +1,86 @@
+// Two routers on one engine: a client waits at one, its worker polls the other; with Redis, without, and Redis lost.
+
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
+import { type Caller, callerFor } from '../stack/client.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Program, startProgram } from '../stack/program.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+const redisUrl = process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1:6379';
+const redisAnswers = await new Promise<boolean>((resolve) => {
+  const { hostname, port } = new URL(redisUrl);
+  const socket = connect(Number(port), hostname, () => {
+    socket.destroy();
+    resolve(true);
+  });
+  socket.on('error', () => resolve(false));
+});
+
+let stack: Stack;
+let second: Program | undefined;
+let redis: BreakableProxy | undefined;
+let atFirst: Caller;
+let atSecond: Caller;
+
+beforeAll(async () => {
+  stack = await startStack({ engineUrl: inject('engineUrl') });
+  if (redisAnswers) redis = await startBreakableProxy(redisUrl.replace('redis:', 'http:'));
+});
+afterEach(async () => {
+  await second?.stop();
+  second = undefined;
+});
+afterAll(async () => {
+  await stack?.stop();
+  await redis?.stop();
+});
+
+/** Restarts the first router and starts a second one; all workers poll the first. */
+async function startRouters(env: Record<string, string>): Promise<void> {
+  await stack.router.stop();
+  await stack.restartRouter(env);
+  second = await startProgram('gateway/main.ts', { ...stack.routerEnv, ...env });
+  atFirst = await callerFor(stack.url);
+  atSecond = await callerFor(String(second.ready['url']));
+  await pollUntil(
+    'both routers to serve',
+    async () =>
+      (await atFirst('/movies/Casablanca')).status === 200 && (await atSecond('/movies/Casablanca')).status === 200,
+  );
+}
+
+/** Median time of a request at the router that no worker polls, in milliseconds. */
+async function medianMs(times = 15): Promise<number> {
+  const took: number[] = [];
+  for (let n = 0; n < times; n++) {
+    const startedAt = performance.now();
+    expect((await atSecond('/movies/Metropolis')).status).toBe(200);
+    took.push(performance.now() - startedAt);
+  }
+  return took.sort((a, b) => a - b)[Math.floor(times / 2)] as number;
+}
+
+describe('two routers', () => {
+  it('without Redis: a request at the router without workers is answered by the fallback looks', async () => {
+    await startRouters({});
+    expect(await medianMs(5)).toBeLessThan(3_000);
+  });
+
+  it.skipIf(!redisAnswers)(
+    'with Redis: it is answered without waiting for one; Redis lost: by the fallback again',
+    async () => {
+      await startRouters({ REDIS_URL: String(redis?.url).replace('http:', 'redis:') });
+      expect(await pollUntil('answers without fallback pauses', async () => (await medianMs(7)) < 400)).toBe(true);
+      await redis?.cut();
+      expect((await atSecond('/movies/Metropolis')).status).toBe(200);
+      await redis?.mend();
+      expect(
+        await pollUntil('answers without fallback pauses again', async () => (await medianMs(7)) < 400, {
+          timeoutMs: 20_000,
+        }),
+      ).toBe(true);
+    },
+  );
+});

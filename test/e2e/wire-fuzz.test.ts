@@ -1,0 +1,133 @@
+// Fuzzing the running router: requests nobody sends, and bytes that are nearly requests. Short here, long with `npm run fuzz`.
+//
+// A failure prints its seed and the bytes in the notation of the corpus: put them into test/wire/corpus/fuzz/.
+// FUZZ_SEED repeats a run.
+
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type Stack, startStack } from '../stack/stack.ts';
+import { call, tokenOf } from '../stack/client.ts';
+import { backEndTag, wrongAtBackEnd, wrongWith } from '../fuzz/checks.ts';
+import { mutate, mutations } from '../fuzz/mutations.ts';
+import { fuzzRequest, toWire } from '../fuzz/requests.ts';
+import { readCorpus } from '../wire/corpus.ts';
+import { toBytes, toNotation } from '../wire/notation.ts';
+import { ConnectionEnded, RawConnection } from '../wire/raw-client.ts';
+import { type RawBackEnd, startRawBackEnd } from '../workers/raw-back-end.ts';
+
+/** Seconds for each of the two. */
+const seconds = Number(process.env['FUZZ_SECONDS'] ?? 4);
+const seed = Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+const lanes = 8;
+const answer = `HTTP/1.1 200 OK\r\nETag: ${backEndTag}\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok`;
+
+let stack: Stack;
+let backEnd: RawBackEnd;
+let token: string;
+const ids = new Set<string>();
+const statuses = new Map<number, number>();
+
+beforeAll(async () => {
+  backEnd = await startRawBackEnd((socket, request) => {
+    socket.write(request.startsWith('HEAD ') ? answer.slice(0, -2) : answer);
+  });
+  stack = await startStack({
+    engineUrl: inject('engineUrl'),
+    router: {
+      ROUTER_HEADERSTIMEOUTMS: '300',
+      ROUTER_REQUESTTIMEOUTMS: '400',
+      // Wrong secrets are part of the game.
+      LOG_LEVEL: 'warn',
+    },
+    workers: {
+      ADAPTOR_777_URL: backEnd.url,
+      MOVIES_URL: `${backEnd.url}/films`,
+      LMSDW_URL: `${backEnd.url}/warehouse`,
+    },
+  });
+  token = await tokenOf(stack.url);
+});
+afterAll(async () => {
+  await stack?.stop();
+  await backEnd?.stop();
+});
+
+/** Sends bytes on a connection of their own and checks every answer. @throws Error that shows the bytes */
+async function play(bytes: Buffer, headOnly: boolean): Promise<void> {
+  const connection = new RawConnection(stack.url);
+  try {
+    connection.send(bytes);
+    for (;;) {
+      const found = await connection.answer({ headOnly, timeoutMs: 40_000 });
+      statuses.set(found.status, (statuses.get(found.status) ?? 0) + 1);
+      const wrong = wrongWith(found, ids);
+      if (wrong !== null) throw new Error(wrong);
+      if (found.status >= 200) break;
+    }
+  } catch (error) {
+    // A connection may be closed without a word only when there was nothing to answer.
+    if (!(error instanceof ConnectionEnded))
+      throw new Error(`${String(error)}\n${toNotation(bytes)}`, { cause: error });
+  } finally {
+    connection.destroy();
+  }
+}
+
+/** Runs a property in lanes until the time is over. */
+async function fuzz(property: () => fc.IAsyncProperty<unknown[]>): Promise<void> {
+  process.stderr.write(`FUZZ_SEED=${seed} for ${seconds} s\n`);
+  await Promise.all(
+    Array.from({ length: lanes }, (_, lane) =>
+      fc.assert(property(), { seed: seed + lane, numRuns: 10_000_000, interruptAfterTimeLimit: seconds * 1_000 }),
+    ),
+  );
+}
+
+let runs = 0;
+const timeout = seconds * 1_000 + 60_000;
+
+describe('fuzzing', () => {
+  it(
+    'requests that are nearly usual: never a failure of ours, never what was sent, ids of their own',
+    async () => {
+      await fuzz(
+        () =>
+          fc.asyncProperty(fuzzRequest, async (request) => {
+            runs += 1;
+            await play(toWire(request, token), request.method === 'HEAD');
+          }) as fc.IAsyncProperty<unknown[]>,
+      );
+    },
+    timeout,
+  );
+
+  it(
+    'mutations of requests that are fine',
+    async () => {
+      const fine = [...readCorpus().values()].filter(({ backEnd: seen }) => seen.length > 0);
+      const bases = fine
+        .map(({ notation }) => toBytes(notation, { token, marker: 'fuzz' }))
+        .filter((bytes) => bytes.length < 4_000 && !bytes.includes('HEAD '));
+      await fuzz(
+        () =>
+          fc.asyncProperty(fc.constantFrom(...bases), mutations, async (base, steps) => {
+            runs += 1;
+            const bytes = mutate(base, steps);
+            if (!bytes.includes('HEAD ')) await play(bytes, false);
+          }) as fc.IAsyncProperty<unknown[]>,
+      );
+    },
+    timeout,
+  );
+
+  it('what reached the back end was well-formed, with allowed fields only, and the router serves', async () => {
+    expect(backEnd.requests.map(wrongAtBackEnd).filter((wrong) => wrong !== null)).toEqual([]);
+    const served = await call(`${stack.url}/adaptor/777/x`, { headers: { authorization: `Bearer ${token}` } });
+    expect(served.status).toBe(200);
+    expect(stack.router.output()).not.toContain('"level":"error"');
+    const counts = Object.fromEntries([...statuses].toSorted(([a], [b]) => a - b));
+    process.stderr.write(
+      `${JSON.stringify({ runs, backEnd: backEnd.requests.length, ids: ids.size, statuses: counts })}\n`,
+    );
+  });
+});

@@ -1,0 +1,123 @@
+// Clients that take their time, or come in crowds: bounded in time and number, and nobody else is harmed.
+
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { isAskedFor } from '../opt-in.ts';
+import { type Stack, startStack, untilReady } from '../stack/stack.ts';
+import { type Caller, callerFor, tokenOf } from '../stack/client.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { attack, type AttackKind, attackKinds } from '../wire/slow-clients.ts';
+import { measureWhile } from '../wire/others.ts';
+import { codeOf } from '../wire/play-case.ts';
+import { RawConnection } from '../wire/raw-client.ts';
+
+const maxConnections = 300;
+const productionLimits = {
+  ROUTER_HEADERSTIMEOUTMS: '10000',
+  ROUTER_REQUESTTIMEOUTMS: '30000',
+  ROUTER_KEEPALIVETIMEOUTMS: '65000',
+  ROUTER_ANSWERTIMEOUTMS: '30000',
+  ROUTER_MAXCONNECTIONS: '4000',
+};
+let stack: Stack;
+let demo: Caller;
+let token: string;
+
+beforeAll(async () => {
+  stack = await startStack({
+    engineUrl: inject('engineUrl'),
+    router: {
+      ROUTER_HEADERSTIMEOUTMS: '1500',
+      ROUTER_REQUESTTIMEOUTMS: '3000',
+      ROUTER_KEEPALIVETIMEOUTMS: '1000',
+      ROUTER_ANSWERTIMEOUTMS: '2000',
+      ROUTER_MAXCONNECTIONS: String(maxConnections),
+    },
+  });
+  token = await tokenOf(stack.url);
+  demo = await callerFor(stack.url);
+});
+afterAll(() => stack?.stop());
+
+async function metric(name: string): Promise<number> {
+  const text = await (await fetch(`${stack.operationsUrl}/metrics`)).text();
+  const line = text.split('\n').find((found) => found.startsWith(`${name} `));
+  return Number(line?.slice(name.length + 1) ?? 0);
+}
+
+describe('a client that takes its time', () => {
+  it.each([
+    ['sends nothing', 'silent'],
+    ['sends its header byte by byte', 'slow-header'],
+    ['sends its body byte by byte', 'slow-body'],
+    ['sends its chunks byte by byte', 'slow-chunks'],
+  ] as const)('%s → 408 and closed', async (_title, kind) => {
+    const attacker = attack(stack.url, kind, token);
+    const answer = await attacker.connection.answer();
+    expect([answer.status, codeOf(answer)]).toEqual([408, 'request-timeout']);
+    await attacker.connection.end();
+    attacker.stop();
+  });
+
+  it('asks nothing more after an answer → closed', async () => {
+    const connection = new RawConnection(stack.url);
+    connection.send('GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect((await connection.answer()).status).toBe(404);
+    await connection.end();
+    connection.destroy();
+  });
+});
+
+describe('a crowd', () => {
+  it('of silent connections is bounded, and each new client is served', async () => {
+    const crowd = Array.from({ length: 2 * maxConnections }, () => attack(stack.url, 'silent', token));
+    expect((await demo('/movies/seven%20samurai')).status).toBe(200);
+    expect(await metric('router_connections')).toBeLessThanOrEqual(maxConnections);
+    for (const attacker of crowd) attacker.stop();
+    expect(await metric('router_connections_closed_total{reason="evicted"}')).toBeGreaterThan(0);
+  });
+
+  it('of slow bodies is bounded, and each new client is served', async () => {
+    const crowd = Array.from({ length: 2 * maxConnections }, () => attack(stack.url, 'slow-body', token));
+    expect((await demo('/movies/seven%20samurai')).status).toBe(200);
+    expect(await metric('router_connections')).toBeLessThanOrEqual(maxConnections);
+    for (const attacker of crowd) attacker.stop();
+  });
+
+  it('of every kind: other clients get every answer', async () => {
+    const attackers = Array.from({ length: 100 }, (_, i) =>
+      attack(stack.url, attackKinds[i % attackKinds.length] as AttackKind, token),
+    );
+    const times = await measureWhile(demo, 40);
+    for (const attacker of attackers) attacker.stop();
+    expect(times.failed).toEqual([]);
+  });
+
+  it.runIf(
+    isAskedFor('WITH_CROWD', 'a crowd of 5,000 connections', 'WITH_CROWD=1 npm test -- test/e2e/wire-slow.test.ts'),
+  )(
+    'of 5,000 connections with the limits of production',
+    async () => {
+      await stack.router.stop();
+      await stack.restartRouter(productionLimits);
+      await untilReady(stack);
+      const calm = await measureWhile(demo, 150);
+      const crowd = Array.from({ length: 5_000 }, (_, i) =>
+        attack(stack.url, attackKinds[i % attackKinds.length] as AttackKind, token),
+      );
+      const meanwhile = await measureWhile(demo, 150);
+      const open = await metric('router_connections');
+      for (const attacker of crowd) attacker.stop();
+      const afterwards = await measureWhile(demo, 150);
+      process.stderr.write(`${JSON.stringify({ open, calm, meanwhile, afterwards })}\n`);
+      expect(open).toBeLessThanOrEqual(4_000);
+      expect(meanwhile.failed).toEqual([]);
+      expect(afterwards.failed).toEqual([]);
+    },
+    280_000,
+  );
+
+  it('leaves nothing behind', async () => {
+    await pollUntil('connections to be closed', async () => (await metric('router_connections')) < 30);
+    expect(await metric('router_http_requests_in_flight')).toBeLessThan(30);
+  });
+});

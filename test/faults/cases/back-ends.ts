@@ -1,0 +1,64 @@
+// One back end in every bad mood; the others must not notice.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { pollUntil } from '../../stack/poll-until.ts';
+import { backEndMoods, type BackEndMood } from '../bad-back-end.ts';
+import { startLoad } from '../load.ts';
+import type { Outcome } from '../operations.ts';
+import type { World } from '../world.ts';
+import type { Case } from './case.ts';
+
+/** `workers.backEndTimeoutMs`: less than the bad back end takes when it is slow. */
+const backEndTimeoutMs = 2_500;
+
+/** What a client may be told besides 504, when the budget is spent; 503 comes from the circuit breaker or from the back end itself. */
+const allowed: Readonly<Record<Exclude<BackEndMood, 'good'>, readonly number[]>> = {
+  slow: [503],
+  frozen: [503],
+  refusing: [502, 503],
+  'reset-in-body': [502, 503],
+  'burst-of-5xx': [200, 500, 502, 503],
+  html: [200],
+  'wrong-length': [502, 503],
+  '100-mib': [502, 503],
+  endless: [502, 503],
+};
+
+async function tryMood(world: World, mood: Exclude<BackEndMood, 'good'>): Promise<void> {
+  const backEnd = world.badBackEnd;
+  const what = `back-end-${mood}`;
+  const { sync, patchAt } = world.operations;
+  const patch = () => patchAt('/adaptor/666/mock/colleges/666/persons/1', '{"cccid":"X0000001"}');
+  world.fault(what, ['movies', 'adaptor', 'token', 'health', 'refused']);
+  await backEnd.setMood(mood);
+  const end = performance.now() + 4_000;
+  const client = async (send: () => Promise<Outcome>) => {
+    while (performance.now() < end) {
+      const { status } = await send();
+      world.expect(status === 504 || allowed[mood].includes(status ?? 0), `${mood}: answered ${status}`);
+      await pause(100);
+    }
+  };
+  // Half of the places that a worker has for adaptors: the others are for the college that is well.
+  await Promise.all([sync, sync, sync, sync, patch, patch, patch].map(client));
+  await backEnd.setMood('good');
+  world.mended(what);
+  await pollUntil('the data warehouse to serve again', async () => (await sync()).status === 200, {
+    timeoutMs: 20_000,
+    everyMs: 200,
+  });
+  await pollUntil('its connections to be let go', () => backEnd.open === 0);
+}
+
+const badMoods: Case = {
+  name: 'back-end-in-bad-moods',
+  tries: 2,
+  world: { budgetMs: 6_000, workers: { WORKERS_BACKENDTIMEOUTMS: String(backEndTimeoutMs) } },
+  async tryOnce(world) {
+    const load = startLoad(world.operations, { clients: 2, pauseMs: 200, patchesPerSecond: 1 });
+    for (const mood of backEndMoods) if (mood !== 'good') await tryMood(world, mood);
+    await load.stop();
+  },
+};
+
+export const backEndCases: readonly Case[] = [badMoods];

@@ -1,0 +1,30 @@
+// What a case is.
+
+import type { World, WorldOptions } from '../world.ts';
+
+/** What {@link Case.setUp} started. */
+export interface SetUp {
+  readonly router?: Record<string, string>;
+  readonly workers?: Record<string, string>;
+  tearDown(): Promise<void>;
+}
+
+export interface Case {
+  /** As `--case` names it. */
+  readonly name: string;
+  /** Tries of a usual run. */
+  readonly tries: number;
+  readonly world?: WorldOptions;
+  /** Breaks something once, mends it, and returns when what it sent has been answered. */
+  tryOnce(world: World): Promise<void>;
+  /** Starts what the case needs besides a world, which then gets these variables. */
+  setUp?(): Promise<SetUp>;
+  /** MDM may take this long after the last try, in milliseconds. Default 150 000. */
+  readonly mdmMs?: number;
+  /** The engine keeps its data on a tmpfs of this size; needs the right to mount one. */
+  readonly diskMiB?: number;
+  /** What this machine lacks for the case; nothing when it has all. */
+  readonly missing?: () => string | undefined;
+  /** Only on this kind of engine. */
+  readonly only?: 'sqlite' | 'postgresql';
+}

@@ -1,0 +1,169 @@
+// An engine that is killed, frozen, slow, out of its mind, locked out of its database or without disk.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
+import { engineMoods } from '../engine-proxy.ts';
+import type { Route } from '../history.ts';
+import { startLoad } from '../load.ts';
+import type { Case } from './case.ts';
+
+/** What does not need the engine. */
+const spares: readonly Route[] = ['token', 'health', 'refused'];
+const clients = 8;
+
+const killed: Case = {
+  name: 'engine-killed',
+  tries: 6,
+  world: { budgetMs: 8_000 },
+  async tryOnce(world) {
+    const load = startLoad(world.operations, { clients });
+    await pause(2_000 + Math.random() * 2_000);
+    world.fault(killed.name, spares);
+    await world.engine.kill?.();
+    world.kills += 1;
+    await world.engine.start?.();
+    world.mended(killed.name);
+    await world.untilServed();
+    await pause(1_000);
+    await load.stop();
+  },
+};
+
+const frozen: Case = {
+  name: 'engine-frozen-30-s',
+  tries: 2,
+  world: { budgetMs: 8_000 },
+  async tryOnce(world) {
+    const load = startLoad(world.operations, { clients });
+    await pause(1_000);
+    world.fault(frozen.name, spares);
+    world.engine.signal?.('SIGSTOP');
+    const { movie, put } = world.operations;
+    const burst = Array.from({ length: 150 }, (_, index) => (index % 5 === 0 ? put() : movie()));
+    await pause(30_000);
+    world.engine.signal?.('SIGCONT');
+    world.mended(frozen.name);
+    await world.untilServed();
+    await Promise.all(burst);
+    await load.stop();
+  },
+};
+
+const slow: Case = {
+  name: 'engine-slow-2-s-a-call',
+  tries: 2,
+  world: { budgetMs: 25_000 },
+  async tryOnce(world) {
+    world.fault(slow.name, spares);
+    world.proxies.engineCalls.mood = 'slow';
+    const load = startLoad(world.operations, { clients: 4, patchesPerSecond: 0.5 });
+    await pause(20_000);
+    await load.stop();
+    world.proxies.engineCalls.mood = 'pass';
+    world.mended(slow.name);
+    await world.untilServed();
+  },
+};
+
+const outOfItsMind: Case = {
+  name: 'engine-answers-500-or-garbage',
+  tries: 2,
+  world: { budgetMs: 8_000 },
+  async tryOnce(world) {
+    for (const mood of engineMoods.filter((name) => name !== 'pass' && name !== 'slow')) {
+      const load = startLoad(world.operations, { clients });
+      await pause(500);
+      const what = `${outOfItsMind.name}: ${mood}`;
+      world.fault(what, spares);
+      world.proxies.engineCalls.mood = mood;
+      await pause(3_000);
+      world.proxies.engineCalls.mood = 'pass';
+      world.mended(what);
+      await world.untilServed();
+      await load.stop();
+    }
+  },
+};
+
+/** Longer than the engine itself waits for a lock. */
+const lockedMs = 20_000;
+
+/** Nobody else can write. */
+async function lockSqlite(file: string): Promise<() => Promise<void>> {
+  const database = new DatabaseSync(file);
+  database.exec('PRAGMA busy_timeout = 30000; BEGIN EXCLUSIVE');
+  return async () => {
+    database.exec('ROLLBACK');
+    database.close();
+  };
+}
+
+/** Nobody else can read or write executions and tasks. */
+async function lockPostgresql(url: string): Promise<() => Promise<void>> {
+  const { hostname, port, pathname } = new URL(url.replace('jdbc:', ''));
+  const psql = spawn('psql', ['-h', hostname, '-p', port, '-U', 'postgres', '--quiet', pathname.slice(1)]);
+  psql.stdin.write('BEGIN; LOCK TABLE workflow, task IN ACCESS EXCLUSIVE MODE; \\echo locked\n');
+  await once(psql.stdout, 'data');
+  return async () => {
+    const closed = once(psql, 'close');
+    psql.stdin.end('ROLLBACK;\n');
+    await closed;
+  };
+}
+
+const locked: Case = {
+  name: 'engine-database-locked',
+  tries: 2,
+  world: { budgetMs: 8_000 },
+  async tryOnce(world) {
+    const load = startLoad(world.operations, { clients });
+    await pause(1_000);
+    world.fault(locked.name, spares);
+    const { databaseUrl, databaseFile = '' } = world.engine;
+    const unlock = await (databaseUrl === undefined ? lockSqlite(databaseFile) : lockPostgresql(databaseUrl));
+    await pause(lockedMs);
+    await unlock();
+    world.mended(locked.name);
+    await world.untilServed();
+    await load.stop();
+  },
+};
+
+/** The file system of the engine's data is filled to its last block. */
+function fillDisk(folder: string): string {
+  const file = join(folder, 'full');
+  const { bavail, bsize } = statfsSync(folder);
+  for (let size = bavail * bsize; size > 4_096; size = Math.floor(size / 2)) {
+    try {
+      writeFileSync(file, Buffer.alloc(size), { flag: 'a' });
+    } catch {
+      // Less was left than it seemed: half of it next.
+    }
+  }
+  return file;
+}
+
+const diskFull: Case = {
+  name: 'engine-disk-full',
+  tries: 3,
+  only: 'sqlite',
+  diskMiB: 96,
+  world: { budgetMs: 8_000 },
+  async tryOnce(world) {
+    const load = startLoad(world.operations, { clients });
+    await pause(1_000);
+    world.fault(diskFull.name, spares);
+    const file = fillDisk(dirname(world.engine.databaseFile ?? ''));
+    await pause(10_000);
+    rmSync(file);
+    world.mended(diskFull.name);
+    await world.untilServed();
+    await load.stop();
+  },
+};
+
+export const engineCases: readonly Case[] = [killed, frozen, slow, outOfItsMind, locked, diskFull];

@@ -1,0 +1,142 @@
+// Workers that die: before the call, between the call and the report, after the report, and all of them.
+
+import { pollUntil } from '../../stack/poll-until.ts';
+import type { Outcome } from '../operations.ts';
+import type { World } from '../world.ts';
+import type { Case } from './case.ts';
+
+/** The circuit breaker of a back end would open: it is not what these cases are about. */
+const world = { router: { BREAKER_BACKEND_MINCALLS: '100000' } };
+
+/** As many as one worker process takes at once, of two task types. */
+const each = 4;
+
+function sendSome({ operations }: World): Promise<Outcome>[] {
+  const kinds = [operations.movie, operations.terms, operations.put, operations.patch];
+  return kinds.flatMap((send) => Array.from({ length: send === operations.movie ? each : 2 }, send));
+}
+
+const isWrite = ({ method }: { method: string }) => method !== 'GET';
+
+/** The requests of this try, by what the history says of them. */
+function progress(world: World, from: number) {
+  const events = world.events().filter((event) => event.at >= from);
+  const invoked = events.filter((event) => event.actor === 'client' && event.event === 'invoke');
+  const ops = new Set(invoked.map(({ op }) => op));
+  const arrived = events.filter(
+    (event) => event.actor === 'back-end' && event.event === 'received' && ops.has(event.op),
+  );
+  const applied = events.filter(
+    (event) => event.actor === 'back-end' && event.event === 'applied' && ops.has(event.op),
+  );
+  return { invoked, arrived: arrived.length, applied: applied.length, writes: invoked.filter(isWrite).length };
+}
+
+/**
+ * Waits until the workers hold the writes: the engine says so. Reads were sent before them, and are handed over
+ * without the engine's knowledge.
+ */
+async function untilHandedOut(world: World, from: number): Promise<void> {
+  const isInProgress = async (op: string) => {
+    const url = `${world.engine.url}/api/workflow/college-adaptorWF/correlated/${op}?includeTasks=true`;
+    const found = (await (await fetch(url)).json()) as { tasks?: { status: string }[] }[];
+    return found[0]?.tasks?.[0]?.status === 'IN_PROGRESS';
+  };
+  for (const { op } of progress(world, from).invoked.filter(isWrite)) {
+    await pollUntil('the task to be with its worker', () => isInProgress(op));
+  }
+}
+
+/** A write whose worker died has no outcome; a read is handed out again. */
+function expectLost(world: World, outcomes: readonly Outcome[], reads: ReadonlySet<string>): void {
+  for (const { op, status } of outcomes) {
+    const isExpected = status === 504 || (status === 200 && reads.has(op));
+    world.expect(isExpected, `a ${reads.has(op) ? 'read' : 'write'} was answered ${status}`);
+  }
+}
+
+const readsOf = ({ invoked }: ReturnType<typeof progress>) =>
+  new Set(invoked.filter((event) => !isWrite(event)).map(({ op }) => op));
+
+async function kill(world: World, what: string): Promise<void> {
+  world.fault(what, ['token', 'health', 'refused']);
+  await world.killWorkers();
+}
+
+async function replace(world: World, what: string): Promise<void> {
+  await world.proxies.backEnds.mend();
+  await world.proxies.api.mend();
+  await world.startWorkers();
+  world.mended(what);
+  await world.untilServed();
+}
+
+const before: Case = {
+  name: 'worker-killed-before-call',
+  tries: 20,
+  world,
+  async tryOnce(world) {
+    const from = performance.timeOrigin + performance.now();
+    world.proxies.backEnds.freeze();
+    const sent = sendSome(world);
+    await untilHandedOut(world, from);
+    await kill(world, before.name);
+    await replace(world, before.name);
+    expectLost(world, await Promise.all(sent), readsOf(progress(world, from)));
+    world.expect(progress(world, from).applied === 0, 'a write reached the back end although its worker was dead');
+  },
+};
+
+const between: Case = {
+  name: 'worker-killed-between-call-and-report',
+  tries: 20,
+  world,
+  async tryOnce(world) {
+    const from = performance.timeOrigin + performance.now();
+    world.proxies.backEnds.freezeAnswers();
+    const sent = sendSome(world);
+    await pollUntil('the back ends to have got them', () => progress(world, from).arrived >= sent.length);
+    await kill(world, between.name);
+    await replace(world, between.name);
+    expectLost(world, await Promise.all(sent), readsOf(progress(world, from)));
+    const { applied, writes } = progress(world, from);
+    world.expect(applied >= writes, 'a write had not been applied when its worker was killed');
+  },
+};
+
+const after: Case = {
+  name: 'worker-killed-after-report',
+  tries: 20,
+  world,
+  async tryOnce(world) {
+    const from = performance.timeOrigin + performance.now();
+    world.proxies.backEnds.freezeAnswers();
+    const sent = sendSome(world);
+    await pollUntil('the back ends to have got them', () => progress(world, from).arrived >= sent.length);
+    // Reports get through to the router; no worker learns that they did.
+    world.proxies.api.freezeAnswers();
+    world.proxies.backEnds.thaw();
+    for (const { status } of await Promise.all(sent)) world.expect(status === 200, `answered ${status}, not 200`);
+    await kill(world, after.name);
+    await replace(world, after.name);
+  },
+};
+
+const allGone: Case = {
+  name: 'all-workers-gone',
+  tries: 10,
+  world,
+  async tryOnce(world) {
+    world.fault(allGone.name, ['token', 'health', 'refused']);
+    await world.killWorkers();
+    await world.killWorkers();
+    const outcomes = await Promise.all(sendSome(world));
+    for (const { status } of outcomes) world.expect(status === 504 || status === 503, `answered ${status}`);
+    await world.stack.addWorkers();
+    await world.stack.addWorkers({ WORKERS_DOMAIN: '002' });
+    world.mended(allGone.name);
+    await world.untilServed();
+  },
+};
+
+export const workerCases: readonly Case[] = [before, between, after, allGone];

@@ -1,0 +1,100 @@
+// An HTTP proxy in front of the engine that can make it slow, failing or talking nonsense.
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/**
+ * - `pass`: as it is · `slow`: every call takes 2 s longer
+ * - `500`: the engine does not get the call · `500-after`: it gets the call, its answer is replaced
+ * - `html`, `empty`, `half-json`, `wrong-json`: it gets the call, its answer is replaced by such a 200
+ * - `garbage`: bytes that are not HTTP · `reset`: the connection is reset after the engine got the call
+ */
+export const engineMoods = [
+  'pass',
+  'slow',
+  '500',
+  '500-after',
+  'html',
+  'empty',
+  'half-json',
+  'wrong-json',
+  'garbage',
+  'reset',
+] as const;
+export type EngineMood = (typeof engineMoods)[number];
+
+export interface EngineProxy {
+  readonly url: string;
+  mood: EngineMood;
+  stop(): Promise<void>;
+}
+
+/** Added to every call when the engine is slow, in milliseconds. */
+const slowMs = 2_000;
+
+const replacements: Partial<Record<EngineMood, { type: string; body: string }>> = {
+  html: { type: 'text/html', body: '<!doctype html><title>Bad gateway</title>' },
+  empty: { type: 'application/json', body: '' },
+  'half-json': { type: 'application/json', body: '{"workflowId":"' },
+  'wrong-json': { type: 'application/json', body: '{"well":"formed","of":["another","kind"]}' },
+};
+
+/** Passes everything to `target` (an http URL). */
+export async function startEngineProxy(target: string): Promise<EngineProxy> {
+  const proxy = { mood: 'pass' as EngineMood };
+  const server = createServer((incoming, outgoing) => {
+    handle(proxy.mood, { target, incoming, outgoing }).catch(() => incoming.socket.destroy());
+  });
+  server.keepAliveTimeout = 6_000;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return Object.assign(proxy, {
+    url: `http://127.0.0.1:${port}`,
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  });
+}
+
+interface Exchange {
+  readonly target: string;
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+}
+
+async function handle(mood: EngineMood, { target, incoming, outgoing }: Exchange): Promise<void> {
+  const body = await incoming.toArray().then((chunks: Buffer[]) => Buffer.concat(chunks));
+  if (mood === '500') return fail(outgoing);
+  if (mood === 'garbage') return void incoming.socket.end('\x16\x03\x01 not HTTP at all \r\n\r\n');
+  if (mood === 'slow') await delay(slowMs);
+  const answer = await forward(target, incoming, body);
+  if (mood === '500-after') return fail(outgoing);
+  if (mood === 'reset') return void incoming.socket.resetAndDestroy();
+  const replacement = replacements[mood];
+  if (replacement !== undefined)
+    return void outgoing.writeHead(200, { 'content-type': replacement.type }).end(replacement.body);
+  outgoing.writeHead(answer.status, answer.headers).end(answer.body);
+}
+
+function fail(outgoing: ServerResponse): void {
+  outgoing.writeHead(500, { 'content-type': 'application/json' });
+  outgoing.end('{"status":500,"message":"database is locked","retryable":false}');
+}
+
+async function forward(target: string, { method, url, headers }: IncomingMessage, body: Buffer) {
+  const { host: _host, connection: _connection, 'transfer-encoding': _coding, ...others } = headers;
+  const outgoing = request(`${target}${url}`, {
+    method,
+    headers: { ...others, ...(body.length === 0 ? {} : { 'content-length': body.length }) },
+  });
+  outgoing.end(body);
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = await response.toArray();
+  const { 'transfer-encoding': _chunked, connection: _closing, ...own } = response.headers;
+  return { status: response.statusCode ?? 502, headers: own, body: Buffer.concat(chunks) };
+}

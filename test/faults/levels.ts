@@ -1,0 +1,39 @@
+// What a router holds at one moment: it has to come back to it when the load is over.
+
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface Levels {
+  readonly waits: number;
+  readonly parkedPolls: number;
+  /** Open file descriptors: sockets for the most part. */
+  readonly descriptors: number;
+  readonly heapMiB: number;
+  readonly residentMiB: number;
+}
+
+/** Reads the router's own metrics and what Linux says of its process. */
+export async function readLevels(operationsUrl: string, pid: number): Promise<Levels> {
+  const text = await (await fetch(`${operationsUrl}/metrics`)).text();
+  const metric = (name: string) => Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
+  const resident = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return {
+    waits: metric('router_waits'),
+    parkedPolls: metric('router_parked_polls'),
+    descriptors: readdirSync(`/proc/${pid}/fd`).length,
+    heapMiB: Math.round(metric('nodejs_heap_size_used_bytes') / 1_048_576),
+    residentMiB: Math.round(Number(resident) / 1_024),
+  };
+}
+
+/** Why `after` is not the level of `before`; empty when it is. Memory may have doubled, and grown by 64 MiB: caches fill. */
+export function notBack(before: Levels, after: Levels): string[] {
+  const reasons: string[] = [];
+  const most = (name: keyof Levels, limit: number) => {
+    if (after[name] > limit) reasons.push(`${name} is ${after[name]}, was ${before[name]}`);
+  };
+  most('waits', 0);
+  most('parkedPolls', before.parkedPolls + 1);
+  most('descriptors', before.descriptors + 10);
+  most('heapMiB', Math.max(2 * before.heapMiB, before.heapMiB + 64));
+  return reasons;
+}

@@ -1,0 +1,53 @@
+// What holds for every answer, whatever was sent.
+
+import { problemKinds } from '../../problem/catalogue.ts';
+import { oauthErrors } from '../../plugins/oauth2/token/oauth-error.ts';
+import type { RawAnswer } from '../wire/raw-client.ts';
+import { reflected } from './requests.ts';
+
+/** The mark of the back end's own answers. */
+export const backEndTag = '"of-the-back-end"';
+
+/** @returns what is wrong with an answer, or null */
+export function wrongWith(answer: RawAnswer, seenIds: Set<string>): string | null {
+  const { status, headers, body } = answer;
+  if (status === 100) return null;
+  if (JSON.stringify(answer).includes(reflected)) return 'what the client sent is reflected';
+  // A machine that is too slow for the test is no failure of the router.
+  const busy = /problem:(?:overloaded|wait-budget-spent)"/.test(body);
+  if (status >= 500 && !busy) return `a failure: ${status} ${body}`;
+  const id = headers['x-request-id'] ?? '';
+  if (!/^[0-9A-Za-z._-]{8,64}$/.test(id)) return `X-Request-Id ${id}`;
+  if (/^[0-9a-f-]{36}$/.test(id) && seenIds.size === seenIds.add(id).size) return `X-Request-Id ${id} came twice`;
+  if (headers['etag'] === backEndTag) return status === 200 ? null : `the back end's answer with status ${status}`;
+  if (body === '' && headers['content-type'] !== undefined) return null;
+  const found = JSON.parse(body) as Record<string, unknown>;
+  if (headers['content-type'] === 'application/problem+json') {
+    const code = String(found['type']).replace('urn:service-router:problem:', '') as keyof typeof problemKinds;
+    if (problemKinds[code]?.status !== status || found['status'] !== status)
+      return `the problem ${code} with ${status}`;
+    return found['requestId'] === id ? null : 'the request id of the problem is another one';
+  }
+  const code = String(found['error']) as keyof typeof oauthErrors;
+  return oauthErrors[code]?.status === status ? null : `neither the back end's answer nor a problem: ${status} ${body}`;
+}
+
+/** Header fields that may reach a back end. */
+const fields = new Set(
+  (
+    'host connection accept accept-charset accept-encoding accept-language content-encoding content-language content-length content-type ' +
+    'if-match if-modified-since if-none-match if-range if-unmodified-since prefer range user-agent x-request-id idempotency-key'
+  ).split(' '),
+);
+
+/** @returns what is wrong with a request that reached the back end, or null */
+export function wrongAtBackEnd(request: string): string | null {
+  const [line = '', ...lines] = request.slice(0, request.indexOf('\r\n\r\n')).split('\r\n');
+  if (!/^[A-Z]+ \/[\x21-\x7e]* HTTP\/1\.1$/.test(line)) return `the request line ${JSON.stringify(line)}`;
+  if (/\/(?:\.|%2e){1,2}(?:[/;?]|%2f| )/i.test(line.split('?', 1)[0] ?? '')) return `a dot segment: ${line}`;
+  for (const field of lines) {
+    const [, name = ''] = /^([\w-]+): [\t\x20-\x7e\x80-\xff]*$/.exec(field) ?? [];
+    if (!fields.has(name.toLowerCase())) return `the field ${JSON.stringify(field)}`;
+  }
+  return null;
+}

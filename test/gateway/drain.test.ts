@@ -1,0 +1,52 @@
+// Stopping the public server: requests that were there are answered, others do not hold it up.
+
+import type { ServerResponse } from 'node:http';
+import { Registry } from 'prom-client';
+import { expect, it } from 'vitest';
+import { startHttpServer } from '../../gateway/http-server.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+
+const limits = {
+  maxConnections: 1_000,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 65_000,
+  answerTimeoutMs: 30_000,
+};
+
+it('ends when the last request of before is answered, however many have come meanwhile', async () => {
+  const slow: ServerResponse[] = [];
+  let open = 0;
+  const server = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    accessLog: () => undefined,
+    metrics: new Registry(),
+    limits,
+    app(request, response) {
+      if (request.url === '/slow') return void slow.push(response);
+      open += 1;
+      setTimeout(() => response.end('late'), 500 + 1_000 * Math.random());
+      response.on('close', () => (open -= 1));
+    },
+  });
+  const waiting = fetch(`${server.url}/slow`).then((response) => response.text());
+  await pollUntil('the slow request to arrive', () => slow.length === 1);
+  let stopped = false;
+  const stopping = server.stop(20_000).then(() => (stopped = true));
+  // There is always one of them open, as with many clients that do not yet know.
+  const others = Array.from({ length: 20 }).map(async () => {
+    while (!stopped)
+      await fetch(`${server.url}/other`).then(
+        (response) => response.text(),
+        () => undefined,
+      );
+  });
+  await pollUntil('others to come', () => open > 2);
+  const startedAt = performance.now();
+  slow[0]?.end('answered');
+  expect(await waiting).toBe('answered');
+  await stopping;
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  await Promise.all(others);
+});

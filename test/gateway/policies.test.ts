@@ -1,0 +1,182 @@
+// What the frame promises its policies and plugins: order, error handling, one log line, metrics, error reports.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { call, type CallOptions } from '../stack/client.ts';
+import { type Program, startProgram } from '../stack/program.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'service-router-policies-'));
+const contract = fileURLToPath(new URL('../../gateway/contract.ts', import.meta.url));
+const marker = 'marker-7f3a-personal';
+const reports: string[] = [];
+const ingest = createServer(async (request, response) => {
+  let body = '';
+  for await (const chunk of request) body += String(chunk);
+  reports.push(body);
+  response.end('{}');
+});
+
+/** A plugin whose policies misbehave in every way a policy can. */
+const plugin = `
+import { definePolicy, contextOf } from ${JSON.stringify(contract)};
+const schema = { type: 'object', properties: { say: { type: 'string' } } };
+const policy = (name, handle) => definePolicy({ name, schema, create: (parameters) => (request, response, next) => handle(request, response, next, parameters) });
+export const version = '1.0.0';
+export const policies = ['note', 'throws', 'rejects', 'rejects-late', 'answers'];
+export function init({ registerPolicy }) {
+  const note = (request, response, next, { say }) => {
+    const context = contextOf(request);
+    context.reason = (context.reason ?? '') + say;
+    next();
+  };
+  registerPolicy(policy('note', note));
+  registerPolicy(policy('throws', () => { throw new Error('thrown with ${marker}'); }));
+  registerPolicy(policy('rejects', async () => { throw new Error('rejected with ${marker}'); }));
+  registerPolicy(policy('rejects-late', async (request, response) => { response.write('half'); await new Promise((r) => setTimeout(r, 10)); throw new Error('late'); }));
+  registerPolicy(policy('answers', (request, response) => response.end(contextOf(request).reason)));
+}
+`;
+
+const map = `
+http:
+  hostname: 127.0.0.1
+  port: \${router.port}
+apiEndpoints:
+  throws: { paths: /throws }
+  rejects: { paths: /rejects }
+  late: { paths: /late }
+  order: { paths: /order }
+plugins: { misbehaving: { package: ${join(dir, 'plugin.ts')} } }
+policies: [note, throws, rejects, rejects-late, answers]
+pipelines:
+  throws: { apiEndpoints: [throws], policies: [{ throws: [] }] }
+  rejects: { apiEndpoints: [rejects], policies: [{ rejects: [] }] }
+  late: { apiEndpoints: [late], policies: [{ rejects-late: [] }] }
+  order:
+    apiEndpoints: [order]
+    policies:
+      - note: [{ action: { say: a } }, { action: { say: b } }]
+      - note: [{ condition: { name: method, methods: [GET] }, action: { say: c } }]
+      - note: [{ condition: { name: never }, action: { say: d } }]
+      - note: { action: { say: e } }
+      - answers:
+`;
+
+const host = `
+import { loadConfig } from ${JSON.stringify(fileURLToPath(new URL('../../config/load.ts', import.meta.url)))};
+import { createErrorTracker } from ${JSON.stringify(fileURLToPath(new URL('../../error-tracking/error-tracker.ts', import.meta.url)))};
+import { runProgram } from ${JSON.stringify(fileURLToPath(new URL('../../program/run-program.ts', import.meta.url)))};
+import { startRouter } from ${JSON.stringify(fileURLToPath(new URL('../../gateway/start-router.ts', import.meta.url)))};
+await runProgram('router', async (log) => {
+  const { config } = await loadConfig();
+  const errors = await createErrorTracker({ dsn: config['sentry.dsn'], environment: 'test', program: 'router' });
+  const router = await startRouter({ config, log, gatewayConfigFile: ${JSON.stringify(join(dir, 'map.yml'))}, reportError: errors.report });
+  return { ready: { url: router.url, operationsUrl: router.operationsUrl }, stop: () => router.stop() };
+});
+`;
+
+let router: Program;
+let url: string;
+
+beforeAll(async () => {
+  writeFileSync(join(dir, 'plugin.ts'), plugin);
+  writeFileSync(join(dir, 'map.yml'), map);
+  writeFileSync(join(dir, 'host.ts'), host);
+  writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
+  ingest.listen(0, '127.0.0.1');
+  await once(ingest, 'listening');
+  const { port } = ingest.address() as AddressInfo;
+  router = await startProgram(join(dir, 'host.ts'), {
+    ROUTER_PORT: '0',
+    OPS_PORT: '0',
+    SENTRY_DSN: `http://key@127.0.0.1:${port}/1`,
+  });
+  url = router.ready['url'] as string;
+});
+afterAll(async () => {
+  await router?.stop();
+  ingest.closeAllConnections();
+  ingest.close();
+  rmSync(dir, { recursive: true });
+});
+
+const withSecrets: CallOptions = { headers: { authorization: `Bearer ${marker}`, 'x-request-id': 'request-id-1' } };
+
+describe('a policy that fails', () => {
+  it.each(['/throws', '/rejects'])(
+    '%s → 500 problem document that shows nothing of it, and the process goes on',
+    async (path) => {
+      const answer = await call(`${url}${path}?name=${marker}`, withSecrets);
+      expect(answer.status).toBe(500);
+      expect(answer.json()).toEqual({
+        type: 'urn:service-router:problem:internal-error',
+        title: 'The router failed',
+        status: 500,
+        requestId: 'request-id-1',
+      });
+      expect((await call(`${url}/order`)).status).toBe(200);
+    },
+  );
+
+  it('after its answer has begun: the connection is cut, so that nobody takes half for the whole', async () => {
+    await expect(call(`${url}/late`)).rejects.toThrow();
+    expect((await call(`${url}/order`)).status).toBe(200);
+  });
+
+  it('is reported to the error tracker without token, query or body', async () => {
+    await pollUntil('a report', () => reports.some((report) => report.includes('"exception"')));
+    const text = reports.join('\n');
+    expect(text).toContain('internal-error');
+    expect(text).not.toContain(`Bearer ${marker}`);
+    expect(text).not.toContain(`name=${marker}`);
+  });
+
+  it('leaves one log line with the stack, and none with the token or the query', () => {
+    const lines = router
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('a policy failed'));
+    expect(lines.length).toBeGreaterThanOrEqual(2);
+    expect(lines[0]).toContain('plugin.ts');
+    expect(router.output()).not.toContain(`Bearer ${marker}`);
+    expect(router.output()).not.toContain(`name=${marker}`);
+  });
+});
+
+describe('a pipeline', () => {
+  it('runs its policies in the order of the file, conditions included', async () => {
+    expect((await call(`${url}/order`)).text).toBe('abce');
+    expect((await call(`${url}/order`, { method: 'POST' })).text).toBe('abe');
+  });
+
+  it('writes one line a request with what happened', async () => {
+    await call(`${url}/order`, { headers: { 'x-request-id': 'line-check-1' } });
+    const line = await pollUntil('the line', () =>
+      router
+        .output()
+        .split('\n')
+        .find((text) => text.includes('line-check-1')),
+    );
+    expect(JSON.parse(line)).toMatchObject({
+      level: 'info',
+      route: 'order',
+      method: 'GET',
+      status: 200,
+      durationMs: expect.any(Number),
+    });
+  });
+
+  it('is counted and timed by route', async () => {
+    const metrics = (await call(`${router.ready['operationsUrl']}/metrics`)).text;
+    expect(metrics).toMatch(/router_http_requests_total\{route="order",method="GET",status="200"\} [1-9]/);
+    expect(metrics).toMatch(/router_http_request_duration_seconds_count\{route="throws"\} 1/);
+    expect(metrics).toContain('process_resident_memory_bytes');
+  });
+});

@@ -1,0 +1,42 @@
+// Keycloak's distribution in the cache of this user: fetched through Maven the first time, never used unless its digest is right.
+
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Java } from '../../dev/engine/find-java.ts';
+import { admit, cacheFolder, isStamped } from '../../dev/engine/jar.ts';
+import { findMaven, runMaven } from '../../dev/engine/maven.ts';
+import { acquireLock } from '../../dev/setup/lock.mjs';
+import { keycloakRelease } from './release.ts';
+
+/**
+ * Path of the archive (176 MB), complete and genuine.
+ * @throws Error when there is no Maven, it fails, or the digest is wrong
+ */
+export async function ensureArchive(java: Java): Promise<string> {
+  const cache = cacheFolder();
+  const archive = join(cache, keycloakRelease.fileName);
+  if (await isStamped(archive, keycloakRelease)) return archive;
+  await mkdir(cache, { recursive: true });
+  const release = await acquireLock(join(cache, 'keycloak.lock'), { onWait: () => {} });
+  try {
+    if (!(await isStamped(archive, keycloakRelease))) await fetchArchive(archive, java);
+    return archive;
+  } finally {
+    release();
+  }
+}
+
+async function fetchArchive(archive: string, java: Java): Promise<void> {
+  const env = { JAVA_HOME: dirname(dirname(java.command)), ...process.env };
+  const maven = await findMaven(env);
+  if (maven === undefined) throw new Error('Keycloak is fetched through Maven, and no working mvn is in PATH');
+  const { coordinates, repositoryPath, fileName } = keycloakRelease;
+  const folder = join(dirname(archive), 'maven-keycloak');
+  await mkdir(folder, { recursive: true });
+  const get = ['org.apache.maven.plugins:maven-dependency-plugin:3.8.1:get', '-Dtransitive=false'];
+  const args = ['-B', `-Dmaven.repo.local=${folder}`, ...get, `-Dartifact=${coordinates}`];
+  await runMaven(maven, { args, cwd: folder, env });
+  await rename(join(folder, repositoryPath, fileName), archive);
+  await admit(archive, keycloakRelease);
+  await rm(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,109 @@
+// Starts a real Keycloak with the realm file of deploy/ on a random port: unpacked anew, on its own file database, gone afterwards.
+
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { findJava } from '../../dev/engine/find-java.ts';
+import { startChild } from '../../dev/stack/child.ts';
+import { openProgramLog } from '../../dev/stack/program-log.ts';
+import { freePort } from '../stack/free-port.ts';
+import { ensureArchive } from './archive.ts';
+import { keycloakRelease } from './release.ts';
+
+export interface Keycloak {
+  /** Base URL. */
+  readonly url: string;
+  /** `iss` of the tokens of the realm `service-router`. */
+  readonly issuer: string;
+  readonly adminPassword: string;
+  /** Stops it and removes its files. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+const realmFile = fileURLToPath(new URL('../../deploy/keycloak/service-router-realm.json', import.meta.url));
+
+/** How long its first start may take, in milliseconds: it builds itself, creates its database and imports the realm. */
+const startDeadlineMs = 300_000;
+
+/**
+ * Starts it and waits until it is ready.
+ * @param environment gives the realm's placeholders their values
+ * @throws Error with its last log lines when it does not come up
+ */
+export async function startKeycloak(environment: Record<string, string>): Promise<Keycloak> {
+  const { java } = await findJava({ minMajor: keycloakRelease.minJava });
+  if (java === undefined) throw new Error(`Keycloak needs Java ${keycloakRelease.minJava} or newer`);
+  const archive = await ensureArchive(java);
+  const stateDir = mkdtempSync(join(tmpdir(), 'service-router-keycloak-'));
+  await promisify(execFile)('tar', ['-xzf', archive, '-C', stateDir]);
+  const home = join(stateDir, keycloakRelease.folder);
+  mkdirSync(join(home, 'data/import'), { recursive: true });
+  copyFileSync(realmFile, join(home, 'data/import/service-router-realm.json'));
+
+  const [port, managementPort] = [await freePort(), await freePort()];
+  const url = `http://127.0.0.1:${port}`;
+  const adminPassword = crypto.randomUUID();
+  const log = openProgramLog({ stateDir, program: 'keycloak' });
+  const child = startChild({
+    command: join(home, 'bin/kc.sh'),
+    args: [...startArguments(url), `--http-port=${port}`, `--http-management-port=${managementPort}`],
+    env: {
+      PATH: process.env['PATH'],
+      JAVA: java.command,
+      JAVA_OPTS_KC_HEAP: '-Xms64m -Xmx512m',
+      KC_BOOTSTRAP_ADMIN_USERNAME: 'admin',
+      KC_BOOTSTRAP_ADMIN_PASSWORD: adminPassword,
+      ...environment,
+    },
+    output: log,
+    stopDeadlineMs: 20_000,
+    waitUntilReady: async (signal) => {
+      await untilReady(`http://127.0.0.1:${managementPort}`, signal);
+      return { url };
+    },
+  });
+  const stop = async () => {
+    await child.stop();
+    log.end();
+    rmSync(stateDir, { recursive: true, force: true });
+  };
+  try {
+    await child.ready;
+  } catch (error) {
+    const lines = log.lastLines().join('\n');
+    await stop();
+    throw new Error(`Keycloak did not come up: ${(error as Error).message}\n${lines}`, { cause: error });
+  }
+  return { url, issuer: `${url}/realms/service-router`, adminPassword, stop };
+}
+
+/** As the container starts it, but on the database that needs no server. */
+function startArguments(url: string): string[] {
+  return [
+    'start',
+    '--import-realm',
+    '--db=dev-file',
+    '--cache=local',
+    '--health-enabled=true',
+    '--http-enabled=true',
+    '--http-host=127.0.0.1',
+    `--hostname=${url}`,
+  ];
+}
+
+async function untilReady(managementUrl: string, signal: AbortSignal): Promise<void> {
+  const end = performance.now() + startDeadlineMs;
+  for (;;) {
+    const isReady = await fetch(`${managementUrl}/health/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isReady) return;
+    if (performance.now() > end) throw new Error(`not ready after ${startDeadlineMs / 1_000} s`);
+    await pause(250, undefined, { signal });
+  }
+}

@@ -1,0 +1,91 @@
+// The adaptive limit against a simulated engine: falls when the engine is slow, not when it is only busy, and comes back.
+
+import { describe, expect, it } from 'vitest';
+import { AdaptiveLimit } from '../../../../plugins/conductor/admission/adaptive-limit.ts';
+
+const bounds = { min: 16, initial: 64, max: 256 };
+
+function simulate(options = bounds) {
+  let now = 0;
+  const limit = new AdaptiveLimit({ ...options, now: () => now });
+  /** `seconds` of 100 starts and reports a second, with so many in flight. */
+  const run = (seconds: number, { startMs, reportMs = startMs, inFlight = Number.POSITIVE_INFINITY }: Load) => {
+    for (let tick = 0; tick < seconds * 100; tick++) {
+      now += 10;
+      limit.noteUse(Math.min(inFlight, limit.value));
+      limit.sample('report', reportMs);
+      limit.sample('start', startMs);
+    }
+    return limit.value;
+  };
+  return { limit, run };
+}
+
+interface Load {
+  startMs: number;
+  reportMs?: number;
+  inFlight?: number;
+}
+
+describe('the limit', () => {
+  it('used, latency steady: rises to its ceiling and no further', () => {
+    const { run } = simulate();
+    expect(run(5, { startMs: 10 })).toBeGreaterThan(64);
+    expect(run(60, { startMs: 10 })).toBe(256);
+  });
+
+  it('not used: does not rise', () => {
+    const { run } = simulate();
+    expect(run(60, { startMs: 10, inFlight: 5 })).toBe(64);
+  });
+
+  it('an engine five times slower: falls within seconds, never below its floor, and comes back', () => {
+    const { run } = simulate();
+    run(60, { startMs: 10 });
+    expect(run(5, { startMs: 50 })).toBeLessThan(100);
+    expect(run(5, { startMs: 500 })).toBeGreaterThanOrEqual(16);
+    expect(run(60, { startMs: 10 })).toBe(256);
+  });
+
+  it('slow reports alone: fall as well', () => {
+    const { run } = simulate();
+    run(60, { startMs: 10 });
+    expect(run(5, { startMs: 10, reportMs: 200 })).toBeLessThan(100);
+  });
+
+  it('an engine that is slower for good: becomes the usual', () => {
+    const { run } = simulate();
+    run(60, { startMs: 10 });
+    run(10, { startMs: 60 });
+    expect(run(300, { startMs: 60 })).toBe(256);
+  });
+
+  it('a latency that only wavers below twice the usual: keeps the limit', () => {
+    const { run } = simulate();
+    run(60, { startMs: 10 });
+    expect(run(5, { startMs: 18 })).toBe(256);
+  });
+
+  it('failed starts: back off at once, to the floor', () => {
+    const { limit } = simulate();
+    limit.failed();
+    expect(limit.value).toBe(58);
+    for (let index = 0; index < 100; index++) limit.failed();
+    expect(limit.value).toBe(16);
+  });
+
+  it('an initial value outside the bounds: is moved into them', () => {
+    expect(new AdaptiveLimit({ min: 16, initial: 1_000, max: 256 }).value).toBe(256);
+    expect(new AdaptiveLimit({ min: 16, initial: 1, max: 256 }).value).toBe(16);
+  });
+});
+
+it('an engine whose latency grows with what is in flight: the limit settles where the queue is short', () => {
+  // So many calls at once take 10 ms; beyond that each waits for the others (a fixed throughput).
+  const atOnce = 30;
+  const { limit, run } = simulate({ min: 4, initial: 256, max: 1_000 });
+  run(5, { startMs: 10, inFlight: 20 });
+  for (let second = 0; second < 60; second++) run(1, { startMs: 10 * Math.max(1, limit.value / atOnce) });
+  expect(limit.value).toBeGreaterThan(atOnce);
+  expect(limit.value).toBeLessThan(6 * atOnce);
+});

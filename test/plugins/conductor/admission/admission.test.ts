@@ -1,0 +1,162 @@
+// Admission: what the breakers learn from how requests end, and what a client that leaves does not gain.
+
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { AdaptiveLimit } from '../../../../plugins/conductor/admission/adaptive-limit.ts';
+import { Admission, type Admitted } from '../../../../plugins/conductor/admission/admission.ts';
+import { createAdmissionMetrics } from '../../../../plugins/conductor/admission/admission-metrics.ts';
+import { BackEnds } from '../../../../plugins/conductor/admission/back-ends.ts';
+import { EngineBreaker } from '../../../../plugins/conductor/admission/engine-breaker.ts';
+import { Slots } from '../../../../plugins/conductor/admission/slots.ts';
+import type { ProblemCode } from '../../../../problem/catalogue.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function createAdmission() {
+  const breaker = { windowMs: 10_000, minCalls: 2, failurePercent: 50, openMs: 1_000 };
+  const health = { healthy: false, asked: 0 };
+  const limit = new AdaptiveLimit({ min: 1, initial: 4, max: 4 });
+  const slots = new Slots({
+    limits: { waiting: () => 2, inFlight: () => 4 },
+    queueLength: 0,
+    queueMs: 1_000,
+    laneSharePercent: 100,
+    reservedPercent: 0,
+  });
+  const backEnds = new BackEnds(breaker, () => undefined);
+  const engine = new EngineBreaker({
+    ...breaker,
+    isHealthy: async () => {
+      health.asked += 1;
+      return health.healthy;
+    },
+  });
+  const metrics = createAdmissionMetrics(new Registry(), () => ({ slots, limit: () => 2, backEnds, engine }));
+  const admission = new Admission({ limit, slots, engine, metrics });
+  const gone = () => new AbortController().signal;
+  const admit = async (name = 'movies') =>
+    (await admission.admit({ backEnd: backEnds.get(name), requestClass: 'read', gone })) as Admitted;
+  const finish = async (problem: ProblemCode | undefined, { name = 'movies', clientGone = false } = {}) => {
+    const admitted = await admit(name);
+    admitted.started(`execution-${Math.random()}`);
+    admitted.end({ problem, clientGone });
+  };
+  const start = (outcome: number | 'unreachable' | 'interrupted') =>
+    admission.observe({
+      request: { method: 'POST', path: '/api/workflow' },
+      startedAt: performance.now(),
+      ms: 1,
+      outcome,
+    });
+  return { admission, slots, limit, backEnds, engine, health, admit, finish, start };
+}
+
+describe('the breaker of a back end', () => {
+  it.each(['back-end-timeout', 'back-end-unreachable', 'wait-budget-spent', 'execution-timed-out'] as const)(
+    '%s: opens it, and only it',
+    async (problem) => {
+      const { finish, admit } = createAdmission();
+      await finish(problem);
+      await finish(problem);
+      await expect(admit()).rejects.toMatchObject({ code: 'back-end-unavailable', headers: { 'retry-after': '1' } });
+      await expect(admit('adaptor 001')).resolves.toBeDefined();
+    },
+  );
+
+  it.each([
+    'back-end-bad-answer',
+    'unknown-college',
+    'body-too-large',
+    'engine-unavailable',
+    'execution-failed',
+  ] as const)('%s: says nothing of it', async (problem) => {
+    const { finish, backEnds } = createAdmission();
+    for (let index = 0; index < 5; index++) await finish(problem);
+    expect(backEnds.get('movies').breaker.blank).toBe(true);
+  });
+
+  it('clients that left: say nothing of it', async () => {
+    const { finish, backEnds } = createAdmission();
+    await finish(undefined, { clientGone: true });
+    expect(backEnds.get('movies').breaker.blank).toBe(true);
+  });
+
+  it('waits that ran out while the engine is not well: are not blamed on it', async () => {
+    const { admit, start, backEnds } = createAdmission();
+    const [first, second] = [await admit(), await admit()];
+    start('interrupted');
+    start('interrupted');
+    for (const admitted of [first, second]) admitted.end({ problem: 'wait-budget-spent', clientGone: false });
+    expect(backEnds.get('movies').breaker.blank).toBe(true);
+  });
+});
+
+describe('the breaker of the engine', () => {
+  it('starts that fail: it opens, and half-opens only when the health answers, without a request', async () => {
+    const { admit, start, engine, health } = createAdmission();
+    start(500);
+    start('unreachable');
+    await expect(admit()).rejects.toMatchObject({ code: 'engine-unavailable' });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([health.asked, engine.state]).toEqual([1, 'open']);
+    health.healthy = true;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(engine.state).toBe('half-open');
+    await admit();
+    await expect(admit()).rejects.toMatchObject({ code: 'engine-unavailable' });
+    start(200);
+    expect(engine.state).toBe('closed');
+    engine.stop();
+  });
+
+  it('answers below 500: are no failures', () => {
+    const { start, engine } = createAdmission();
+    for (const status of [404, 400, 409, 200]) start(status);
+    expect(engine.state).toBe('closed');
+  });
+
+  it('a start that ran out of time: takes from the limit; one that never left does not', () => {
+    const { start, limit } = createAdmission();
+    start('unreachable');
+    expect(limit.value).toBe(4);
+    for (let index = 0; index < 3; index++) start('interrupted');
+    expect(limit.value).toBe(3);
+  });
+});
+
+describe('places', () => {
+  it('a task that was handed out: makes room, also when that was known before the start was', async () => {
+    const { admission, admit, slots } = createAdmission();
+    const [first, second] = [await admit(), await admit()];
+    await expect(admit()).rejects.toMatchObject({ code: 'overloaded' });
+    first.started('one');
+    admission.handedOut('one');
+    expect(slots.taken('waiting')).toBe(1);
+    admission.handedOut('two');
+    second.started('two');
+    expect([slots.taken('waiting'), slots.taken('inFlight')]).toEqual([0, 2]);
+  });
+
+  it('a client that leaves what it started: its place stays taken for as long as others take', async () => {
+    const { admit, slots } = createAdmission();
+    const usual = await admit();
+    usual.started('usual');
+    vi.advanceTimersByTime(400);
+    usual.end({ problem: undefined, clientGone: false });
+    const leaving = await admit();
+    leaving.started('leaving');
+    vi.advanceTimersByTime(100);
+    leaving.end({ problem: undefined, clientGone: true });
+    vi.advanceTimersByTime(299);
+    expect(slots.taken('inFlight')).toBe(1);
+    vi.advanceTimersByTime(2);
+    expect(slots.taken('inFlight')).toBe(0);
+  });
+
+  it('a client that leaves before anything was started: its place is free at once', async () => {
+    const { admit, slots } = createAdmission();
+    (await admit()).end({ problem: undefined, clientGone: true });
+    expect(slots.taken('inFlight')).toBe(0);
+  });
+});

@@ -1,0 +1,151 @@
+// The circuit breaker: when it opens, whom it lets through as a probe, and what late outcomes may not do.
+
+import { describe, expect, it } from 'vitest';
+import { type BreakerState, CircuitBreaker } from '../../../../plugins/conductor/admission/circuit-breaker.ts';
+
+function createBreaker(options = {}) {
+  let now = 1_000;
+  const changes: BreakerState[] = [];
+  const breaker = new CircuitBreaker({
+    windowMs: 10_000,
+    minCalls: 4,
+    failurePercent: 50,
+    openMs: 2_000,
+    now: () => now,
+    onChange: (state) => changes.push(state),
+    ...options,
+  });
+  const record = (outcome: 'success' | 'failure', times = 1) => {
+    for (let index = 0; index < times; index++) breaker.record(outcome, now);
+  };
+  return { breaker, changes, record, now: () => now, pass: (ms: number) => (now += ms) };
+}
+
+describe('closed', () => {
+  it('fewer calls than the minimum: stays closed whatever they bring', () => {
+    const { breaker, record } = createBreaker();
+    record('failure', 3);
+    expect(breaker.state).toBe('closed');
+    expect(breaker.refusedForMs).toBeUndefined();
+  });
+
+  it('the share of failures reached: opens', () => {
+    const { breaker, record, changes } = createBreaker();
+    record('success', 2);
+    record('failure', 1);
+    expect(breaker.state).toBe('closed');
+    record('failure', 1);
+    expect(breaker.state).toBe('open');
+    expect(changes).toEqual(['open']);
+  });
+
+  it('below the share: stays closed', () => {
+    const { breaker, record } = createBreaker();
+    record('success', 60);
+    record('failure', 40);
+    expect(breaker.state).toBe('closed');
+  });
+
+  it('failures that are older than the window: do not count', () => {
+    const { breaker, record, pass } = createBreaker();
+    record('failure', 3);
+    pass(10_001);
+    record('failure', 3);
+    expect(breaker.state).toBe('closed');
+    record('failure', 1);
+    expect(breaker.state).toBe('open');
+  });
+
+  it('the window over: it is blank again', () => {
+    const { breaker, record, pass } = createBreaker();
+    expect(breaker.blank).toBe(true);
+    record('success');
+    expect(breaker.blank).toBe(false);
+    pass(10_001);
+    expect(breaker.blank).toBe(true);
+  });
+});
+
+describe('open', () => {
+  it('refuses for the rest of its time, then lets one probe through and nobody besides', () => {
+    const { breaker, record, pass } = createBreaker();
+    record('failure', 4);
+    expect(breaker.refusedForMs).toBe(2_000);
+    pass(1_500);
+    expect(breaker.refusedForMs).toBe(500);
+    pass(500);
+    expect(breaker.state).toBe('half-open');
+    expect(breaker.refusedForMs).toBeUndefined();
+    breaker.enter();
+    expect(breaker.refusedForMs).toBeGreaterThan(0);
+  });
+
+  it('told to wait for its owner: does not half-open by itself', () => {
+    const { breaker, record, pass } = createBreaker({ halfOpensItself: false });
+    record('failure', 4);
+    pass(60_000);
+    expect(breaker.state).toBe('open');
+    breaker.stayOpen();
+    expect(breaker.refusedForMs).toBe(2_000);
+    breaker.halfOpen();
+    expect(breaker.state).toBe('half-open');
+  });
+});
+
+describe('half-open', () => {
+  function halfOpen() {
+    const given = createBreaker();
+    given.record('failure', 4);
+    given.pass(2_000);
+    return given;
+  }
+
+  it('the probe succeeds: closed, with nothing remembered', () => {
+    const { breaker, record, changes } = halfOpen();
+    breaker.enter();
+    record('success');
+    expect(changes).toEqual(['open', 'half-open', 'closed']);
+    record('failure', 3);
+    expect(breaker.state).toBe('closed');
+  });
+
+  it('the probe fails: open for its whole time again', () => {
+    const { breaker, record } = halfOpen();
+    breaker.enter();
+    record('failure');
+    expect(breaker.state).toBe('open');
+    expect(breaker.refusedForMs).toBe(2_000);
+  });
+
+  it('the probe leaves without an outcome: the next one may probe', () => {
+    const { breaker } = halfOpen();
+    const leave = breaker.enter();
+    leave();
+    expect(breaker.state).toBe('half-open');
+    expect(breaker.refusedForMs).toBeUndefined();
+  });
+
+  it('outcomes of calls from before it opened: say nothing', () => {
+    const { breaker, now, pass, record } = createBreaker();
+    const begunAt = now();
+    pass(1);
+    record('failure', 4);
+    breaker.record('success', begunAt);
+    pass(2_000);
+    expect(breaker.state).toBe('half-open');
+    breaker.record('failure', begunAt);
+    breaker.record('success', begunAt);
+    expect(breaker.state).toBe('half-open');
+  });
+
+  it('a probe of an earlier time leaves late: the probe of now stays the only one', () => {
+    const { breaker, record, pass } = halfOpen();
+    const leave = breaker.enter();
+    record('failure');
+    pass(2_000);
+    expect(breaker.state).toBe('half-open');
+    breaker.enter();
+    leave();
+    expect(breaker.refusedForMs).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,222 @@
+// Places: the limits of both stages, the share of a back end, the reserve of reads and writes, and a queue that is fair and short.
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  type Claim,
+  createLane,
+  type Lane,
+  type Place,
+  type Refused,
+  type RequestClass,
+  Slots,
+} from '../../../../plugins/conductor/admission/slots.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const defaults = {
+  waiting: 100,
+  limit: 10,
+  queueLength: 10,
+  queueMs: 1_000,
+  laneSharePercent: 100,
+  reservedPercent: 0,
+};
+const never = () => new AbortController().signal;
+
+function createSlots(given: Partial<typeof defaults> = {}) {
+  const options = { ...defaults, ...given };
+  const slots = new Slots({ ...options, limits: { waiting: () => options.waiting, inFlight: () => options.limit } });
+  const claim = (lane: Lane, requestClass: RequestClass = 'read'): Claim => ({ lane, requestClass });
+  /** Takes as many as it can get without waiting. */
+  const fill = (each: Claim, most: number): Place[] => {
+    const places: Place[] = [];
+    for (; places.length < most;) {
+      const gone = new AbortController();
+      const place = slots.take(each, () => gone.signal);
+      gone.abort();
+      if (!('takenAt' in place)) break;
+      places.push(place);
+    }
+    return places;
+  };
+  /** Takes one that is there. */
+  const take = (each: Claim): Place => {
+    const place = slots.take(each, never);
+    if ('takenAt' in place) return place;
+    throw new Error('there is no place');
+  };
+  /** Holds it for so long. */
+  const release = (place: Place, heldMs = 5) => {
+    vi.advanceTimersByTime(heldMs);
+    slots.release(place, true);
+  };
+  return { slots, options, claim, fill, take, release };
+}
+
+describe('what may be in flight', () => {
+  it('one back end: its share and no more; another one gets the rest', () => {
+    const { claim, fill } = createSlots({ laneSharePercent: 60 });
+    expect(fill(claim(createLane()), 20)).toHaveLength(6);
+    expect(fill(claim(createLane()), 20)).toHaveLength(4);
+  });
+
+  it('reads: leave their reserve to writes, and writes to reads', () => {
+    for (const [one, other] of [
+      ['read', 'write'],
+      ['write', 'read'],
+    ] as const) {
+      const { claim, fill } = createSlots({ reservedPercent: 20 });
+      const lane = createLane();
+      expect(fill(claim(lane, one), 20)).toHaveLength(8);
+      expect(fill(claim(lane, other), 20)).toHaveLength(2);
+    }
+  });
+
+  it('a limit of one: still serves', () => {
+    const { claim, fill } = createSlots({ limit: 1, laneSharePercent: 50, reservedPercent: 50 });
+    expect(fill(claim(createLane()), 5)).toHaveLength(1);
+  });
+});
+
+describe('what may wait for a worker', () => {
+  it('its limit: those with a worker do not count', () => {
+    const { slots, claim, fill } = createSlots({ waiting: 3 });
+    const lane = createLane();
+    const places = fill(claim(lane), 20);
+    expect(places).toHaveLength(3);
+    for (const place of places) slots.handedOut(place);
+    expect(fill(claim(lane), 20)).toHaveLength(3);
+    expect([slots.taken('waiting'), slots.taken('inFlight')]).toEqual([3, 6]);
+  });
+
+  it('one is handed out: the first in the queue gets in', async () => {
+    const { slots, claim, take } = createSlots({ waiting: 1 });
+    const place = take(claim(createLane()));
+    const waiting = slots.take(claim(createLane()), never);
+    expect(waiting).toBeInstanceOf(Promise);
+    slots.handedOut(place);
+    expect(await waiting).toMatchObject({ waiting: true });
+  });
+
+  it('handed out twice, and given back: counted once', () => {
+    const { slots, claim, take } = createSlots();
+    const place = take(claim(createLane()));
+    slots.handedOut(place);
+    slots.handedOut(place);
+    slots.release(place, true);
+    expect([slots.taken('waiting'), slots.taken('inFlight')]).toEqual([0, 0]);
+  });
+
+  it('a back end whose workers are all busy: takes its share of those that wait, others pass', () => {
+    const { claim, fill } = createSlots({ waiting: 4, laneSharePercent: 50 });
+    expect(fill(claim(createLane()), 20)).toHaveLength(2);
+    expect(fill(claim(createLane()), 20)).toHaveLength(2);
+  });
+});
+
+describe('the queue', () => {
+  it('is served in the order of arrival', async () => {
+    const { slots, claim, take, release } = createSlots({ limit: 1 });
+    const lane = createLane();
+    let place = take(claim(lane));
+    const waits = [1, 2, 3].map(() => slots.take(claim(lane), never));
+    for (const wait of waits) {
+      release(place);
+      place = (await wait) as Place;
+      expect(place.takenAt).toBe(performance.now());
+    }
+    expect(slots.queued).toBe(0);
+  });
+
+  it('a back end at its share: those of another overtake', () => {
+    const { slots, claim, fill } = createSlots({ limit: 4, laneSharePercent: 50 });
+    const [slow, quick] = [createLane(), createLane()];
+    fill(claim(slow), 2);
+    expect(slots.take(claim(slow), never)).toBeInstanceOf(Promise);
+    expect(slots.take(claim(quick), never)).toMatchObject({ waiting: true });
+  });
+
+  it('full: refused at once', () => {
+    const { slots, claim } = createSlots({ limit: 1, queueLength: 2 });
+    const lane = createLane();
+    for (let index = 0; index < 3; index++) void slots.take(claim(lane), never);
+    expect(slots.queued).toBe(2);
+    expect(slots.take(claim(lane), never)).toMatchObject({ refusal: 'full' });
+  });
+
+  it('full of reads: writes still find room, to run and to wait', () => {
+    const { slots, claim, fill } = createSlots({ reservedPercent: 20 });
+    const lane = createLane();
+    fill(claim(lane, 'read'), 10);
+    for (let index = 0; index < 20; index++) void slots.take(claim(lane, 'read'), never);
+    expect(slots.queued).toBe(8);
+    expect(fill(claim(lane, 'write'), 10)).toHaveLength(2);
+    expect(slots.take(claim(lane, 'write'), never)).toBeInstanceOf(Promise);
+  });
+
+  it('a wait that would be longer than allowed: refused at once, with the time it would take', () => {
+    const { slots, claim, take, release } = createSlots({ limit: 1 });
+    const lane = createLane();
+    release(take(claim(lane)), 700);
+    take(claim(lane));
+    expect(slots.take(claim(lane), never)).toBeInstanceOf(Promise);
+    const refused = slots.take(claim(lane), never) as Refused;
+    expect(refused).toMatchObject({ refusal: 'too-long' });
+    expect(refused.retryAfterMs).toBeGreaterThanOrEqual(1_400);
+  });
+
+  it('a standstill: those who come later are refused at once', () => {
+    const { slots, claim, take } = createSlots({ limit: 1 });
+    const lane = createLane();
+    take(claim(lane));
+    expect(slots.take(claim(lane), never)).toBeInstanceOf(Promise);
+    vi.advanceTimersByTime(1_001);
+    expect(slots.take(claim(lane), never)).toMatchObject({ refusal: 'too-long' });
+  });
+
+  it('a wait that is over against expectation: refused, and its place is free', async () => {
+    const { slots, claim, take } = createSlots({ limit: 1 });
+    const lane = createLane();
+    take(claim(lane));
+    const waiting = slots.take(claim(lane), never);
+    vi.advanceTimersByTime(1_000);
+    expect(await waiting).toMatchObject({ refusal: 'expired' });
+    expect([slots.queued, lane.queued]).toEqual([0, 0]);
+  });
+
+  it('a client that leaves: is not served, and its place is free', async () => {
+    const { slots, claim, take, release } = createSlots({ limit: 1 });
+    const lane = createLane();
+    const client = new AbortController();
+    const place = take(claim(lane));
+    const waiting = slots.take(claim(lane), () => client.signal);
+    client.abort();
+    expect(await waiting).toMatchObject({ refusal: 'gone' });
+    expect([slots.queued, lane.queued]).toEqual([0, 0]);
+    release(place);
+    expect(slots.taken('inFlight')).toBe(0);
+  });
+
+  it('the limit falls while all are taken: nobody is thrown out, nobody new gets in until there is room', () => {
+    const { slots, options, claim, fill, release } = createSlots();
+    const lane = createLane();
+    const places = fill(claim(lane), 10);
+    options.limit = 2;
+    void slots.take(claim(lane), never);
+    for (const place of places.slice(0, 8)) release(place);
+    expect([slots.taken('inFlight'), slots.queued]).toEqual([2, 1]);
+    release(places[8] as Place);
+    expect([slots.taken('inFlight'), slots.queued]).toEqual([2, 0]);
+  });
+
+  it('the limit rises: those who wait are the first to profit', async () => {
+    const { slots, options, claim, take } = createSlots({ limit: 1 });
+    const lane = createLane();
+    take(claim(lane));
+    const first = slots.take(claim(lane), never);
+    options.limit = 2;
+    expect(slots.take(claim(lane), never)).toBeInstanceOf(Promise);
+    expect(await first).toMatchObject({ waiting: true });
+  });
+});

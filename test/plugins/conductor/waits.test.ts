@@ -1,0 +1,89 @@
+// A wait ends by the update of its execution, by a fallback read, or by its signal; it leaves nothing behind.
+
+import { describe, expect, it } from 'vitest';
+import { createLog } from '../../../logging/log.ts';
+import { Waits } from '../../../plugins/conductor/waits.ts';
+import type { ExecutionStatus } from '../../../conductor/types.ts';
+
+const log = createLog('test', 'silent');
+const running: ExecutionStatus = { workflowId: 'x', status: 'RUNNING' };
+const completed: ExecutionStatus = { workflowId: 'x', status: 'COMPLETED', output: { a: 1 } };
+
+/** The client stays. */
+const here = new AbortController().signal;
+
+function engineThatSays(...answers: (ExecutionStatus | Error)[]) {
+  const engine = {
+    reads: 0,
+    async getStatus() {
+      const answer = answers[Math.min(engine.reads++, answers.length - 1)];
+      if (answer instanceof Error) throw answer;
+      return answer as ExecutionStatus;
+    },
+  };
+  return engine;
+}
+
+describe('a wait', () => {
+  it('ends with the status the update brought, without a read', async () => {
+    const engine = engineThatSays(running);
+    const waits = new Waits(engine, log);
+    const waiting = waits.waitFor('x', 5_000, here);
+    waits.wake('x', completed);
+    expect(await waiting).toEqual(completed);
+    expect(engine.reads).toBe(0);
+    expect(waits.size).toBe(0);
+  });
+
+  it('woken without a status reads it once', async () => {
+    const engine = engineThatSays(completed);
+    const waits = new Waits(engine, log);
+    const waiting = waits.waitFor('x', 5_000, here);
+    waits.wake('x');
+    expect(await waiting).toEqual(completed);
+    expect(engine.reads).toBe(1);
+  });
+
+  it('is not ended by an update that leaves the execution running', async () => {
+    const engine = engineThatSays(completed);
+    const waits = new Waits(engine, log);
+    const waiting = waits.waitFor('x', 5_000, here);
+    waits.wake('x', running);
+    expect(await waiting).toEqual(completed);
+  });
+
+  it('begins after the update that ends it: the update overtook the answer to the start', async () => {
+    const waits = new Waits(engineThatSays(completed), log);
+    waits.wake('x', completed);
+    const startedAt = performance.now();
+    expect(await waits.waitFor('x', 5_000, here)).toEqual(completed);
+    expect(performance.now() - startedAt).toBeLessThan(40);
+  });
+
+  it('ends by fallback reads when no update passes here, also while the engine fails', async () => {
+    const engine = engineThatSays(new Error('away'), running, completed);
+    const waits = new Waits(engine, log);
+    expect(await waits.waitFor('x', 5_000, here)).toEqual(completed);
+    expect(engine.reads).toBe(3);
+  });
+
+  it('ends with null when its client goes, and leaves nothing', async () => {
+    const waits = new Waits(engineThatSays(running), log);
+    const client = new AbortController();
+    const waiting = waits.waitFor('x', 5_000, client.signal);
+    client.abort();
+    expect(await waiting).toBeNull();
+    expect(waits.size).toBe(0);
+  });
+
+  it('ends with null when its budget is spent and leaves nothing', async () => {
+    const waits = new Waits(engineThatSays(running), log);
+    expect(await waits.waitFor('x', 30, here)).toBeNull();
+    expect(waits.size).toBe(0);
+  });
+
+  it('ends with null at once when its signal has fired already', async () => {
+    const waits = new Waits(engineThatSays(running), log);
+    expect(await waits.waitFor('x', 5_000, AbortSignal.abort())).toBeNull();
+  });
+});

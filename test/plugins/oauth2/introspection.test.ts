@@ -1,0 +1,188 @@
+// Opaque access tokens (RFC 7662): what the provider says decides, and when it says nothing, nobody gets in.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createManualClock, type ManualClock } from './manual-clock.ts';
+import { badBehaviours } from './provider-stand-in.ts';
+import { type SecuredHost, startSecuredHost } from './secured-host.ts';
+
+let clock: ManualClock;
+let secured: SecuredHost;
+
+beforeEach(async () => {
+  clock = createManualClock();
+  secured = await startSecuredHost({ clock });
+  introspector = secured.provider;
+  // The endpoint's address is known only now: start again with it.
+  await startAgain();
+  answer({ active: true, client_id: 'demo', scope: 'sisdata_W', token_type: 'Bearer' });
+});
+
+async function startAgain(config: Record<string, string> = {}): Promise<void> {
+  await (secured.provider === introspector ? secured.host : secured).stop();
+  secured = await startSecuredHost({
+    clock,
+    config: {
+      OAUTH_INTROSPECTIONURL: `${introspector.url}/introspect`,
+      OAUTH_INTROSPECTIONCLIENTID: 'router:id',
+      OAUTH_INTROSPECTIONCLIENTSECRET: 's p&c%é',
+      ...config,
+    },
+  });
+}
+let introspector: SecuredHost['provider'];
+
+afterEach(async () => {
+  expect((await secured.call('/any', secured.token())).status, 'a good JWT still works afterwards').toBe(200);
+  await secured.stop();
+  await introspector.stop();
+});
+
+const answer = (body: unknown, status = 200) => {
+  introspector.answerIntrospection = () => ({ status, body });
+};
+const now = () => Math.floor(clock.wallMs() / 1000);
+const asked = () => introspector.received.introspection.length;
+const call = (token = 'opaque-token', method = 'GET') => secured.call('/write', token, method);
+const active = (claims: Record<string, unknown>) => answer({ active: true, client_id: 'demo', ...claims });
+
+describe('the question (section 2.1)', () => {
+  it('token and hint in a form, the router authenticated by Basic with form-encoded credentials', async () => {
+    expect((await call()).status).toBe(200);
+    const [{ headers, form } = { headers: {}, form: new URLSearchParams() }] = introspector.received.introspection;
+    expect(Object.fromEntries(form)).toEqual({ token: 'opaque-token', token_type_hint: 'access_token' });
+    expect(headers['content-type']).toBe('application/x-www-form-urlencoded');
+    const basic = Buffer.from(String(headers.authorization).slice('Basic '.length), 'base64').toString();
+    expect(basic).toBe('router%3Aid:s+p%26c%25%C3%A9');
+  });
+
+  it('a token with characters no bearer token has → refused without asking', async () => {
+    for (const token of ['tok{en', 'a"b', 'a=b', '<x>']) expect((await call(token)).status).toBe(401);
+    expect(asked()).toBe(0);
+  });
+
+  it('a token longer than 8 KiB → refused without asking', async () => {
+    expect((await call('x'.repeat(8_193))).status).toBe(401);
+    expect(asked()).toBe(0);
+  });
+
+  it('a JWT → never introspected', async () => {
+    expect((await call(secured.token())).status).toBe(200);
+    expect((await call('a.b.c')).status).toBe(401);
+    expect(asked()).toBe(0);
+  });
+});
+
+describe('the answer (section 2.2)', () => {
+  it('active → client and scopes of the answer', async () => {
+    active({ scope: 'one two', client_id: 'x' });
+    expect((await call()).body).toMatchObject({ clientId: 'x', scopes: ['one', 'two'] });
+  });
+
+  it('active without the needed scope → 403', async () => {
+    active({ scope: 'sisdata_R' });
+    expect((await call('opaque-token', 'PATCH')).status).toBe(403);
+  });
+
+  it.each([
+    ['inactive', { active: false }],
+    ['expired', { active: true, client_id: 'demo', exp: 1 }],
+    ['not yet valid', { active: true, client_id: 'demo', nbf: 99_999_999_999 }],
+    ['of another issuer', { active: true, client_id: 'demo', iss: 'https://evil.example' }],
+    ['for another audience', { active: true, client_id: 'demo', aud: ['urn:other'] }],
+    ['a refresh token', { active: true, client_id: 'demo', token_type: 'refresh_token' }],
+    ['bound to a key of its holder', { active: true, client_id: 'demo', cnf: { jkt: 'x' } }],
+    ['of nobody', { active: true }],
+    ['exp as text', { active: true, client_id: 'demo', exp: '99999999999' }],
+    ['scope as object', { active: true, client_id: 'demo', scope: { sisdata_W: true } }],
+  ])('%s → 401 invalid_token', async (_name, body) => {
+    answer(body);
+    const { status, headers } = await call();
+    expect(status).toBe(401);
+    expect(headers['www-authenticate']).toContain('error="invalid_token"');
+  });
+
+  it('iss and aud that are ours, exp to come → accepted', async () => {
+    active({ iss: secured.provider.issuer, aud: ['x', 'urn:test'], exp: now() + 60, nbf: now() - 5, iat: now() });
+    expect((await call()).status).toBe(200);
+  });
+
+  it.each([
+    ['"true" as text', { active: 'true', client_id: 'demo' }, 200],
+    ['1', { active: 1, client_id: 'demo' }, 200],
+    ['missing', { client_id: 'demo' }, 200],
+    ['a list', [{ active: true, client_id: 'demo' }], 200],
+    ['true with 401: the router is not known there', { active: true, client_id: 'demo' }, 401],
+    ['true with 403', { active: true, client_id: 'demo' }, 403],
+    ['true with 201', { active: true, client_id: 'demo' }, 201],
+  ])('active is %s → 503, never in', async (_name, body, status) => {
+    answer(body, status);
+    expect((await call()).status).toBe(503);
+  });
+});
+
+describe('the endpoint is away', () => {
+  it.each(badBehaviours)('%s → 503 with Retry-After, never 401, never in; works again at once', async (behaviour) => {
+    introspector.behaviour.introspection = behaviour;
+    const { status, headers, body } = await call();
+    expect(status).toBe(503);
+    expect(headers['retry-after']).toBe('5');
+    expect(headers['www-authenticate']).toBeUndefined();
+    expect(body['type']).toBe('urn:service-router:problem:identity-provider-unavailable');
+    introspector.behaviour.introspection = 'ok';
+    expect((await call()).status).toBe(200);
+  });
+});
+
+describe('what is remembered (section 4)', () => {
+  it('an active token → for 30 seconds, then asked again: a revoked one is out', async () => {
+    expect((await call()).status).toBe(200);
+    answer({ active: false });
+    clock.advance(29_900);
+    expect((await call()).status).toBe(200);
+    expect(asked()).toBe(1);
+    clock.advance(200);
+    expect((await call()).status).toBe(401);
+    expect(asked()).toBe(2);
+  });
+
+  it('an active token that expires sooner → until then', async () => {
+    active({ exp: now() + 10 });
+    expect((await call()).status).toBe(200);
+    clock.advance(16_000);
+    expect((await call()).status).toBe(401);
+    expect(asked()).toBe(2);
+  });
+
+  it('an inactive token → for one second', async () => {
+    answer({ active: false });
+    expect((await call()).status).toBe(401);
+    expect((await call()).status).toBe(401);
+    expect(asked()).toBe(1);
+    active({});
+    clock.advance(1_001);
+    expect((await call()).status).toBe(200);
+  });
+
+  it('an unusable answer → not at all', async () => {
+    introspector.behaviour.introspection = '500';
+    expect((await call()).status).toBe(503);
+    expect((await call()).status).toBe(503);
+    expect(asked()).toBe(2);
+  });
+
+  it('the same new token 50 times at once → asked once', async () => {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => call()));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(asked()).toBe(1);
+  });
+
+  it('a storm of made-up tokens while the endpoint hangs → a bounded number of questions, the rest 503 at once', async () => {
+    introspector.behaviour.introspection = 'hang';
+    // Long enough for all of them to come while the first are open, on a slow machine too.
+    await startAgain({ OAUTH_TIMEOUTMS: '3000' });
+    const answers = await Promise.all(Array.from({ length: 150 }, (_, index) => call(`made-up-${index}`)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+    expect(asked()).toBeLessThanOrEqual(64);
+    expect(await secured.count('router_introspections_total', 'timeout')).toBeLessThanOrEqual(64);
+  });
+});

@@ -1,0 +1,141 @@
+// A minimal router around the plugin: real HTTP on port 0, the guard's context, problem documents, and nothing else.
+
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import express, { type Response } from 'express';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { type Config } from '../../../config/schema.ts';
+import { loadConfig } from '../../../config/load.ts';
+import {
+  contextOf,
+  type Policy,
+  type ReadinessCheck,
+  type RequestContext,
+  setContext,
+} from '../../../gateway/contract.ts';
+import { type Clock, systemClock } from '../../../plugins/oauth2/clock.ts';
+import { init } from '../../../plugins/oauth2/index.ts';
+import { toProblem } from '../../../problem/problem.ts';
+import { sendProblem } from '../../../problem/send-problem.ts';
+
+export interface PluginHostOptions {
+  /** Keys of the configuration; everything else has its default. */
+  config: Record<string, string>;
+  clock?: Clock;
+  /** Path → policy and its parameters. A path behind `bearer` answers what the policy learned. */
+  routes?: Readonly<Record<string, { policy: 'bearer' | 'token'; parameters?: Record<string, unknown> }>>;
+}
+
+export interface PluginHost {
+  readonly url: string;
+  readonly metrics: Registry;
+  /** Every line the plugin logged. */
+  readonly logLines: string[];
+  /** Contexts of the requests so far, in order. */
+  readonly contexts: RequestContext[];
+  /** Reasons why `/health/ready` would not be 200. */
+  readiness(): Promise<readonly string[]>;
+  stop(): Promise<void>;
+}
+
+/** The routes of most tests. */
+const usualRoutes: NonNullable<PluginHostOptions['routes']> = {
+  '/token': { policy: 'token', parameters: { maxFailuresPerClient: 1000, maxFailuresPerAddress: 1000 } },
+  '/conductor-token': { policy: 'token', parameters: { format: 'conductor' } },
+  '/any': { policy: 'bearer' },
+  '/write': { policy: 'bearer', parameters: { writeScope: 'sisdata_W' } },
+  '/engine': {
+    policy: 'bearer',
+    parameters: { header: 'x-authorization', anyScope: ['conductor_worker', 'conductor_admin'] },
+  },
+  '/all': { policy: 'bearer', parameters: { scopes: ['one', 'two'] } },
+};
+
+/** Starts the plugin exactly as the router does: through its manifest. */
+export async function startPluginHost({
+  config,
+  clock = systemClock,
+  routes = usualRoutes,
+}: PluginHostOptions): Promise<PluginHost> {
+  const loaded = await loadConfig({ env: { ...config } });
+  const policies = new Map<string, Policy>();
+  const checks: ReadinessCheck[] = [];
+  const stops: (() => void | Promise<void>)[] = [];
+  const logLines: string[] = [];
+  const metrics = new Registry();
+  init(
+    {
+      settings: {},
+      registerPolicy: (policy) => policies.set(policy.name, policy),
+      services: {
+        config: loaded.config as Config,
+        log: pino({ level: 'trace' }, { write: (line: string) => logLines.push(line) }),
+        metrics,
+        addReadinessNotice: () => undefined,
+        addReadinessCheck: (_name, check) => checks.push(check),
+        onStop: (_name, stop) => stops.push(stop),
+        reportError: () => undefined,
+        draining: new AbortController().signal,
+      },
+    },
+    clock,
+  );
+  const contexts: RequestContext[] = [];
+  const server = createServer(createApp(routes, { policies, contexts }));
+  const url = await listen(server);
+  return {
+    url,
+    metrics,
+    logLines,
+    contexts,
+    readiness: async () => (await Promise.all(checks.map((check) => check()))).flat(),
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      for (const stop of stops) await stop();
+    },
+  };
+}
+
+function createApp(
+  routes: NonNullable<PluginHostOptions['routes']>,
+  { policies, contexts }: { policies: ReadonlyMap<string, Policy>; contexts: RequestContext[] },
+): express.Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.use((request, _response, next) => {
+    const context: RequestContext = { requestId: randomUUID(), route: request.path };
+    contexts.push(context);
+    setContext(request, context);
+    next();
+  });
+  for (const [path, { policy, parameters = {} }] of Object.entries(routes)) {
+    const handler = policies.get(policy)?.policy(parameters as never);
+    if (handler === undefined) throw new Error(`no policy ${policy}`);
+    app.all(path, (request, response, next) => {
+      Promise.resolve(handler(request, response, next)).catch((error: unknown) => {
+        answerProblem(response, error, contextOf(request));
+      });
+    });
+    app.all(path, (request, response) => {
+      const { clientId, scopes } = contextOf(request);
+      const { headers, rawHeaders, headersDistinct } = request;
+      response.json({ clientId, scopes: [...(scopes ?? [])], headers, rawHeaders, headersDistinct });
+    });
+  }
+  return app;
+}
+
+function answerProblem(response: Response, error: unknown, context: RequestContext): void {
+  const problem = toProblem(error);
+  // A test that makes the plugin fail has found a fault: say which.
+  if (problem.code === 'internal-error') console.error(problem.cause);
+  sendProblem(response, problem, context);
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

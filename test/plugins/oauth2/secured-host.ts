@@ -1,0 +1,102 @@
+// The plugin in front of the stand-in provider, with keys loaded: where most tests begin.
+
+import { request as httpRequest } from 'node:http';
+import { pollUntil } from '../../dev/poll-until.ts';
+import type { Clock } from '../../../plugins/oauth2/clock.ts';
+import { createKey, createToken, type SigningKey, type TokenParts } from './forge.ts';
+import { type PluginHost, startPluginHost } from './plugin-host.ts';
+import { type ProviderStandIn, type ProviderStandInOptions, startProviderStandIn } from './provider-stand-in.ts';
+
+export interface SecuredHost {
+  readonly provider: ProviderStandIn;
+  readonly host: PluginHost;
+  /** The one key that is published at the start. */
+  readonly key: SigningKey;
+  /** A token of that key, honest but for `parts`. */
+  token(parts?: TokenParts): string;
+  /** A call with `Authorization: Bearer <token>`. */
+  call(path: string, token: string, method?: string): Promise<Answer>;
+  /** A call with exactly these header fields: pairs of name and value, repeated ones included. */
+  send(path: string, fields: readonly string[], options?: { method?: string; body?: string | Buffer }): Promise<Answer>;
+  /** Value of a counter for one result. */
+  count(metric: string, result: string): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: NodeJS.Dict<string | string[]>;
+  readonly text: string;
+  /** The text as JSON. */
+  readonly body: Record<string, unknown>;
+}
+
+export interface SecuredHostOptions {
+  clock?: Clock;
+  config?: Record<string, string>;
+  provider?: ProviderStandInOptions;
+  key?: SigningKey;
+}
+
+/** Keys are expensive to make and secret to nobody: most tests share one. */
+const usualKey = createKey();
+
+export async function startSecuredHost(options: SecuredHostOptions = {}): Promise<SecuredHost> {
+  const { clock, config = {}, key = usualKey } = options;
+  const nowSeconds = clock && (() => clock.wallMs() / 1000);
+  const provider = await startProviderStandIn({ ...(nowSeconds && { nowSeconds }), ...options.provider });
+  provider.publish(key);
+  const host = await startPluginHost({
+    config: { OAUTH_ISSUER: provider.issuer, OAUTH_AUDIENCE: provider.audience, OAUTH_TIMEOUTMS: '500', ...config },
+    ...(clock && { clock }),
+  });
+  await pollUntil('the keys are loaded', async () => (await host.readiness()).length === 0);
+  const send: SecuredHost['send'] = (path, fields, request) => sendFields(`${host.url}${path}`, fields, request);
+  return {
+    provider,
+    host,
+    key,
+    token: (parts) => createToken(key, provider, parts),
+    call: (path, token, method = 'GET') => send(path, ['Authorization', `Bearer ${token}`], { method }),
+    send,
+    async count(metric, result) {
+      const { values } = (await host.metrics.getSingleMetric(metric)?.get()) ?? { values: [] };
+      return values.find(({ labels }) => labels['result'] === result)?.value ?? 0;
+    },
+    async stop() {
+      await host.stop();
+      await provider.stop();
+    },
+  };
+}
+
+/** One call over node:http, which sends header fields as they are given. */
+export function sendFields(
+  url: string,
+  fields: readonly string[],
+  { method = 'GET', body }: { method?: string; body?: string | Buffer } = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const { host } = new URL(url);
+    const length = body === undefined ? [] : ['Content-Length', String(Buffer.byteLength(body))];
+    const request = httpRequest(url, { method, headers: ['Host', host, ...fields, ...length] as never, agent: false });
+    request.on('error', reject);
+    request.on('response', (response) => {
+      let text = '';
+      response.on('error', reject);
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      response.on('end', () => {
+        const parsed = () => JSON.parse(text) as Record<string, unknown>;
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text,
+          get body() {
+            return parsed();
+          },
+        });
+      });
+    });
+    request.end(body);
+  });
+}

@@ -1,0 +1,68 @@
+// `npm start` as people run it, on an engine that runs already: its programs, what they print and the files they log to.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { pollUntil } from '../stack/poll-until.ts';
+
+export interface LaunchedStack {
+  readonly url: string;
+  readonly operationsUrl: string;
+  readonly backEndsUrl: string;
+  /** Everything written so far, by who wrote it: the launcher and each log file. */
+  written(): Map<string, string>;
+  stop(): Promise<void>;
+}
+
+const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
+
+/** @param env besides the ports, which are free ones */
+export async function launchStack(env: Record<string, string>): Promise<LaunchedStack> {
+  const stateDir = mkdtempSync(join(tmpdir(), 'service-router-launched-'));
+  const ports = { ROUTER_PORT: '0', OPS_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry, '--verbose'], {
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], STATE_DIR: stateDir, ...ports, ...env },
+  });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (printed += chunk.toString('utf8')));
+  const exited = once(child, 'exit');
+  const addressOf = (name: string) => new RegExp(`^  ${name} +(http://[\\d.:]+)`, 'm').exec(printed)?.[1] ?? '';
+  const stop = async () => {
+    if (child.exitCode === null) child.kill('SIGTERM');
+    await exited;
+    rmSync(stateDir, { recursive: true, force: true });
+  };
+  try {
+    await pollUntil(
+      'npm start to be ready',
+      () => {
+        if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}:\n${printed}`);
+        return printed.includes('Clients (id / secret: scopes):');
+      },
+      { timeoutMs: 40_000 },
+    );
+  } catch (error) {
+    await stop();
+    throw new Error(`${(error as Error).message}\n${printed}`, { cause: error });
+  }
+  return {
+    url: addressOf('router'),
+    operationsUrl: addressOf('operations'),
+    backEndsUrl: addressOf('back ends'),
+    written() {
+      const logs = join(stateDir, 'logs');
+      const files = readdirSync(logs).map((name) => [name, readFileSync(join(logs, name), 'utf8')] as const);
+      return new Map([['the launcher', withoutSummary(printed)], ...files]);
+    },
+    stop,
+  };
+}
+
+/** The public secrets of the dev clients are shown once, on purpose. */
+function withoutSummary(printed: string): string {
+  return printed.replace(/^Get a token, then use it:[\s\S]*?\n\n/m, '').replace(/^Clients \(id[\s\S]*?\n\n/m, '');
+}

@@ -1,0 +1,46 @@
+// Words that occur nowhere else, to be found again wherever they have gone: credentials and personal values of one run.
+
+import { randomBytes } from 'node:crypto';
+
+export interface Markers {
+  /** A credential nobody has ever seen. @param use what it stands for; letters and digits */
+  credential(use: string): string;
+  /** A value that says who a person is. */
+  personal(use: string): string;
+  /** Every marker that occurs in a text or in bytes, as it is or as base64. */
+  findIn(content: string | Buffer): string[];
+}
+
+export function createMarkers(): Markers {
+  const run = randomBytes(6).toString('hex');
+  const credentials = `crd${run}`;
+  const people = `psn${run}`;
+  const needles = [credentials, people].flatMap((prefix) => [Buffer.from(prefix), ...base64Forms(prefix)]);
+  return {
+    credential: (use) => `${credentials}${use}`,
+    personal: (use) => `${people}${use}`,
+    findIn(content) {
+      const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+      return [...new Set(needles.flatMap((needle) => occurrences(bytes, needle)))].sort();
+    },
+  };
+}
+
+/** What base64 makes of a word wherever it begins: the characters that do not depend on its neighbours. */
+function base64Forms(word: string): Buffer[] {
+  return [0, 1, 2].map((offset) => {
+    const encoded = Buffer.from(`${' '.repeat(offset)}${word}`)
+      .toString('base64')
+      .replace(/=+$/, '');
+    return Buffer.from(encoded.slice(Math.ceil((offset * 8) / 6), -1));
+  });
+}
+
+/** The words that begin with `needle`; of base64, the characters that follow it. */
+function occurrences(bytes: Buffer, needle: Buffer): string[] {
+  const found = new Set<string>();
+  for (let at = bytes.indexOf(needle); at !== -1; at = bytes.indexOf(needle, at + 1)) {
+    found.add(/^[0-9A-Za-z+/]*/.exec(bytes.toString('latin1', at, at + 60))?.[0] ?? '');
+  }
+  return [...found];
+}

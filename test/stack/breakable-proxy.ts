@@ -1,0 +1,92 @@
+// A TCP proxy between two of our programs that can be cut, frozen and mended: real sockets that really break.
+
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+export interface BreakableProxy {
+  readonly url: string;
+  /** Resets every connection and refuses new ones. */
+  cut(): Promise<void>;
+  /** Keeps connections open and lets nothing through. */
+  freeze(): void;
+  /** Keeps connections open and lets only what clients send through. */
+  freezeAnswers(): void;
+  /** Ends a freeze: what was held back goes on its way. */
+  thaw(): void;
+  /** Everything works again; connections of before are reset. */
+  mend(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface Connection {
+  readonly client: Socket;
+  readonly upstream: Socket;
+}
+
+/** Listens on a free port and passes everything to `target` (an http URL). */
+export async function startBreakableProxy(target: string): Promise<BreakableProxy> {
+  const { hostname, port } = new URL(target);
+  const connections = new Set<Connection>();
+  let requestsFlow = true;
+  let answersFlow = true;
+  const applyTo = ({ client, upstream }: Connection) => {
+    setFlow(client, upstream, requestsFlow);
+    setFlow(upstream, client, answersFlow);
+  };
+  const set = (requests: boolean, answers: boolean) => {
+    requestsFlow = requests;
+    answersFlow = answers;
+    for (const connection of connections) applyTo(connection);
+  };
+  const resetAll = () => {
+    for (const { client, upstream } of connections) {
+      client.resetAndDestroy();
+      upstream.resetAndDestroy();
+    }
+  };
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    const connection = { client, upstream };
+    connections.add(connection);
+    for (const socket of [client, upstream]) {
+      socket.on('error', () => socket.destroy());
+      socket.on('close', () => {
+        connections.delete(connection);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    applyTo(connection);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: ownPort } = server.address() as AddressInfo;
+  const close = async () => {
+    if (!server.listening) return;
+    server.close();
+    resetAll();
+    await once(server, 'close');
+  };
+  return {
+    url: `http://127.0.0.1:${ownPort}`,
+    cut: close,
+    freeze: () => set(false, false),
+    freezeAnswers: () => set(true, false),
+    thaw: () => set(true, true),
+    async mend() {
+      resetAll();
+      set(true, true);
+      if (server.listening) return;
+      server.listen(ownPort, '127.0.0.1');
+      await once(server, 'listening');
+    },
+    stop: close,
+  };
+}
+
+/** Lets bytes through from one socket to the other, or holds them back. */
+function setFlow(from: Socket, to: Socket, flow: boolean): void {
+  from.unpipe(to);
+  if (flow) from.pipe(to);
+  else from.pause();
+}

@@ -1,0 +1,21 @@
+// Waits for a condition by asking again, with a deadline and a label that says what was waited for.
+
+import { setTimeout as pause } from 'node:timers/promises';
+
+/**
+ * Asks until `probe` returns something other than undefined, false or null.
+ * @param label completes the sentence "timed out waiting for …"
+ */
+export async function pollUntil<T>(
+  label: string,
+  probe: () => Promise<T | undefined | false | null> | T | undefined | false | null,
+  { timeoutMs = 10_000, everyMs = 25 } = {},
+): Promise<T> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const found = await probe();
+    if (found !== undefined && found !== false && found !== null) return found;
+    if (performance.now() > deadline) throw new Error(`timed out after ${timeoutMs} ms waiting for ${label}`);
+    await pause(everyMs);
+  }
+}

@@ -1,0 +1,73 @@
+// Starts one of the product's programs as a real process and waits until it says that it is ready.
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ReadyMessage } from '../../program/run-program.ts';
+
+export interface Program {
+  readonly process: ChildProcess;
+  /** What the program said when it was ready: its addresses. */
+  readonly ready: Readonly<Record<string, string>>;
+  /** Everything it wrote so far. */
+  output(): string;
+  /** SIGTERM, and its exit code once it has gone. */
+  stop(): Promise<number | null>;
+  /** Ends it without a chance to clean up. */
+  kill(): Promise<void>;
+}
+
+/** A program that ended before it was ready. */
+export class ProgramFailed extends Error {
+  readonly exitCode: number | null;
+  readonly output: string;
+  constructor(entry: string, exitCode: number | null, output: string) {
+    super(`${entry} ended with ${exitCode} before it was ready:\n${output}`);
+    this.exitCode = exitCode;
+    this.output = output;
+  }
+}
+
+const rootDir = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Variables of this machine that must not leak into a program under test. */
+function cleanEnvironment(env: Record<string, string>): NodeJS.ProcessEnv {
+  const { PATH, HOME, JAVA_HOME } = process.env;
+  return { PATH, HOME, ...(JAVA_HOME === undefined ? {} : { JAVA_HOME }), ...env };
+}
+
+/**
+ * Starts `entry` (a path below the root) with nothing in its environment but `env`.
+ * @throws ProgramFailed when it ends before it is ready
+ */
+export async function startProgram(entry: string, env: Record<string, string> = {}): Promise<Program> {
+  const child = fork(resolve(rootDir, entry), [], {
+    env: cleanEnvironment(env),
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  });
+  let output = '';
+  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')));
+  child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')));
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  const ready = await Promise.race([
+    once(child, 'message').then(([message]) => (message as ReadyMessage).ready as Record<string, string>),
+    exited.then((code): never => {
+      throw new ProgramFailed(entry, code, output);
+    }),
+  ]);
+  return {
+    process: child,
+    ready,
+    output: () => output,
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+      return exited;
+    },
+    async kill() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}

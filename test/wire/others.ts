@@ -1,0 +1,33 @@
+// An ordinary client beside an attack: does it get its answers, and how long does it wait for them?
+
+import type { Caller } from '../stack/client.ts';
+
+export interface Times {
+  requests: number;
+  p50Ms: number;
+  p99Ms: number;
+  /** What was no 200: a status, or the message of an error. */
+  failed: string[];
+}
+
+/** Makes `requests` calls, `concurrency` at a time. */
+export async function measureWhile(demo: Caller, requests: number, concurrency = 4): Promise<Times> {
+  const times: number[] = [];
+  const failed: string[] = [];
+  let left = requests;
+  const lane = async () => {
+    while (left-- > 0) {
+      const startedAt = performance.now();
+      const status = await demo('/movies/seven%20samurai').then(
+        (answer) => answer.status,
+        (error: Error) => error.message,
+      );
+      times.push(performance.now() - startedAt);
+      if (status !== 200) failed.push(String(status));
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, lane));
+  times.sort((a, b) => a - b);
+  const at = (share: number) => Math.round(times[Math.ceil(share * times.length) - 1] ?? Number.NaN);
+  return { requests, p50Ms: at(0.5), p99Ms: at(0.99), failed };
+}

@@ -1,0 +1,58 @@
+// Sends one case of the corpus and says what came back, to the last byte of the connection.
+
+import { ConnectionEnded, type RawAnswer, RawConnection } from './raw-client.ts';
+import { toBytes, type WireCase } from './notation.ts';
+
+export interface Played {
+  /** `<status>` or `<status> <code>`, as the corpus writes expectations. */
+  answers: string[];
+  end: 'closed' | 'kept';
+  raw: RawAnswer[];
+}
+
+/** A request that needs no token and reaches nothing. */
+const probe = 'GET /probe HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+
+/**
+ * Plays it. When as many answers have come as are expected, a probe goes out on the same connection: it is answered
+ * (404) by a connection that is kept, and an answer to anything else comes before that.
+ */
+export async function playCase(
+  url: string,
+  wireCase: WireCase,
+  values: Readonly<Record<string, string>>,
+): Promise<Played> {
+  const connection = new RawConnection(url);
+  const played: Played = { answers: [], end: 'closed', raw: [] };
+  try {
+    connection.send(toBytes(wireCase.notation, values));
+    while (played.raw.length < wireCase.answers.length) note(played, await connection.answer());
+    if (!wireCase.closed) connection.send(probe);
+    for (;;) note(played, await connection.answer());
+  } catch (error) {
+    if (!(error instanceof ConnectionEnded)) throw error;
+  } finally {
+    connection.destroy();
+  }
+  const last = played.raw.at(-1);
+  if (!wireCase.closed && last?.status === 404 && played.raw.length > wireCase.answers.length) {
+    played.raw.pop();
+    played.answers.pop();
+    played.end = 'kept';
+  }
+  return played;
+}
+
+function note(played: Played, answer: RawAnswer): void {
+  played.raw.push(answer);
+  const code = codeOf(answer);
+  played.answers.push(code === undefined ? String(answer.status) : `${answer.status} ${code}`);
+}
+
+/** The code of a problem document, or the `error` of RFC 6749. */
+export function codeOf({ headers, body }: RawAnswer): string | undefined {
+  if (!/json/.test(headers['content-type'] ?? '')) return undefined;
+  const { type, error } = JSON.parse(body) as { type?: unknown; error?: unknown };
+  if (typeof type === 'string') return type.replace('urn:service-router:problem:', '');
+  return typeof error === 'string' ? error : undefined;
+}

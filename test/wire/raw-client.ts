@@ -1,0 +1,114 @@
+// A client on a bare socket: sends any bytes, and reads answers strictly. An HTTP library would repair what it sends.
+
+import { connect, type Socket } from 'node:net';
+
+export interface RawAnswer {
+  status: number;
+  /** Lower-case names; repeated fields joined by a comma. */
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** Why reading ended without one more answer. */
+export class ConnectionEnded extends Error {}
+
+export class RawConnection {
+  readonly socket: Socket;
+  #received = Buffer.alloc(0);
+  #ended = false;
+  #wake = () => undefined as void;
+
+  /** @param url of the router */
+  constructor(url: string) {
+    const { hostname, port } = new URL(url);
+    this.socket = connect(Number(port), hostname);
+    this.socket.on('data', (chunk: Buffer) => {
+      this.#received = Buffer.concat([this.#received, chunk]);
+      this.#wake();
+    });
+    const end = () => {
+      this.#ended = true;
+      this.#wake();
+    };
+    this.socket.on('end', end).on('close', end).on('error', end);
+  }
+
+  /** Sends bytes. */
+  send(bytes: Buffer | string): void {
+    if (!this.socket.destroyed) this.socket.write(bytes);
+  }
+
+  /** True once the router has closed, or something broke. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /**
+   * The next answer.
+   * @param headOnly answers to HEAD have no body, whatever they announce
+   * @throws ConnectionEnded when the connection ends first, Error when an answer is no HTTP or does not come in time
+   */
+  async answer({ timeoutMs = 10_000, headOnly = false } = {}): Promise<RawAnswer> {
+    const deadline = performance.now() + timeoutMs;
+    for (;;) {
+      const found = takeAnswer(this.#received, headOnly);
+      if (found !== null) {
+        this.#received = this.#received.subarray(found.length);
+        return found.answer;
+      }
+      if (this.#ended) throw new ConnectionEnded(`after ${JSON.stringify(this.#received.toString('latin1'))}`);
+      const left = deadline - performance.now();
+      if (left <= 0) throw new Error(`no answer within ${timeoutMs} ms`);
+      await this.#more(left);
+    }
+  }
+
+  /** Waits until the router has closed. */
+  async end(timeoutMs = 10_000): Promise<void> {
+    const deadline = performance.now() + timeoutMs;
+    while (!this.#ended) {
+      const left = deadline - performance.now();
+      if (left <= 0) throw new Error(`the connection is still open after ${timeoutMs} ms`);
+      await this.#more(left);
+    }
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  #more(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    this.#wake = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    return promise;
+  }
+}
+
+/** The first whole answer in what has come. @throws Error when it is not HTTP as the router writes it */
+function takeAnswer(received: Buffer, headOnly: boolean): { answer: RawAnswer; length: number } | null {
+  const end = received.indexOf('\r\n\r\n');
+  if (end === -1) return null;
+  const [statusLine = '', ...lines] = received.toString('latin1', 0, end).split('\r\n');
+  const status = Number(/^HTTP\/1\.1 ([1-5]\d\d) [ -~]*$/.exec(statusLine)?.[1] ?? Number.NaN);
+  if (Number.isNaN(status)) throw new Error(`not a status line: ${JSON.stringify(statusLine)}`);
+  const headers: Record<string, string> = {};
+  for (const line of lines) {
+    const [, name = '', value = ''] = /^([!#$%&'*+.^_`|~\w-]+): ?([^\x00-\x08\x0a-\x1f\x7f]*)$/.exec(line) ?? [];
+    if (name === '') throw new Error(`not a header field: ${JSON.stringify(line)}`);
+    const lower = name.toLowerCase();
+    headers[lower] = lower in headers ? `${headers[lower]}, ${value}` : value;
+  }
+  if (headers['transfer-encoding'] !== undefined) throw new Error('the router never sends chunks');
+  const bodiless = headOnly || status < 200 || status === 204 || status === 304;
+  const announced = Number(headers['content-length']);
+  if (!bodiless && !Number.isInteger(announced)) throw new Error(`an answer ${status} without content-length`);
+  const length = bodiless ? 0 : announced;
+  const from = end + 4;
+  if (received.length < from + length) return null;
+  const body = received.toString('utf8', from, from + length);
+  return { answer: { status, headers, body }, length: from + length };
+}

@@ -1,0 +1,42 @@
+// Clients that hold a connection as long as they are let: each kind sends or reads as little as it can.
+
+import { RawConnection } from './raw-client.ts';
+
+export const attackKinds = ['silent', 'slow-header', 'slow-body', 'slow-chunks', 'slow-reader', 'idle'] as const;
+export type AttackKind = (typeof attackKinds)[number];
+
+export interface Attacker {
+  connection: RawConnection;
+  stop(): void;
+}
+
+const everyMs = 100;
+
+/** Opens one connection and begins. */
+export function attack(url: string, kind: AttackKind, token: string): Attacker {
+  const connection = new RawConnection(url);
+  const head = `POST /adaptor/001/mock/echo HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n`;
+  const drip = (text: string) => setInterval(() => connection.send(text), everyMs);
+  let timer: NodeJS.Timeout | undefined;
+  if (kind === 'slow-header') {
+    connection.send('GET /movies/x HTTP/1.1\r\nHost: a\r\nX-A: ');
+    timer = drip('a');
+  } else if (kind === 'slow-body') {
+    connection.send(`${head}Content-Length: 100000\r\n\r\n`);
+    timer = drip('a');
+  } else if (kind === 'slow-chunks') {
+    connection.send(`${head}Transfer-Encoding: chunked\r\n\r\n`);
+    timer = drip('1\r\na\r\n');
+  } else if (kind === 'slow-reader') {
+    connection.socket.pause();
+    const target = '/adaptor/001/mock/faults/bytes/65536';
+    connection.send(`GET ${target} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  } else if (kind === 'idle') {
+    connection.send('GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n');
+  }
+  const stop = () => {
+    clearInterval(timer);
+    connection.destroy();
+  };
+  return { connection, stop };
+}

@@ -1,0 +1,299 @@
+// Calls to back ends that behave and back ends that do not, over real sockets.
+
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { BackEndFailure } from '../../../workers/back-end/back-end-failure.ts';
+import { type BackEndRequest, createBackEndCaller } from '../../../workers/back-end/call-back-end.ts';
+import { answers, ok, type RawBackEnd, type Reaction, startRawBackEnd } from '../raw-back-end.ts';
+
+const timeoutMs = 400;
+const maxAnswerBytes = 100_000;
+let caller: ReturnType<typeof createBackEndCaller>;
+let backEnd: RawBackEnd | undefined;
+
+beforeEach(() => {
+  caller = createBackEndCaller({ timeoutMs, maxAnswerBytes });
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  caller.close();
+  await backEnd?.stop();
+  backEnd = undefined;
+});
+
+const read = (base: string, more: Partial<BackEndRequest> = {}): BackEndRequest => ({
+  base,
+  method: 'GET',
+  path: '/x',
+  headers: {},
+  body: Buffer.alloc(0),
+  ...more,
+});
+const write = (base: string, more: Partial<BackEndRequest> = {}) =>
+  read(base, { method: 'PATCH', body: Buffer.from('{}'), ...more });
+
+async function failureOf(call: Promise<unknown>): Promise<BackEndFailure> {
+  const outcome = await call.catch((error: unknown) => error);
+  expect(outcome).toBeInstanceOf(BackEndFailure);
+  return outcome as BackEndFailure;
+}
+
+async function against(react: Reaction): Promise<RawBackEnd> {
+  backEnd = await startRawBackEnd(react);
+  return backEnd;
+}
+
+describe('what is sent', () => {
+  test.each([
+    ['/a%2Fb/', 'x=&x=1'],
+    ['//', undefined],
+    ['/a//b', ''],
+    ['/%c3%a4/%C3%A4/~/%7e', 'q=%20+&q'],
+    ['/a|b^c`{}"<>\'', 'a=[1]&b={"c":"|"}'],
+    ['/\u00e4', 'ö=\u00ff'],
+  ])('path %s and query %s arrive byte for byte', async (path, query) => {
+    const { url, requests } = await against(ok);
+    await caller.call(read(`${url}/base`, { path, query }));
+    expect(requests[0]?.split('\r\n')[0]).toBe(`GET /base${path}${query === undefined ? '' : `?${query}`} HTTP/1.1`);
+  });
+
+  test('a request carries the given fields, framing and nothing else', async () => {
+    const { url, requests } = await against(ok);
+    await caller.call(write(url, { headers: { 'content-type': 'application/merge-patch+json', 'x-request-id': 'r' } }));
+    const [head, body] = (requests[0] ?? '').split('\r\n\r\n');
+    const names = head
+      ?.split('\r\n')
+      .slice(1)
+      .map((line) => line.split(':')[0]?.toLowerCase())
+      .sort();
+    expect(names).toEqual(['accept-encoding', 'connection', 'content-length', 'content-type', 'host', 'x-request-id']);
+    expect(head).toMatch(/\r\naccept-encoding: identity\r\n/i);
+    expect(body).toBe('{}');
+  });
+
+  test.each(['GET', 'HEAD', 'OPTIONS', 'DELETE'])('%s without a body is sent without framing', async (method) => {
+    const { url, requests } = await against(
+      method === 'HEAD' ? answers('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n') : ok,
+    );
+    await caller.call(read(url, { method }));
+    expect(requests[0]).not.toMatch(/transfer-encoding|content-length: [1-9]/i);
+  });
+
+  test.each(['POST', 'PUT', 'PATCH'])(
+    '%s without a body says Content-Length: 0 and no content type',
+    async (method) => {
+      const { url, requests } = await against(ok);
+      await caller.call(read(url, { method }));
+      expect(requests[0]).toMatch(/\r\ncontent-length: 0\r\n/i);
+      expect(requests[0]).not.toMatch(/content-type/i);
+    },
+  );
+
+  test('a body of any bytes arrives byte for byte, with GET and DELETE as well', async () => {
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
+    const { url, requests } = await against(ok);
+    for (const method of ['PUT', 'DELETE', 'GET']) await caller.call(read(url, { method, body: bytes }));
+    for (const request of requests)
+      expect(request.split('\r\n\r\n').slice(1).join('\r\n\r\n')).toBe(bytes.toString('latin1'));
+    expect(requests).toHaveLength(3);
+  });
+
+  test('connections are kept and used again', async () => {
+    const { url, connections } = await against(ok);
+    for (let call = 0; call < 5; call++) await caller.call(read(url));
+    expect(connections()).toBe(1);
+  });
+
+  test('proxy variables of the environment are ignored', async () => {
+    const { url } = await against(ok);
+    vi.stubEnv('HTTP_PROXY', 'http://127.0.0.1:9');
+    vi.stubEnv('http_proxy', 'http://127.0.0.1:9');
+    expect((await caller.call(read(url))).status).toBe(200);
+  });
+});
+
+describe('what comes back', () => {
+  test.each([200, 204, 299, 301, 302, 304, 400, 401, 404, 409, 429, 500, 503, 599])(
+    'status %i is an answer',
+    async (status) => {
+      const { url } = await against(
+        answers(`HTTP/1.1 ${status} X\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n`),
+      );
+      expect((await caller.call(write(url))).status).toBe(status);
+    },
+  );
+
+  test('a redirect is not followed', async () => {
+    const { url, requests } = await against(answers('HTTP/1.1 302 Found\r\nLocation: /y\r\nContent-Length: 0\r\n\r\n'));
+    const answer = await caller.call(read(url));
+    expect(answer).toMatchObject({ status: 302, headers: { location: '/y' } });
+    expect(requests).toHaveLength(1);
+  });
+
+  test('a compressed answer stays compressed and says so', async () => {
+    const body = gzipSync('{"a":1}');
+    const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const { url } = await against((socket) => void socket.write(Buffer.concat([Buffer.from(head), body])));
+    const answer = await caller.call(read(url));
+    expect(answer.headers['content-encoding']).toBe('gzip');
+    expect(answer.body.equals(body)).toBe(true);
+  });
+
+  test('NUL, a byte order mark and bytes that are no text come through', async () => {
+    const body = Buffer.from([0xef, 0xbb, 0xbf, 0x22, 0x00, 0x22, 0xff, 0xfe]);
+    const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const { url } = await against((socket) => void socket.write(Buffer.concat([Buffer.from(head), body])));
+    expect((await caller.call(read(url))).body.equals(body)).toBe(true);
+  });
+
+  test('chunks are put together; a body without framing ends with the connection', async () => {
+    const chunked = answers('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n');
+    const first = await against(chunked);
+    expect((await caller.call(read(first.url))).body.toString()).toBe('abcde');
+    const second = await startRawBackEnd((socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\nto the end'));
+    expect((await caller.call(read(second.url))).body.toString()).toBe('to the end');
+    await second.stop();
+  });
+});
+
+describe('what is no answer', () => {
+  test('nobody listens → back-end-unreachable; a write was not applied', async () => {
+    const server = createServer().listen(0);
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    for (const host of ['127.0.0.1', 'localhost']) {
+      expect(await failureOf(caller.call(read(`http://${host}:${port}`)))).toMatchObject({
+        code: 'back-end-unreachable',
+      });
+      const failure = await failureOf(caller.call(write(`http://${host}:${port}`)));
+      expect(failure.reason).toBe('back-end-unreachable: no connection; nothing was changed');
+    }
+  });
+
+  test('a host that does not exist → back-end-unreachable', async () => {
+    // A label of over 63 characters: the system's resolver refuses it without asking a name server that may be away.
+    const host = `${'x'.repeat(64)}.invalid`;
+    expect((await failureOf(caller.call(read(`http://${host}`)))).code).toBe('back-end-unreachable');
+  });
+
+  test('an https base with an http server behind it → back-end-unreachable', async () => {
+    const { url } = await against((socket) => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    const failure = await failureOf(caller.call(write(url.replace('http:', 'https:'))));
+    expect(['back-end-unreachable', 'back-end-timeout']).toContain(failure.code);
+  });
+
+  test.each<[string, Reaction]>([
+    ['never answers', () => undefined],
+    ['stops after the head', answers('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n')],
+    ['drips one byte at a time', (socket) => drip(socket)],
+    ['sends nothing but informational answers', answers('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n')],
+  ])('a back end that %s → back-end-timeout at the deadline', async (_label, react) => {
+    const { url } = await against(react);
+    const startedAt = performance.now();
+    const failure = await failureOf(caller.call(write(url)));
+    expect(failure.reason).toBe(`back-end-timeout: no answer within ${timeoutMs} ms; the change may have been applied`);
+    expect(performance.now() - startedAt).toBeLessThan(timeoutMs + 2_000);
+    expect((await failureOf(caller.call(read(url)))).reason).toBe(`back-end-timeout: no answer within ${timeoutMs} ms`);
+  });
+
+  test.each<[string, Reaction, RegExp]>([
+    [
+      'switches protocols unasked',
+      answers('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
+      /not valid HTTP/,
+    ],
+    ['cuts the body', (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'), /was cut/],
+    [
+      'cuts a chunked body',
+      (socket) => void socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab'),
+      /was cut/,
+    ],
+    [
+      'resets in the body',
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc', () => socket.resetAndDestroy());
+      },
+      /was cut|before an answer/,
+    ],
+    ['sends a header with a control character', answers('HTTP/1.1 200 OK\r\nX: a\u0000b\r\n\r\n'), /not valid HTTP/],
+    ['sends no HTTP at all', answers('SSH-2.0-OpenSSH_9.2\r\n\r\n'), /not valid HTTP/],
+    [
+      'sends Content-Length and Transfer-Encoding',
+      answers('HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'),
+      /not valid HTTP/,
+    ],
+    ['sends a head of 100 KB', answers(`HTTP/1.1 200 OK\r\nX: ${'a'.repeat(100_000)}\r\n\r\n`), /not valid HTTP/],
+    [
+      'announces more than the limit',
+      answers(`HTTP/1.1 200 OK\r\nContent-Length: 10485760\r\n\r\n${'a'.repeat(maxAnswerBytes + 1)}`),
+      /too large/,
+    ],
+    ['closes without a word', (socket) => void socket.end(), /before an answer/],
+    ['resets', (socket) => void socket.resetAndDestroy(), /before an answer/],
+  ])(
+    'a back end that %s → back-end-bad-answer, and a write says that it may have been applied',
+    async (_l, react, text) => {
+      const { url } = await against(react);
+      const failure = await failureOf(caller.call(write(url)));
+      expect(failure.code).toBe('back-end-bad-answer');
+      expect(failure.message).toMatch(text);
+      expect(failure.message).toMatch(/; the change may have been applied$/);
+      expect(failure.reason).not.toMatch(/127\.0\.0\.1|ECONN|\bat /);
+    },
+  );
+
+  test('an endless answer is broken off at the limit', async () => {
+    const { url } = await against((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      const pump = setInterval(() => socket.write('a'.repeat(20_000)), 1);
+      socket.on('close', () => clearInterval(pump));
+    });
+    expect((await failureOf(caller.call(read(url)))).message).toBe('the answer is too large');
+  });
+
+  test('an answer of exactly the limit is one', async () => {
+    const { url } = await against(
+      answers(`HTTP/1.1 200 OK\r\nContent-Length: ${maxAnswerBytes}\r\n\r\n${'a'.repeat(maxAnswerBytes)}`),
+    );
+    expect((await caller.call(read(url))).body).toHaveLength(maxAnswerBytes);
+  });
+});
+
+describe('retries', () => {
+  test('a read whose connection was cut twice before an answer → tried three times, then answered', async () => {
+    const { url, requests } = await against((socket, request) => {
+      if (requests.length < 3) socket.resetAndDestroy();
+      else ok(socket, request);
+    });
+    expect((await caller.call(read(url))).status).toBe(200);
+    expect(requests).toHaveLength(3);
+  });
+
+  test('a read that is always cut → three tries in all', async () => {
+    const { url, requests } = await against((socket) => void socket.resetAndDestroy());
+    await failureOf(caller.call(read(url)));
+    expect(requests).toHaveLength(3);
+  });
+
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s is sent once, whatever happens', async (method) => {
+    const { url, requests } = await against((socket) => void socket.resetAndDestroy());
+    await failureOf(caller.call(write(url, { method })));
+    expect(requests).toHaveLength(1);
+  });
+
+  test('a read that was half answered, too large or late is not tried again', async () => {
+    const { url, requests } = await against(
+      (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na'),
+    );
+    await failureOf(caller.call(read(url)));
+    expect(requests).toHaveLength(1);
+  });
+});
+
+function drip(socket: Socket): void {
+  socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n');
+  const timer = setInterval(() => socket.write('a'), 20);
+  socket.on('close', () => clearInterval(timer));
+}

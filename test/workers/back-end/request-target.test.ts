@@ -1,0 +1,59 @@
+// Where a request goes: joined as strings, never normalised, never out of the base.
+
+import { describe, expect, test } from 'vitest';
+import { createTarget, hasDotSegment, problemOfBase } from '../../../workers/back-end/request-target.ts';
+import { TaskFailure } from '../../../workers/task-failure.ts';
+
+describe('createTarget', () => {
+  test.each([
+    ['http://h:1', '/a', undefined, '/a'],
+    ['http://h:1/', '/a', undefined, '/a'],
+    ['http://h:1/base/', '/a', '', '/base/a?'],
+    ['http://h:1/base', '', undefined, '/base'],
+    ['http://h:1', '', undefined, '/'],
+    ['http://h:1', '', 'x=1', '/?x=1'],
+    ['http://h:1/b', '/a%2Fb/?x=&x=1', undefined, '/b/a%2Fb/?x=&x=1'],
+    ['http://h:1', '//evil.example/x', undefined, '//evil.example/x'],
+    ['http://h:1/b', '/%7Euser/%e4;p=1/@x:y', 'q=a+b%20c&&=', '/b/%7Euser/%e4;p=1/@x:y?q=a+b%20c&&='],
+  ])('base %s, path %s, query %s → %s', (...[base, path, query, pathAndQuery]) => {
+    expect(createTarget(base, path, query)).toEqual({ origin: 'http://h:1', pathAndQuery });
+  });
+
+  test.each([
+    '/..',
+    '/a/../b',
+    '/./a',
+    '/%2e%2e/x',
+    '/.%2E',
+    '/a/..%2f..%2fetc',
+    '/..%5cx',
+    '/..\\x',
+    '/..;v=1/x',
+    '/..%3Bx',
+  ])('dot segments in %s → refused', (path) => {
+    expect(() => createTarget('http://h:1/base', path)).toThrow(TaskFailure);
+  });
+
+  test.each(['/a..b', '/...', '/.well-known/x', '/a.', '/%2e%2e%2e', '/%252e%252e'])('%s is no dot segment', (path) => {
+    expect(hasDotSegment(path)).toBe(false);
+  });
+
+  test.each(['x', '@evil.example/', ' /a', '/a b', '/a\r\nx: y', '/\u0000', '/\u20ac'])(
+    'path %j cannot stand in a request line → refused',
+    (path) => {
+      expect(() => createTarget('http://h:1', path)).toThrow(TaskFailure);
+    },
+  );
+
+  test('dots in a query are none of our business', () => {
+    expect(createTarget('http://h:1', '/a', 'next=/../b').pathAndQuery).toBe('/a?next=/../b');
+  });
+});
+
+test('problemOfBase: credentials, query or fragment → a sentence that does not repeat them', () => {
+  expect(problemOfBase('http://user:geheim@h/')).toMatch(/credentials/);
+  expect(problemOfBase('http://user:geheim@h/')).not.toMatch(/geheim/);
+  expect(problemOfBase('http://h/?x=1')).toMatch(/query/);
+  expect(problemOfBase('http://h/#x')).toMatch(/fragment/);
+  expect(problemOfBase('https://h:8443/base')).toBeNull();
+});

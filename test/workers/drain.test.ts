@@ -1,0 +1,182 @@
+// Stopping: nothing that was handed out is lost, nothing more is asked for, and it ends in time.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Program, startProgram } from '../stack/program.ts';
+import { ParkingRouter, type SeenCall } from './parking-router.ts';
+import { type RawBackEnd, startRawBackEnd } from './raw-back-end.ts';
+import { inboundOf, startedWorkers, type StartedWorkers } from './started-workers.ts';
+
+const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
+const isPoll = ({ path }: SeenCall) => path.startsWith('/tasks/poll/');
+
+let router: ParkingRouter;
+/** Answers when `release` is called. */
+let backEnd: RawBackEnd;
+let release: () => void;
+let started: StartedWorkers | undefined;
+let program: Program | undefined;
+
+beforeEach(async () => {
+  router = await new ParkingRouter().start();
+  const released = Promise.withResolvers<undefined>();
+  release = () => released.resolve(undefined);
+  backEnd = await startRawBackEnd((socket) => void released.promise.then(() => socket.write(answer)));
+});
+afterEach(async () => {
+  release();
+  router.interfere = () => undefined;
+  await program?.kill();
+  program = undefined;
+  await started?.stop();
+  started = undefined;
+  await router.stop();
+  await backEnd.stop();
+});
+
+async function start(values: Record<string, string | number> = {}): Promise<StartedWorkers> {
+  const only = { 'movies.url': backEnd.url, 'workers.taskTypes': 'movies_intake', 'workers.pollTimeoutMs': 600 };
+  started = await startedWorkers({ ...only, ...values }, { router });
+  await pollUntil('a held poll', () => router.held === 1);
+  return started;
+}
+const addMovie = () => router.addTask('movies_intake', inboundOf({ path: '/Up' }));
+const calledBackEnd = () => pollUntil('the call', () => backEnd.requests.length === 1);
+
+describe('stop', () => {
+  test('an idle worker ends with the poll it has open, and never polls again', async () => {
+    const { program: running } = await start();
+    const polls = router.calls.filter(isPoll).length;
+    await running.stop();
+    expect(router.calls.filter(isPoll)).toHaveLength(polls);
+  });
+
+  test('a router that lets held polls go → ends at once', async () => {
+    const { program: running } = await start({ 'workers.pollTimeoutMs': 60_000 });
+    const stopped = running.stop();
+    router.letGo();
+    await stopped;
+  });
+
+  test('no router → ends at once', async () => {
+    const { program: running, lines } = await start({ 'workers.pollTimeoutMs': 60_000 });
+    await router.stop();
+    await pollUntil('the outage', () => lines.some(({ msg }) => /cannot be reached/.test(String(msg))));
+    await running.stop();
+  });
+
+  test('a task in hand is finished and reported first', async () => {
+    const { program: running } = await start();
+    const taskId = addMovie();
+    await calledBackEnd();
+    const stopped = running.stop();
+    release();
+    await stopped;
+    expect(router.results.map((result) => result.taskId)).toEqual([taskId]);
+  });
+
+  test('a task that the open poll hands out meanwhile is worked on', async () => {
+    const { program: running } = await start();
+    const stopped = running.stop();
+    release();
+    const taskId = addMovie();
+    await stopped;
+    expect(router.results).toMatchObject([{ taskId, status: 'COMPLETED' }]);
+  });
+
+  test('tasks that come while there is no room for them stay with the router', async () => {
+    const { program: running } = await start({ 'workers.concurrency': 1 });
+    const first = addMovie();
+    await calledBackEnd();
+    const second = addMovie();
+    const stopped = running.stop();
+    release();
+    await stopped;
+    expect(router.results.map(({ taskId }) => taskId)).toEqual([first]);
+    const next = await startedWorkers({ 'movies.url': backEnd.url, 'workers.taskTypes': 'movies_intake' }, { router });
+    await router.result(second);
+    await next.program.stop();
+  });
+
+  test('a result that is refused at first is reported before it ends', async () => {
+    const { program: running } = await start();
+    const taskId = addMovie();
+    await calledBackEnd();
+    let refused = 0;
+    router.interfere = (call) => (call.path === '/tasks' && (refused += 1) < 4 ? { status: 503 } : undefined);
+    const stopped = running.stop();
+    release();
+    await stopped;
+    expect(router.results.map((result) => result.taskId)).toEqual([taskId]);
+  });
+
+  test('work that outlasts workers.drainMs is given up, and the log says how much', async () => {
+    const { program: running, lines } = await start({ 'workers.drainMs': 300 });
+    addMovie();
+    await calledBackEnd();
+    const startedAt = performance.now();
+    await running.stop();
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(lines.filter(({ msg }) => /tasks in hand/.test(String(msg)))).toMatchObject([{ tasks: 1 }]);
+  });
+
+  test('a result nobody takes until workers.drainMs is over is given up, and said', async () => {
+    const { program: running, lines } = await start({ 'workers.drainMs': 300 });
+    addMovie();
+    await calledBackEnd();
+    router.interfere = (call) => (call.path === '/tasks' ? 'hang' : undefined);
+    release();
+    await pollUntil('the update', () => router.calls.some(({ path }) => path === '/tasks'));
+    await running.stop();
+    await pollUntil('the line', () => lines.some(({ msg }) => /did not take a result/.test(String(msg))));
+  });
+});
+
+describe('the process', () => {
+  const environment = () => ({
+    CONDUCTOR_APIURL: router.apiURL,
+    WORKERS_CLIENTID: 'worker',
+    WORKERS_CLIENTSECRET: 'worker-secret',
+    WORKERS_TASKTYPES: 'movies_intake',
+    WORKERS_POLLTIMEOUTMS: '500',
+    MOVIES_URL: backEnd.url,
+    CI: 'true',
+  });
+
+  test('SIGTERM with a task in hand → reported, exit 0; every line it wrote is JSON', async () => {
+    program = await startProgram('workers/main.ts', environment());
+    expect(program.ready).toMatchObject({ taskTypes: ['movies_intake'] });
+    const taskId = addMovie();
+    await calledBackEnd();
+    const stopped = program.stop();
+    release();
+    expect(await stopped).toBe(0);
+    expect(router.results.map((result) => result.taskId)).toEqual([taskId]);
+    const lines = program.output().trim().split('\n');
+    for (const line of lines) expect(() => JSON.parse(line) as unknown).not.toThrow();
+    expect(lines.filter((line) => line.includes('"taskType":"movies_intake"'))).toHaveLength(1);
+    expect(program.output()).not.toMatch(/worker-secret/);
+  });
+
+  test('SIGKILL with a write in hand → the task handed out again reaches the back end with the same key', async () => {
+    const env = { ...environment(), WORKERS_TASKTYPES: 'college-adaptor_intake', ADAPTOR_001_URL: backEnd.url };
+    program = await startProgram('workers/main.ts', env);
+    const input = inboundOf({ httpMethod: 'PATCH', params: { mis: '001' }, body: Buffer.from('{}') });
+    const more = { taskId: 'task-1', workflowInstanceId: 'execution-1' };
+    router.addTask('college-adaptor_intake', input, more);
+    await calledBackEnd();
+    await program.kill();
+    release();
+    expect(router.results).toHaveLength(0);
+    program = await startProgram('workers/main.ts', env);
+    router.addTask('college-adaptor_intake', input, more);
+    await router.result('task-1', 10_000);
+    const keys = backEnd.requests.map((request) => /idempotency-key: (.*)\r\n/i.exec(request)?.[1]);
+    expect(keys).toEqual(['execution-1', 'execution-1']);
+  });
+
+  test('no credentials → exit 1 and a sentence that names the keys', async () => {
+    const env = { ...environment(), WORKERS_CLIENTSECRET: '' };
+    await expect(startProgram('workers/main.ts', env)).rejects.toThrow(/workers\.clientSecret is not set/);
+  });
+});

@@ -1,0 +1,279 @@
+// What workers do when the router, the engine behind it or their token fails them.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { pollUntil } from '../../stack/poll-until.ts';
+import { ParkingRouter, type SeenCall } from '../parking-router.ts';
+import { type RawBackEnd, startRawBackEnd } from '../raw-back-end.ts';
+import { inboundOf, startedWorkers, type StartedWorkers } from '../started-workers.ts';
+
+let router: ParkingRouter;
+let backEnd: RawBackEnd;
+let started: StartedWorkers | undefined;
+
+const isPoll = ({ path }: SeenCall) => path.startsWith('/tasks/poll/');
+const isUpdate = ({ path, method }: SeenCall) => method === 'POST' && path !== '/token';
+const isToken = ({ path }: SeenCall) => path === '/token';
+
+beforeEach(async () => {
+  router = await new ParkingRouter().start();
+  backEnd = await startRawBackEnd();
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  router.interfere = () => undefined;
+  await started?.stop();
+  started = undefined;
+  await router.stop();
+  await backEnd.stop();
+});
+
+async function start(values: Record<string, string | number> = {}): Promise<StartedWorkers> {
+  const only = { 'movies.url': backEnd.url, 'workers.taskTypes': 'movies_intake', 'workers.drainMs': 1_000 };
+  started = await startedWorkers({ ...only, ...values }, { router });
+  return started;
+}
+const addMovie = (more = {}) => router.addTask('movies_intake', inboundOf({ path: '/Up' }), more);
+const messages = () => started?.lines.map(({ msg }) => msg) ?? [];
+const count = (message: RegExp) => messages().filter((text) => message.test(String(text))).length;
+
+/** For what must not happen, or not too often, within a while. */
+async function timeHasPassed(ms: number): Promise<void> {
+  const end = performance.now() + ms;
+  await pollUntil(`${ms} ms`, () => performance.now() >= end);
+}
+
+describe('the token', () => {
+  test('is asked for in the form of Conductor and sent as X-Authorization', async () => {
+    await start();
+    await router.result(addMovie());
+    const token = router.calls.find(isToken);
+    expect(JSON.parse(token?.body ?? '')).toEqual({ keyId: 'worker', keySecret: 'worker-secret' });
+    expect(token?.token).toBeUndefined();
+    expect(router.calls.filter(isToken)).toHaveLength(1);
+    expect(router.calls.filter((call) => !isToken(call)).every((call) => call.token !== undefined)).toBe(true);
+  });
+
+  test('revoked between poll and update → fetched once more, and the result is delivered', async () => {
+    await start();
+    await router.result(addMovie());
+    router.revokeTokens();
+    await router.result(addMovie());
+    expect(router.calls.filter(isToken)).toHaveLength(2);
+    expect(count(/cannot be reached/)).toBe(0);
+  });
+
+  test('without expires_in its own `exp` counts: renewed before it ends', async () => {
+    router.tokenLifetimeSeconds = 1;
+    router.saysLifetime = false;
+    await start();
+    await pollUntil('a second token', () => router.calls.filter(isToken).length >= 2);
+    expect(router.calls.filter(isPoll).length).toBeGreaterThan(0);
+    expect(count(/cannot be reached/)).toBe(0);
+  });
+
+  test('refused for ever → no hot loop, one line, and no secret in it', async () => {
+    router.interfere = (call) => (isToken(call) ? undefined : { status: 401, body: '{"status":401}' });
+    await start();
+    await pollUntil('the line', () => count(/cannot be reached/) === 1);
+    const before = router.calls.length;
+    await pollUntil('some more tries', () => router.calls.length > before + 2);
+    expect(count(/cannot be reached/)).toBe(1);
+    expect(router.calls.length).toBeLessThan(30);
+    expect(JSON.stringify(started?.lines)).not.toMatch(/worker-secret|eyJ/);
+  });
+
+  test('no token for these credentials → tried on quietly, and work begins once there is one', async () => {
+    router.interfere = (call) => (isToken(call) ? { status: 401, body: '{"error":"invalid_client"}' } : undefined);
+    await start();
+    await pollUntil('the line', () => count(/cannot be reached/) === 1);
+    expect(started?.lines.find(({ msg }) => /cannot be reached/.test(String(msg)))?.['reason']).toBe(
+      'the token endpoint answered 401',
+    );
+    router.interfere = () => undefined;
+    await router.result(addMovie());
+  });
+});
+
+describe('outages', () => {
+  test('no router at start → waits for it', async () => {
+    await router.stop();
+    await start();
+    await pollUntil('the line', () => count(/cannot be reached/) === 1);
+    await router.start();
+    await router.result(addMovie());
+  });
+
+  test('router away and back → polls again within two seconds, one line each way', async () => {
+    await start({ 'workers.taskTypes': '' });
+    await pollUntil('held polls', () => router.held === 4);
+    await router.stop();
+    await pollUntil('the line', () => count(/cannot be reached/) === 1);
+    await timeHasPassed(1_500);
+    const backAt = performance.now();
+    await router.start();
+    await pollUntil('held polls', () => router.held === 4, { timeoutMs: 4_000, everyMs: 5 });
+    expect(performance.now() - backAt).toBeLessThan(2_000);
+    await pollUntil('the other line', () => count(/is back/) === 1);
+    expect(count(/cannot be reached/)).toBe(1);
+  });
+
+  test.each([503])('polls answered %i → slower and slower, never a hot loop', async (status) => {
+    router.interfere = (call) => (isPoll(call) ? { status } : undefined);
+    await start();
+    await pollUntil('six polls', () => router.calls.filter(isPoll).length >= 6);
+    const startedAt = performance.now();
+    const before = router.calls.length;
+    await pollUntil('two more', () => router.calls.length >= before + 2);
+    expect(performance.now() - startedAt).toBeGreaterThan(300);
+    router.interfere = () => undefined;
+    await router.result(addMovie());
+  });
+
+  test.each([
+    ['an empty list at once', '[]'],
+    ['no list', '{}'],
+    ['no JSON', '<html>'],
+  ])('polls answered with %s → no hot loop', async (_label, body) => {
+    router.interfere = (call) => (isPoll(call) ? { status: 200, body } : undefined);
+    await start({ 'workers.pollTimeoutMs': 5_000 });
+    await pollUntil('some polls', () => router.calls.filter(isPoll).length >= 3);
+    const before = router.calls.length;
+    await timeHasPassed(500);
+    expect(router.calls.length - before).toBeLessThan(12);
+    router.interfere = () => undefined;
+    await router.result(addMovie());
+  });
+
+  test('a single cut connection is no outage: tried again, nothing logged', async () => {
+    await start();
+    await router.result(addMovie());
+    let cut = false;
+    router.interfere = (call) => (isUpdate(call) && !cut ? ((cut = true), 'reset') : undefined);
+    await router.result(addMovie());
+    expect(cut).toBe(true);
+    expect(count(/cannot be reached/)).toBe(0);
+  });
+});
+
+describe('results', () => {
+  test.each([500, 503, 429, 401])(
+    'updates answered %i for a while → delivered within a second after',
+    async (status) => {
+      await start();
+      let refused = 0;
+      router.interfere = (call) => (isUpdate(call) && refused < 5 ? ((refused += 1), { status }) : undefined);
+      const taskId = addMovie();
+      const result = await router.result(taskId);
+      expect(result).toMatchObject({ status: 'COMPLETED', outputData: { outbound: { statusCodeValue: 200 } } });
+      expect(refused).toBe(5);
+      expect(backEnd.requests).toHaveLength(1);
+    },
+  );
+
+  test('router away when the result is there → kept, and delivered when it is back', async () => {
+    const release = Promise.withResolvers<undefined>();
+    const slow = await startRawBackEnd((socket) => {
+      void release.promise.then(() => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
+    });
+    await start({ 'movies.url': slow.url });
+    const taskId = addMovie();
+    await pollUntil('the call', () => slow.requests.length === 1);
+    await router.stop();
+    release.resolve(undefined);
+    await pollUntil('tries', () => count(/cannot be reached/) === 1);
+    await router.start();
+    expect(await router.result(taskId)).toMatchObject({ status: 'COMPLETED' });
+    expect(slow.requests).toHaveLength(1);
+    await slow.stop();
+  });
+
+  test('a result the engine refuses for good → said in the log, and the task fails in its stead', async () => {
+    await start();
+    router.interfere = (call) =>
+      isUpdate(call) && JSON.parse(call.body).status === 'COMPLETED' ? { status: 413 } : undefined;
+    const result = await router.result(addMovie());
+    expect(result.status).toBe('FAILED_WITH_TERMINAL_ERROR');
+    expect(result.reasonForIncompletion).toMatch(/^back-end-bad-answer: /);
+    expect(count(/did not take a result/)).toBe(1);
+    router.interfere = () => undefined;
+    expect((await router.result(addMovie())).status).toBe('COMPLETED');
+  });
+
+  test('a task the engine no longer knows (404) → given up at once; its place is free again', async () => {
+    await start({ 'workers.concurrency': 1 });
+    router.interfere = (call) => (isUpdate(call) ? { status: 404 } : undefined);
+    addMovie();
+    await pollUntil('the line', () => count(/did not take a result/) > 0);
+    router.interfere = () => undefined;
+    expect((await router.result(addMovie())).status).toBe('COMPLETED');
+  });
+
+  test('updates go to the plain endpoint: no next task is ever asked for with one', async () => {
+    await start();
+    await router.result(addMovie());
+    await router.result(addMovie());
+    expect([...new Set(router.calls.filter(isUpdate).map(({ path }) => path))]).toEqual(['/tasks']);
+  });
+});
+
+describe('concurrency', () => {
+  test('never more tasks in hand than allowed, and no poll while there is no room', async () => {
+    let open = 0;
+    let most = 0;
+    const slow = await startRawBackEnd((socket) => {
+      most = Math.max(most, (open += 1));
+      setTimeout(() => {
+        open -= 1;
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+      }, 60);
+    });
+    await start({ 'movies.url': slow.url, 'workers.concurrency': 3 });
+    const ids = Array.from({ length: 15 }, () => addMovie());
+    await Promise.all(ids.map((id) => router.result(id)));
+    expect(most).toBe(3);
+    const counts = router.calls.filter(isPoll).map(({ query }) => Number(query.get('count')));
+    expect(Math.max(...counts)).toBe(3);
+    await slow.stop();
+  });
+
+  test('one slow task does not hold up others of its type', async () => {
+    const slow = await startRawBackEnd((socket, request) => {
+      if (!request.startsWith('GET /slow')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    });
+    await start({ 'movies.url': slow.url, 'workers.concurrency': 2, 'workers.backEndTimeoutMs': 2_000 });
+    const stuck = router.addTask('movies_intake', inboundOf({ path: '/slow' }));
+    for (let task = 0; task < 5; task++) await router.result(addMovie());
+    expect(router.results.some(({ taskId }) => taskId === stuck)).toBe(false);
+    expect((await router.result(stuck)).reasonForIncompletion).toMatch(/^back-end-timeout/);
+    await slow.stop();
+  });
+
+  test('held polls of every task type leave room for updates', async () => {
+    await start({ 'workers.taskTypes': '', 'workers.pollTimeoutMs': 5_000, 'workers.drainMs': 100 });
+    await pollUntil('held polls', () => router.held === 4);
+    const startedAt = performance.now();
+    await router.result(addMovie());
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+});
+
+describe('the SDK around it', () => {
+  test('its environment variables change nothing', async () => {
+    vi.stubEnv('CONDUCTOR_SERVER_URL', 'http://127.0.0.1:9/api');
+    vi.stubEnv('CONDUCTOR_AUTH_KEY', 'other');
+    vi.stubEnv('CONDUCTOR_AUTH_SECRET', 'other-secret');
+    vi.stubEnv('CONDUCTOR_REQUEST_TIMEOUT_MS', '1');
+    await start();
+    await router.result(addMovie());
+    const tokens = router.calls.filter(isToken).map(({ body }) => body);
+    expect(tokens.join()).not.toMatch(/other/);
+  });
+
+  test('a task without ids is skipped; the tasks beside it are worked on', async () => {
+    await start({ 'workers.concurrency': 2 });
+    router.addTask('movies_intake', inboundOf(), { taskId: '' });
+    await router.result(addMovie());
+    await router.result(addMovie());
+    await router.result(addMovie());
+  });
+});

@@ -1,0 +1,328 @@
+// mdm_notify and mdm_share in front of an MDM and an adaptor that answer as each case needs.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Task } from '../../../conductor/types.ts';
+import { createOutbound } from '../../../envelope/outbound.ts';
+import { createBackEndCaller } from '../../../workers/back-end/call-back-end.ts';
+import { createMdmNotify } from '../../../workers/mdm_notify.ts';
+import { createMdmShare } from '../../../workers/mdm_share.ts';
+import type { TaskOutcome } from '../../../workers/worker.ts';
+import { type RawBackEnd, startRawBackEnd } from '../raw-back-end.ts';
+import { configOf, inboundOf } from '../started-workers.ts';
+
+/** Answers by path prefix: `[status, body]`; nothing = the connection is reset. */
+let replies: Record<string, [number, unknown] | null>;
+let other: RawBackEnd;
+let caller: ReturnType<typeof createBackEndCaller>;
+
+beforeEach(async () => {
+  replies = {};
+  other = await startRawBackEnd((socket, request) => {
+    const path = request.split(' ')[1] ?? '';
+    const reply = Object.entries(replies).find(([prefix]) => path.startsWith(prefix))?.[1];
+    if (!reply) return socket.resetAndDestroy();
+    const body = typeof reply[1] === 'string' ? reply[1] : JSON.stringify(reply[1]);
+    return socket.write(`HTTP/1.1 ${reply[0]} X\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  });
+  caller = createBackEndCaller({ timeoutMs: 500, maxAnswerBytes: 100_000 });
+});
+afterEach(async () => {
+  caller.close();
+  await other.stop();
+});
+
+const taskOf = (inputData: Record<string, unknown>, more: Partial<Task> = {}): Task => ({
+  taskId: 'task-1',
+  taskType: 'SIMPLE',
+  taskDefName: 'x',
+  referenceTaskName: 'x',
+  workflowInstanceId: 'mdm-execution-1',
+  pollCount: 1,
+  scheduledTime: Date.now(),
+  inputData,
+  ...more,
+});
+const bodyOf = (request: string | undefined): unknown => JSON.parse(request?.split('\r\n\r\n')[1] ?? '');
+const dependencies = async (values: Record<string, string | number> = {}) => ({
+  config: await configOf({ 'mdm.url': `${other.url}/mdm`, 'adaptor.002.url': `${other.url}/two`, ...values }),
+  callBackEnd: caller.call,
+});
+
+interface Patch {
+  path?: string;
+  sent?: unknown;
+  status?: number;
+  answered?: string;
+}
+
+function notifyInput({ path = '/mock/colleges/001/persons/p%201', sent = {}, status = 200, answered = '' }: Patch) {
+  const request = { httpMethod: 'PATCH', path, headers: { 'content-type': 'application/json' } };
+  const body = Buffer.from(typeof sent === 'string' ? sent : JSON.stringify(sent));
+  return {
+    mis: '001',
+    ...inboundOf({ ...request, body, requestId: 'r-1' }),
+    outbound: createOutbound({ status, headers: {}, body: Buffer.from(answered) }),
+    requestId: 'r-1',
+    executionId: 'execution-1',
+  };
+}
+
+async function notify(patch: Patch, more: Partial<Task> = {}, values: Record<string, string | number> = {}) {
+  const { execute } = createMdmNotify(await dependencies(values));
+  return execute(taskOf(notifyInput(patch), more));
+}
+
+const shareInput = {
+  misCode: '002',
+  sisPersonId: 'q/2',
+  cccid: 'CCC1',
+  sourceExecutionId: 'execution-1',
+  requestId: 'r-1',
+};
+async function share(more: Partial<Task> = {}, values: Record<string, string | number> = {}): Promise<TaskOutcome> {
+  const { execute } = createMdmShare(await dependencies(values));
+  return execute(taskOf(shareInput, more));
+}
+
+describe('mdm_notify', () => {
+  test('tells MDM of person, college, request and executions, and passes on who wants to know', async () => {
+    const interestedSystems = [{ misCode: '002', sisPersonId: 'q2', cccid: 'CCC1', extra: true }];
+    replies['/mdm/notifications'] = [200, { notificationId: 'n-1', interestedSystems }];
+    const sent = '{ "cccid": "CCC1" }';
+    const outcome = await notify({ sent, answered: '{"sisPersonId":"p1","cccid":"CCC1","lastName":"Doe"}' });
+    expect(outcome).toEqual({
+      status: 'COMPLETED',
+      outputData: { notificationId: 'n-1', interestedSystems: [{ misCode: '002', sisPersonId: 'q2', cccid: 'CCC1' }] },
+    });
+    expect(other.requests[0]).toMatch(/^POST \/mdm\/notifications HTTP\/1\.1\r\n/);
+    expect(other.requests[0]).toMatch(/\r\nidempotency-key: execution-1\r\n/i);
+    expect(bodyOf(other.requests[0])).toEqual({
+      misCode: '001',
+      sisPersonId: 'p1',
+      cccid: 'CCC1',
+      requestId: 'r-1',
+      executionId: 'execution-1',
+      request: {
+        httpMethod: 'PATCH',
+        path: '/mock/colleges/001/persons/p%201',
+        contentType: 'application/json',
+        body: sent,
+      },
+    });
+  });
+
+  test.each<[string, Patch, object]>([
+    ['an answer without a record', { status: 204, sent: { cccid: 'C2' } }, { sisPersonId: 'p 1', cccid: 'C2' }],
+    ['an answer that is no JSON', { answered: '<ok/>', sent: { cccid: 'C2' } }, { sisPersonId: 'p 1', cccid: 'C2' }],
+    ['an answer that is a list', { answered: '[{"sisPersonId":"x"}]', sent: {} }, { sisPersonId: 'p 1' }],
+    ['a broken escape in the path', { path: '/persons/%E0%A4%A', sent: {} }, { sisPersonId: '%E0%A4%A' }],
+    [
+      'a path without a person',
+      { path: '/x', sent: { sisPersonId: 'p9', cccid: 'C' } },
+      { sisPersonId: 'p9', cccid: 'C' },
+    ],
+    [
+      'keys as numbers with more digits than a double has',
+      { answered: '{"sisPersonId":12345678901234567890,"cccid":1e2}' },
+      { sisPersonId: '12345678901234567890', cccid: '1e2' },
+    ],
+  ])('%s → the person is found where it is said', async (_label, patch, person) => {
+    replies['/mdm'] = [200, { notificationId: 'n' }];
+    const outcome = await notify(patch);
+    expect(bodyOf(other.requests[0])).toMatchObject(person);
+    if (!('cccid' in person)) expect(bodyOf(other.requests[0])).not.toHaveProperty('cccid');
+    expect(outcome).toMatchObject({ status: 'COMPLETED', outputData: { interestedSystems: [] } });
+  });
+
+  test('nobody named at all → fails for good, and MDM is not called', async () => {
+    await expect(notify({ path: '/x', sent: 'text' })).rejects.toMatchObject({ name: 'TaskFailure' });
+    expect(other.requests).toHaveLength(0);
+  });
+
+  test.each([500, 502, 503, 429, 408])('MDM answers %i → in progress, the reason in the output', async (status) => {
+    replies['/mdm'] = [status, {}];
+    expect(await notify({})).toMatchObject({
+      status: 'IN_PROGRESS',
+      outputData: { waitingFor: `MDM answered ${status}`, tries: 1 },
+    });
+    expect(other.requests).toHaveLength(1);
+  });
+
+  test('MDM is not there → in progress, without an address in the reason', async () => {
+    expect(await notify({})).toMatchObject({
+      status: 'IN_PROGRESS',
+      outputData: { waitingFor: 'MDM is away: back-end-bad-answer' },
+    });
+    const nowhere = await notify({}, {}, { 'mdm.url': 'http://127.0.0.1:9' });
+    expect(nowhere).toMatchObject({
+      status: 'IN_PROGRESS',
+      outputData: { waitingFor: 'MDM is away: back-end-unreachable' },
+    });
+  });
+
+  test.each([400, 401, 404, 409, 422, 302])(
+    'MDM answers %i → fails for good at once, the status in the reason',
+    async (status) => {
+      replies['/mdm'] = [status, {}];
+      await expect(notify({})).rejects.toMatchObject({
+        name: 'TaskFailure',
+        message: `MDM refused it with status ${status}`,
+      });
+    },
+  );
+
+  test.each([
+    [[{ misCode: '../1', sisPersonId: 'x', cccid: 'c' }]],
+    [[{ misCode: '002', cccid: 'c' }]],
+    [[{ misCode: '002', sisPersonId: '${workflow.secrets.X}', cccid: 'c' }]],
+    [[null]],
+    ['all'],
+  ])('MDM names unusable systems (%j) → nothing is shared; tried again', async (interestedSystems) => {
+    replies['/mdm'] = [200, { notificationId: 'n', interestedSystems }];
+    expect(await notify({ sent: { cccid: 'c' } })).toMatchObject({ status: 'IN_PROGRESS' });
+  });
+});
+
+describe('the pause between tries', () => {
+  test('doubles with each poll, with jitter, up to mdm.retryMaxDelaySeconds', async () => {
+    replies['/mdm'] = [503, {}];
+    const pauses: number[] = [];
+    for (const pollCount of [1, 2, 3, 4, 5, 12, 4_000]) {
+      const outcome = await notify({}, { pollCount }, { 'mdm.retryMaxDelaySeconds': 60 });
+      pauses.push(outcome.status === 'IN_PROGRESS' ? outcome.callbackAfterSeconds : Number.NaN);
+    }
+    const ceilings = [2, 4, 8, 16, 32, 60, 60];
+    pauses.forEach((pause, index) => {
+      expect(Number.isInteger(pause)).toBe(true);
+      expect(pause).toBeGreaterThanOrEqual((ceilings[index] ?? 0) / 2);
+      expect(pause).toBeLessThanOrEqual(ceilings[index] ?? 0);
+    });
+  });
+
+  test('never reaches beyond the window; after it the task fails, and says since when and why', async () => {
+    replies['/mdm'] = [503, {}];
+    const values = { 'mdm.retryWindowSeconds': 100 };
+    const late = { pollCount: 20, scheduledTime: Date.now() - 95_000 };
+    const last = await notify({}, late, values);
+    expect(last.status === 'IN_PROGRESS' && last.callbackAfterSeconds).toBeLessThanOrEqual(5);
+    await expect(notify({}, { ...late, scheduledTime: Date.now() - 101_000 }, values)).rejects.toMatchObject({
+      name: 'TaskFailure',
+      message: 'MDM answered 503; tried for 100 s',
+    });
+  });
+
+  test('the window begins when the task first was scheduled, even if the engine moved that time', async () => {
+    replies['/mdm'] = [503, {}];
+    const moved = { scheduledTime: Date.now(), startTime: Date.now() - 101_000 };
+    await expect(notify({}, moved, { 'mdm.retryWindowSeconds': 100 })).rejects.toMatchObject({ name: 'TaskFailure' });
+  });
+
+  test('a window of 0 → one try', async () => {
+    replies['/mdm'] = [503, {}];
+    await expect(notify({}, {}, { 'mdm.retryWindowSeconds': 0 })).rejects.toMatchObject({ name: 'TaskFailure' });
+  });
+});
+
+describe('the time of a change', () => {
+  const changedAtOf = async (answeredAt: unknown) => {
+    replies['/mdm/notifications'] = [200, {}];
+    const { execute } = createMdmNotify(await dependencies());
+    const input = notifyInput({ answered: '{"sisPersonId":"p1"}' });
+    await execute(taskOf({ ...input, outbound: { ...input.outbound, answeredAt } }));
+    return (bodyOf(other.requests.at(-1)) as { changedAt?: string }).changedAt;
+  };
+
+  test('is when the adaptor answered', async () => {
+    expect(await changedAtOf('2026-11-21T15:36:41.605Z')).toBe('2026-11-21T15:36:41.605Z');
+  });
+
+  test.each([null, undefined, 0, 'soon'])('%s: left out', async (answeredAt) => {
+    expect(await changedAtOf(answeredAt)).toBeUndefined();
+  });
+});
+
+describe('mdm_share', () => {
+  test('patches the adaptor with the cccid and tells MDM', async () => {
+    replies['/two'] = [200, { sisPersonId: 'q/2' }];
+    replies['/mdm/shares'] = [201, { shareId: 's' }];
+    expect(await share()).toEqual({ status: 'COMPLETED', outputData: { status: 200 } });
+    const [patch, told] = other.requests;
+    expect(patch).toMatch(/^PATCH \/two\/mock\/colleges\/002\/persons\/q%2F2 HTTP\/1\.1\r\n/);
+    expect(patch).toMatch(/\r\nidempotency-key: execution-1-[0-9a-f]{32}\r\n/i);
+    expect(patch).not.toMatch(/authorization/i);
+    expect(bodyOf(patch)).toEqual({ cccid: 'CCC1' });
+    expect(bodyOf(told)).toEqual({
+      executionId: 'execution-1',
+      misCode: '002',
+      sisPersonId: 'q/2',
+      cccid: 'CCC1',
+      status: 'shared',
+    });
+  });
+
+  test('only MDM is away → the next try does not patch again', async () => {
+    replies['/two'] = [204, ''];
+    replies['/mdm'] = [503, {}];
+    const first = await share();
+    expect(first).toMatchObject({ status: 'IN_PROGRESS', outputData: { status: 204, waitingFor: 'MDM answered 503' } });
+    replies['/mdm'] = [200, {}];
+    const { outputData } = first as { outputData: Record<string, unknown> };
+    expect(await share({ outputData, pollCount: 2 })).toEqual({ status: 'COMPLETED', outputData: { status: 204 } });
+    expect(other.requests.filter((request) => request.startsWith('PATCH'))).toHaveLength(1);
+  });
+
+  test('the adaptor is away → in progress; the key is the same in every try', async () => {
+    replies['/mdm'] = [200, {}];
+    expect(await share()).toMatchObject({ status: 'IN_PROGRESS' });
+    replies['/two'] = [200, {}];
+    expect(await share({ pollCount: 2 })).toMatchObject({ status: 'COMPLETED' });
+    const keys = other.requests.slice(0, 2).map((request) => /idempotency-key: (.*)\r\n/i.exec(request)?.[1]);
+    expect(keys).toEqual([expect.stringMatching(/^execution-1-/), keys[0]]);
+  });
+
+  test('a share that is started twice has the same keys; another person, cccid or source has others', async () => {
+    replies['/two'] = [200, {}];
+    replies['/mdm'] = [200, {}];
+    const { execute } = createMdmShare(await dependencies());
+    const keysOf = async (input: object, workflowInstanceId: string) => {
+      other.requests.length = 0;
+      await execute(taskOf({ ...shareInput, ...input }, { workflowInstanceId }));
+      return other.requests.map((request) => /idempotency-key: (.*)\r\n/i.exec(request)?.[1]);
+    };
+    const keys = await keysOf({}, 'one');
+    expect(new Set(keys).size).toBe(2);
+    expect(await keysOf({}, 'two')).toEqual(keys);
+    for (const input of [{ sisPersonId: 'q3' }, { cccid: 'CCC2' }, { sourceExecutionId: 'execution-2' }]) {
+      for (const key of await keysOf(input, 'one')) expect(keys).not.toContain(key);
+    }
+  });
+
+  test('MDM names a newer cccid → it is brought as well, with a key of its own', async () => {
+    replies['/two'] = [200, {}];
+    replies['/mdm/shares'] = [201, { shareId: 's', cccid: 'CCC2' }];
+    expect(await share()).toEqual({ status: 'COMPLETED', outputData: { status: 200 } });
+    const sent = other.requests.map((request) => [request.split(' ')[0], bodyOf(request)]);
+    expect(sent).toMatchObject([
+      ['PATCH', { cccid: 'CCC1' }],
+      ['POST', { cccid: 'CCC1', status: 'shared' }],
+      ['PATCH', { cccid: 'CCC2' }],
+      ['POST', { cccid: 'CCC2', status: 'shared' }],
+    ]);
+    const keys = other.requests.map((request) => /idempotency-key: (.*)\r\n/i.exec(request)?.[1]);
+    expect(new Set(keys).size).toBe(4);
+  });
+
+  test.each([404, 409, 422])('the adaptor answers %i → fails for good, and MDM is told', async (status) => {
+    replies['/two'] = [status, {}];
+    replies['/mdm'] = [201, {}];
+    await expect(share()).rejects.toMatchObject({ message: `the adaptor refused it with status ${status}` });
+    expect(bodyOf(other.requests[1])).toMatchObject({ status: 'failed' });
+  });
+
+  test('a person key made of dots does not leave the path', async () => {
+    const { execute } = createMdmShare(await dependencies());
+    replies['/mdm'] = [201, {}];
+    await expect(execute(taskOf({ ...shareInput, sisPersonId: '..' }))).rejects.toMatchObject({ name: 'TaskFailure' });
+    expect(other.requests.filter((request) => request.startsWith('PATCH'))).toHaveLength(0);
+  });
+});

@@ -1,0 +1,89 @@
+// Every end a task can come to: an outcome that never rejects, one log line, a report of what nobody foresaw.
+
+import { describe, expect, test } from 'vitest';
+import type { Task } from '../../conductor/types.ts';
+import { BackEndFailure } from '../../workers/back-end/back-end-failure.ts';
+import { supervise } from '../../workers/run-task.ts';
+import { TaskFailure } from '../../workers/task-failure.ts';
+import type { TaskOutcome } from '../../workers/worker.ts';
+import { inboundOf, recordingLog } from './started-workers.ts';
+
+const task: Task = {
+  taskId: 'task-1',
+  taskType: 'SIMPLE',
+  taskDefName: 'movies_intake',
+  referenceTaskName: 'x',
+  workflowInstanceId: 'execution-1',
+  inputData: inboundOf({ requestId: 'r-1', body: Buffer.from('personal value') }),
+};
+
+async function run(execute: () => Promise<TaskOutcome>) {
+  const { log, lines } = recordingLog();
+  const reported: { error: unknown; fields: Record<string, string> }[] = [];
+  const reportError = (error: unknown, fields: Record<string, string>) => void reported.push({ error, fields });
+  const worker = supervise({ taskDefName: 'movies_intake', execute }, { log, reportError });
+  return { outcome: await worker.execute(task), lines, reported };
+}
+
+const ids = { taskType: 'movies_intake', executionId: 'execution-1', requestId: 'r-1' };
+
+describe('supervise', () => {
+  test('completed → passed on; one line with ids, status, milliseconds and outcome, and no body', async () => {
+    const completed: TaskOutcome = {
+      status: 'COMPLETED',
+      outputData: { outbound: { statusCodeValue: 404, headers: {}, body: 'personal value' } },
+    };
+    const { outcome, lines, reported } = await run(async () => completed);
+    expect(outcome).toBe(completed);
+    expect(lines).toMatchObject([{ ...ids, status: 404, outcome: 'COMPLETED', ms: expect.any(Number) as number }]);
+    expect(JSON.stringify(lines)).not.toMatch(/personal value/);
+    expect(reported).toHaveLength(0);
+  });
+
+  test('no answer → failed for good with its code; the log also knows the cause, the reason does not', async () => {
+    const cause = Object.assign(new Error('connect ECONNREFUSED 10.0.0.7:80'), { code: 'ECONNREFUSED' });
+    const { outcome, lines, reported } = await run(() =>
+      Promise.reject(new BackEndFailure('back-end-unreachable', 'no connection', { cause })),
+    );
+    const reason = 'back-end-unreachable: no connection';
+    expect(outcome).toEqual({ status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion: reason });
+    expect(lines).toMatchObject([{ ...ids, outcome: 'FAILED_WITH_TERMINAL_ERROR', reason, cause: 'ECONNREFUSED' }]);
+    expect(reported).toHaveLength(0);
+  });
+
+  test('a reason without a code stays as it is', async () => {
+    const { outcome } = await run(() => Promise.reject(new TaskFailure('no such thing')));
+    expect(outcome).toMatchObject({ reasonForIncompletion: 'no such thing' });
+  });
+
+  test('to be tried later → passed on, the line says what it waits for', async () => {
+    const later: TaskOutcome = {
+      status: 'IN_PROGRESS',
+      callbackAfterSeconds: 2,
+      outputData: { waitingFor: 'MDM answered 503' },
+    };
+    const { outcome, lines } = await run(async () => later);
+    expect(outcome).toBe(later);
+    expect(lines).toMatchObject([{ ...ids, outcome: 'IN_PROGRESS', reason: 'MDM answered 503' }]);
+  });
+
+  test.each([
+    ['an error', new RangeError('Invalid array length')],
+    ['something that is no error', 'text'],
+  ])('%s that nobody foresaw → failed without its text or stack, logged, reported', async (_label, thrown) => {
+    const { outcome, lines, reported } = await run(() => Promise.reject(thrown as Error));
+    expect(outcome).toEqual({ status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion: 'the worker failed' });
+    expect(reported).toEqual([{ error: thrown, fields: ids }]);
+    expect(lines).toHaveLength(1);
+  });
+
+  test('a task without input → failed, not thrown', async () => {
+    const worker = supervise(
+      { taskDefName: 'x', execute: () => Promise.reject(new TaskFailure('nothing to do')) },
+      { log: recordingLog().log, reportError: () => undefined },
+    );
+    const bare: Partial<Task> = { ...task, inputData: {} };
+    delete bare.inputData;
+    expect(await worker.execute(bare as Task)).toMatchObject({ status: 'FAILED_WITH_TERMINAL_ERROR' });
+  });
+});

@@ -1,0 +1,62 @@
+// Which workers a configuration asks for, and everything that can be wrong with it.
+
+import { describe, expect, test } from 'vitest';
+import { ConfigError } from '../../config/load.ts';
+import { workers } from '../../workers/index.ts';
+import { selectWorkers } from '../../workers/select-workers.ts';
+import { configOf } from './started-workers.ts';
+
+async function selected(values: Record<string, string>): Promise<string[]> {
+  const config = await configOf(values);
+  const callBackEnd = () => Promise.reject(new Error('not called'));
+  return selectWorkers(config).map(({ create }) => create({ config, callBackEnd }).taskDefName);
+}
+
+describe('selectWorkers', () => {
+  test('every registration makes the worker of its name', async () => {
+    const config = await configOf({});
+    const callBackEnd = () => Promise.reject(new Error('not called'));
+    for (const [name, { create }] of Object.entries(workers)) {
+      expect(create({ config, callBackEnd }).taskDefName).toBe(name);
+    }
+  });
+
+  test('no domain → every task type of the default pool: all but mdm_share', async () => {
+    expect((await selected({})).sort()).toEqual([
+      'college-adaptor_intake',
+      'lms-dw_intake',
+      'mdm_notify',
+      'movies_intake',
+    ]);
+  });
+
+  test('a domain → the task types that have tasks there', async () => {
+    expect((await selected({ 'workers.domain': '002' })).sort()).toEqual(['college-adaptor_intake', 'mdm_share']);
+  });
+
+  test('workers.taskTypes narrows the list', async () => {
+    expect(await selected({ 'workers.taskTypes': 'movies_intake' })).toEqual(['movies_intake']);
+    expect(await selected({ 'workers.domain': '002', 'workers.taskTypes': 'mdm_share' })).toEqual(['mdm_share']);
+  });
+
+  test('unknown names, names of the other pool and unusable bases → one error that lists them all', async () => {
+    const values = { 'workers.taskTypes': 'movie_intake,mdm_share', 'adaptor.003.url': 'http://u:geheim@h/' };
+    const error: unknown = await selected(values).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConfigError);
+    const { problems } = error as ConfigError;
+    expect(problems).toHaveLength(3);
+    expect(problems.join('\n')).toMatch(/movie_intake is not a task type; known are .*movies_intake/);
+    expect(problems.join('\n')).toMatch(/mdm_share has tasks in domains only: set workers.domain/);
+    expect(problems.join('\n')).toMatch(/adaptor.003.url carries credentials/);
+    expect(problems.join('\n')).not.toMatch(/geheim/);
+    await expect(selected({ 'workers.domain': '002', 'workers.taskTypes': 'movies_intake' })).rejects.toThrow(
+      /domain empty/,
+    );
+  });
+
+  test('a missing address that a selected worker needs → an error that names its key', async () => {
+    const config = { ...(await configOf({})), 'movies.url': undefined, 'mdm.url': undefined };
+    expect(() => selectWorkers(config)).toThrow(/movies\.url is not set(.|\n)*mdm\.url is not set/);
+    expect(selectWorkers({ ...config, 'workers.taskTypes': ['lms-dw_intake'] })).toHaveLength(1);
+  });
+});

@@ -1,0 +1,50 @@
+// Workers against a router that parks polls: the way of a task from poll to result.
+
+import { afterEach, describe, expect, test } from 'vitest';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type RawBackEnd, startRawBackEnd } from './raw-back-end.ts';
+import { inboundOf, startedWorkers, type StartedWorkers } from './started-workers.ts';
+
+let started: StartedWorkers | undefined;
+let backEnd: RawBackEnd | undefined;
+
+afterEach(async () => {
+  await started?.stop();
+  await backEnd?.stop();
+  started = backEnd = undefined;
+});
+
+describe('startWorkers', () => {
+  test('a task of each intake goes to its back end, and its result is the answer', async () => {
+    backEnd = await startRawBackEnd();
+    started = await startedWorkers({
+      'movies.url': `${backEnd.url}/movies`,
+      'lmsDW.url': `${backEnd.url}/lms`,
+      'adaptor.001.url': `${backEnd.url}/a/001`,
+    });
+    const { router } = started;
+    const ids = [
+      router.addTask('movies_intake', inboundOf({ path: '/Up' })),
+      router.addTask('lms-dw_intake', inboundOf({ path: '/7/dataSync/' })),
+      router.addTask('college-adaptor_intake', inboundOf({ path: '/x', query: '', params: { mis: '001' } })),
+    ];
+    const results = await Promise.all(ids.map((id) => router.result(id)));
+    for (const result of results) {
+      expect(result).toMatchObject({
+        status: 'COMPLETED',
+        outputData: { outbound: { statusCodeValue: 200, body: '{}' } },
+      });
+    }
+    const lines = backEnd.requests.map((request) => request.split('\r\n')[0]).sort();
+    expect(lines).toEqual(['GET /a/001/x? HTTP/1.1', 'GET /lms/7/dataSync/ HTTP/1.1', 'GET /movies/Up HTTP/1.1']);
+  });
+
+  test('an idle worker holds one poll a task type and asks no more often than its time-out', async () => {
+    started = await startedWorkers();
+    const { router } = started;
+    await pollUntil('held polls', () => router.held === 4);
+    const polls = () => router.calls.filter(({ path }) => path.startsWith('/tasks/poll')).length;
+    await pollUntil('a second round', () => polls() > 4);
+    expect(polls()).toBeLessThan(13);
+  });
+});

@@ -1,0 +1,75 @@
+// Workers of this process connected to a parking router, for tests that look at both sides.
+
+import { PassThrough } from 'node:stream';
+import { pino } from 'pino';
+import { loadConfig } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import { createInbound, type InboundRequest } from '../../envelope/inbound.ts';
+import type { Logger } from '../../logging/log.ts';
+import type { RunningProgram } from '../../program/run-program.ts';
+import type { ReportError } from '../../workers/run-task.ts';
+import { startWorkers } from '../../workers/start-workers.ts';
+import { ParkingRouter } from './parking-router.ts';
+
+/** A configuration with nothing but defaults and what a test sets, by key. */
+export async function configOf(values: Record<string, string | number>): Promise<Config> {
+  const env = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, String(value)]));
+  return (await loadConfig({ env })).config;
+}
+
+/** A log whose lines can be read. */
+export function recordingLog(): { log: Logger; lines: Record<string, unknown>[] } {
+  const lines: Record<string, unknown>[] = [];
+  const sink = new PassThrough();
+  sink.on('data', (line: Buffer) => lines.push(JSON.parse(line.toString('utf8')) as Record<string, unknown>));
+  return { log: pino({ level: 'debug' }, sink), lines };
+}
+
+/** An `inbound` as the router makes it. */
+export function inboundOf(request: Partial<InboundRequest> = {}): Record<string, unknown> {
+  const inbound = createInbound({
+    httpMethod: 'GET',
+    path: '/',
+    query: undefined,
+    params: {},
+    headers: {},
+    requestId: 'req-1',
+    clientId: 'demo',
+    route: 'test',
+    body: Buffer.alloc(0),
+    ...request,
+  });
+  return { inbound };
+}
+
+export interface StartedWorkers {
+  router: ParkingRouter;
+  program: RunningProgram;
+  /** Log lines so far. */
+  lines: Record<string, unknown>[];
+  stop(): Promise<void>;
+}
+
+/** Starts a parking router and workers that poll it. */
+export async function startedWorkers(
+  values: Record<string, string | number> = {},
+  { router, reportError }: { router?: ParkingRouter; reportError?: ReportError } = {},
+): Promise<StartedWorkers> {
+  const parking = router ?? (await new ParkingRouter().start());
+  const config = await configOf({
+    'conductor.apiURL': parking.apiURL,
+    'workers.clientId': 'worker',
+    'workers.clientSecret': 'worker-secret',
+    'workers.pollTimeoutMs': 150,
+    ...values,
+  });
+  const { log, lines } = recordingLog();
+  const program = await startWorkers({ config, log, ...(reportError === undefined ? {} : { reportError }) });
+  let stopped: Promise<void> | undefined;
+  const stop = async () => {
+    stopped ??= program.stop();
+    await stopped;
+    await parking.stop();
+  };
+  return { router: parking, program: { ...program, stop: () => (stopped ??= program.stop()) }, lines, stop };
+}
