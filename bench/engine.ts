@@ -1,0 +1,126 @@
+// npm run bench:engine: what each setting of the engine is worth, on its own, beside the engine as it is shipped.
+
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { engineProperties, postgresqlProperties } from '../dev/engine/engine-arguments.ts';
+import { productionJava, type Setting, settings } from './engine/settings.ts';
+import { measure, type Result } from './measure/measure.ts';
+import type { Processes } from './measure/processes.ts';
+import { engineName, positive } from './options.ts';
+import { startBenchEngine } from './programs/engine.ts';
+import { describeCircumstances, lookAround } from './report/machine.ts';
+import { markdownTable } from './report/tables.ts';
+import { writeJson } from './report/write-results.ts';
+import { type Run, runBench, Stops } from './run.ts';
+import { HttpClient } from './targets/http-client.ts';
+import { createTwoCalls } from './targets/two-calls.ts';
+
+const help = `Usage: npm run bench:engine [-- options]
+
+For each setting two new engines side by side, in turns: one as it is shipped, one that differs in that setting. What
+they do is what the router asks for a read: a start and a result.
+
+  --postgresql             the engines on PostgreSQL
+  --only <text>            settings whose name contains it
+  --in-flight 8            clients of the closed loop
+  --seconds 5              length of one turn
+  --warm-up 3              seconds before each turn; four times that for each engine at the beginning
+  --turns 3                of each engine
+  --help                   this text
+`;
+
+const shipped = 'shipped';
+const tried = 'tried';
+
+process.exit(
+  await runBench(async (run) => {
+    const { values } = parseArgs({
+      options: {
+        postgresql: { type: 'boolean', default: false },
+        only: { type: 'string', default: '' },
+        'in-flight': { type: 'string', default: '8' },
+        seconds: { type: 'string', default: '5' },
+        'warm-up': { type: 'string', default: '3' },
+        turns: { type: 'string', default: '3' },
+        help: { type: 'boolean' },
+      },
+    });
+    if (values.help) return run.say(help);
+    const { postgresql } = values;
+    const kind = postgresql ? 'postgresql' : 'sqlite';
+    const load = {
+      inFlight: [positive('in-flight', values['in-flight'])],
+      seconds: positive('seconds', values.seconds),
+      warmUpSeconds: positive('warm-up', values['warm-up']),
+      repetitions: positive('turns', values.turns),
+    };
+    const circumstances = await lookAround(engineName({ postgresql }));
+    run.say(describeCircumstances(circumstances));
+    const chosen = settings.filter(({ name, only = kind }) => only === kind && name.includes(values.only));
+    const found: { setting: string; results?: Result[]; failure?: string }[] = [];
+    for (const [index, setting] of chosen.entries()) {
+      const step = (line: string) => run.step(`${index + 1} of ${chosen.length}, ${setting.name}: ${line}`);
+      found.push({ setting: setting.name, ...(await compare({ ...run, step }, setting, { postgresql, load })) });
+      const file = writeJson(`engine-${kind}.json`, { ...circumstances, load, found });
+      if (index === chosen.length - 1) run.say(`${tableOf(found)}\n\n${file}`);
+    }
+  }),
+);
+
+type Load = Pick<Parameters<typeof measure>[0], 'inFlight' | 'seconds' | 'warmUpSeconds' | 'repetitions'>;
+
+/** Both engines live as long as the comparison: one that had run for longer would be compiled further. */
+async function compare(
+  run: Run,
+  setting: Setting,
+  { postgresql, load }: { postgresql: boolean; load: Load },
+): Promise<{ results: Result[] } | { failure: string }> {
+  const stops = new Stops();
+  run.onEnd(() => stops.stopAll());
+  const startOne = async (name: string, { properties = [], java = (options) => options }: Omit<Setting, 'name'>) => {
+    const stateDir = mkdtempSync(join(run.stateDir, 'engine-'));
+    const file = join(stateDir, 'engine.properties');
+    const text = readFileSync(postgresql ? postgresqlProperties : engineProperties, 'utf8');
+    // Of a line that stands there twice, the last one counts.
+    writeFileSync(file, `${text}\n${properties.join('\n')}\n`);
+    const part = { ...run, stateDir, onEnd: (stop: () => unknown) => stops.add(stop) };
+    const engine = await startBenchEngine(part, { postgresql, properties: file, javaOptions: java(productionJava) });
+    const client = new HttpClient(engine.url, Math.max(...load.inFlight));
+    stops.add(() => client.close());
+    return { target: createTwoCalls(name, client), processes: await engine.processes() };
+  };
+  try {
+    const engines = [await startOne(shipped, {}), await startOne(tried, setting)] as const;
+    const named = engines.map(({ target, processes }) =>
+      Object.entries(processes).map(([name, pids]) => [`${target.name} ${name}`, pids] as const),
+    );
+    const processes: Processes = Object.fromEntries(named.flat());
+    return {
+      results: await measure({ ...load, targets: engines.map((one) => one.target), processes, onStep: run.step }),
+    };
+  } catch (error) {
+    return { failure: (error as Error).message };
+  } finally {
+    await stops.stopAll();
+  }
+}
+
+function tableOf(found: readonly { setting: string; results?: Result[]; failure?: string }[]): string {
+  const head = ['setting', 'processor time, ms', 'shipped', 'ratio', 'requests/s, ratio', 'p99, ratio'];
+  const rows = found.map(({ setting, results = [], failure }) => {
+    const [own, theirs] = [tried, shipped].map((name) => results.find(({ target }) => target === name)?.figures);
+    if (own === undefined || theirs === undefined) return [`\`${setting}\``, failure ?? '', '', '', '', ''];
+    const time = own.processorMs[`${tried} engine`] ?? Number.NaN;
+    const before = theirs.processorMs[`${shipped} engine`] ?? Number.NaN;
+    return [
+      `\`${setting}\``,
+      time.toFixed(2),
+      before.toFixed(2),
+      (time / before).toFixed(2),
+      (own.requestsPerSecond / theirs.requestsPerSecond).toFixed(2),
+      (own.p99 / theirs.p99).toFixed(2),
+    ];
+  });
+  return markdownTable([head, ...rows]);
+}

@@ -1,0 +1,74 @@
+// The settings of the engine that were tried, each on its own, beside the engine as it is shipped.
+
+/** One difference to the engine as it is shipped. */
+export interface Setting {
+  /** As tables show it. */
+  readonly name: string;
+  /** Property lines that replace the shipped ones. */
+  readonly properties?: readonly string[];
+  /** Replaces options of the Java machine. */
+  readonly java?: (options: readonly string[]) => readonly string[];
+  /** Only on this kind of database. */
+  readonly only?: 'sqlite' | 'postgresql';
+}
+
+/** The Java options both engines have: both compilers and room, as in production. */
+export const productionJava: readonly string[] = [
+  '-Xmx1g',
+  '-XX:+UseParallelGC',
+  '-Dlog4j2.contextSelector=org.apache.logging.log4j.core.selector.BasicContextSelector',
+  '-Xlog:disable',
+];
+
+const property = (line: string, only?: Setting['only']): Setting => ({
+  name: line,
+  properties: [line],
+  ...(only === undefined ? {} : { only }),
+});
+const javaInstead = (name: string, of: string, by: readonly string[]): Setting => ({
+  name,
+  java: (options) => [...options.filter((option) => !option.startsWith(of)), ...by],
+});
+const initSql = 'spring.datasource.hikari.connection-init-sql';
+
+export const settings: readonly Setting[] = [
+  { name: 'nothing: the same engine twice' },
+  // What is shipped, put back to Conductor's or Java's own default.
+  property('spring.datasource.hikari.maximum-pool-size=10'),
+  property('conductor.integrations.ai.enabled=true'),
+  property('conductor.scheduler.enabled=true'),
+  property('conductor.system-task-workers.enabled=true'),
+  property('conductor.app.sweeperThreadCount=4'),
+  property('conductor.app.sweeper.queuePopTimeout=100'),
+  property('conductor.app.workflowOffsetTimeout=30'),
+  property('conductor.app.taskIndexingEnabled=true'),
+  {
+    name: 'the event queue polled as by default',
+    properties: ['conductor.app.eventQueuePollCount=10', 'conductor.app.eventQueueLongPollTimeout=1000'],
+  },
+  property('conductor.postgres.onlyIndexOnStatusChange=false', 'postgresql'),
+  property('conductor.postgres.pollDataFlushInterval=0', 'postgresql'),
+  property('logging.level.root=INFO'),
+  javaInstead('the default logger context', '-Dlog4j2', []),
+  javaInstead('-XX:+UseSerialGC', '-XX:+UseParallelGC', ['-XX:+UseSerialGC']),
+  javaInstead('-XX:+UseG1GC', '-XX:+UseParallelGC', ['-XX:+UseG1GC']),
+  javaInstead('-XX:TieredStopAtLevel=1', 'none', ['-XX:TieredStopAtLevel=1']),
+  // What is not shipped.
+  javaInstead('-XX:+UseCompactObjectHeaders', 'none', ['-XX:+UseCompactObjectHeaders']),
+  property('server.tomcat.max-keep-alive-requests=-1'),
+  property('server.tomcat.threads.max=8'),
+  property('spring.threads.virtual.enabled=true'),
+  {
+    name: 'no observation of requests',
+    properties: ['management.observations.enable.http=false', 'management.metrics.enable.http=false'],
+  },
+  property('spring.mvc.formcontent.filter.enabled=false'),
+  property('spring.datasource.hikari.auto-commit=false'),
+  property('spring.datasource.hikari.maximum-pool-size=4', 'postgresql'),
+  property('spring.datasource.hikari.maximum-pool-size=8', 'postgresql'),
+  property('spring.datasource.hikari.data-source-properties.prepareThreshold=1', 'postgresql'),
+  property(`${initSql}=PRAGMA cache_size=-65536`, 'sqlite'),
+  property(`${initSql}=PRAGMA mmap_size=268435456`, 'sqlite'),
+  property(`${initSql}=PRAGMA wal_autocheckpoint=10000`, 'sqlite'),
+  property(`${initSql}=PRAGMA temp_store=MEMORY`, 'sqlite'),
+];

@@ -1,0 +1,58 @@
+// A closed loop: so many clients, each of which sends its next request when it has the answer to the last.
+
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface LoopOptions {
+  /** Clients. */
+  readonly inFlight: number;
+  /** No request begins after this time; those in flight are waited for. */
+  readonly seconds: number;
+  /** Ends it earlier, after so many requests. Default: no limit. */
+  readonly requests?: number;
+  /** One request, answered as it should be. @throws Error that says what came instead */
+  readonly request: () => Promise<unknown>;
+}
+
+/** What one loop saw. */
+export interface Sample {
+  /** Milliseconds of every request that succeeded, in ascending order. */
+  readonly latencies: readonly number[];
+  readonly failures: number;
+  /** What went wrong first; undefined when nothing did. */
+  readonly firstFailure: string | undefined;
+  /** From the first request's start to the last answer, in seconds. */
+  readonly elapsedSeconds: number;
+}
+
+/** Keeps a client whose requests fail at once from becoming a hot loop, in milliseconds. */
+const pauseAfterFailureMs = 50;
+
+/** Runs the loop; a request that fails is counted, never thrown. */
+export async function runClosedLoop(options: LoopOptions): Promise<Sample> {
+  const { inFlight, seconds, requests = Number.POSITIVE_INFINITY, request } = options;
+  const latencies: number[] = [];
+  let sent = 0;
+  let failures = 0;
+  let firstFailure: string | undefined;
+  const startedAt = performance.now();
+  const until = startedAt + seconds * 1_000;
+  let lastAnswerAt = startedAt;
+  const client = async () => {
+    while (sent < requests && performance.now() < until) {
+      sent += 1;
+      const sentAt = performance.now();
+      try {
+        await request();
+        lastAnswerAt = performance.now();
+        latencies.push(lastAnswerAt - sentAt);
+      } catch (error) {
+        failures += 1;
+        firstFailure ??= (error as Error).message;
+        await delay(pauseAfterFailureMs);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, client));
+  const elapsedSeconds = (lastAnswerAt - startedAt) / 1_000;
+  return { latencies: latencies.sort((a, b) => a - b), failures, firstFailure, elapsedSeconds };
+}

@@ -1,0 +1,17 @@
+// How many calls the engine has served, by its own count: costs nothing while the load runs, and is the same for all.
+
+/** One line of the count: `http_server_requests_seconds_count{…,uri="/api/…"} <calls>`. */
+const countLine = /^http_server_requests_seconds_count\{.*uri="\/api\/.*\} ([0-9.E+]+)$/gm;
+
+/** Calls of the engine's API since its start. @throws Error when the engine does not publish its metrics */
+export async function countEngineCalls(engineUrl: string): Promise<number> {
+  const response = await fetch(`${engineUrl}/actuator/prometheus`);
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`the engine's metrics answered ${response.status}`);
+  return sumOfCounts(text);
+}
+
+/** The sum over all paths below `/api/`. */
+export function sumOfCounts(metrics: string): number {
+  return [...metrics.matchAll(countLine)].reduce((sum, [, calls]) => sum + Number(calls), 0);
+}

@@ -1,0 +1,90 @@
+// From samples to figures: percentiles, rates, and the middle of several repetitions.
+
+import type { Sample } from './closed-loop.ts';
+import type { MachineTime } from './machine-time.ts';
+import type { PerProcess } from './processes.ts';
+
+/** The figures of one measurement. Latencies in milliseconds; NaN when no request succeeded. */
+export interface Figures {
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly requestsPerSecond: number;
+  readonly requests: number;
+  readonly failures: number;
+  readonly firstFailure?: string;
+  /** Calls the engine served for each request; absent where it serves none. */
+  readonly engineCallsPerRequest?: number;
+  /** Processor time each process took for each request, in milliseconds; `others` is what none of ours did. */
+  readonly processorMs: PerProcess;
+  /** Share of all cores that others used meanwhile, 0 to 1. */
+  readonly othersShare: number;
+}
+
+/** What was counted while a sample was taken. */
+export interface Counted {
+  /** Calls the engine served; absent where it serves none. */
+  readonly engineCalls?: number;
+  /** Processor time by process, in milliseconds. */
+  readonly processorMs: PerProcess;
+  /** Time of all cores together, in milliseconds. */
+  readonly machine: MachineTime;
+}
+
+/** The figures of a sample. @param counted what was counted meanwhile */
+export function figuresOf(sample: Sample, { engineCalls, processorMs, machine }: Counted): Figures {
+  const { latencies, failures, firstFailure, elapsedSeconds } = sample;
+  const requests = latencies.length;
+  const others = Math.max(0, machine.busy - Object.values(processorMs).reduce((sum, ms) => sum + ms, 0));
+  return {
+    p50: percentile(latencies, 50),
+    p90: percentile(latencies, 90),
+    p99: percentile(latencies, 99),
+    requestsPerSecond: elapsedSeconds === 0 ? 0 : requests / elapsedSeconds,
+    requests,
+    failures,
+    ...(firstFailure === undefined ? {} : { firstFailure }),
+    ...(engineCalls === undefined || requests === 0 ? {} : { engineCallsPerRequest: engineCalls / requests }),
+    processorMs: requests === 0 ? {} : mapValues({ ...processorMs, others }, (ms) => ms / requests),
+    othersShare: others / machine.all,
+  };
+}
+
+/** Nearest rank: the smallest value that `percent` of all do not exceed. NaN when there are none. */
+export function percentile(ascending: readonly number[], percent: number): number {
+  return ascending[Math.max(0, Math.ceil((percent / 100) * ascending.length) - 1)] ?? Number.NaN;
+}
+
+/** The middle of several repetitions, figure by figure; requests and failures are added up. */
+export function middleOf(repetitions: readonly Figures[]): Figures {
+  const middle = (read: (figures: Figures) => number) => median(repetitions.map(read));
+  const total = (read: (figures: Figures) => number) => repetitions.reduce((sum, figures) => sum + read(figures), 0);
+  const calls = repetitions.flatMap(({ engineCallsPerRequest }) => engineCallsPerRequest ?? []);
+  const firstFailure = repetitions.find((figures) => figures.firstFailure !== undefined)?.firstFailure;
+  return {
+    p50: middle(({ p50 }) => p50),
+    p90: middle(({ p90 }) => p90),
+    p99: middle(({ p99 }) => p99),
+    requestsPerSecond: middle(({ requestsPerSecond }) => requestsPerSecond),
+    requests: total(({ requests }) => requests),
+    failures: total(({ failures }) => failures),
+    ...(firstFailure === undefined ? {} : { firstFailure }),
+    ...(calls.length === 0 ? {} : { engineCallsPerRequest: median(calls) }),
+    processorMs: mapValues(repetitions[0]?.processorMs ?? {}, (_, name) =>
+      middle(({ processorMs }) => processorMs[name] ?? Number.NaN),
+    ),
+    othersShare: middle(({ othersShare }) => othersShare),
+  };
+}
+
+/** NaN when there are none. */
+export function median(values: readonly number[]): number {
+  const ascending = values.filter((value) => !Number.isNaN(value)).sort((a, b) => a - b);
+  const upper = Math.floor(ascending.length / 2);
+  const high = ascending[upper] ?? Number.NaN;
+  return ascending.length % 2 === 1 ? high : (high + (ascending[upper - 1] ?? Number.NaN)) / 2;
+}
+
+function mapValues(values: PerProcess, change: (value: number, name: string) => number): PerProcess {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value, name)]));
+}

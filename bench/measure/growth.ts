@@ -1,0 +1,33 @@
+// Whether memory grows: the middle of what it was after the warm-up, and of what it was at the end.
+
+import { median } from './figures.ts';
+import type { PerProcess } from './processes.ts';
+
+/** Memory at one moment. */
+export interface Reading {
+  /** Requests answered so far. */
+  readonly requests: number;
+  /** Resident memory by process, in MiB. */
+  readonly memory: PerProcess;
+}
+
+export interface Growth {
+  /** During the second tenth of the requests: the first is warm-up. In MiB. */
+  readonly before: number;
+  /** During the last tenth. In MiB. */
+  readonly after: number;
+}
+
+/** @param total requests of the whole run */
+export function growthOf(readings: readonly Reading[], total: number): Readonly<Record<string, Growth>> {
+  const names = [...new Set(readings.flatMap(({ memory }) => Object.keys(memory)))];
+  const middle = (name: string, from: number, to: number) =>
+    median(
+      readings
+        .filter(({ requests }) => requests >= from * total && requests <= to * total)
+        .map(({ memory }) => memory[name] ?? Number.NaN),
+    );
+  return Object.fromEntries(
+    names.map((name) => [name, { before: middle(name, 0.1, 0.2), after: middle(name, 0.9, 1) }]),
+  );
+}

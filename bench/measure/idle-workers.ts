@@ -1,0 +1,33 @@
+// Workers that wait for tasks nobody makes: each polls through the router as a stock worker does, and polls again.
+
+import type { BenchRouter } from '../programs/stack.ts';
+import { HttpClient } from '../targets/http-client.ts';
+
+export interface IdleWorkers {
+  /** Rejects when a poll fails. Never resolves. */
+  readonly failed: Promise<never>;
+  stop(): Promise<void>;
+}
+
+/** As a stock worker asks; the router holds it. */
+const path = '/conductor/api/tasks/poll/batch/bench-idle_intake?count=1&timeout=5000&workerid=bench';
+
+/** @param count workers, a connection each */
+export async function startIdleWorkers(router: BenchRouter, count: number): Promise<IdleWorkers> {
+  const client = new HttpClient(router.url, count);
+  const headers = { authorization: `Bearer ${await router.tokenOf('worker')}` };
+  const stopping = new AbortController();
+  const work = async () => {
+    while (!stopping.signal.aborted) await client.text({ path, headers });
+  };
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  failed.catch(() => {});
+  for (let started = 0; started < count; started++) work().catch(reject);
+  return {
+    failed,
+    async stop() {
+      stopping.abort();
+      await client.destroy();
+    },
+  };
+}

@@ -1,0 +1,71 @@
+// From what a load saw to figures: goodput, and how quickly the rest was refused.
+
+import type { Exchange, LoadSample } from './open-loop.ts';
+import { percentile } from './figures.ts';
+
+export interface LoadFigures {
+  readonly offeredPerSecond: number;
+  /** Answers of the back end a second, within the time of the load. */
+  readonly goodput: number;
+  /** The same, second by second. */
+  readonly goodputBySecond: readonly number[];
+  readonly served: Latencies;
+  /** Served, by name of the request. */
+  readonly servedByName: Readonly<Record<string, number>>;
+  /** 503 with Retry-After. */
+  readonly refused: Latencies;
+  /** Whatever else came, by status; 0 is a broken connection. */
+  readonly others: Readonly<Record<string, number>>;
+  readonly unanswered: number;
+  /** Longest time a request left later than it was due: above some milliseconds the sender itself was starved. */
+  readonly senderLatestMs: number;
+}
+
+/** In milliseconds, NaN when there are none. */
+export interface Latencies {
+  readonly count: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+export function loadFiguresOf({ exchanges, unanswered, seconds, latestMs }: LoadSample): LoadFigures {
+  const isServed = ({ status }: Exchange) => status >= 200 && status < 300;
+  const isRefused = ({ status, retryAfter }: Exchange) => status === 503 && retryAfter;
+  const served = exchanges.filter(isServed);
+  const inTime = served.filter(({ atMs }) => atMs <= seconds * 1_000);
+  const goodputBySecond = Array.from({ length: Math.floor(seconds) }, () => 0);
+  for (const { atMs } of inTime) {
+    const second = Math.floor(atMs / 1_000);
+    if (second in goodputBySecond) goodputBySecond[second] = (goodputBySecond[second] as number) + 1;
+  }
+  const others = exchanges.filter((exchange) => !isServed(exchange) && !isRefused(exchange));
+  return {
+    offeredPerSecond: (exchanges.length + unanswered) / seconds,
+    goodput: inTime.length / seconds,
+    goodputBySecond,
+    served: latenciesOf(served),
+    servedByName: countBy(served, ({ name }) => name),
+    refused: latenciesOf(exchanges.filter(isRefused)),
+    others: countBy(others, ({ status }) => String(status)),
+    unanswered,
+    senderLatestMs: latestMs,
+  };
+}
+
+/** @param values in any order */
+export function latenciesOf(values: readonly { readonly ms: number }[]): Latencies {
+  const ascending = values.map(({ ms }) => ms).sort((a, b) => a - b);
+  return {
+    count: ascending.length,
+    p50: percentile(ascending, 50),
+    p99: percentile(ascending, 99),
+    max: ascending.at(-1) ?? Number.NaN,
+  };
+}
+
+function countBy<T>(values: readonly T[], nameOf: (value: T) => string): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const value of values) counts[nameOf(value)] = (counts[nameOf(value)] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,21 @@
+// How busy the whole machine is: what our own processes did not use, others did.
+
+import { cpus } from 'node:os';
+
+/** Time of all cores together since they began, in milliseconds. */
+export interface MachineTime {
+  readonly all: number;
+  readonly busy: number;
+}
+
+export function machineTime(): MachineTime {
+  const each = cpus().map(({ times }) => times);
+  const all = each.reduce((sum, { user, nice, sys, idle, irq }) => sum + user + nice + sys + idle + irq, 0);
+  return { all, busy: all - each.reduce((sum, { idle }) => sum + idle, 0) };
+}
+
+/** The time between two moments. */
+export function machineTimeSince(earlier: MachineTime): MachineTime {
+  const { all, busy } = machineTime();
+  return { all: all - earlier.all, busy: busy - earlier.busy };
+}

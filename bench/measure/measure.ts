@@ -1,0 +1,91 @@
+// Measures targets according to plan, and keeps what each repetition saw.
+
+import type { Target } from '../targets/target.ts';
+import { runClosedLoop } from './closed-loop.ts';
+import { type Figures, figuresOf, middleOf } from './figures.ts';
+import { machineTime, machineTimeSince } from './machine-time.ts';
+import { planSteps } from './plan.ts';
+import { difference, type Processes, processorMs } from './processes.ts';
+
+export interface MeasureOptions {
+  readonly targets: readonly Target[];
+  readonly inFlight: readonly number[];
+  readonly repetitions: number;
+  readonly seconds: number;
+  /** Length of the load before each measurement; four times that before the first of each target. */
+  readonly warmUpSeconds: number;
+  /** Calls the engine has served so far; needed when a target uses it. */
+  readonly countEngineCalls?: () => Promise<number>;
+  /** Whose processor time is counted. */
+  readonly processes: Processes;
+  /** Gets what is being done. */
+  readonly onStep: (line: string) => void;
+}
+
+/** One target at one load. */
+export interface Result {
+  readonly target: string;
+  /** What the target is. */
+  readonly text: string;
+  readonly inFlight: number;
+  /** The middle of the repetitions. */
+  readonly figures: Figures;
+  readonly repetitions: readonly Figures[];
+}
+
+/** Clients of the first warm-up. */
+const firstWarmUpInFlight = 8;
+
+/** Measures everything; results are in the order of the loads and targets given. */
+export async function measure(options: MeasureOptions): Promise<Result[]> {
+  const { targets, seconds, warmUpSeconds, onStep } = options;
+  for (const target of targets) {
+    onStep(`warming up ${target.name}`);
+    await whileStarted(target, () =>
+      runClosedLoop({ inFlight: firstWarmUpInFlight, seconds: 4 * warmUpSeconds, request: () => target.request() }),
+    );
+  }
+  const steps = planSteps(options);
+  const seen = new Map<string, Figures[]>();
+  for (const [index, { target, inFlight, repetition }] of steps.entries()) {
+    const { name } = target;
+    const minutes = Math.ceil(((steps.length - index) * (seconds + warmUpSeconds)) / 60);
+    const place = `${index + 1} of ${steps.length}, about ${minutes} min left`;
+    onStep(`${place}: ${name}, ${inFlight} in flight, repetition ${repetition + 1}`);
+    const figures = await whileStarted(target, () => measureOnce(target, inFlight, options));
+    const key = `${name} ${inFlight}`;
+    seen.set(key, [...(seen.get(key) ?? []), figures]);
+  }
+  return options.inFlight.flatMap((inFlight) =>
+    targets.map(({ name: target, text }) => {
+      const repetitions = seen.get(`${target} ${inFlight}`) ?? [];
+      return { target, text, inFlight, figures: middleOf(repetitions), repetitions };
+    }),
+  );
+}
+
+async function measureOnce(target: Target, inFlight: number, options: MeasureOptions): Promise<Figures> {
+  const { seconds, warmUpSeconds, countEngineCalls, processes } = options;
+  const request = () => target.request();
+  const own = target.pid?.();
+  const watched = own === undefined ? processes : { ...processes, own: [own] };
+  await runClosedLoop({ inFlight, seconds: warmUpSeconds, request });
+  const countCalls = target.usesEngine ? countEngineCalls : undefined;
+  const callsBefore = (await countCalls?.()) ?? 0;
+  const machineBefore = machineTime();
+  const before = processorMs(watched);
+  const sample = await runClosedLoop({ inFlight, seconds, request });
+  const used = difference(before, processorMs(watched));
+  const counted = { processorMs: used, machine: machineTimeSince(machineBefore) };
+  if (countCalls === undefined) return figuresOf(sample, counted);
+  return figuresOf(sample, { ...counted, engineCalls: (await countCalls()) - callsBefore });
+}
+
+async function whileStarted<T>(target: Target, act: () => Promise<T>): Promise<T> {
+  await target.start?.();
+  try {
+    return await act();
+  } finally {
+    await target.stop?.();
+  }
+}

@@ -1,0 +1,106 @@
+// A load on bare sockets: requests leave at a fixed rate whatever comes back (open loop), or so many at a time (closed).
+
+import { type Answer, HttpConnections } from './http-connections.ts';
+
+export interface LoadOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Requests as bytes, sent in turn. */
+  readonly requests: readonly { readonly name: string; readonly bytes: Buffer }[];
+  /** Requests a second, or clients of a closed loop. */
+  readonly arrival: { readonly perSecond: number } | { readonly inFlight: number };
+  readonly seconds: number;
+  /** How long the last answers are waited for, in milliseconds. */
+  readonly patienceMs: number;
+}
+
+/** One answer, or the lack of one. */
+export interface Exchange {
+  /** Which of the requests. */
+  readonly name: string;
+  /** Its status; 0 when the connection broke. */
+  readonly status: number;
+  readonly retryAfter: boolean;
+  /** From the time it was due to the end of its answer: what the sender lost counts against the answer. */
+  readonly ms: number;
+  /** When its answer was there, in milliseconds since the beginning. */
+  readonly atMs: number;
+}
+
+export interface LoadSample {
+  readonly exchanges: readonly Exchange[];
+  /** Requests without an answer at the end. */
+  readonly unanswered: number;
+  readonly seconds: number;
+  /** Longest time a request left later than it was due, in milliseconds. */
+  readonly latestMs: number;
+}
+
+/** How often an open loop looks what is due, in milliseconds. */
+const tickMs = 2;
+
+/** Runs it; a request that fails is counted, never thrown. */
+export async function runLoad(options: LoadOptions): Promise<LoadSample> {
+  const { requests, seconds, arrival, patienceMs } = options;
+  const connections = new HttpConnections(options);
+  const exchanges: Exchange[] = [];
+  const startedAt = performance.now();
+  let sent = 0;
+  let open = 0;
+  let latestMs = 0;
+  let allAnswered: () => void = () => undefined;
+  const send = (dueAt: number, after: () => void) => {
+    const request = requests[sent % requests.length] as LoadOptions['requests'][number];
+    sent += 1;
+    open += 1;
+    latestMs = Math.max(latestMs, performance.now() - dueAt);
+    connections.send(request.bytes, ({ status, retryAfter }: Answer) => {
+      const now = performance.now();
+      exchanges.push({ name: request.name, status, retryAfter, ms: now - dueAt, atMs: now - startedAt });
+      open -= 1;
+      after();
+      if (open === 0) allAnswered();
+    });
+  };
+  const until = startedAt + seconds * 1_000;
+  if ('perSecond' in arrival) await sendAtRate(arrival.perSecond, { startedAt, until, send });
+  else await sendInTurn(arrival.inFlight, { until, send });
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, patienceMs);
+    allAnswered = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    if (open === 0) allAnswered();
+  });
+  connections.close();
+  return { exchanges, unanswered: open, seconds, latestMs };
+}
+
+type Send = (dueAt: number, after: () => void) => void;
+
+function sendAtRate(perSecond: number, { startedAt, until, send }: { startedAt: number; until: number; send: Send }) {
+  const dueAt = (index: number) => startedAt + (index * 1_000) / perSecond;
+  let next = 0;
+  return new Promise<void>((resolve) => {
+    const tick = () => {
+      const now = performance.now();
+      for (; dueAt(next) <= now && dueAt(next) < until; next++) send(dueAt(next), () => undefined);
+      if (dueAt(next) >= until) resolve();
+      else setTimeout(tick, tickMs);
+    };
+    tick();
+  });
+}
+
+function sendInTurn(inFlight: number, { until, send }: { until: number; send: Send }) {
+  let clients = inFlight;
+  return new Promise<void>((resolve) => {
+    const next = () => {
+      const now = performance.now();
+      if (now < until) send(now, next);
+      else if (--clients === 0) resolve();
+    };
+    for (let client = 0; client < inFlight; client++) next();
+  });
+}

@@ -1,0 +1,124 @@
+// What `npm run bench` was asked to do, and the flags all benches share.
+
+import { parseArgs } from 'node:util';
+import { engineRelease } from '../dev/engine/release.ts';
+import type { EngineChoice } from './programs/engine.ts';
+import { type TargetName, targetNames } from './targets/target.ts';
+
+/** Flags of every bench that starts an engine. */
+export const engineFlags = {
+  postgresql: { type: 'boolean', default: false },
+  properties: { type: 'string' },
+  'java-options': { type: 'string' },
+  name: { type: 'string' },
+  help: { type: 'boolean', default: false },
+} as const;
+
+export const engineFlagsHelp = `  --postgresql             the engine on PostgreSQL, in a database that is created and dropped (PGHOST, PGPORT, PGUSER,
+                           PGPASSWORD; default 127.0.0.1, 5432, postgres, none)
+  --properties <file>      another property file for the engine
+  --java-options="<…>"     other options for its Java machine
+  --name <name>            of the files in bench/results/
+  --help                   this text
+
+CONDUCTOR_URL uses an engine that runs already. Any key of the configuration can be set, as for npm start.
+`;
+
+/** Flags of every bench that compares targets. */
+export const loadFlags = {
+  'in-flight': { type: 'string', default: '1,8,32,128' },
+  seconds: { type: 'string', default: '10' },
+  'warm-up': { type: 'string', default: '2' },
+  repetitions: { type: 'string', default: '3' },
+} as const;
+
+export const loadFlagsHelp = `  --in-flight 1,8,32,128   clients of the closed loop
+  --seconds 10             length of one measurement
+  --warm-up 2              seconds of the same load before it; four times that for each target at the beginning
+  --repetitions 3          of everything; the order of the targets rotates
+`;
+
+export const help = `Usage: npm run bench [-- options]
+
+Measures the router beside what it is built on and what would be used instead, in one run.
+
+${loadFlagsHelp}  --targets a,b            of ${targetNames.join(', ')}
+  --proxy                  installs stock Express Gateway in bench/proxy/ when it is not there yet
+${engineFlagsHelp}`;
+
+export interface LoadOptions {
+  readonly inFlight: readonly number[];
+  readonly seconds: number;
+  readonly warmUpSeconds: number;
+  readonly repetitions: number;
+}
+
+export interface BenchOptions extends LoadOptions {
+  readonly targets: readonly TargetName[];
+  readonly installProxy: boolean;
+  readonly engine: EngineChoice;
+  /** Of the files of results. */
+  readonly name: string;
+  readonly help: boolean;
+}
+
+/** @throws Error that names the flag that is wrong */
+export function parseOptions(args: readonly string[]): BenchOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      ...loadFlags,
+      targets: { type: 'string', default: targetNames.join(',') },
+      proxy: { type: 'boolean', default: false },
+      ...engineFlags,
+    },
+  });
+  return {
+    ...loadOptionsOf(values),
+    targets: targetsOf(values.targets),
+    installProxy: values.proxy,
+    engine: engineChoiceOf(values),
+    name: values.name ?? (values.postgresql ? 'postgresql' : 'sqlite'),
+    help: values.help,
+  };
+}
+
+/** @throws Error that names the flag that is wrong */
+export function loadOptionsOf(values: Readonly<Record<keyof typeof loadFlags, string>>): LoadOptions {
+  return {
+    inFlight: values['in-flight'].split(',').map((text) => positive('in-flight', text)),
+    seconds: positive('seconds', values.seconds),
+    warmUpSeconds: positive('warm-up', values['warm-up']),
+    repetitions: positive('repetitions', values.repetitions),
+  };
+}
+
+interface EngineValues {
+  postgresql: boolean;
+  properties?: string | undefined;
+  'java-options'?: string | undefined;
+}
+
+export function engineChoiceOf(values: EngineValues): EngineChoice {
+  const { postgresql, properties, 'java-options': javaOptions } = values;
+  return { postgresql, properties, javaOptions: javaOptions?.split(' ').filter((option) => option !== '') };
+}
+
+/** The engine of a run, for people. */
+export function engineName({ postgresql }: { postgresql: boolean }): string {
+  return `Conductor ${engineRelease.version} on ${postgresql ? 'PostgreSQL' : 'SQLite'}`;
+}
+
+/** @throws Error that names the flag */
+export function positive(flag: string, text: string): number {
+  const value = Number(text);
+  if (value > 0 && Number.isFinite(value)) return value;
+  throw new Error(`--${flag} takes numbers above 0, not ${JSON.stringify(text)}`);
+}
+
+function targetsOf(text: string): TargetName[] {
+  const asked = text.split(',');
+  const unknown = asked.filter((name) => !targetNames.includes(name as TargetName));
+  if (unknown.length > 0) throw new Error(`--targets: ${unknown.join(', ')} is none of ${targetNames.join(', ')}`);
+  return targetNames.filter((name) => asked.includes(name));
+}

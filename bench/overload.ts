@@ -1,0 +1,215 @@
+// npm run bench:overload: many times what can be served, open loop: what is still served, and how quickly the rest is refused.
+
+import { execFileSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+import type { LoadFigures, Latencies } from './measure/load-figures.ts';
+import { machineTime, machineTimeSince } from './measure/machine-time.ts';
+import { difference, processorMs, type Processes } from './measure/processes.ts';
+import { startProbes } from './measure/probes.ts';
+import { engineChoiceOf, engineFlags, engineFlagsHelp, engineName, positive } from './options.ts';
+import { startBackEnd } from './programs/back-end-process.ts';
+import { startBenchEngine } from './programs/engine.ts';
+import { startProgram } from './programs/program.ts';
+import type { Plan } from './programs/sender.ts';
+import { moviePath, startStack } from './programs/stack.ts';
+import { describeCircumstances, lookAround } from './report/machine.ts';
+import { markdownTable, readable } from './report/tables.ts';
+import { writeJson } from './report/write-results.ts';
+import { type Run, runBench } from './run.ts';
+
+const help = `Usage: npm run bench:overload [-- options]
+
+Finds what the stack can serve, then sends several times that at a fixed rate, whatever comes back.
+
+  --factors 5,10           times the capacity
+  --seconds 60             length of each load
+  --capacity-seconds 15    length of the closed loop that finds the capacity
+  --in-flight 64           its clients
+  --write-share 0          percent of the requests that are writes: these cost more, so a mix has another capacity
+  --pin                    engine, workers and back end on core 0; router and sender on core 1 (taskset)
+${engineFlagsHelp}`;
+
+/** One load and what was seen meanwhile. */
+interface Phase {
+  readonly name: string;
+  readonly figures: LoadFigures;
+  /** Of calls that must not suffer. */
+  readonly probes: Readonly<Record<string, Latencies & { failures: number }>>;
+  /** Processor time each process took, as a share of one core; `others`: what is not ours. */
+  readonly cores: Readonly<Record<string, number>>;
+}
+
+const recoverySeconds = 10;
+/** Below the capacity: all of it should be served. */
+const recoveryFactor = 0.5;
+
+process.exit(
+  await runBench(async (run) => {
+    const { values } = parseArgs({
+      options: {
+        factors: { type: 'string', default: '5,10' },
+        seconds: { type: 'string', default: '60' },
+        'capacity-seconds': { type: 'string', default: '15' },
+        'in-flight': { type: 'string', default: '64' },
+        'write-share': { type: 'string', default: '0' },
+        pin: { type: 'boolean', default: false },
+        ...engineFlags,
+      },
+    });
+    if (values.help) return run.say(help);
+    const circumstances = await lookAround(engineName(values));
+    run.say(describeCircumstances(circumstances));
+    const stack = await startPrograms(run, values);
+    const seconds = positive('seconds', values.seconds);
+    const writeShare = values['write-share'] === '0' ? 0 : positive('write-share', values['write-share']);
+    const phases: Phase[] = [];
+    const load = async (name: string, arrival: Plan['arrival'], length: number) => {
+      run.step(`${name}: ${length} s`);
+      const phase = await runPhase(stack, { name, arrival, seconds: length, writeShare });
+      phases.push(phase);
+      return phase.figures.goodput;
+    };
+    const inFlight = positive('in-flight', values['in-flight']);
+    await load('warm-up', { inFlight }, positive('capacity-seconds', values['capacity-seconds']));
+    const capacity = await load('capacity', { inFlight }, positive('capacity-seconds', values['capacity-seconds']));
+    for (const factor of values.factors.split(',').map((text) => positive('factors', text))) {
+      await load(`${factor} x`, { perSecond: factor * capacity }, seconds);
+      await load(`after ${factor} x`, { perSecond: recoveryFactor * capacity }, recoverySeconds);
+    }
+    report(run, phases, capacity);
+    const file = `${values.name ?? (values.pin ? 'overload-pinned' : 'overload')}.json`;
+    run.say(`\n${writeJson(file, { ...circumstances, options: values, capacity, phases })}`);
+  }),
+);
+
+interface Programs {
+  readonly url: string;
+  readonly operationsUrl: string;
+  readonly tokens: { readonly client: string; readonly worker: string; readonly ops: string };
+  readonly processes: Processes;
+  send(plan: Plan): Promise<LoadFigures>;
+}
+
+async function startPrograms(
+  run: Run,
+  values: Parameters<typeof engineChoiceOf>[0] & { pin: boolean },
+): Promise<Programs> {
+  const engine = await startBenchEngine(run, engineChoiceOf(values));
+  const backEnd = await startBackEnd(run);
+  const workersEnv = { WORKERS_TASKTYPES: 'movies_intake,college-adaptor_intake', ADAPTOR_001_URL: backEnd.url };
+  const stack = await startStack(run, { engineUrl: engine.url, backEndUrl: backEnd.url, workersEnv });
+  const sender = await startProgram({
+    name: 'sender',
+    entry: 'bench/programs/sender.ts',
+    env: {},
+    stateDir: run.stateDir,
+  });
+  run.onEnd(() => sender.stop());
+  const engineProcesses = await engine.processes();
+  const processes = {
+    ...engineProcesses,
+    router: [stack.pid],
+    workers: [stack.workers.pid],
+    backEnd: [backEnd.pid],
+    sender: [sender.pid],
+    probes: [process.pid],
+  };
+  if (values.pin) {
+    const { router, sender: load, probes, ...behind } = processes;
+    pin(0, Object.values(behind).flat());
+    pin(1, [...router, ...load, ...probes]);
+  }
+  return {
+    url: stack.url,
+    operationsUrl: stack.operationsUrl,
+    tokens: { client: stack.token, worker: await stack.tokenOf('worker'), ops: await stack.tokenOf('ops') },
+    processes,
+    send: async (plan) => ((await sender.ask(plan)) as { figures: LoadFigures }).figures,
+  };
+}
+
+function pin(core: number, pids: readonly number[]): void {
+  for (const pid of pids) execFileSync('taskset', ['-apc', String(core), String(pid)]);
+}
+
+interface PhaseOptions {
+  readonly name: string;
+  readonly arrival: Plan['arrival'];
+  readonly seconds: number;
+  readonly writeShare: number;
+}
+
+async function runPhase(programs: Programs, { name, arrival, seconds, writeShare }: PhaseOptions): Promise<Phase> {
+  const { url, operationsUrl, tokens, processes } = programs;
+  const { hostname: host, port } = new URL(url);
+  const head = `host: ${host}:${port}\r\nauthorization: Bearer ${tokens.client}\r\n`;
+  const read = { name: 'read', text: `GET ${moviePath} HTTP/1.1\r\n${head}\r\n` };
+  const body = '{"name":"Ada"}';
+  const write = {
+    name: 'write',
+    text: `POST /adaptor/001/persons HTTP/1.1\r\n${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  };
+  const requests = Array.from({ length: 100 }, (_, index) => ((index * writeShare) % 100 < writeShare ? write : read));
+  const probes = startProbes({
+    // The workers of the other task types are not there.
+    ready: { url: `${operationsUrl}/health/ready`, accepts: [503] },
+    live: { url: `${operationsUrl}/health/live` },
+    // A queue without tasks, held by the router.
+    poll: {
+      url: `${url}/conductor/api/tasks/poll/batch/bench-idle_${name.replaceAll(/\W/g, '')}?count=1&timeout=1`,
+      token: tokens.worker,
+    },
+    // Passed on to the engine, on the connections of workers.
+    engine: { url: `${url}/conductor/api/metadata/workflow/moviesWF?version=1`, token: tokens.ops },
+  });
+  const before = processorMs(processes);
+  const machineBefore = machineTime();
+  const startedAt = performance.now();
+  const figures = await programs.send({ host, port: Number(port), requests, arrival, seconds, patienceMs: 20_000 });
+  const elapsedMs = performance.now() - startedAt;
+  const used = difference(before, processorMs(processes));
+  const ours = Object.values(used).reduce((sum, ms) => sum + ms, 0);
+  const others = Math.max(0, machineTimeSince(machineBefore).busy - ours);
+  const cores = Object.fromEntries(Object.entries({ ...used, others }).map(([name, ms]) => [name, ms / elapsedMs]));
+  return { name, figures, probes: await probes.stop(), cores };
+}
+
+function report(run: Run, phases: readonly Phase[], capacity: number): void {
+  const header = ['load', 'offered/s', 'served/s', 'of capacity', 'p50 ms', 'p99 ms', 'writes served', 'refused'];
+  const more = ['refused p50', 'refused p99', 'max', 'other', 'sender late ms'];
+  const rows = phases.map(({ name, figures }) => [
+    name,
+    readable(figures.offeredPerSecond),
+    readable(figures.goodput),
+    `${((100 * figures.goodput) / capacity).toFixed(0)} %`,
+    readable(figures.served.p50),
+    readable(figures.served.p99),
+    String(figures.servedByName['write'] ?? 0),
+    String(figures.refused.count),
+    readable(figures.refused.p50),
+    readable(figures.refused.p99),
+    readable(figures.refused.max),
+    [...Object.entries(figures.others), ['none', figures.unanswered]]
+      .filter(([, count]) => count !== 0)
+      .map(([status, count]) => `${count} x ${status}`)
+      .join(', '),
+    readable(figures.senderLatestMs),
+  ]);
+  run.say(markdownTable([[...header, ...more], ...rows]));
+  const names = Object.keys(phases[0]?.probes ?? {});
+  const probeRows = phases.map(({ name, probes }) => [
+    name,
+    ...names.flatMap((probe) => {
+      const { p50, p99, failures } = probes[probe] as Latencies & { failures: number };
+      return [readable(p50), readable(p99), String(failures)];
+    }),
+  ]);
+  const probeHeader = ['load', ...names.flatMap((probe) => [`${probe} p50`, 'p99', 'failed'])];
+  run.say(`\nMeanwhile, in ms:\n\n${markdownTable([probeHeader, ...probeRows])}`);
+  const processes = Object.keys(phases[0]?.cores ?? {});
+  const coreRows = phases.map(({ name, cores }) => [
+    name,
+    ...processes.map((process) => (cores[process] ?? Number.NaN).toFixed(2)),
+  ]);
+  run.say(`\nCores in use:\n\n${markdownTable([['load', ...processes], ...coreRows])}`);
+}

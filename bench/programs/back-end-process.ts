@@ -1,0 +1,15 @@
+// Starts the back end of a run.
+
+import type { Run } from '../run.ts';
+import { startProgram } from './program.ts';
+
+export interface BackEnd {
+  readonly url: string;
+  readonly pid: number;
+}
+
+export async function startBackEnd({ stateDir, onEnd }: Run): Promise<BackEnd> {
+  const program = await startProgram({ name: 'back-end', entry: 'bench/programs/back-end.ts', env: {}, stateDir });
+  onEnd(() => program.stop());
+  return { url: String(program.ready['url']), pid: program.pid };
+}

@@ -1,0 +1,16 @@
+// The back end behind every target: one small JSON answer, at once, so that what is measured is the way to it.
+
+import { createServer } from 'node:http';
+import { listenOnLoopback } from '../../dev/loopback-server.ts';
+import { runProgram } from '../../program/run-program.ts';
+
+const body = JSON.stringify({ title: 'Metropolis', year: 1927, director: 'Fritz Lang', runtimeMinutes: 153 });
+const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+
+await runProgram('back-end', async () => {
+  const server = createServer((_request, response) => response.writeHead(200, headers).end(body));
+  // Longer than any client keeps an idle connection.
+  server.keepAliveTimeout = 120_000;
+  const { url, close } = await listenOnLoopback(server, { port: 0, variable: 'none' });
+  return { ready: { url }, stop: close };
+});

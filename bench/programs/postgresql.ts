@@ -1,0 +1,45 @@
+// A database of its own for one run, on the PostgreSQL server that psql finds: created before, dropped after.
+
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { DatabaseServer } from '../../dev/engine/engine-arguments.ts';
+
+/** As psql names them; the usual server of a development machine when nothing is set. */
+const { PGHOST = '127.0.0.1', PGPORT = '5432', PGUSER = 'postgres', PGPASSWORD = '' } = process.env;
+
+export interface Database {
+  /** How the engine reaches it. */
+  readonly server: DatabaseServer;
+  /** Processes of the server that work for it, when it is on this machine. */
+  processes(): Promise<number[]>;
+  /** Bytes it takes now. */
+  size(): Promise<number>;
+  /** Removes it, with whoever is still connected. */
+  drop(): Promise<void>;
+}
+
+/** @throws Error with psql's own words when there is no server or no psql */
+export async function createDatabase(): Promise<Database> {
+  const name = `service_router_bench_${randomBytes(4).toString('hex')}`;
+  await query(`CREATE DATABASE ${name}`);
+  return {
+    server: { url: `jdbc:postgresql://${PGHOST}:${PGPORT}/${name}`, username: PGUSER, password: PGPASSWORD },
+    size: async () => Number(await query(`SELECT pg_database_size('${name}')`)),
+    async processes() {
+      const writers = "'checkpointer', 'walwriter', 'background writer'";
+      const ours = `datname = '${name}' OR backend_type IN (${writers})`;
+      return (await query(`SELECT pid FROM pg_stat_activity WHERE ${ours}`)).split('\n').map(Number);
+    },
+    async drop() {
+      await query(`DROP DATABASE ${name} WITH (FORCE)`);
+    },
+  };
+}
+
+async function query(sql: string): Promise<string> {
+  const args = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align', '--dbname=postgres', `--command=${sql}`];
+  const env = { ...process.env, PGHOST, PGPORT, PGUSER };
+  const { stdout } = await promisify(execFile)('psql', args, { env });
+  return stdout.trim();
+}

@@ -1,0 +1,77 @@
+// Starts one of our programs as a process of its own, as in production; what it prints goes straight to a file.
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ReadyMessage } from '../../program/run-program.ts';
+
+export const rootDir = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface ProgramOptions {
+  /** Entry file, relative to the root. */
+  readonly entry: string;
+  /** Set besides this process's own environment, so that a key of the configuration can be tried from outside. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Its log is appended to `<stateDir>/logs/<name>.log`. */
+  readonly stateDir: string;
+  readonly name: string;
+}
+
+/** A program that works. */
+export interface RunningProgram {
+  readonly pid: number;
+  /** What it said when it was ready: its addresses. */
+  readonly ready: Readonly<Record<string, string>>;
+  /** Sends it a message and returns the next one it sends. */
+  ask(message: object): Promise<unknown>;
+  /** SIGTERM; resolves when it has ended. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts it. It ends when this process does.
+ * @throws Error that names its log when it ended before it was ready
+ */
+export async function startProgram({ entry, env, stateDir, name }: ProgramOptions): Promise<RunningProgram> {
+  mkdirSync(join(stateDir, 'logs'), { recursive: true });
+  const logFile = join(stateDir, 'logs', `${name}.log`);
+  const log = openSync(logFile, 'a');
+  const child = fork(join(rootDir, entry), [], {
+    cwd: rootDir,
+    env: { ...process.env, ...env },
+    execArgv: ['--disable-warning=ExperimentalWarning', ...profiling(name)],
+    stdio: ['ignore', log, log, 'ipc'],
+    // JSON has no NaN.
+    serialization: 'advanced',
+    // Ctrl-C reaches only the bench, which ends its programs in order.
+    detached: true,
+  });
+  closeSync(log);
+  const exited = once(child, 'exit');
+  const ready = await Promise.race([
+    once(child, 'message').then(([message]) => (message as ReadyMessage).ready as Record<string, string>),
+    exited.then((): never => {
+      throw new Error(`${entry} did not start: ${logFile} says why`);
+    }),
+  ]);
+  const ask = async (message: object) => {
+    child.send(message);
+    const [answer] = (await Promise.race([once(child, 'message'), exited])) as unknown[];
+    if (child.exitCode !== null) throw new Error(`${entry} ended: ${logFile} says why`);
+    return answer;
+  };
+  return { pid: child.pid as number, ready, ask, stop: () => stop(child, exited) };
+}
+
+async function stop(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
+  child.kill('SIGTERM');
+  await exited;
+}
+
+/** BENCH_CPU_PROFILE names a folder: every program writes where its processor time went there when it ends. */
+function profiling(name: string): string[] {
+  const dir = process.env['BENCH_CPU_PROFILE'];
+  return dir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${dir}`, `--cpu-prof-name=${name}.cpuprofile`];
+}

@@ -1,0 +1,39 @@
+// What a user of Conductor would write: the product's own worker function under the SDK's defaults, straight at the engine.
+
+import { orkesConductorClient, TaskHandler } from '@io-orkes/conductor-javascript';
+import { loadConfig } from '../../config/load.ts';
+import type { Task } from '../../conductor/types.ts';
+import { runProgram } from '../../program/run-program.ts';
+import { createBackEndCaller } from '../../workers/back-end/call-back-end.ts';
+import { createMoviesIntake } from '../../workers/movies_intake.ts';
+import type { TaskOutcome } from '../../workers/worker.ts';
+import { sdkWorkflow } from './definitions.ts';
+
+// With CI set, the SDK writes a line for every update.
+delete process.env['CI'];
+
+await runProgram('sdk-worker', async () => {
+  const { config } = await loadConfig();
+  const backEnds = createBackEndCaller({
+    timeoutMs: config['workers.backEndTimeoutMs'],
+    maxAnswerBytes: config['router.maxAnswerBytes'],
+  });
+  const { execute } = createMoviesIntake({ config, callBackEnd: backEnds.call });
+  const client = await orkesConductorClient({ serverUrl: `${config['conductor.url']}/api` });
+  const handler = new TaskHandler({
+    client,
+    scanForDecorated: false,
+    workers: [{ taskDefName: sdkWorkflow.task, execute: (task) => execute(task as Task) as Promise<SdkOutcome> }],
+  });
+  await handler.startWorkers();
+  return {
+    ready: { taskType: sdkWorkflow.task },
+    async stop() {
+      await handler.stopWorkers();
+      backEnds.close();
+    },
+  };
+});
+
+/** The SDK's own word for {@link TaskOutcome}. */
+type SdkOutcome = Extract<TaskOutcome, { status: 'IN_PROGRESS' }>;

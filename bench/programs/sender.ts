@@ -1,0 +1,18 @@
+// The sender of a load as a process of its own, so that it can be given a core of its own: plans in, figures out.
+
+import { loadFiguresOf } from '../measure/load-figures.ts';
+import { type LoadOptions, runLoad } from '../measure/open-loop.ts';
+import { runProgram } from '../../program/run-program.ts';
+
+/** A load as it travels between processes: requests as text. */
+export interface Plan extends Omit<LoadOptions, 'requests'> {
+  readonly requests: readonly { readonly name: string; readonly text: string }[];
+}
+
+await runProgram('sender', async () => {
+  process.on('message', (plan: Plan) => {
+    const requests = plan.requests.map(({ name, text }) => ({ name, bytes: Buffer.from(text) }));
+    void runLoad({ ...plan, requests }).then((sample) => process.send?.({ figures: loadFiguresOf(sample) }));
+  });
+  return { ready: {}, stop: async () => undefined };
+});

@@ -1,0 +1,97 @@
+// The product as it runs in production: identity provider, router and workers, a process each.
+
+import type { Run } from '../run.ts';
+import { type RunningProgram, startProgram } from './program.ts';
+
+export interface BenchRouter {
+  readonly url: string;
+  readonly operationsUrl: string;
+  readonly pid: number;
+  /** An access token of one of the development clients; it outlives the run. */
+  tokenOf(client: 'demo' | 'worker' | 'ops'): Promise<string>;
+}
+
+/** Longer than any run. */
+const tokenSeconds = 86_400;
+
+/** The path every GET through the router has. */
+export const moviePath = '/movies/Metropolis';
+
+/** Starts an identity provider and a router in front of an engine. */
+export async function startRouter(run: Run, engineUrl: string): Promise<BenchRouter> {
+  const provider = await startOwn(run, 'identity-provider', {
+    IDP_PORT: '0',
+    IDP_TOKEN_SECONDS: String(tokenSeconds),
+  });
+  const { pid, ready } = await startOwn(run, 'router', {
+    OAUTH_ISSUER: String(provider.ready['issuer']),
+    CONDUCTOR_URL: engineUrl,
+    ROUTER_PORT: '0',
+    OPS_PORT: '0',
+    // It counts all the same, and refuses nobody.
+    ROUTER_RATELIMITPERSECOND: '1000000',
+  });
+  const url = String(ready['url']);
+  return { url, operationsUrl: String(ready['operationsUrl']), pid, tokenOf: (client) => fetchToken(url, client) };
+}
+
+export interface BenchStack extends BenchRouter {
+  readonly workers: RunningProgram;
+  /** A token of a client that may read. */
+  readonly token: string;
+}
+
+export interface StackOptions {
+  engineUrl: string;
+  backEndUrl: string;
+  /** Variables of the workers besides those of the movies route. */
+  workersEnv?: Record<string, string>;
+}
+
+/** Starts router and workers, and waits until a request has gone through everything. */
+export async function startStack(run: Run, { engineUrl, backEndUrl, workersEnv = {} }: StackOptions) {
+  run.step('starting the router and its workers');
+  const router = await startRouter(run, engineUrl);
+  const workers = await startOwn(run, 'workers', {
+    CONDUCTOR_APIURL: `${router.url}/conductor/api`,
+    WORKERS_CLIENTID: 'worker',
+    WORKERS_CLIENTSECRET: 'worker-secret',
+    WORKERS_TASKTYPES: 'movies_intake',
+    MOVIES_URL: backEndUrl,
+    ...workersEnv,
+  });
+  const token = await router.tokenOf('demo');
+  const response = await fetch(`${router.url}${moviePath}`, { headers: { authorization: `Bearer ${token}` } });
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`a GET through the router answered ${response.status}: ${text}`);
+  return { ...router, workers, token } satisfies BenchStack;
+}
+
+const entries = {
+  'identity-provider': 'dev/identity-provider/main.ts',
+  router: 'gateway/main.ts',
+  workers: 'workers/main.ts',
+  'back-ends': 'dev/back-ends/main.ts',
+} as const;
+
+/** Starts one of the product's programs; it ends with the run. */
+export async function startOwn(
+  run: Run,
+  name: keyof typeof entries,
+  own: Record<string, string>,
+): Promise<RunningProgram> {
+  const env = { STATE_DIR: run.stateDir, OAUTH_AUDIENCE: 'urn:service-router', ...own };
+  const program = await startProgram({ name, entry: entries[name], stateDir: run.stateDir, env });
+  run.onEnd(() => program.stop());
+  return program;
+}
+
+async function fetchToken(routerUrl: string, client: string): Promise<string> {
+  const response = await fetch(`${routerUrl}/token/v1/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: `grant_type=client_credentials&client_id=${client}&client_secret=${client}-secret`,
+  });
+  if (response.status !== 200) throw new Error(`no token: ${response.status} ${await response.text()}`);
+  return ((await response.json()) as { access_token: string }).access_token;
+}

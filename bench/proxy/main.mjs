@@ -1,0 +1,14 @@
+// Runs stock Express Gateway as its own documentation says, and tells the bench where it listens.
+
+import { fileURLToPath } from 'node:url';
+import createGateway from 'express-gateway';
+
+// Its configuration names the port by this variable; 0 is any free one.
+process.env.BENCH_PROXY_PORT = '0';
+
+const [server] = await createGateway()
+  .load(fileURLToPath(new URL('config', import.meta.url)))
+  .run();
+process.send({ type: 'ready', ready: { url: `http://127.0.0.1:${server.app.address().port}` } });
+process.on('SIGTERM', () => process.exit(0));
+process.on('disconnect', () => process.exit(0));

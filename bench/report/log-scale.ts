@@ -1,0 +1,27 @@
+// A logarithmic axis: where a value lies on it, and which values get a line.
+
+export interface LogScale {
+  /** Pixel of a value. */
+  at(value: number): number;
+  /** Values with a line: 1, 2 and 5 of every power of ten. */
+  readonly ticks: readonly number[];
+}
+
+/** Covers all values, from a tick to a tick. @param pixels where the least and the greatest lie */
+export function logScale(values: readonly number[], pixels: { least: number; greatest: number }): LogScale {
+  const usable = values.filter((value) => value > 0 && Number.isFinite(value));
+  const all = steps(Math.min(...usable), Math.max(...usable));
+  const ticks = all.length > 1 ? all : [1, 10];
+  const [low = 1, high = 10] = [ticks[0], ticks.at(-1)];
+  const perDecade = (pixels.greatest - pixels.least) / Math.log10(high / low);
+  return { at: (value) => pixels.least + Math.log10(value / low) * perDecade, ticks };
+}
+
+/** From the last step at or below `least` to the first at or above `greatest`. */
+function steps(least: number, greatest: number): number[] {
+  const decades = Array.from({ length: 16 }, (_, index) => index - 6);
+  const all = decades.flatMap((decade) => [1, 2, 5].map((step) => Number(`${step}e${decade}`)));
+  const first = all.findLastIndex((step) => step <= least);
+  const last = all.findIndex((step) => step >= greatest);
+  return all.slice(Math.max(0, first), last + 1);
+}

@@ -1,0 +1,78 @@
+// Where and on what a run was made: without it a number means nothing.
+
+import { execFileSync } from 'node:child_process';
+import { cpus, loadavg, release, totalmem, type } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { machineTime, machineTimeSince } from '../measure/machine-time.ts';
+import { rootDir } from '../programs/program.ts';
+
+export interface Circumstances {
+  /** ISO 8601. */
+  readonly date: string;
+  /** Abbreviated, with `+` when the tree had changes. */
+  readonly commit: string;
+  readonly machine: {
+    readonly cores: number;
+    readonly processor: string;
+    readonly memoryGiB: number;
+    readonly system: string;
+  };
+  readonly node: string;
+  /** Its version and where it keeps its data. */
+  readonly engine: string;
+  /** Share of all cores that others used just before the run, 0 to 1. */
+  readonly busyBefore: number;
+  readonly loadAverage: number;
+  /** The same while it lasted, in the middle of its measurements. */
+  readonly busyDuring?: number;
+}
+
+/** Above this share the numbers are those of a busy machine. */
+const busyAbove = 0.1;
+
+/** Looks around for a second; call it before anything is started. @param engine what the run's engine will be */
+export async function lookAround(engine: string): Promise<Circumstances> {
+  const busyBefore = await shareInUse();
+  const processors = cpus();
+  return {
+    date: new Date().toISOString(),
+    commit: commit(),
+    machine: {
+      cores: processors.length,
+      processor: processors[0]?.model.trim() ?? 'unknown',
+      memoryGiB: Math.round(totalmem() / 2 ** 30),
+      system: `${type()} ${release()}`,
+    },
+    node: process.version,
+    engine,
+    busyBefore: Math.round(busyBefore * 100) / 100,
+    loadAverage: loadavg()[0] ?? 0,
+  };
+}
+
+/** One line for people. */
+export function describeCircumstances(circumstances: Circumstances): string {
+  const { date, commit, machine, node, engine, busyBefore, busyDuring = busyBefore } = circumstances;
+  const { cores, processor, memoryGiB } = machine;
+  const busyShare = Math.max(busyBefore, busyDuring);
+  const busy = busyShare > busyAbove ? ` · BUSY MACHINE: others used ${Math.round(busyShare * 100)} % of it` : '';
+  return `${date.slice(0, 16)}Z · commit ${commit} · ${cores} cores (${processor}), ${memoryGiB} GiB · Node ${node} · ${engine}${busy}`;
+}
+
+async function shareInUse(): Promise<number> {
+  const before = machineTime();
+  await delay(1_000);
+  const { busy, all } = machineTimeSince(before);
+  return busy / all;
+}
+
+function commit(): string {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: rootDir, encoding: 'utf8' }).trim();
+  try {
+    return (
+      git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--untracked-files=no') === '' ? '' : '+')
+    );
+  } catch {
+    return 'unknown';
+  }
+}

@@ -1,0 +1,82 @@
+// npm run bench:router: what the router itself costs, with an engine and a worker that answer at once, beside bare Express 4.
+
+import { parseArgs } from 'node:util';
+import { measure } from './measure/measure.ts';
+import { loadFlags, loadOptionsOf, loadFlagsHelp } from './options.ts';
+import { startProgram } from './programs/program.ts';
+import { moviePath as path, startRouter } from './programs/stack.ts';
+import { describeCircumstances, lookAround } from './report/machine.ts';
+import { processorTable, ratioTable, resultTable, routerRatios } from './report/tables.ts';
+import { writeJson } from './report/write-results.ts';
+import { type Run, runBench } from './run.ts';
+import { createGet } from './targets/get.ts';
+import { HttpClient } from './targets/http-client.ts';
+
+const help = `Usage: npm run bench:router [-- options]
+
+The router between a client, a worker and an engine that take next to no time, beside bare Express 4:
+
+  express             answers by itself: one exchange
+  express-calls       makes the engine's three calls for each answer: four exchanges
+  express-exchanges   has a worker as the router has: the client's, a poll, a result, and two calls of the engine
+
+${loadFlagsHelp}  --help                   this text
+`;
+
+process.exit(
+  await runBench(async (run) => {
+    const { values } = parseArgs({ options: { ...loadFlags, help: { type: 'boolean' } } });
+    if (values.help) return run.say(help);
+    const options = loadOptionsOf(values);
+    const circumstances = await lookAround('a stub for an engine');
+    run.say(describeCircumstances(circumstances));
+    const programs = await startPrograms(run);
+    const clientOf = (url: string) => {
+      const client = new HttpClient(url, Math.max(8, ...options.inFlight));
+      run.onEnd(() => client.close());
+      return client;
+    };
+    const express = { name: 'express', text: 'bare Express 4', client: clientOf(programs.expressUrl) };
+    const calls = { ...express, name: 'express-calls', text: "bare Express 4 that makes the engine's calls itself" };
+    const exchanges = { ...express, name: 'express-exchanges', text: 'bare Express 4 between a worker and the engine' };
+    const router = { name: 'router', text: 'the router on a stub', client: clientOf(programs.routerUrl) };
+    const targets = [
+      createGet({ ...express, usesEngine: false, path }),
+      createGet({ ...calls, usesEngine: false, path: '/calls/Metropolis' }),
+      createGet({ ...exchanges, usesEngine: false, path: '/exchanges/Metropolis' }),
+      createGet({ ...router, usesEngine: false, path, token: programs.token }),
+    ];
+    const results = await measure({ ...options, targets, processes: programs.processes, onStep: run.step });
+    const ratios = routerRatios(results);
+    run.say([resultTable(results), processorTable(results), ratioTable(ratios)].join('\n\n'));
+    run.say(`\n${writeJson('router.json', { ...circumstances, options, results, ratios })}`);
+  }),
+);
+
+async function startPrograms(run: Run) {
+  run.step('starting the programs');
+  const start = async (name: string, env: Record<string, string> = {}) => {
+    const program = await startProgram({ name, entry: `bench/programs/${name}.ts`, env, stateDir: run.stateDir });
+    run.onEnd(() => program.stop());
+    return program;
+  };
+  const engine = await start('engine-stub');
+  const express = await start('bare-express', { BENCH_ENGINE: String(engine.ready['url']) });
+  const router = await startRouter(run, String(engine.ready['url']));
+  const token = await router.tokenOf('worker');
+  const worker = await start('stub-worker', { BENCH_ROUTER: router.url, BENCH_TOKEN: token });
+  const expressUrl = String(express.ready['url']);
+  const expressWorker = await start('stub-worker', { BENCH_ROUTER: expressUrl, BENCH_TOKEN: 'none' });
+  return {
+    expressUrl,
+    routerUrl: router.url,
+    token: await router.tokenOf('demo'),
+    processes: {
+      express: [express.pid],
+      router: [router.pid],
+      worker: [worker.pid, expressWorker.pid],
+      engine: [engine.pid],
+      bench: [process.pid],
+    },
+  };
+}

@@ -1,0 +1,73 @@
+// The frame of every bench: a folder for its state, a line that shows progress, and an end that leaves nothing behind.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createProgress } from '../dev/setup/progress.mjs';
+
+export interface Run {
+  /** Databases and logs; removed at the end. */
+  readonly stateDir: string;
+  /** Shows what is being done. */
+  step(line: string): void;
+  /** Prints what stays. */
+  say(text: string): void;
+  /** Has `stop` called at the end, the last one first. */
+  onEnd(stop: () => unknown): void;
+}
+
+/** What has to be stopped, the last one first; one that fails keeps no other from it. */
+export class Stops {
+  readonly #stops: (() => unknown)[] = [];
+
+  add(stop: () => unknown): void {
+    this.#stops.unshift(stop);
+  }
+
+  /** Each is stopped once, however often this is called. */
+  async stopAll(): Promise<void> {
+    for (let stop = this.#stops.shift(); stop !== undefined; stop = this.#stops.shift()) {
+      await Promise.resolve(stop()).catch(() => {});
+    }
+  }
+}
+
+/**
+ * Runs a bench until it is done or a signal ends it.
+ * @returns the exit code
+ */
+export async function runBench(act: (run: Run) => Promise<void>): Promise<number> {
+  const progress = createProgress();
+  const stops = new Stops();
+  const stateDir = mkdtempSync(join(tmpdir(), 'service-router-bench-'));
+  const print = (stream: NodeJS.WriteStream, text: string) => {
+    progress.clear();
+    stream.write(`${text}\n`);
+  };
+  const run: Run = {
+    stateDir,
+    step: (line) => progress.show(line),
+    say: (text) => print(process.stdout, text),
+    onEnd: (stop) => stops.add(stop),
+  };
+  try {
+    await Promise.race([act(run), untilSignal()]);
+    return 0;
+  } catch (error) {
+    print(process.stderr, (error as Error).message);
+    return 1;
+  } finally {
+    await stops.stopAll();
+    rmSync(stateDir, { recursive: true, force: true });
+    progress.clear();
+  }
+}
+
+/** Rejects at the first signal; at a second one the process ends, and its programs with it. */
+function untilSignal(): Promise<never> {
+  return new Promise((_, reject) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.once(signal, () => reject(new Error(`${signal}: stopping`)));
+    }
+  });
+}

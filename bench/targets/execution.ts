@@ -1,0 +1,49 @@
+// What the targets that go round the router send the engine: as large as what the router and its workers send.
+
+import { createInbound } from '../../envelope/inbound.ts';
+import { createOutbound } from '../../envelope/outbound.ts';
+import type { WorkflowStatus } from '../../conductor/types.ts';
+import type { BenchWorkflow } from '../programs/definitions.ts';
+
+const inbound = createInbound({
+  httpMethod: 'GET',
+  path: '/Metropolis',
+  query: undefined,
+  params: { title: 'Metropolis' },
+  headers: { accept: '*/*' },
+  requestId: '00000000-0000-4000-8000-000000000000',
+  clientId: 'demo',
+  route: 'movies',
+  body: Buffer.alloc(0),
+});
+
+/** Body of `POST /api/workflow`. */
+export function startBody({ workflow }: BenchWorkflow): string {
+  return JSON.stringify({ name: workflow, version: 1, correlationId: inbound.requestId, input: { inbound } });
+}
+
+/** Output of the task, as the product's worker writes it. */
+export const taskOutput = {
+  outbound: createOutbound({
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(JSON.stringify({ title: 'Metropolis', year: 1927, director: 'Fritz Lang', runtimeMinutes: 153 })),
+  }),
+};
+
+/** The parts of an execution's status that the targets look at. */
+export interface Ended {
+  readonly status: WorkflowStatus;
+  readonly output?: { readonly outbound?: { readonly statusCodeValue?: number } };
+}
+
+/** @throws Error when the execution did not bring the back end's answer */
+export function expectAnswer({ status, output }: Ended): void {
+  const code = output?.outbound?.statusCodeValue;
+  if (status !== 'COMPLETED' || code !== 200) throw new Error(`the execution is ${status} with the answer ${code}`);
+}
+
+/** Path of the status call with the output. */
+export function statusPath(executionId: string): string {
+  return `/api/workflow/${executionId}/status?includeOutput=true`;
+}

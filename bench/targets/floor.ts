@@ -1,0 +1,37 @@
+// The engine's four calls, one after the other, from this process: start, poll, update, status. Nobody waits, nobody sleeps.
+
+import type { Task } from '../../conductor/types.ts';
+import { floorWorkflow } from '../programs/definitions.ts';
+import { type Ended, expectAnswer, startBody, statusPath, taskOutput } from './execution.ts';
+import type { HttpClient } from './http-client.ts';
+import type { Target } from './target.ts';
+
+const start = { method: 'POST', path: '/api/workflow', body: startBody(floorWorkflow) } as const;
+const poll = { path: `/api/tasks/poll/batch/${floorWorkflow.task}?count=1&timeout=0&workerid=bench` } as const;
+
+/** @param engine client of the engine */
+export function createFloor(engine: HttpClient): Target {
+  return {
+    name: 'floor',
+    text: "the engine's four calls from one process",
+    usesEngine: true,
+    async request() {
+      await engine.text(start);
+      // With several in flight the task may be that of another start: it is four calls each all the same.
+      const executionId = await completeOne(engine);
+      expectAnswer(await engine.json<Ended>({ path: statusPath(executionId) }));
+    },
+  };
+}
+
+/** Takes a task and completes it. There is one for each start, so an empty poll is repeated. Returns its execution. */
+async function completeOne(engine: HttpClient): Promise<string> {
+  for (;;) {
+    const [task] = await engine.json<Task[]>(poll);
+    if (task === undefined) continue;
+    const { taskId, workflowInstanceId } = task;
+    const result = { taskId, workflowInstanceId, status: 'COMPLETED', workerId: 'bench', outputData: taskOutput };
+    await engine.text({ method: 'POST', path: '/api/tasks', body: JSON.stringify(result) });
+    return workflowInstanceId;
+  }
+}

@@ -1,0 +1,17 @@
+// A target that is one GET: through everything, or to the back end alone.
+
+import type { HttpClient } from './http-client.ts';
+import type { Target } from './target.ts';
+
+export interface GetOptions extends Pick<Target, 'name' | 'text' | 'usesEngine'> {
+  /** Of the origin, which runs already. */
+  readonly client: HttpClient;
+  readonly path: string;
+  /** Sent as a bearer token. */
+  readonly token?: string;
+}
+
+export function createGet({ client, path, token, ...described }: GetOptions): Target {
+  const call = { path, headers: token === undefined ? {} : { authorization: `Bearer ${token}` } };
+  return { ...described, request: () => client.text(call) };
+}

@@ -1,0 +1,61 @@
+// One hop through stock Express Gateway to the back end: what a gateway without workflows adds.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { rootDir, type RunningProgram, startProgram } from '../programs/program.ts';
+import { moviePath } from '../programs/stack.ts';
+import type { Run } from '../run.ts';
+import { HttpClient } from './http-client.ts';
+import type { Target } from './target.ts';
+
+const folder = join(rootDir, 'bench/proxy');
+
+/**
+ * Sees to it that stock Express Gateway is there, in a folder of its own: the product's tree has its dead parts replaced.
+ * @param install fetches it when it is not (some 720 packages)
+ * @returns false, having said so, when it is not there
+ * @throws Error when npm fails
+ */
+export function ensureProxy({ say, step }: Pick<Run, 'say' | 'step'>, install: boolean): boolean {
+  if (existsSync(join(folder, 'node_modules/express-gateway'))) return true;
+  if (!install) {
+    say('proxy: SKIPPED, stock Express Gateway is not installed; --proxy installs it in bench/proxy/.');
+    return false;
+  }
+  step('installing stock Express Gateway in bench/proxy/');
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const { status, stderr, error } = spawnSync('npm', args, { cwd: folder, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`npm ci in bench/proxy failed: ${error?.message ?? stderr}`);
+  return true;
+}
+
+export interface ProxyOptions {
+  readonly backEndUrl: string;
+  readonly stateDir: string;
+  /** At least as many as there are requests in flight. */
+  readonly connections: number;
+}
+
+export function createProxy({ backEndUrl, stateDir, connections }: ProxyOptions): Target {
+  let program: RunningProgram | undefined;
+  let client: HttpClient | undefined;
+  return {
+    name: 'proxy',
+    text: 'one hop of stock Express Gateway',
+    usesEngine: false,
+    async start() {
+      const env = { BENCH_BACK_END: backEndUrl };
+      program = await startProgram({ name: 'proxy', entry: 'bench/proxy/main.mjs', env, stateDir });
+      client = new HttpClient(String(program.ready['url']), connections);
+    },
+    pid: () => program?.pid,
+    async request() {
+      await client?.text({ path: moviePath });
+    },
+    async stop() {
+      await client?.close();
+      await program?.stop();
+    },
+  };
+}

@@ -1,0 +1,66 @@
+// The two usual ways round the router, served by the same worker with the SDK's defaults: a status loop, and the
+// engine's synchronous endpoint.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { sdkWorkflow } from '../programs/definitions.ts';
+import { type RunningProgram, startProgram } from '../programs/program.ts';
+import { type Ended, expectAnswer, startBody, statusPath } from './execution.ts';
+import type { HttpClient } from './http-client.ts';
+import type { Target } from './target.ts';
+
+export interface SdkTargetOptions {
+  readonly engine: HttpClient;
+  readonly engineUrl: string;
+  readonly backEndUrl: string;
+  readonly stateDir: string;
+}
+
+/** Pause of the status loop, in milliseconds. */
+const statusPauseMs = 20;
+const start = { method: 'POST', path: '/api/workflow', body: startBody(sdkWorkflow) } as const;
+const execute = { method: 'POST', path: `/api/workflow/execute/${sdkWorkflow.workflow}/1`, body: start.body } as const;
+
+/** Start, then the status every 20 ms. */
+export function createSdkDefault(options: SdkTargetOptions): Target {
+  const described = { name: 'sdk-default', text: `SDK defaults at the engine, status every ${statusPauseMs} ms` };
+  return createSdkTarget(described, options, async ({ engine }) => {
+    const executionId = await engine.text(start);
+    let ended: Ended;
+    do {
+      await delay(statusPauseMs);
+      ended = await engine.json<Ended>({ path: statusPath(executionId) });
+    } while (ended.status === 'RUNNING');
+    expectAnswer(ended);
+  });
+}
+
+/** `POST /api/workflow/execute/{name}/{version}`, as it waits by itself. */
+export function createExecute(options: SdkTargetOptions): Target {
+  const described = { name: 'execute', text: "the engine's synchronous endpoint" };
+  return createSdkTarget(described, options, async ({ engine }) => {
+    expectAnswer(await engine.json<Ended>(execute));
+  });
+}
+
+/** The worker polls ten times a second even when it is idle: it runs only while its target is measured. */
+function createSdkTarget(
+  described: Pick<Target, 'name' | 'text'>,
+  options: SdkTargetOptions,
+  request: (options: SdkTargetOptions) => Promise<void>,
+): Target {
+  const { engineUrl, backEndUrl, stateDir } = options;
+  const env = { CONDUCTOR_URL: engineUrl, MOVIES_URL: backEndUrl, STATE_DIR: stateDir };
+  let worker: RunningProgram | undefined;
+  return {
+    ...described,
+    usesEngine: true,
+    async start() {
+      worker = await startProgram({ name: 'sdk-worker', entry: 'bench/programs/sdk-worker.ts', env, stateDir });
+    },
+    async stop() {
+      await worker?.stop();
+    },
+    pid: () => worker?.pid,
+    request: () => request(options),
+  };
+}

@@ -1,0 +1,21 @@
+// What is measured: something that answers one request at a time, started for as long as it is needed.
+
+export interface Target {
+  readonly name: string;
+  /** What it is, in a few words. */
+  readonly text: string;
+  /** True when its requests reach the engine. */
+  readonly usesEngine: boolean;
+  /** Starts what only this target needs, so that nothing of it disturbs the others. */
+  start?(): Promise<void>;
+  /** One request, answered as it should be. @throws Error that says what came instead */
+  request(): Promise<unknown>;
+  /** The process that `start` started, when there is one: its processor time is the target's own. */
+  pid?(): number | undefined;
+  /** Ends what `start` started; `start` may be called again. */
+  stop?(): Promise<void>;
+}
+
+/** The targets of `npm run bench`, in the order in which tables show them. */
+export const targetNames = ['direct', 'proxy', 'floor', 'router', 'sdk-default', 'execute'] as const;
+export type TargetName = (typeof targetNames)[number];

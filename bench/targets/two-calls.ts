@@ -1,0 +1,23 @@
+// The calls the router makes for a read: start, and the result by the task's place. Nobody polls, nobody asks for the status.
+
+import { floorWorkflow } from '../programs/definitions.ts';
+import { startBody, taskOutput } from './execution.ts';
+import type { HttpClient } from './http-client.ts';
+import type { Target } from './target.ts';
+
+const start = { method: 'POST', path: '/api/workflow', body: startBody(floorWorkflow) } as const;
+const body = JSON.stringify(taskOutput);
+
+/** @param engine client of the engine */
+export function createTwoCalls(name: string, engine: HttpClient): Target {
+  return {
+    name,
+    text: 'start and result, from one process',
+    usesEngine: true,
+    async request() {
+      const executionId = await engine.text(start);
+      const path = `/api/tasks/${executionId}/${floorWorkflow.task}/COMPLETED?workerid=bench`;
+      await engine.text({ method: 'POST', path, body });
+    },
+  };
+}
