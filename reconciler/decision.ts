@@ -26,6 +26,8 @@ export type Decision =
   | { readonly kind: 'ask'; readonly case: Case; readonly request: StartWorkflowRequest }
   /** The back end has been asked and will answer. */
   | { readonly kind: 'asked'; readonly case: Case }
+  /** The back end was asked and did not answer: it is asked again later. */
+  | { readonly kind: 'unanswered'; readonly case: Case }
   /** A person has to look. */
   | { readonly kind: 'undecided'; readonly case: Case; readonly reason: string };
 

@@ -59,10 +59,9 @@ export class OpenExecutions {
     });
   }
 
-  /** Those to look at now: what owes something first, then the oldest. */
+  /** Those to look at now: what has been due for longest first, so that none keeps another from its turn. */
   due(now: number): OpenExecution[] {
-    const due = [...this.#entries.values()].filter(({ dueAt }) => dueAt <= now);
-    return [...due.filter(({ owes }) => owes !== null), ...due.filter(({ owes }) => owes === null)];
+    return [...this.#entries.values()].filter(({ dueAt }) => dueAt <= now).toSorted((a, b) => a.dueAt - b.dueAt);
   }
 
   /** Nothing is owed any more. */
@@ -81,6 +80,12 @@ export class OpenExecutions {
     entry.dueAt = now + entry.pauseMs;
     entry.pauseMs = Math.min(entry.pauseMs * 2, maxPauseMs);
     entry.summary = null;
+  }
+
+  /** Looks again after the first pause: it is not its turn yet. */
+  defer(workflowId: string, now: number): void {
+    const entry = this.#entries.get(workflowId);
+    if (entry !== undefined) entry.dueAt = now + this.#firstPauseMs;
   }
 
   /** It owes something, until it is settled or mended. */

@@ -7,6 +7,7 @@ import type { PayloadCodec } from '../payload/payload-codec.ts';
 import { type Decision, type DecisionContext, isOver, lastTask, settled } from './decision.ts';
 import { intakeTask, patchWorkflow, readVersion } from './flows.ts';
 import { standingOf } from './standing-change.ts';
+import type { QuestionState } from './turns.ts';
 
 /** An execution that asked. */
 export type Probe = WholeExecution;
@@ -23,6 +24,20 @@ export function isProbe({ workflowName, workflowVersion, input }: WholeExecution
   return workflowName === patchWorkflow && workflowVersion === readVersion && route === probeRoute;
 }
 
+/** The back end that a probe of this execution asks: one college, known by its MIS code. */
+export function askedBackEnd({ input }: WholeExecution): string {
+  const { params } = (input['inbound'] ?? {}) as { params?: { mis?: unknown } };
+  return String(params?.mis);
+}
+
+/** How the last of these probes is; undefined without any. */
+export function questionOf(probes: readonly Probe[], codec: PayloadCodec): QuestionState | undefined {
+  const last = probes.at(-1);
+  if (last === undefined) return undefined;
+  if (isUnderWay(last)) return 'under-way';
+  return readAnswer(last, codec) === null ? 'unanswered' : 'answered';
+}
+
 /** The answer of the back end, or what to do as long as there is none. */
 export function findAnswer(
   execution: WholeExecution,
@@ -31,13 +46,17 @@ export function findAnswer(
 ): Decision | Answer {
   const last = probes.at(-1);
   if (last === undefined) return ask(execution, context);
-  if (last.status === 'RUNNING' || last.status === 'PAUSED') return { kind: 'asked', case: 'outcome_unknown' };
-  const answer = last.status === 'COMPLETED' ? readAnswer(last, context.codec) : null;
-  if (answer !== null && answer.status < 500 && !tryAgain.has(answer.status)) return answer;
+  if (isUnderWay(last)) return { kind: 'asked', case: 'outcome_unknown' };
+  const answer = readAnswer(last, context.codec);
+  if (answer !== null) return answer;
   const pauseMs = Math.min(context.afterMs * 2 ** (probes.length - 1), maxPauseMs);
   return isOver(last.endTime, { now: context.now, afterMs: pauseMs })
     ? ask(execution, context)
-    : { kind: 'asked', case: 'outcome_unknown' };
+    : { kind: 'unanswered', case: 'outcome_unknown' };
+}
+
+function isUnderWay({ status }: Probe): boolean {
+  return status === 'RUNNING' || status === 'PAUSED';
 }
 
 /**
@@ -102,9 +121,12 @@ function ask(execution: WholeExecution, { codec }: DecisionContext): Decision {
   return { kind: 'ask', case: 'outcome_unknown', request };
 }
 
-function readAnswer(probe: Probe, codec: PayloadCodec): Answer | null {
+/** What the back end said; null for nothing, and for an answer that says no more than to come again. */
+function readAnswer({ status, output, workflowId }: Probe, codec: PayloadCodec): Answer | null {
+  if (status !== 'COMPLETED') return null;
   try {
-    return codec.unpackOutbound(probe.output['outbound'], probe.workflowId);
+    const answer = codec.unpackOutbound(output['outbound'], workflowId);
+    return answer.status < 500 && !tryAgain.has(answer.status) ? answer : null;
   } catch {
     return null;
   }

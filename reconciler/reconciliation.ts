@@ -9,8 +9,10 @@ import { decidePatch } from './decide-patch.ts';
 import { type Case, type Decision, type DecisionContext, isEmpty, isOver, settled, waiting } from './decision.ts';
 import { notifyWorkflow, patchWorkflow } from './flows.ts';
 import { OpenExecutions, type OpenExecution } from './open-executions.ts';
+import { askedBackEnd, questionOf } from './probe.ts';
 import { Relations } from './relations.ts';
 import { RunningScan, StartedScan } from './scan.ts';
+import { type Question, Turns } from './turns.ts';
 
 export interface ReconciliationOptions {
   readonly api: ExecutionApi;
@@ -63,11 +65,13 @@ export class Reconciliation {
   readonly #open: OpenExecutions;
   readonly #started: readonly StartedScan[];
   readonly #running: RunningScan;
+  readonly #turns: Turns;
 
   constructor(options: ReconciliationOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
     this.#open = new OpenExecutions(options.afterMs);
+    this.#turns = new Turns(options.afterMs);
     const from = this.#now() - options.lookBackMs;
     this.#started = [patchWorkflow, notifyWorkflow].map(
       (workflowType) => new StartedScan(options.api, { workflowType, from }),
@@ -136,19 +140,19 @@ export class Reconciliation {
         : kind === 'notification' &&
           summary.status === 'COMPLETED' &&
           relations.countShares(source) >= mostShares(summary);
-    if (follows) this.#open.settle(workflowId);
+    if (follows) this.#settle(workflowId);
     return follows;
   }
 
   async #lookAt(open: OpenExecution, relations: Relations, mayRepair: boolean): Promise<Finding | null> {
     const execution = await this.#options.api.readWhole(open.workflowId);
     if (execution === null) {
-      this.#open.settle(open.workflowId);
+      this.#settle(open.workflowId);
       return null;
     }
     const decision = await this.#decide(execution, open, relations);
     const now = this.#now();
-    if (decision.kind === 'settled') this.#open.settle(open.workflowId);
+    if (decision.kind === 'settled') this.#settle(open.workflowId);
     else if (decision.kind === 'waiting') this.#open.postpone(open.workflowId, now);
     else return this.#mend(execution, decision, mayRepair);
     return null;
@@ -162,24 +166,37 @@ export class Reconciliation {
     const executionId = execution.workflowId;
     const finding = { executionId, case: decision.case };
     this.#open.owes(executionId, decision.case);
-    if (decision.kind === 'undecided') {
+    const none = (reason?: string): Finding => ({
+      ...finding,
+      action: 'none',
+      started: [],
+      ...(reason === undefined ? {} : { reason }),
+    });
+    if (decision.kind === 'asked') return none('its back end has been asked');
+    if (decision.kind === 'undecided' || decision.kind === 'unanswered') {
       this.#open.postpone(executionId, this.#now());
-      return { ...finding, action: 'none', started: [], reason: decision.reason };
+      return none(decision.kind === 'undecided' ? decision.reason : 'its back end did not answer');
     }
-    if (decision.kind === 'asked') {
-      this.#open.postpone(executionId, this.#now());
-      return { ...finding, action: 'none', started: [], reason: 'its back end has been asked' };
+    if (!mayRepair) return none();
+    if (decision.kind === 'ask' && !this.#turns.take(questionFor(execution), this.#now())) {
+      this.#open.defer(executionId, this.#now());
+      return none('its back end is asked for others first');
     }
-    if (!mayRepair) return { ...finding, action: 'none', started: [] };
     try {
       const done = await carryOut(decision, execution, this.#options.api);
-      if (decision.kind === 'start' || decision.kind === 'replace') this.#open.settle(executionId);
+      if (decision.kind === 'start' || decision.kind === 'replace') this.#settle(executionId);
       if (decision.kind === 'resume') this.#open.isMended(executionId);
       return { ...finding, ...done };
     } catch (error) {
+      this.#turns.leave(executionId);
       if (!(error instanceof EngineError) || error.kind === 'unreachable') throw error;
-      return { ...finding, action: 'none', started: [], reason: error.message };
+      return none(error.message);
     }
+  }
+
+  #settle(executionId: string): void {
+    this.#open.settle(executionId);
+    this.#turns.leave(executionId);
   }
 
   async #decide(execution: WholeExecution, open: OpenExecution, relations: Relations): Promise<Decision> {
@@ -190,6 +207,8 @@ export class Reconciliation {
         case 'patch': {
           const notified = relations.isNotified(open.source);
           const probes = notified ? [] : await relations.readProbes(open.source);
+          const question = questionOf(probes, codec);
+          if (question !== undefined) this.#turns.note(questionFor(execution), question, context.now);
           return decidePatch(execution, { notified, probes }, context);
         }
         case 'notification':
@@ -204,6 +223,10 @@ export class Reconciliation {
       return { kind: 'undecided', case: 'outcome_unknown', reason: `it cannot be read: ${(error as Error).name}` };
     }
   }
+}
+
+function questionFor(execution: WholeExecution): Question {
+  return { backEnd: askedBackEnd(execution), executionId: execution.workflowId };
 }
 
 /** The index does not always tell whether it is a PATCH. */

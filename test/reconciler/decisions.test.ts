@@ -224,9 +224,9 @@ describe('a PATCH whose outcome nobody knows', () => {
 
   it('the back end is away → asked again, after a pause that doubles', () => {
     const away = (endTime: number) => probe(503, '', { endTime });
-    expect(decideWith(away(justNow)).kind).toBe('asked');
+    expect(decideWith(away(justNow)).kind).toBe('unanswered');
     expect(decideWith(away(longAgo)).kind).toBe('ask');
-    expect(decideWith(away(longAgo), away(longAgo)).kind).toBe('asked');
+    expect(decideWith(away(longAgo), away(longAgo)).kind).toBe('unanswered');
     expect(decideWith(away(longAgo), away(now - 125_000)).kind).toBe('ask');
     expect(decideWith(probe(200, '', { status: 'RUNNING' })).kind).toBe('asked');
     expect(decideWith(probe(200, '', { status: 'FAILED', endTime: longAgo })).kind).toBe('ask');
