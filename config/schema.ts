@@ -58,6 +58,10 @@ const router = {
   'router.maxAnswerBytes': bytes('largest answer of a back end', 8_388_608),
   'router.requestHeaders': list('request headers passed to back ends besides the built-in allow-list', []),
   'router.responseHeaders': list('back-end headers passed to clients besides the built-in allow-list', []),
+  'router.docs': withDefault(
+    Type.Boolean({ description: 'serves the page /docs; its document, /openapi.json, is there all the same' }),
+    true,
+  ),
   'ops.host': withDefault(text('address the operations port binds to'), '127.0.0.1'),
   'ops.port': port('operations port: health and metrics; never public', 8081),
   'log.level': withDefault(

@@ -4,6 +4,9 @@ import type { NextFunction, Request, Response } from 'express';
 import type { Registry } from 'prom-client';
 import type { TSchema, Static } from 'typebox';
 import type { Config } from '../config/schema.ts';
+import type { PolicyDescription } from '../contract/description.ts';
+import type { OpenApiDocument } from '../contract/openapi.ts';
+import type { Answer } from '../envelope/outbound.ts';
 import type { Logger } from '../logging/log.ts';
 import type { ProblemCode } from '../problem/catalogue.ts';
 
@@ -16,23 +19,31 @@ export interface Policy {
   /** JSON Schema of the `action` in gateway.config.yml; checked strictly before anything listens. */
   readonly schema: { readonly $id: string } & Record<string, unknown>;
   readonly policy: (action: never) => Handler;
+  /** What one place of the policy adds to the OpenAPI document; nothing when absent. */
+  readonly describe?: (action: never) => PolicyDescription;
 }
 
 /**
  * Describes a policy.
  * @param definition `schema`: TypeBox object of its parameters (units in the descriptions); `create`: builds the
- *   handler from checked parameters, without side effects
+ *   handler from checked parameters, without side effects; `describe`: says the same of them in the OpenAPI document
  */
 export function definePolicy<S extends TSchema>(definition: {
   name: string;
   schema: S;
   create: (parameters: Static<S>) => Handler;
+  describe?: (parameters: Static<S>) => PolicyDescription;
 }): Policy {
   const schema: Policy['schema'] = {
     ...(definition.schema as TSchema & Record<string, unknown>),
     $id: `urn:service-router:policy:${definition.name}`,
   };
-  return { name: definition.name, schema, policy: definition.create as Policy['policy'] };
+  return {
+    name: definition.name,
+    schema,
+    policy: definition.create as Policy['policy'],
+    ...(definition.describe === undefined ? {} : { describe: definition.describe as NonNullable<Policy['describe']> }),
+  };
 }
 
 /** A dependency of readiness: returns the reasons why the router is not ready, none when it is. */
@@ -55,6 +66,8 @@ export interface RouterServices {
   onStop(name: string, stop: () => void | Promise<void>): void;
   /** Reports an error nobody foresaw to the error tracker; never personal data. */
   reportError(error: unknown, fields: Record<string, string>): void;
+  /** The OpenAPI document of every route. It is there once all plugins are initialised: from `create` of a policy on. */
+  document(): OpenApiDocument;
   /** Resolves when the router begins to drain: held connections should be let go. */
   readonly draining: AbortSignal;
 }
@@ -91,6 +104,8 @@ export interface RequestContext {
   arrivedAt?: number;
   /** To be called once a workflow has been started; set by the admission policy. */
   onStarted?: (executionId: string) => void;
+  /** Compresses an answer where the client accepts that; set by the compress policy. */
+  compress?: (answer: Answer) => Promise<Answer>;
   /** Code of the problem that the request was answered with. */
   problem?: ProblemCode;
   /** Why the answer is what it is, for the one log line of this request. */

@@ -28,7 +28,7 @@ export async function mountPipelines(
   const gatewayConfig = {
     policies: [...policies.keys()],
     apiEndpoints: Object.fromEntries(
-      Object.entries(config.apiEndpoints).map(([name, endpoint]) => [
+      Object.entries(config.apiEndpoints).map(([name, { summary: _, ...endpoint }]) => [
         name,
         { host: '*', ...endpoint, paths: pathsOf(endpoint) },
       ]),

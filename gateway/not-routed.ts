@@ -49,7 +49,10 @@ function createMethodLookup(config: GatewayConfig): (request: Request) => string
   };
 }
 
+/** Of an endpoint that names none. */
+export const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+
 function methodsAllowed(methods: readonly string[] | undefined): string[] {
-  const named = methods ?? ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+  const named = methods ?? allMethods;
   return named.includes('GET') ? ['GET', 'HEAD', ...named.filter((method) => method !== 'GET')] : [...named];
 }

@@ -9,6 +9,7 @@ import { startRouterReconciler } from '../reconciler/index.ts';
 import { createAccessLog } from './access-log.ts';
 import type { RouterServices } from './contract.ts';
 import { answerProblem } from './answer-problem.ts';
+import { RouterDocument } from './router-document.ts';
 import { expressMessages } from './express-messages.ts';
 import { type ServerLimits, startHttpServer } from './http-server.ts';
 import { GatewayConfigError, loadGatewayConfig } from './load-gateway-config.ts';
@@ -54,11 +55,13 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
       );
     }
   };
+  const document = new RouterDocument();
   const services: RouterServices = {
     config,
     log,
     metrics,
     reportError,
+    document: () => document.read(),
     draining: draining.signal,
     addReadinessCheck: (name, check) => readiness.add(name, check),
     addReadinessNotice: (name, notice) => readiness.addNotice(name, notice),
@@ -67,18 +70,16 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   try {
     const { policies, steps, problems } = await initPlugins(gatewayConfig, imported, services);
     if (problems.length > 0) throw new GatewayConfigError(gatewayConfigFile, problems);
+    document.describe(gatewayConfig, steps, policies);
     const app = createApp();
-    app.use(createMethodGate(gatewayConfig));
-    app.use(await mountPipelines(gatewayConfig, steps, policies));
-    app.use(createNotRouted(gatewayConfig));
-    app.use(createErrorHandler(services));
+    app.use(createMethodGate(gatewayConfig), await mountPipelines(gatewayConfig, steps, policies));
+    app.use(createNotRouted(gatewayConfig), createErrorHandler(services));
     const operationsAddress = { host: config['ops.host'], port: config['ops.port'] };
     const operations = await startOperationsServer({ ...operationsAddress, readiness, metrics });
     stops.push({ name: 'operations', stop: () => operations.stop() });
     const { hostname: host, port } = gatewayConfig.http;
     const accessLog = createAccessLog(log, metrics);
-    const messages = expressMessages(app);
-    const limits = limitsOf(config);
+    const [messages, limits] = [expressMessages(app), limitsOf(config)];
     const server = await startHttpServer({ host, port, app, messages, accessLog, metrics, limits });
     collectDefaultMetrics({ register: metrics });
     const reconciler = startRouterReconciler({ config, metrics, log });

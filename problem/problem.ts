@@ -45,10 +45,18 @@ export interface ProblemIds {
   executionId?: string | undefined;
 }
 
-/** The problem document of one occurrence. `type` is a stable URN: it identifies, it is not fetched. */
+/**
+ * The `type` of a problem document: a path of this router that answers with what happened and what to do. It is relative
+ * to the address the client used (RFC 9457 section 3.1.1), because the router does not know by which name it is reached.
+ */
+export function problemType(code: ProblemCode): string {
+  return `/problems/${code}`;
+}
+
+/** The problem document of one occurrence. */
 export function problemDocument(problem: Problem, ids: ProblemIds): Record<string, unknown> {
   return {
-    type: `urn:service-router:problem:${problem.code}`,
+    type: problemType(problem.code),
     title: problemKinds[problem.code].title,
     status: problem.status,
     ...(problem.detail === undefined ? {} : { detail: problem.detail }),

@@ -22,24 +22,29 @@ interface Rule {
   path: string;
   scope: AllowedCall['scope'];
   kind?: CallKind;
+  /** What the call is for, in a few words. */
+  does: string;
 }
 
 /** The first that fits decides: narrow ones stand before wide ones. */
 const rules: readonly Rule[] = [
-  { method: 'GET', path: 'tasks/poll/batch/*', scope: workerScope, kind: 'batch-poll' },
-  { method: 'GET', path: 'tasks/poll/*', scope: workerScope, kind: 'poll' },
-  { method: 'POST', path: 'tasks', scope: workerScope, kind: 'update' },
-  { method: 'POST', path: 'tasks/update-v2', scope: workerScope, kind: 'update-and-poll' },
-  { method: 'POST', path: 'tasks/*/log', scope: workerScope, kind: 'log' },
-  { method: 'GET', path: 'tasks/**', scope: adminScope },
-  { method: 'GET', path: 'workflow/**', scope: adminScope },
-  { method: 'GET', path: 'metadata/**', scope: adminScope },
-  { method: 'POST', path: 'metadata/**', scope: adminScope },
-  { method: 'PUT', path: 'metadata/**', scope: adminScope },
-  { method: 'GET', path: 'event/**', scope: adminScope },
-  { method: 'POST', path: 'event', scope: adminScope },
-  { method: 'PUT', path: 'event', scope: adminScope },
+  { method: 'GET', path: 'tasks/poll/batch/*', scope: workerScope, kind: 'batch-poll', does: 'Take several tasks' },
+  { method: 'GET', path: 'tasks/poll/*', scope: workerScope, kind: 'poll', does: 'Take one task' },
+  { method: 'POST', path: 'tasks', scope: workerScope, kind: 'update', does: 'Report a result' },
+  { method: 'POST', path: 'tasks/update-v2', scope: workerScope, kind: 'update-and-poll', does: 'Report and poll' },
+  { method: 'POST', path: 'tasks/*/log', scope: workerScope, kind: 'log', does: 'Write a line into the log of a task' },
+  { method: 'GET', path: 'tasks/**', scope: adminScope, does: 'Read tasks' },
+  { method: 'GET', path: 'workflow/**', scope: adminScope, does: 'Read executions' },
+  { method: 'GET', path: 'metadata/**', scope: adminScope, does: 'Read definitions' },
+  { method: 'POST', path: 'metadata/**', scope: adminScope, does: 'Register definitions' },
+  { method: 'PUT', path: 'metadata/**', scope: adminScope, does: 'Change definitions' },
+  { method: 'GET', path: 'event/**', scope: adminScope, does: 'Read event handlers' },
+  { method: 'POST', path: 'event', scope: adminScope, does: 'Register event handlers' },
+  { method: 'PUT', path: 'event', scope: adminScope, does: 'Change event handlers' },
 ];
+
+/** What is open from outside, for the OpenAPI document. */
+export const openCalls: readonly Omit<Rule, 'kind'>[] = rules;
 
 /** Decoded segments must be plain: nothing that another parser could take for a separator or a second encoding. */
 const plainSegment = /^[^/\\;%?#\x00-\x20\x7f]+$/;

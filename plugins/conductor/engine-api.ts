@@ -10,6 +10,7 @@ import { readBody } from '../../gateway/read-body.ts';
 import { signalWhenGone } from '../../gateway/signal-when-gone.ts';
 import { Problem } from '../../problem/problem.ts';
 import { adminScope, type AllowedCall, findAllowedCall } from './allow-list.ts';
+import { describeEngineApi } from './describe-engine-api.ts';
 import type { Parts } from './executions.ts';
 import { findTask, placeOf } from './handed-over-task.ts';
 import { splitTarget } from './target.ts';
@@ -56,6 +57,7 @@ export function createEngineApiPolicy(config: Config, parts: EngineApiParts): Po
         }
       };
     },
+    describe: ({ strip }) => describeEngineApi(strip),
   });
 }
 

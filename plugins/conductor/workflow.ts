@@ -11,6 +11,7 @@ import { signalWhenGone } from '../../gateway/signal-when-gone.ts';
 import { createPayloadCodec } from '../../payload/payload-codec.ts';
 import { Problem } from '../../problem/problem.ts';
 import { answerOf, sendAnswer } from './answer.ts';
+import { describeWorkflow } from './describe-workflow.ts';
 import { type Parts, startExecution, waitForEnd } from './executions.ts';
 import { splitTarget } from './target.ts';
 
@@ -24,6 +25,9 @@ const parameters = Type.Object(
     }),
     domainOf: Type.Optional(
       Type.String({ description: 'path parameter <p> whose `adaptor.<p>.domain` is the task domain' }),
+    ),
+    openapi: Type.Optional(
+      Type.String({ minLength: 1, description: 'file with what the back end answers, for the OpenAPI document' }),
     ),
     waitBudgetMs: Type.Optional(
       Type.Integer({ minimum: 1, description: 'longest wait in milliseconds; default router.waitBudgetMs' }),
@@ -82,9 +86,10 @@ export function createWorkflowPolicy(config: Config, parts: Parts): Policy {
         if (ended === null) return;
         const answer = answerOf(ended, answerOptions);
         response.setHeader('x-execution-id', execution.executionId);
-        sendAnswer(response, answer);
+        sendAnswer(response, (await context.compress?.(answer)) ?? answer);
       };
     },
+    describe: describeWorkflow,
   });
 }
 

@@ -39,6 +39,12 @@ export function createMisCodesPolicy(config: Config): Policy {
           checkCodes(allowed, [request.params[parameter] ?? '', ...codesAfter(request, after)]);
         next();
       },
+    describe: ({ parameter }) => ({
+      operation: () => ({
+        problems: ['forbidden'],
+        parameters: [{ name: parameter, in: 'path', description: 'MIS code of a college.', example: '001' }],
+      }),
+    }),
   });
 }
 

@@ -37,4 +37,5 @@ export const rateLimitPolicy = definePolicy({
       next();
     };
   },
+  describe: () => ({ operation: () => ({ problems: ['too-many-requests'] }) }),
 });

@@ -7,6 +7,7 @@ import type { AccessTokens } from './access-token/access-tokens.ts';
 import { InvalidTokenError } from './access-token/invalid-token-error.ts';
 import { takeBearerToken } from './bearer/bearer-credentials.ts';
 import { scopeMissing, toBearerProblem } from './bearer/challenge.ts';
+import { describeBearer } from './bearer/describe-bearer.ts';
 import { ProviderError } from './provider/provider-error.ts';
 
 /** One scope (RFC 6749 section 3.3). */
@@ -42,6 +43,8 @@ export function bearerPolicy(accessTokens: AccessTokens): Policy {
       checkScopes(checked.scopes, request, parameters);
       next();
     },
+    describe: (parameters) =>
+      describeBearer((method) => alternativesFor(method, parameters), parameters.header !== undefined),
   });
 }
 
@@ -51,9 +54,19 @@ function refuse(context: RequestContext, error: unknown): never {
   throw toBearerProblem(error);
 }
 
+/** The scopes that every request of a method needs. */
+function neededBy(method: string, { scopes = [], writeScope }: Parameters): readonly string[] {
+  return writeScope === undefined || readMethods.includes(method) ? scopes : [...scopes, writeScope];
+}
+
+function alternativesFor(method: string, parameters: Parameters): string[][] {
+  const needed = neededBy(method, parameters);
+  return parameters.anyScope?.map((one) => [...needed, one]) ?? [[...needed]];
+}
+
 function checkScopes(granted: ReadonlySet<string>, { method }: Request, parameters: Parameters): void {
-  const { scopes = [], anyScope, writeScope } = parameters;
-  const needed = writeScope === undefined || readMethods.includes(method) ? scopes : [...scopes, writeScope];
+  const { anyScope } = parameters;
+  const needed = neededBy(method, parameters);
   const hasAny = anyScope === undefined || anyScope.some((one) => granted.has(one));
   if (!needed.every((one) => granted.has(one))) throw scopeMissing(needed);
   if (!hasAny) throw scopeMissing(anyScope);

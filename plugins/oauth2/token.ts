@@ -11,6 +11,7 @@ import { ProviderError } from './provider/provider-error.ts';
 import { takeHeader } from './take-header.ts';
 import { type AttemptLimit, TooManyAttemptsError } from './token/attempt-limit.ts';
 import type { ClientCredentialsGrant, TokenResponse } from './token/client-credentials-grant.ts';
+import { describeConductorToken, describeOAuth2Token } from './token/describe-token.ts';
 import { OAuthError } from './token/oauth-error.ts';
 import {
   conductorFormat,
@@ -64,6 +65,7 @@ export function tokenPolicy(parts: TokenPolicyParts): Policy {
         send(response, await answer(request, format, { ...parts, parameters }));
       };
     },
+    describe: ({ format }) => (format === 'conductor' ? describeConductorToken : describeOAuth2Token),
   });
 }
 

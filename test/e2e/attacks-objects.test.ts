@@ -82,7 +82,7 @@ async function expectStarted(by: Caller, path: string): Promise<void> {
 }
 
 function expectForbidden(answer: RouterAnswer): void {
-  expect(answer.json()).toMatchObject({ type: 'urn:service-router:problem:forbidden', status: 403 });
+  expect(answer.json()).toMatchObject({ type: '/problems/forbidden', status: 403 });
 }
 
 describe('a client that is limited to MIS code 001', () => {

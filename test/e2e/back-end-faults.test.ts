@@ -28,7 +28,7 @@ const fault = (kind: string, options = {}) => demo(`/adaptor/001/mock/faults/${k
 
 function expectProblem(answer: RouterAnswer, status: number, code: string): void {
   expect(answer.json()).toMatchObject({
-    type: `urn:service-router:problem:${code}`,
+    type: `/problems/${code}`,
     status,
     requestId: answer.headers['x-request-id'],
     executionId: answer.headers['x-execution-id'],

@@ -39,7 +39,7 @@ describe('the engine', () => {
     expect(performance.now() - startedAt).toBeLessThan(1_000);
     expect(answer.status).toBe(503);
     expect(answer.headers['retry-after']).toBe('1');
-    expect(answer.json()).toMatchObject({ type: 'urn:service-router:problem:engine-unavailable' });
+    expect(answer.json()).toMatchObject({ type: '/problems/engine-unavailable' });
     expect((await call(`${stack.url}${film}`)).status).toBe(401);
     expect((await demo('/nowhere')).status).toBe(404);
     const ready = await call(`${stack.operationsUrl}/health/ready`);

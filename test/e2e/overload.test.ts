@@ -81,7 +81,7 @@ const changesOf = (breaker: string, to: string) =>
   metric(`router_breaker_transitions_total{breaker="${breaker}",to="${to}"}`);
 
 function expectRefusal(answer: RouterAnswer, code: string): void {
-  expect(answer.json()).toMatchObject({ type: `urn:service-router:problem:${code}`, status: 503 });
+  expect(answer.json()).toMatchObject({ type: `/problems/${code}`, status: 503 });
   expect(answer.status).toBe(503);
   expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   // Nothing was started.

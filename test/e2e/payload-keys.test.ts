@@ -38,7 +38,7 @@ const patch = () =>
 
 function expectUnreadable(answer: RouterAnswer, detail: string): void {
   expect(answer.status).toBe(502);
-  expect(answer.json()).toMatchObject({ type: 'urn:service-router:problem:payload-unreadable', status: 502, detail });
+  expect(answer.json()).toMatchObject({ type: '/problems/payload-unreadable', status: 502, detail });
 }
 
 it('an answer the router has no key for → 502 that says the request was carried out', async () => {

@@ -196,7 +196,7 @@ describe('who may do what', () => {
     const missing = await demo('/nowhere');
     expect(missing.status).toBe(404);
     expect(missing.json()).toEqual({
-      type: 'urn:service-router:problem:not-found',
+      type: '/problems/not-found',
       title: expect.any(String),
       status: 404,
       requestId: missing.headers['x-request-id'],
@@ -210,14 +210,14 @@ describe('who may do what', () => {
   it('a MIS code that no adaptor serves → 404', async () => {
     const answer = await demo('/adaptor/999/mock/colleges/999/terms');
     expect(answer.status).toBe(404);
-    expect(answer.json()).toMatchObject({ type: 'urn:service-router:problem:unknown-college' });
+    expect(answer.json()).toMatchObject({ type: '/problems/unknown-college' });
     expect((await demo('/adaptor/not-a-code/x')).status).toBe(404);
   });
 
   it('a body over the limit → 413, and the next request is served', async () => {
     const answer = await demo(echo, { method: 'POST', body: Buffer.alloc(262_145) });
     expect(answer.status).toBe(413);
-    expect(answer.json()).toMatchObject({ type: 'urn:service-router:problem:body-too-large' });
+    expect(answer.json()).toMatchObject({ type: '/problems/body-too-large' });
     expect((await demo(echo)).status).toBe(200);
   });
 });

@@ -206,7 +206,7 @@ export class Operations {
 function problemOf(answer: RouterAnswer): string | undefined {
   if (answer.headers['content-type'] !== 'application/problem+json') return undefined;
   const { type } = answer.json<{ type?: string }>();
-  return type?.startsWith('urn:service-router:problem:') ? type.slice('urn:service-router:problem:'.length) : undefined;
+  return type?.startsWith('/problems/') ? type.slice('/problems/'.length) : undefined;
 }
 
 function isRight(answer: RouterAnswer, check: (answer: RouterAnswer) => boolean): boolean {

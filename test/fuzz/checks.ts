@@ -23,7 +23,7 @@ export function wrongWith(answer: RawAnswer, seenIds: Set<string>): string | nul
   if (body === '' && headers['content-type'] !== undefined) return null;
   const found = JSON.parse(body) as Record<string, unknown>;
   if (headers['content-type'] === 'application/problem+json') {
-    const code = String(found['type']).replace('urn:service-router:problem:', '') as keyof typeof problemKinds;
+    const code = String(found['type']).replace('/problems/', '') as keyof typeof problemKinds;
     if (problemKinds[code]?.status !== status || found['status'] !== status)
       return `the problem ${code} with ${status}`;
     return found['requestId'] === id ? null : 'the request id of the problem is another one';

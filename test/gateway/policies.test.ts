@@ -116,7 +116,7 @@ describe('a policy that fails', () => {
       const answer = await call(`${url}${path}?name=${marker}`, withSecrets);
       expect(answer.status).toBe(500);
       expect(answer.json()).toEqual({
-        type: 'urn:service-router:problem:internal-error',
+        type: '/problems/internal-error',
         title: 'The router failed',
         status: 500,
         requestId: 'request-id-1',

@@ -53,6 +53,6 @@ function note(played: Played, answer: RawAnswer): void {
 export function codeOf({ headers, body }: RawAnswer): string | undefined {
   if (!/json/.test(headers['content-type'] ?? '')) return undefined;
   const { type, error } = JSON.parse(body) as { type?: unknown; error?: unknown };
-  if (typeof type === 'string') return type.replace('urn:service-router:problem:', '');
+  if (typeof type === 'string') return type.replace('/problems/', '');
   return typeof error === 'string' ? error : undefined;
 }

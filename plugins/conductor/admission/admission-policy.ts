@@ -49,6 +49,11 @@ export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, 
         next();
       };
     },
+    describe: () => ({
+      operation: () => ({
+        problems: ['body-too-large', 'engine-unavailable', 'overloaded', 'back-end-unavailable', 'shutting-down'],
+      }),
+    }),
   });
 }
 

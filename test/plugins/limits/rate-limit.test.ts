@@ -46,7 +46,7 @@ describe('rate-limit', () => {
     expect((await statuses(url, 'a', 5)).sort()).toEqual([200, 200, 200, 429, 429]);
     expect(await statuses(url, 'b', 3)).toEqual([200, 200, 200]);
     const refused = await call(url, { headers: { 'x-client': 'a' } });
-    expect(refused.json()).toMatchObject({ type: 'urn:service-router:problem:too-many-requests', status: 429 });
+    expect(refused.json()).toMatchObject({ type: '/problems/too-many-requests', status: 429 });
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
   });
 

@@ -56,7 +56,7 @@ describe('the token policy', () => {
     expect(Number(limited.headers.get('retry-after'))).toBeLessThanOrEqual(60);
     expect(limited.headers.get('cache-control')).toBe('no-store');
     expect(await limited.json()).toMatchObject({
-      type: 'urn:service-router:problem:too-many-requests',
+      type: '/problems/too-many-requests',
       status: 429,
       error: 'temporarily_unavailable',
     });

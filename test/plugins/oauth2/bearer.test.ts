@@ -18,7 +18,7 @@ const challenge = 'Bearer realm="service-router"';
 function expectProblem(answer: Answer, status: number, code: string): void {
   expect(answer.status).toBe(status);
   expect(answer.headers['content-type']).toBe('application/problem+json');
-  expect(answer.body).toMatchObject({ type: `urn:service-router:problem:${code}`, status });
+  expect(answer.body).toMatchObject({ type: `/problems/${code}`, status });
 }
 
 function expectInvalidRequest(answer: Answer): void {

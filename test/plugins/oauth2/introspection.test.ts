@@ -127,7 +127,7 @@ describe('the endpoint is away', () => {
     expect(status).toBe(503);
     expect(headers['retry-after']).toBe('5');
     expect(headers['www-authenticate']).toBeUndefined();
-    expect(body['type']).toBe('urn:service-router:problem:identity-provider-unavailable');
+    expect(body['type']).toBe('/problems/identity-provider-unavailable');
     introspector.behaviour.introspection = 'ok';
     expect((await call()).status).toBe(200);
   });

@@ -56,7 +56,7 @@ async function expectRefused(token: string, reason: string): Promise<void> {
   );
   expect(headers['content-type']).toBe('application/problem+json');
   expect(headers['cache-control']).toBe('no-store');
-  expect(body).toMatchObject({ type: 'urn:service-router:problem:invalid-token', status: 401 });
+  expect(body).toMatchObject({ type: '/problems/invalid-token', status: 401 });
 }
 
 describe('an access token', () => {

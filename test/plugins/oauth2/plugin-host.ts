@@ -77,6 +77,9 @@ export async function startPluginHost({
         addReadinessCheck: (_name, check) => checks.push(check),
         onStop: (_name, stop) => stops.push(stop),
         reportError: () => undefined,
+        document: () => {
+          throw new Error('no policy of this plugin reads the document');
+        },
         draining: new AbortController().signal,
       },
     },

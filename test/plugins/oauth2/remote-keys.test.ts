@@ -202,7 +202,7 @@ describe('a provider that is away at the start', () => {
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).toBe('5');
     expect(await answer.json()).toMatchObject({
-      type: 'urn:service-router:problem:identity-provider-unavailable',
+      type: '/problems/identity-provider-unavailable',
       status: 503,
     });
     expect(await host.readiness()).toHaveLength(1);

@@ -311,7 +311,7 @@ describe('what the provider says (section 5.2)', () => {
     expect(answer.headers['retry-after']).toBe('5');
     expectNotCached(answer);
     expect(answer.body).toMatchObject({
-      type: 'urn:service-router:problem:identity-provider-unavailable',
+      type: '/problems/identity-provider-unavailable',
       status: 503,
       error: 'temporarily_unavailable',
     });
@@ -347,7 +347,7 @@ describe('format conductor', () => {
   ])('body %j → 400 problem document, the provider is not asked', async (body) => {
     const answer = await ask(body);
     expect(answer.status).toBe(400);
-    expect(answer.body['type']).toBe('urn:service-router:problem:malformed-request');
+    expect(answer.body['type']).toBe('/problems/malformed-request');
     expectNotCached(answer);
     expect(asked()).toHaveLength(0);
   });
@@ -357,7 +357,7 @@ describe('format conductor', () => {
     const answer = await ask(key);
     expect(answer.status).toBe(401);
     expect(answer.text).toContain('"status":401');
-    expect(answer.body['type']).toBe('urn:service-router:problem:invalid-client');
+    expect(answer.body['type']).toBe('/problems/invalid-client');
     expect(answer.headers['www-authenticate']).toBe('Bearer realm="service-router"');
   });
 

@@ -1,0 +1,96 @@
+// The OpenAPI 3.1 document of the whole router, made from gateway.config.yml and from what its policies say of themselves.
+
+import type { Description, Endpoint, ListedOperation, PolicyDescription } from './description.ts';
+import { commonHeaders } from './headers.ts';
+import type { Components, OpenApiDocument, Operation, Response, Responses } from './openapi.ts';
+import { assembleOperation, problemsOfEveryPath } from './operation.ts';
+import { problemResponses, problemSchemas } from './problem-responses.ts';
+import { securitySchemes } from './security-schemes.ts';
+
+/** An apiEndpoint, and the policies of its pipeline in order. */
+export interface DescribedEndpoint extends Endpoint {
+  readonly summary?: string | undefined;
+  readonly policies: readonly PolicyDescription[];
+}
+
+/** One operation with what was said of it. */
+export interface Described extends ListedOperation {
+  readonly tag: string;
+  readonly descriptions: readonly Description[];
+}
+
+const introduction = `Every routed call becomes one execution of a workflow; the answer is the back end's own. What the router says in its own name is a problem document (RFC 9457): its \`type\` leads to a page that says what happened and what to do.
+
+* **503** means that nothing was started: send the same request again after \`Retry-After\` seconds.
+* **504** means that the outcome is not known: a read may be repeated, look before you repeat a write.
+* HEAD is possible wherever GET is. Any other path answers 404, any other method 405 with \`Allow\`.
+* A slash at the end of a path is accepted and passed on.`;
+
+/** @throws Error when two descriptions contradict each other: it is a fault of the product, found at start */
+export function buildDocument(endpoints: readonly DescribedEndpoint[], version: string): OpenApiDocument {
+  const responses: Record<string, Response> = {};
+  const addResponse = (name: string, response: Response) => {
+    responses[name] = response;
+    return { $ref: `#/components/responses/${name}` };
+  };
+  const operations = endpoints.flatMap(describeOperations);
+  const paths: Record<string, Record<string, Operation>> = {};
+  for (const { tag, descriptions, ...listed } of operations) {
+    const summary = endpoints.find(({ name }) => name === tag)?.summary;
+    const item = (paths[listed.path] ??= {});
+    const method = listed.method.toLowerCase();
+    if (item[method] !== undefined) throw new Error(`${listed.method} ${listed.path} is described twice`);
+    item[method] = assembleOperation({ listed, tag, summary, descriptions }, addResponse);
+  }
+  const notRouted = notRoutedResponses(addResponse);
+  const described = operations.flatMap(({ descriptions }) => descriptions.flatMap(({ components = [] }) => components));
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Service Router', version, description: introduction },
+    servers: [{ url: '/' }],
+    tags: tagsOf(endpoints, operations),
+    paths,
+    components: {
+      schemas: { ...mergeSchemas(described), ...problemSchemas() },
+      responses,
+      headers: commonHeaders,
+      securitySchemes: securitySchemes(operations),
+    },
+    'x-not-routed': { responses: notRouted },
+  };
+}
+
+function describeOperations(endpoint: DescribedEndpoint): Described[] {
+  const { name: tag, templates, methods, policies } = endpoint;
+  const listing = policies.find(({ operations }) => operations !== undefined);
+  const listed =
+    listing?.operations?.(endpoint) ??
+    templates.flatMap((path) => methods.map((method): ListedOperation => ({ method, path, operation: {} })));
+  return listed
+    .map((each) => ({ ...each, tag, descriptions: policies.map(({ operation }) => operation?.(each) ?? {}) }))
+    .filter(({ descriptions }) => !descriptions.some(({ hidden }) => hidden));
+}
+
+function tagsOf(endpoints: readonly DescribedEndpoint[], operations: readonly Described[]): OpenApiDocument['tags'] {
+  return endpoints
+    .filter(({ name }) => operations.some(({ tag }) => tag === name))
+    .map(({ name, summary }) => ({ name, ...(summary === undefined ? {} : { description: summary }) }));
+}
+
+/** @throws Error when one name means two things */
+function mergeSchemas(components: readonly Components[]): NonNullable<Components['schemas']> {
+  const merged: Record<string, NonNullable<Components['schemas']>[string]> = {};
+  for (const [name, schema] of components.flatMap(({ schemas = {} }) => Object.entries(schemas))) {
+    if (merged[name] !== undefined && JSON.stringify(merged[name]) !== JSON.stringify(schema))
+      throw new Error(`two descriptions have a schema named ${name}`);
+    merged[name] = schema;
+  }
+  return merged;
+}
+
+function notRoutedResponses(addResponse: (name: string, response: Response) => { $ref: string }): Responses {
+  const codes = new Set([...problemsOfEveryPath, 'not-found', 'method-not-allowed'] as const);
+  return Object.fromEntries(
+    [...problemResponses(codes)].map(([status, { name, response }]) => [status, addResponse(name, response)]),
+  );
+}

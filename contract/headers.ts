@@ -1,0 +1,48 @@
+// Header fields that many answers have, by the names that the OpenAPI document refers to them with.
+
+import type { Header, Reference } from './openapi.ts';
+
+const text = { type: 'string' } as const;
+const executionId = 'The execution behind this answer: quote it when you report something.';
+
+/** `components.headers`. Those that end in `Optional` may be absent. */
+export const commonHeaders = {
+  XRequestId: {
+    description:
+      'Ties the answer to the log. The `X-Request-Id` of the request when it has 8 to 64 letters, digits, `.`, `_` or `-`, else a new one.',
+    required: true,
+    schema: { type: 'string', pattern: '^[0-9A-Za-z._-]{8,64}$' },
+  },
+  XExecutionId: { description: executionId, required: true, schema: text },
+  XExecutionIdOptional: { description: `${executionId} Absent when nothing was started.`, schema: text },
+  RetryAfter: {
+    description: 'Seconds after which the same request may be sent again (RFC 9110 section 10.2.3).',
+    required: true,
+    schema: { type: 'string', pattern: '^[0-9]+$' },
+  },
+  WWWAuthenticate: {
+    description: 'The scheme to use, and what was wrong with the credentials (RFC 6750 section 3).',
+    required: true,
+    schema: text,
+  },
+  WWWAuthenticateOptional: { description: 'The challenge, where credentials were the reason.', schema: text },
+  RetryAfterOptional: { description: 'Seconds after which to try again, where the router knows.', schema: text },
+  Allow: { description: 'The methods of this path.', required: true, schema: text },
+  CacheControl: { description: 'How long the answer may be kept.', required: true, schema: text },
+  Pragma: { description: '`no-cache` (RFC 6749 section 5.1).', required: true, schema: { const: 'no-cache' } },
+  ETag: {
+    description: 'Send it as `If-None-Match` to be answered 304 when nothing has changed.',
+    required: true,
+    schema: text,
+  },
+  ContentEncoding: {
+    description: '`br` or `gzip` when the request accepts it and the answer is worth it, or what the back end used.',
+    schema: text,
+  },
+  Vary: { description: 'Request header fields that the answer depends on.', schema: text },
+} as const satisfies Record<string, Header>;
+
+/** A reference to one of them. */
+export function headerRef(name: keyof typeof commonHeaders): Reference {
+  return { $ref: `#/components/headers/${name}` };
+}

@@ -1,0 +1,98 @@
+// Problems as OpenAPI schemas and answers, made from the catalogue of problems.
+
+import { type ProblemCode, problemKinds } from '../problem/catalogue.ts';
+import { problemExplanations } from '../problem/explanations.ts';
+import { problemType } from '../problem/problem.ts';
+import { headerRef } from './headers.ts';
+import type { Header, Reference, Response, Schema } from './openapi.ts';
+
+export const problemMediaType = 'application/problem+json';
+
+const text = (description: string) => ({ type: 'string', description });
+
+const base: Schema = {
+  type: 'object',
+  description: 'What went wrong (RFC 9457). `type` leads to a page that says what to do.',
+  required: ['type', 'title', 'status', 'requestId'],
+  properties: {
+    type: { type: 'string', format: 'uri-reference', description: 'The kind of problem, and a path that explains it.' },
+    title: text('The same for every occurrence of a type.'),
+    status: { type: 'integer', description: 'The status of the answer.' },
+    detail: text('What happened this time.'),
+    requestId: text('Also `X-Request-Id`.'),
+    executionId: text('Also `X-Execution-Id`, once there is an execution.'),
+    mayStillComplete: { type: 'boolean', description: 'True when a write may still be applied.' },
+    execution: text('Where an operator can read the execution.'),
+    error: text('On the token path only: a word for OAuth clients that look for nothing else.'),
+  },
+};
+
+/** `components.schemas`: `Problem`, and one for each code. */
+export function problemSchemas(): Record<string, Schema> {
+  const codes = Object.keys(problemKinds) as ProblemCode[];
+  return { Problem: base, ...Object.fromEntries(codes.map((code) => [nameOf(code), schemaOf(code)])) };
+}
+
+function nameOf(code: ProblemCode): string {
+  return `problem.${code}`;
+}
+
+function schemaOf(code: ProblemCode): Schema {
+  const { status, title } = problemKinds[code];
+  const { happened, advice } = problemExplanations[code];
+  return {
+    title: code,
+    description: `${happened} What to do: ${advice}.`,
+    allOf: [{ $ref: '#/components/schemas/Problem' }],
+    properties: { type: { const: problemType(code) }, title: { const: title }, status: { const: status } },
+  };
+}
+
+/** The answers with these problems, by status: each with the name it has among `components.responses`. */
+export function problemResponses(codes: ReadonlySet<ProblemCode>): Map<string, { name: string; response: Response }> {
+  const byStatus = Map.groupBy([...codes].sort(), (code) => String(problemKinds[code].status));
+  return new Map(
+    [...byStatus].map(([status, group]) => [
+      status,
+      { name: [status, ...group].join('.'), response: responseOf(status, group) },
+    ]),
+  );
+}
+
+function responseOf(status: string, codes: readonly ProblemCode[]): Response {
+  const schemas = codes.map((code) => ({ $ref: `#/components/schemas/${nameOf(code)}` }));
+  const [only] = schemas;
+  return {
+    description: codes.map((code) => `\`${code}\`: ${problemKinds[code].title}.`).join(' '),
+    headers: {
+      'X-Request-Id': headerRef('XRequestId'),
+      'Cache-Control': headerRef('CacheControl'),
+      ...headersOf(status, codes),
+    },
+    content: { [problemMediaType]: { schema: schemas.length === 1 ? (only as Schema) : { oneOf: schemas } } },
+  };
+}
+
+/** What the status calls for. One of several codes may do without: then the field is optional. */
+function headersOf(status: string, codes: readonly ProblemCode[]): Record<string, Header | Reference> {
+  switch (status) {
+    case '400':
+      return { 'WWW-Authenticate': headerRef('WWWAuthenticateOptional') };
+    case '401':
+      return { 'WWW-Authenticate': headerRef('WWWAuthenticate') };
+    case '403':
+      return {
+        'WWW-Authenticate': headerRef(codes.includes('forbidden') ? 'WWWAuthenticateOptional' : 'WWWAuthenticate'),
+      };
+    case '405':
+      return { Allow: headerRef('Allow') };
+    case '429':
+    case '503':
+      return { 'Retry-After': headerRef('RetryAfter'), 'X-Execution-Id': headerRef('XExecutionIdOptional') };
+    case '502':
+    case '504':
+      return { 'X-Execution-Id': headerRef('XExecutionIdOptional') };
+    default:
+      return {};
+  }
+}

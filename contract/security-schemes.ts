@@ -1,0 +1,45 @@
+// How a client shows who it is, from what the policies ask for.
+
+import type { Described } from './build-document.ts';
+
+/** Names of the schemes; policies refer to them. */
+export const schemes = {
+  accessToken: 'accessToken',
+  otherHeader: 'conductorToken',
+  client: 'clientCredentials',
+} as const;
+
+/** `components.securitySchemes`. Without a token endpoint in the map, tokens come from elsewhere: a plain bearer scheme. */
+export function securitySchemes(operations: readonly Described[]): Record<string, unknown> {
+  const tokenUrl = operations.find(({ descriptions }) => descriptions.some(({ tokenEndpoint }) => tokenEndpoint))?.path;
+  const flows = { clientCredentials: { tokenUrl, scopes: scopesOf(operations) } };
+  return {
+    [schemes.accessToken]:
+      tokenUrl === undefined
+        ? { type: 'http', scheme: 'bearer', description: 'An access token of the identity provider (RFC 6750).' }
+        : { type: 'oauth2', description: 'Client credentials (RFC 6749 section 4.4), sent as a bearer token.', flows },
+    [schemes.otherHeader]: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'X-Authorization',
+      description: 'The same access token where the SDKs of Conductor put it.',
+    },
+    [schemes.client]: {
+      type: 'http',
+      scheme: 'basic',
+      description:
+        'Client id and secret on the token path, form-encoded each (RFC 6749 section 2.3.1); or both in the body.',
+    },
+  };
+}
+
+/** Each scope with the endpoints that ask for it. */
+function scopesOf(operations: readonly Described[]): Record<string, string> {
+  const uses = new Map<string, Set<string>>();
+  for (const { tag, method, operation, descriptions } of operations) {
+    const security = operation.security ?? descriptions.flatMap(({ security: asked = [] }) => asked);
+    for (const scope of security.flatMap((requirement) => requirement[schemes.accessToken] ?? []))
+      uses.set(scope, (uses.get(scope) ?? new Set()).add(`${method} of ${tag}`));
+  }
+  return Object.fromEntries([...uses].map(([scope, places]) => [scope, `Needed by ${[...places].join(', ')}`]));
+}

@@ -1,0 +1,12 @@
+// The compression plugin: answers in br or gzip.
+
+import type { PluginContext } from '../../gateway/contract.ts';
+import { compressPolicy } from './compress.ts';
+
+export const version = '1.0.0';
+export const policies = ['compress'] as const;
+
+/** Registers the policy. */
+export function init({ registerPolicy }: PluginContext): void {
+  registerPolicy(compressPolicy);
+}

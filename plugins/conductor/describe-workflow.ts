@@ -1,0 +1,71 @@
+// What the workflow policy says of itself in the OpenAPI document: the back end's operations, and what can go wrong.
+
+import {
+  type BackEndDescription,
+  operationsBelow,
+  readBackEndDescription,
+} from '../../contract/back-end-description.ts';
+import type { Endpoint, ListedOperation, PolicyDescription } from '../../contract/description.ts';
+import { headerRef } from '../../contract/headers.ts';
+import type { Parameter, Responses } from '../../contract/openapi.ts';
+import { templateOf } from '../../contract/templates.ts';
+import { failureCodes } from '../../envelope/failure.ts';
+import type { ProblemCode } from '../../problem/catalogue.ts';
+
+/** Problems of a route's execution, with those that a worker may name. */
+const problems: readonly ProblemCode[] = [
+  'shutting-down',
+  'body-too-large',
+  'engine-unavailable',
+  'definition-missing',
+  'execution-failed',
+  'execution-timed-out',
+  'wait-budget-spent',
+  'outcome-unknown',
+  ...failureCodes.filter((code) => code !== 'unknown-college'),
+];
+
+/** Where nobody has described what the back end answers. */
+const anyAnswer: Responses = {
+  default: { description: "The back end's own answer, whatever its status and body.", content: { '*/*': {} } },
+};
+
+export interface DescribedWorkflow {
+  readonly strip: string;
+  /** Path parameter that must look like a MIS code. */
+  readonly domainOf?: string | undefined;
+  /** OpenAPI fragment of the back end. */
+  readonly openapi?: string | undefined;
+}
+
+/** @throws Error when the fragment cannot be read, or describes what the map does not route */
+export function describeWorkflow({ strip, domainOf, openapi }: DescribedWorkflow): PolicyDescription {
+  const backEnd = openapi === undefined ? undefined : readBackEndDescription(openapi);
+  const code: Parameter[] =
+    domainOf === undefined
+      ? []
+      : [{ name: domainOf, in: 'path', schema: { type: 'string', pattern: '^[0-9A-Za-z]{1,8}$' } }];
+  return {
+    operation: () => ({
+      problems: [...problems, ...(domainOf === undefined ? [] : (['unknown-college'] as const))],
+      parameters: code,
+      headers: { 'X-Execution-Id': headerRef('XExecutionId') },
+      ...(backEnd === undefined ? {} : { components: backEnd.components }),
+    }),
+    operations: (endpoint) => operationsOf(endpoint, templateOf(strip), backEnd),
+  };
+}
+
+/** What the fragment describes, then everything else that the map lets through. */
+function operationsOf(endpoint: Endpoint, prefix: string, backEnd: BackEndDescription | undefined): ListedOperation[] {
+  const described = backEnd === undefined ? [] : operationsBelow(backEnd, prefix, endpoint);
+  const taken = new Set(described.map(({ method, path }) => `${method} ${path}`));
+  const others = endpoint.templates.flatMap((path) =>
+    endpoint.methods.map((method) => ({ method, path, operation: { responses: anyAnswer, ...anyBody(method) } })),
+  );
+  return [...described, ...others.filter(({ method, path }) => !taken.has(`${method} ${path}`))];
+}
+
+function anyBody(method: string): Pick<ListedOperation['operation'], 'requestBody'> {
+  return ['POST', 'PUT', 'PATCH'].includes(method) ? { requestBody: { content: { '*/*': {} } } } : {};
+}

@@ -1,0 +1,106 @@
+// The docs policy: the OpenAPI document as a page to read and to try, rendered by Swagger UI from this machine's files.
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Type } from 'typebox';
+import type { Config } from '../../config/schema.ts';
+import { definePolicy, type Policy } from '../../gateway/contract.ts';
+import { Problem } from '../../problem/problem.ts';
+import { describeStatic, StaticAnswer } from './static-answer.ts';
+
+const publicPath = (description: string) => Type.String({ pattern: '^(/[\\w.-]+)+$', description });
+
+const parameters = Type.Object(
+  {
+    at: publicPath('where the page is'),
+    document: publicPath('where the OpenAPI document is'),
+  },
+  { additionalProperties: false },
+);
+
+/** Nothing but files of this router, no inline script or style, no evaluation of text; calls go to this router only. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  // Swagger UI's stylesheet has its icons as data.
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const pageDir = fileURLToPath(new URL('page/', import.meta.url));
+const types: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  png: 'image/png',
+};
+const pageAgeSeconds = 60;
+const fileAgeSeconds = 3_600;
+
+/** `router.docs` switches it off: then its paths answer 404, and the document does not mention them. */
+export function createDocsPolicy(config: Pick<Config, 'router.docs'>): Policy {
+  const isOff = !config['router.docs'];
+  return definePolicy({
+    name: 'docs',
+    schema: parameters,
+    create({ at, document }) {
+      if (isOff) return (_request, _response, next) => next(new Problem('not-found'));
+      const page = createPage(at, document);
+      const files = createFiles();
+      return (request, response) => {
+        const { file } = request.params;
+        const answer = file === undefined ? page : files.get(file);
+        if (answer === undefined) throw new Problem('not-found');
+        return answer.send(request, response);
+      };
+    },
+    describe: ({ at }) => ({
+      operation: ({ path }) => ({
+        hidden: isOff,
+        ...(path === at
+          ? { responses: describeStatic('A page to read and to try.', 'text/html') }
+          : {
+              problems: ['not-found'] as const,
+              parameters: [{ name: 'file', in: 'path' as const, example: 'start.js' }],
+              responses: describeStatic('A file of the page.', 'text/css', 'text/javascript', 'image/png'),
+            }),
+      }),
+    }),
+  });
+}
+
+function createPage(at: string, document: string): StaticAnswer {
+  const html = readFileSync(join(pageDir, 'index.html'), 'utf8')
+    .replaceAll('{at}', at)
+    .replaceAll('{document}', document);
+  return new StaticAnswer({
+    contentType: 'text/html; charset=utf-8',
+    body: html,
+    maxAgeSeconds: pageAgeSeconds,
+    headers: { 'content-security-policy': contentSecurityPolicy, 'cross-origin-opener-policy': 'same-origin' },
+  });
+}
+
+/** The only files that can be had. */
+function createFiles(): ReadonlyMap<string, StaticAnswer> {
+  const swaggerDir = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  const files = [
+    join(swaggerDir, 'swagger-ui-bundle.js'),
+    join(swaggerDir, 'swagger-ui.css'),
+    join(swaggerDir, 'favicon-32x32.png'),
+    join(pageDir, 'start.js'),
+    join(pageDir, 'page.css'),
+  ];
+  return new Map(
+    files.map((path) => {
+      const name = path.slice(path.lastIndexOf('/') + 1);
+      const contentType = types[name.slice(name.lastIndexOf('.') + 1)] as string;
+      return [name, new StaticAnswer({ contentType, body: readFileSync(path), maxAgeSeconds: fileAgeSeconds })];
+    }),
+  );
+}

@@ -1,0 +1,104 @@
+// What the token policy says of itself in the OpenAPI document, in both of its formats.
+
+import type { PolicyDescription } from '../../../contract/description.ts';
+import { headerRef } from '../../../contract/headers.ts';
+import type { Response, Schema } from '../../../contract/openapi.ts';
+import { schemes } from '../../../contract/security-schemes.ts';
+import type { ProblemCode } from '../../../problem/catalogue.ts';
+import { oauthErrors } from './oauth-error.ts';
+
+/** RFC 6749 section 5.1 asks for both. */
+const headers = { 'Cache-Control': headerRef('CacheControl'), Pragma: headerRef('Pragma') };
+const problems: readonly ProblemCode[] = [
+  'malformed-request',
+  'body-too-large',
+  'too-many-requests',
+  'identity-provider-unavailable',
+];
+const text = (description: string): Schema => ({ type: 'string', description });
+const seconds: Schema = { type: 'integer', description: 'Life of the token in seconds.' };
+
+const tokenRequest: Schema = {
+  type: 'object',
+  required: ['grant_type'],
+  properties: {
+    grant_type: { const: 'client_credentials' },
+    client_id: text('Here or, with the secret, in `Authorization: Basic`; not in both.'),
+    client_secret: text('The secret of the client.'),
+    scope: text('Scopes separated by spaces; without it, whatever the client may have.'),
+  },
+};
+const tokenResponse: Schema = {
+  type: 'object',
+  required: ['access_token', 'token_type'],
+  properties: {
+    access_token: text('Send it as `Authorization: Bearer …`.'),
+    token_type: text('`Bearer`.'),
+    expires_in: seconds,
+    scope: text('What was granted.'),
+  },
+};
+
+/** RFC 6749: a form in, a token or an error of section 5.2 out. */
+export const describeOAuth2Token: PolicyDescription = {
+  operation: () => ({
+    problems,
+    tokenEndpoint: true,
+    security: [{ [schemes.client]: [] }, {}],
+    requestBody: {
+      required: true,
+      content: { 'application/x-www-form-urlencoded': { schema: { $ref: '#/components/schemas/TokenRequest' } } },
+    },
+    responses: {
+      200: json('An access token.', { $ref: '#/components/schemas/TokenResponse' }),
+      400: json('The request was refused (RFC 6749 section 5.2).', oauthErrorSchema(400)),
+      401: json('The client is not known, or its secret is wrong.', oauthErrorSchema(401), {
+        'WWW-Authenticate': headerRef('WWWAuthenticate'),
+      }),
+    },
+    components: { schemas: { TokenRequest: tokenRequest, TokenResponse: tokenResponse } },
+  }),
+};
+
+/** As the SDKs of Conductor ask. */
+export const describeConductorToken: PolicyDescription = {
+  operation: () => ({
+    problems: [...problems, 'invalid-client'],
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/ConductorKey' } } },
+    },
+    responses: { 200: json('An access token.', { $ref: '#/components/schemas/ConductorToken' }) },
+    components: {
+      schemas: {
+        ConductorKey: {
+          type: 'object',
+          required: ['keyId', 'keySecret'],
+          properties: { keyId: text('Id of the OAuth client.'), keySecret: text('Its secret.') },
+        },
+        ConductorToken: {
+          type: 'object',
+          required: ['token'],
+          properties: { token: text('Send it as `X-Authorization`.'), expires_in: seconds },
+        },
+      },
+    },
+  }),
+};
+
+function json(description: string, schema: Schema, more: Response['headers'] = {}): Response {
+  return { description, headers: { ...headers, ...more }, content: { 'application/json': { schema } } };
+}
+
+/** The error codes that have a status. */
+function oauthErrorSchema(status: number): Schema {
+  const codes = Object.entries(oauthErrors).filter(([, error]) => error.status === status);
+  return {
+    type: 'object',
+    required: ['error', 'error_description'],
+    properties: {
+      error: { enum: codes.map(([code]) => code) },
+      error_description: text('What was wrong, in a sentence.'),
+    },
+  };
+}
