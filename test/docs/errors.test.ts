@@ -3,8 +3,10 @@
 import { expect, it } from 'vitest';
 import { oauthErrors } from '../../plugins/oauth2/token/oauth-error.ts';
 import { problemKinds } from '../../problem/catalogue.ts';
+import { problemExplanations } from '../../problem/explanations.ts';
 import { readPage, rowsOf, sectionOf } from './pages.ts';
 
+const withoutLinks = (text: string) => text.replace(/\[([^\]]+)\]\([^)]+\)/g, '$1');
 const page = readPage('docs/errors.md');
 const firstThree = (heading: string) => rowsOf(sectionOf(page, heading)).map((cells) => cells.slice(0, 3));
 
@@ -13,9 +15,11 @@ it('errors.md: every problem with its status and title, and no other', () => {
   expect(firstThree('Codes').toSorted()).toEqual(expected.toSorted());
 });
 
-it('errors.md: every problem says what the client should do', () => {
-  const silent = rowsOf(sectionOf(page, 'Codes')).filter(([, , , advice = '']) => advice.length < 10);
-  expect(silent).toEqual([]);
+it('errors.md: every problem says what the client should do, in the words of its page', () => {
+  const documented = rowsOf(sectionOf(page, 'Codes')).map(([code, , , advice = '']) => [code, withoutLinks(advice)]);
+  const expected = Object.entries(problemExplanations).map(([code, { advice }]) => [code, advice]);
+  expect(documented.toSorted()).toEqual(expected.toSorted());
+  expect(expected.filter(([, advice = '']) => advice.length < 10)).toEqual([]);
 });
 
 it('errors.md: every error of the token path with its status and description, and no other', () => {

@@ -3,7 +3,7 @@
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
-import { type Caller, callerFor } from '../stack/client.ts';
+import { type Caller, callerFor, checkAnswersOf } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
@@ -42,6 +42,7 @@ async function startRouters(env: Record<string, string>): Promise<void> {
   await stack.router.stop();
   await stack.restartRouter(env);
   second = await startProgram('gateway/main.ts', { ...stack.routerEnv, ...env });
+  await checkAnswersOf(String(second.ready['url']));
   atFirst = await callerFor(stack.url);
   atSecond = await callerFor(String(second.ready['url']));
   await pollUntil(

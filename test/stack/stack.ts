@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { checkAnswersOf } from './client.ts';
 import { pollUntil } from './poll-until.ts';
 import { type Program, startProgram } from './program.ts';
 
@@ -22,6 +23,8 @@ export interface StackOptions {
   colocatedDomain?: string | null;
   /** False: no workers are started. */
   withWorkers?: boolean;
+  /** True: the router's answers need not be those that its OpenAPI document describes. */
+  anyAnswer?: boolean;
 }
 
 export interface Stack {
@@ -111,6 +114,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     },
   };
   if (withWorkers && colocatedDomain !== null) await untilReady(stack);
+  if (options.anyAnswer !== true) await checkAnswersOf(url);
   return stack;
 }
 

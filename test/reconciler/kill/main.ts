@@ -37,6 +37,7 @@ async function main(): Promise<number> {
   try {
     stack = await startStack({
       engineUrl: engine.url,
+      anyAnswer: true,
       router: { RECONCILER_INTERVALMS: interval, RECONCILER_AFTERMS: '10000', ROUTER_WAITBUDGETMS: '8000' },
     });
     say('the stack is ready');

@@ -1,0 +1,153 @@
+// Whether an answer of a router is one that its OpenAPI document describes: status, header fields, body.
+
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { Operation, OpenApiDocument, Response, Responses } from '../../contract/openapi.ts';
+import { patternOf } from '../../contract/templates.ts';
+import type { RouterAnswer } from './client.ts';
+
+/** What was asked. */
+export interface Asked {
+  readonly method: string;
+  /** The request target as it was sent. */
+  readonly path: string;
+}
+
+export interface AnswerChecker {
+  /** Everything about the answer that the document does not say, one line each. */
+  check(asked: Asked, answer: RouterAnswer): string[];
+  /** The operation that a request belongs to; undefined for none. */
+  operationOf(asked: Asked): { template: string; operation: Operation } | undefined;
+}
+
+interface Route {
+  readonly template: string;
+  readonly pattern: RegExp;
+  readonly operations: Readonly<Record<string, Operation>>;
+}
+
+/** A checker for the answers of one router. */
+export function createAnswerChecker(document: OpenApiDocument): AnswerChecker {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+  ajv.addSchema(document, 'document');
+  const routes: Route[] = Object.entries(document.paths)
+    .map(([template, operations]) => ({ template, pattern: patternOf(template), operations }))
+    .sort((one, other) => vaguenessOf(one.template) - vaguenessOf(other.template));
+  const bodies = new Map<string, ValidateFunction>();
+  const validatorAt = (pointer: string) => {
+    const known = bodies.get(pointer) ?? ajv.compile({ $ref: `document#${pointer}` });
+    bodies.set(pointer, known);
+    return known;
+  };
+
+  const operationOf = ({ method, path }: Asked) => {
+    const [pathOnly = ''] = path.split('?');
+    // GET describes HEAD as well.
+    const name = method === 'HEAD' ? 'get' : method.toLowerCase();
+    const route = routes.find(({ pattern, operations }) => pattern.test(pathOnly) && operations[name] !== undefined);
+    const operation = route?.operations[name];
+    return operation === undefined || route === undefined ? undefined : { template: route.template, name, operation };
+  };
+
+  const resolve = <T>(value: T | { $ref: string }, pointer: string): { value: T; pointer: string } => {
+    if (typeof value !== 'object' || value === null || !('$ref' in value)) return { value: value as T, pointer };
+    const target = value.$ref.slice(1);
+    return { value: lookUp(document, target) as T, pointer: target };
+  };
+
+  return {
+    operationOf,
+    check(asked, answer) {
+      const found = operationOf(asked);
+      const responses = found?.operation.responses ?? document['x-not-routed'].responses;
+      const at =
+        found === undefined ? '/x-not-routed/responses' : pointerOf('paths', found.template, found.name, 'responses');
+      const key = String(answer.status) in responses ? String(answer.status) : 'default';
+      const described = (responses as Responses)[key];
+      if (described === undefined)
+        return [`status ${answer.status} is not described (${Object.keys(responses).join(', ')})`];
+      const { value: response, pointer } = resolve<Response>(described as Response, `${at}/${key}`);
+      return [
+        ...checkHeaders(response, answer, (header) => resolve(header, '').value),
+        ...checkBody({ response, pointer, answer, isHead: asked.method === 'HEAD', validatorAt }),
+      ];
+    },
+  };
+}
+
+/** Templates with fewer parameters, and above all without one that takes slashes, come first. */
+function vaguenessOf(template: string): number {
+  const parameters = template.match(/\{\w+\}/g) ?? [];
+  return (template.endsWith('{path}') ? 1_000 : 0) + parameters.length - template.split('/').length / 100;
+}
+
+type HeaderOf = NonNullable<Response['headers']>[string];
+interface PlainHeader {
+  required?: boolean;
+  schema: { pattern?: string; const?: string };
+}
+
+function checkHeaders(
+  { headers = {} }: Response,
+  answer: RouterAnswer,
+  resolve: (header: HeaderOf) => HeaderOf,
+): string[] {
+  return Object.entries(headers).flatMap(([name, reference]) => {
+    const { required = false, schema } = resolve(reference) as PlainHeader;
+    const value = answer.headers[name.toLowerCase()];
+    if (value === undefined) return required ? [`the header field ${name} is missing`] : [];
+    const text = [value].flat().join(', ');
+    const fits =
+      (schema.pattern === undefined || new RegExp(schema.pattern).test(text)) && (schema.const ?? text) === text;
+    return fits ? [] : [`the header field ${name} is ${JSON.stringify(text)}`];
+  });
+}
+
+interface BodyCheck {
+  response: Response;
+  /** Where the response stands in the document. */
+  pointer: string;
+  answer: RouterAnswer;
+  isHead: boolean;
+  validatorAt: (pointer: string) => ValidateFunction;
+}
+
+function checkBody({ response, pointer, answer, isHead, validatorAt }: BodyCheck): string[] {
+  if (isHead || answer.status === 204 || answer.status === 304)
+    return answer.bytes.length === 0 ? [] : [`there are ${answer.bytes.length} bytes where no body may be`];
+  const { content = {} } = response;
+  const [type = ''] = [answer.headers['content-type'] ?? ''].flat()[0]?.split(';') ?? [];
+  const key = [type.trim().toLowerCase(), '*/*'].find((candidate) => candidate in content);
+  if (key === undefined) {
+    if (answer.bytes.length === 0 && Object.keys(content).length === 0) return [];
+    return [`the content type ${type || '(none)'} is not described (${Object.keys(content).join(', ')})`];
+  }
+  if (content[key]?.schema === undefined) return [];
+  const validate = validatorAt(`${pointer}${pointerOf('content', key, 'schema')}`);
+  if (validate(parseBody(answer))) return [];
+  return (validate.errors ?? []).map(({ instancePath, message = '' }) => `body${instancePath}: ${message}`);
+}
+
+/** What is no JSON is described by no schema but that of a text. */
+function parseBody({ bytes, headers }: RouterAnswer): unknown {
+  const decode = { br: brotliDecompressSync, gzip: gunzipSync }[String(headers['content-encoding'])];
+  const text = (decode === undefined ? bytes : decode(bytes)).toString('utf8');
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** A JSON pointer (RFC 6901) that can stand in a URI fragment. */
+function pointerOf(...names: readonly string[]): string {
+  return names.map((name) => `/${encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('');
+}
+
+function lookUp(document: unknown, pointer: string): unknown {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((name) => decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], document);
+}
