@@ -47,7 +47,12 @@ export const describeOAuth2Token: PolicyDescription = {
     security: [{ [schemes.client]: [] }, {}],
     requestBody: {
       required: true,
-      content: { 'application/x-www-form-urlencoded': { schema: { $ref: '#/components/schemas/TokenRequest' } } },
+      content: {
+        'application/x-www-form-urlencoded': {
+          schema: { $ref: '#/components/schemas/TokenRequest' },
+          example: { grant_type: 'client_credentials' },
+        },
+      },
     },
     responses: {
       200: json('An access token.', { $ref: '#/components/schemas/TokenResponse' }),

@@ -1,0 +1,130 @@
+// Every operation of /openapi.json, called on a whole stack with the examples of the document: the answers are as described.
+
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { OpenApiDocument, Operation, Parameter } from '../../contract/openapi.ts';
+import { call, type CallOptions, checkAnswersOf, tokenOf } from '../stack/client.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+interface Step {
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly operation: Operation;
+}
+
+let stack: Stack;
+let document: OpenApiDocument;
+let steps: Step[];
+let operationOf: Awaited<ReturnType<typeof checkAnswersOf>>['operationOf'];
+const tokens = new Map<string, string>();
+
+beforeAll(async () => {
+  stack = await startStack({ engineUrl: inject('engineUrl') });
+  document = (await call(`${stack.url}/openapi.json`)).json<OpenApiDocument & Record<string, unknown>>();
+  steps = Object.entries(document.paths).flatMap(([template, item]) =>
+    Object.entries(item).map(([method, operation]) => ({
+      name: `${method.toUpperCase()} ${template}`,
+      method: method.toUpperCase(),
+      path: fillIn(template, operation.parameters ?? []),
+      operation,
+    })),
+  );
+  ({ operationOf } = await checkAnswersOf(stack.url));
+  for (const client of ['demo', 'reader', 'worker', 'ops']) tokens.set(client, await tokenOf(stack.url, client));
+});
+afterAll(() => stack?.stop());
+
+/** Examples of the document; what has none is a word that names nothing. */
+function fillIn(template: string, parameters: readonly Parameter[]): string {
+  const of = (name: string) => parameters.find((parameter) => parameter.in === 'path' && parameter.name === name);
+  return template.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String(of(name)?.example ?? 'nothing')),
+  );
+}
+
+const clientOf: Readonly<Record<string, string>> = {
+  sisdata_W: 'demo',
+  conductor_worker: 'worker',
+  conductor_admin: 'ops',
+};
+
+/** What the document cannot say: secrets, and what the engine must not be told. */
+function requestOf({ method, path, operation }: Step): CallOptions {
+  const [requirement = {}] = operation.security ?? [];
+  const [scheme, scopes = []] = Object.entries(requirement)[0] ?? [];
+  const authorization =
+    scheme === 'clientCredentials'
+      ? { authorization: `Basic ${Buffer.from('demo:demo-secret').toString('base64')}` }
+      : scheme === 'accessToken'
+        ? { authorization: `Bearer ${tokens.get(clientOf[scopes[0] ?? ''] ?? 'demo')}` }
+        : {};
+  const [type, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
+  if (type === undefined) return { method, headers: authorization };
+  const headers = { ...authorization, 'content-type': type === '*/*' ? 'text/plain' : type };
+  if (path === '/conductor/api/token')
+    return { method, headers, body: '{"keyId":"worker","keySecret":"worker-secret"}' };
+  if (content?.example === undefined) return { method, headers, body: 'no JSON' };
+  const fields = content.example as Record<string, string>;
+  const body = type.endsWith('json') ? JSON.stringify(fields) : new URLSearchParams(fields).toString();
+  return { method, headers, body };
+}
+
+/** Those that say what their success looks like. */
+const expectsSuccess = ({ operation }: Step) =>
+  Object.keys(operation.responses ?? {}).some((status) => /^2/.test(status));
+
+describe('every operation of the document', () => {
+  it('called with its examples → a described answer; 2xx where the document says what that is', async () => {
+    const answered: Record<string, number> = {};
+    for (const step of steps) {
+      const { status } = await call(`${stack.url}${step.path}`, requestOf(step));
+      expect(operationOf({ method: step.method, path: step.path })?.operation.operationId).toBe(
+        step.operation.operationId,
+      );
+      answered[step.name] = status;
+    }
+    const failed = steps.filter((step) => expectsSuccess(step) && (answered[step.name] ?? 0) >= 300);
+    expect(failed.map(({ name }) => `${name}: ${answered[name]}`)).toEqual([]);
+    expect(Object.entries(answered).filter(([, status]) => status >= 500)).toEqual([]);
+    expect(steps.length).toBeGreaterThan(40);
+  });
+
+  it('that needs a token, called without → 401 unauthorized; with one that is none → 401 invalid-token', async () => {
+    const secured = steps.filter(({ operation }) => operation.security?.some((each) => 'accessToken' in each));
+    expect(secured.length).toBeGreaterThan(30);
+    for (const { name, method, path } of secured) {
+      const without = await call(`${stack.url}${path}`, { method });
+      expect([name, without.json()['type']]).toEqual([name, '/problems/unauthorized']);
+      const headers = { authorization: 'Bearer eyJhbGciOiJub25lIn0.e30.' };
+      const wrong = await call(`${stack.url}${path}`, { method, headers });
+      expect([name, wrong.json()['type']]).toEqual([name, '/problems/invalid-token']);
+    }
+  });
+
+  it('that needs a scope, called with a token that lacks it → 403 insufficient-scope', async () => {
+    const scoped = steps.filter(({ operation }) =>
+      operation.security?.every((each) => (each['accessToken'] ?? each['conductorToken'])?.length),
+    );
+    const headers = { authorization: `Bearer ${tokens.get('reader')}` };
+    for (const { name, method, path } of scoped.filter(({ operation }) => operation.security?.length)) {
+      const answer = await call(`${stack.url}${path}`, { method, headers });
+      expect([name, answer.status, answer.json()['type']]).toEqual([name, 403, '/problems/insufficient-scope']);
+    }
+  });
+
+  it('that needs no token answers without one, and a token changes nothing', async () => {
+    const open = steps.filter(({ operation, method }) => method === 'GET' && operation.security?.length === 0);
+    expect(open.map(({ name }) => name)).toEqual([
+      'GET /openapi.json',
+      'GET /docs',
+      'GET /docs/{file}',
+      'GET /problems',
+      'GET /problems/{code}',
+    ]);
+    for (const { path } of open) {
+      const without = await call(`${stack.url}${path}`);
+      const headers = { authorization: `Bearer ${tokens.get('demo')}` };
+      expect((await call(`${stack.url}${path}`, { headers })).text).toBe(without.text);
+    }
+  });
+});

@@ -1,0 +1,114 @@
+// /docs in a real browser: it renders, breaks no rule of its own policy, and calls the router with a token of its token path.
+
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+/** CHROMIUM names another browser than those of the usual distributions. */
+const places = [process.env['CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const executablePath = places.find((path) => path !== undefined && existsSync(path));
+/** DOCS_SCREENSHOTS names a directory for pictures of what was tested. */
+const pictures = process.env['DOCS_SCREENSHOTS'];
+
+if (executablePath === undefined)
+  console.warn('skipped: /docs in a browser. There is no chromium; install it, or name one with CHROMIUM.');
+
+describe.skipIf(executablePath === undefined)('/docs in a browser', () => {
+  let stack: Stack;
+  let browser: Browser;
+  let page: Page;
+  const complaints: string[] = [];
+  const foreign: string[] = [];
+
+  beforeAll(async () => {
+    stack = await startStack({ engineUrl: inject('engineUrl') });
+    // Its sandbox needs rights that a container or root does not have; it opens nothing but this page.
+    browser = await chromium.launch({ executablePath: executablePath ?? '', args: ['--no-sandbox'] });
+    page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('request', (request) => {
+      if (!request.url().startsWith(stack.url) && !request.url().startsWith('data:')) foreign.push(request.url());
+    });
+    await page.exposeFunction('noteViolation', (text: string) => void complaints.push(text));
+    await page.addInitScript({
+      content:
+        "addEventListener('securitypolicyviolation', (event) => noteViolation(`${event.violatedDirective} ${event.blockedURI}`))",
+    });
+    await page.goto(`${stack.url}/docs`);
+    await page.waitForSelector('.opblock');
+  }, 90_000);
+  afterAll(async () => {
+    await browser?.close();
+    await stack?.stop();
+  });
+
+  const picture = async (name: string) => {
+    if (pictures === undefined) return;
+    mkdirSync(pictures, { recursive: true });
+    await page.screenshot({ path: join(pictures, `${name}.png`) });
+  };
+  const open = async (path: string, method: string) => {
+    const block = page.locator(`.opblock-${method}`, { has: page.locator(`[data-path="${path}"]`) });
+    await block.locator('.opblock-summary-control').click();
+    await block.locator('.execute').waitFor();
+    return block;
+  };
+
+  it('shows every operation of the document', async () => {
+    const { paths } = (await (await fetch(`${stack.url}/openapi.json`)).json()) as { paths: Record<string, object> };
+    const operations = Object.values(paths).flatMap((item) => Object.keys(item));
+    expect(await page.locator('.opblock').count()).toBe(operations.length);
+    await picture('1-overview');
+  });
+
+  it('try it: credentials of a dev client → a token of the token path → the answer of the back end', async () => {
+    await page.locator('.auth-wrapper .authorize').first().click();
+    const dialog = page.locator('.auth-container', { hasText: 'accessToken (OAuth2, clientCredentials)' });
+    await dialog.locator('input[data-name="clientId"]').fill('demo');
+    await dialog.locator('input[data-name="clientSecret"]').fill('demo-secret');
+    await picture('2-authorize');
+    await dialog.locator('button.authorize').click();
+    await dialog.locator('button', { hasText: 'Logout' }).waitFor();
+    await page.locator('.modal-ux .close-modal').click();
+
+    const block = await open('/movies/{title}', 'get');
+    await block.locator('.execute').click();
+    const answer = block.locator('.live-responses-table');
+    await answer.waitFor();
+    await answer.scrollIntoViewIfNeeded();
+    await picture('3-answer');
+    expect(await answer.locator('.response-col_status').last().innerText()).toContain('200');
+    expect(await answer.innerText()).toContain('Fritz Lang');
+    expect(await answer.innerText()).toContain('x-execution-id');
+  });
+
+  it('try it: a PATCH with the example of the document changes the person', async () => {
+    const block = await open('/adaptor/{mis}/mock/colleges/{college}/persons/{sisPersonId}', 'patch');
+    await block.locator('.execute').click();
+    const answer = block.locator('.live-responses-table');
+    await answer.waitFor();
+    expect(await answer.innerText()).toContain('ABZ9002');
+    await answer.scrollIntoViewIfNeeded();
+    await picture('4-patch');
+  });
+
+  it('a problem page is styled by its own policy', async () => {
+    const problem = await browser.newPage();
+    problem.on('console', (message) => complaints.push(message.text()));
+    await problem.goto(`${stack.url}/problems/wait-budget-spent`);
+    expect(await problem.locator('h1').innerText()).toContain('wait budget');
+    expect(await problem.evaluate('getComputedStyle(document.body).maxWidth')).toBe('672px');
+    if (pictures !== undefined) await problem.screenshot({ path: join(pictures, '5-problem.png') });
+    await problem.close();
+  });
+
+  it('nothing broke the policy, no script failed, nothing was fetched from elsewhere', () => {
+    expect(complaints).toEqual([]);
+    expect(foreign).toEqual([]);
+  });
+});
