@@ -27,6 +27,7 @@ COPY payload payload
 COPY error-tracking error-tracking
 COPY conductor conductor
 COPY config config
+COPY contract contract
 COPY reconciler reconciler
 COPY plugins plugins
 COPY gateway gateway

@@ -3,7 +3,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
+import { operationsBelow, readBackEndDescription } from '../contract/back-end-description.ts';
+import { templateOf } from '../contract/templates.ts';
 import type { Route } from '../conductor/definitions/time-outs.ts';
+import { describedEndpoint } from '../gateway/described-endpoint.ts';
 import { type GatewayConfig, stepsOf } from '../gateway/gateway-config-schema.ts';
 import { GatewayConfigError, loadGatewayConfig } from '../gateway/load-gateway-config.ts';
 import { rootDir } from './root-dir.ts';
@@ -54,10 +57,30 @@ function findRoutes(config: GatewayConfig, defaultBudgetMs: number): { routes: R
       if (policy !== 'workflow') continue;
       const { name: workflow, version, waitBudgetMs = defaultBudgetMs } = action;
       const place = `${fileName}: ${path}`;
+      problems.push(...descriptionProblems(config, apiEndpoints, action).map((problem) => `${place}: ${problem}`));
       if (typeof workflow === 'string' && typeof version === 'number' && typeof waitBudgetMs === 'number') {
         routes.push({ name, place, workflow, version, waitBudgetMs, writes });
       } else problems.push(`${place}: needs the name of a workflow and its version as a number`);
     }
   }
   return { routes, problems };
+}
+
+/** The router would not start with a description of a back end that is broken, or of what is not routed. */
+function descriptionProblems(
+  { apiEndpoints }: GatewayConfig,
+  served: readonly string[],
+  { openapi, strip }: Record<string, unknown>,
+): string[] {
+  if (typeof openapi !== 'string' || typeof strip !== 'string') return [];
+  try {
+    const description = readBackEndDescription(openapi);
+    for (const name of served) {
+      const endpoint = apiEndpoints[name];
+      if (endpoint !== undefined) operationsBelow(description, templateOf(strip), describedEndpoint(name, endpoint));
+    }
+    return [];
+  } catch (error) {
+    return [(error as Error).message];
+  }
 }

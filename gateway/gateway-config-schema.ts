@@ -94,3 +94,6 @@ export function stepsOf(config: GatewayConfig, pipelineName: string): PipelineSt
 export function pathsOf(endpoint: GatewayConfig['apiEndpoints'][string]): string[] {
   return Array.isArray(endpoint.paths) ? endpoint.paths : [endpoint.paths];
 }
+
+/** What an endpoint that names no methods is open to. */
+export const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;

@@ -3,7 +3,7 @@
 import type { Request, RequestHandler } from 'express';
 import express from 'express';
 import { Problem } from '../problem/problem.ts';
-import { type GatewayConfig, pathsOf } from './gateway-config-schema.ts';
+import { allMethods, type GatewayConfig, pathsOf } from './gateway-config-schema.ts';
 
 /** The last handler before the error handler. It also answers OPTIONS, which Express would answer for itself. */
 export function createNotRouted(config: GatewayConfig): RequestHandler {
@@ -48,9 +48,6 @@ function createMethodLookup(config: GatewayConfig): (request: Request) => string
     return found.get(request) ?? [];
   };
 }
-
-/** Of an endpoint that names none. */
-export const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
 function methodsAllowed(methods: readonly string[] | undefined): string[] {
   const named = methods ?? allMethods;

@@ -3,10 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { buildDocument, type DescribedEndpoint } from '../contract/build-document.ts';
 import type { OpenApiDocument } from '../contract/openapi.ts';
-import { templateOf } from '../contract/templates.ts';
 import type { Policy } from './contract.ts';
-import { type GatewayConfig, type PipelineStep, pathsOf } from './gateway-config-schema.ts';
-import { allMethods } from './not-routed.ts';
+import { describedEndpoint } from './described-endpoint.ts';
+import type { GatewayConfig, PipelineStep } from './gateway-config-schema.ts';
 
 /** The document, built when it is first asked for, and once. */
 export class RouterDocument {
@@ -34,10 +33,8 @@ function describeEndpoints(
     const [pipeline = ''] =
       Object.entries(pipelines).find(([, { apiEndpoints: served }]) => served.includes(name)) ?? [];
     return {
-      name,
+      ...describedEndpoint(name, endpoint),
       summary: endpoint.summary,
-      templates: pathsOf(endpoint).map(templateOf),
-      methods: endpoint.methods ?? allMethods,
       policies: (steps.get(pipeline) ?? []).map(
         ({ policy, action }) => policies.get(policy)?.describe?.(action as never) ?? {},
       ),

@@ -122,3 +122,18 @@ describe('router check', () => {
     expect(stderr).toContain('workflows: there is no such directory');
   });
 });
+
+describe('router check, what back ends are said to answer', () => {
+  it('a file that does not exist, and one that describes what is not routed: each at its place in the map, exit 1', async () => {
+    copy.replace('gateway.config.yml', 'contract/back-ends/movies.yml', 'contract/back-ends/films.yml');
+    copy.replace('gateway.config.yml', 'strip: /lmsDW,', 'strip: /lms,');
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      /^gateway\.config\.yml: pipelines\.movies\..*: contract\/back-ends\/films\.yml cannot be read/m,
+    );
+    expect(stderr).toMatch(
+      /^gateway\.config\.yml: pipelines\.lmsDW\..*: contract\/back-ends\/data-warehouse\.yml: .* does not route GET \/lms\/\{college_id\}\/dataSync$/m,
+    );
+  });
+});
