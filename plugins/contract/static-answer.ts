@@ -20,6 +20,8 @@ interface Variant {
   readonly etag: string;
 }
 
+/** Of brotli: what is compressed once may take a moment. */
+const thoroughQuality = 6;
 /** Smaller bodies gain nothing from being compressed. */
 const overBytes = 1_024;
 
@@ -65,7 +67,10 @@ export class StaticAnswer {
   #variant(coding: Coding): Promise<Variant> {
     const known = this.#compressed.get(coding);
     if (known !== undefined) return known;
-    const made = compressBody(this.#plain.body, coding).then((body) => ({ body, etag: `"${this.#tag}-${coding}"` }));
+    const made = compressBody(this.#plain.body, coding, thoroughQuality).then((body) => ({
+      body,
+      etag: `"${this.#tag}-${coding}"`,
+    }));
     this.#compressed.set(coding, made);
     return made;
   }
