@@ -36,7 +36,7 @@ export interface Description {
   /** Only for those that OpenAPI's path template cannot describe by itself, or that are no part of the path. */
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: NonNullable<Operation['requestBody']>;
-  /** Its own answers, when it is the end of the pipeline. */
+  /** Its own answers; those of the operation itself win. */
   readonly responses?: Responses;
   /** Header fields on every answer that is not a problem of the router. */
   readonly headers?: Readonly<Record<string, Header | Reference>>;

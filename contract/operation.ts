@@ -41,8 +41,9 @@ export function assembleOperation(
     ...descriptions.flatMap(({ parameters: added = [] }) => added),
     ...(operation.parameters ?? []),
   ]);
-  const own = operation.responses ?? lastOf(descriptions, ({ responses }) => responses) ?? {};
-  const headers = Object.assign({}, ...descriptions.map(({ headers: added }) => added)) as Response['headers'];
+  const added = descriptions.map(({ responses }) => responses);
+  const own = Object.assign({}, ...added, operation.responses) as Responses;
+  const headers = Object.assign({}, ...descriptions.map(({ headers: fields }) => fields)) as Response['headers'];
   const codes = new Set([...problemsOfEveryPath, ...descriptions.flatMap(({ problems = [] }) => problems)]);
   return {
     operationId: operation.operationId ?? operationIdOf(method, path),

@@ -126,7 +126,7 @@ describe('router check', () => {
 describe('router check, what back ends are said to answer', () => {
   it('a file that does not exist, and one that describes what is not routed: each at its place in the map, exit 1', async () => {
     copy.replace('gateway.config.yml', 'contract/back-ends/movies.yml', 'contract/back-ends/films.yml');
-    copy.replace('gateway.config.yml', 'strip: /lmsDW,', 'strip: /lms,');
+    copy.replace('gateway.config.yml', 'strip: /lmsDW }', 'strip: /lms }');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
