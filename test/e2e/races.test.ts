@@ -17,7 +17,8 @@ beforeAll(async () => {
   // The workers are the tests themselves: they see every task that is handed out.
   // All of them at once are more than one back end may have waiting.
   stack = await startStack({ engineUrl, withWorkers: false, router: { ADMISSION_QUEUELENGTH: '400' } });
-  reader = await callerFor(stack.url, 'reader');
+  const asReader = await callerFor(stack.url, 'reader');
+  reader = (path, options) => asReader(path, { undescribed: 'what the tests answer is no film', ...options });
   worker = await callerFor(stack.url, 'worker');
 });
 afterAll(() => stack?.stop());
