@@ -17,11 +17,15 @@ beforeAll(async () => {
   // The workers are the tests themselves: they see every task that is handed out.
   // All of them at once are more than one back end may have waiting.
   stack = await startStack({ engineUrl, withWorkers: false, router: { ADMISSION_QUEUELENGTH: '400' } });
-  const asReader = await callerFor(stack.url, 'reader');
-  reader = (path, options) => asReader(path, { undescribed: 'what the tests answer is no film', ...options });
+  reader = await readerOf(stack.url);
   worker = await callerFor(stack.url, 'worker');
 });
 afterAll(() => stack?.stop());
+
+async function readerOf(url: string): Promise<Caller> {
+  const asReader = await callerFor(url, 'reader');
+  return (path, options) => asReader(path, { undescribed: 'what the tests answer is no film', ...options });
+}
 
 const api = (path: string) => `/conductor/api${path}`;
 const json = (body: unknown) => ({
@@ -273,7 +277,7 @@ describe('a router that is killed', () => {
     await stack.restartRouter();
     expect(await Promise.all(lost)).toEqual(['lost', 'lost']);
     worker = await callerFor(stack.url, 'worker');
-    reader = await callerFor(stack.url, 'reader');
+    reader = await readerOf(stack.url);
     // The new router knows nothing of the first task but its id, and the engine still has it queued.
     expect((await report(inHand!)).status).toBe(200);
     expect((await execution(inHand!.workflowInstanceId)).status).toBe('COMPLETED');
