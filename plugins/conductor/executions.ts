@@ -41,7 +41,17 @@ export interface WaitOptions {
 export interface Execution {
   readonly executionId: string;
   /** Forgets what was kept for its wait. */
-  release(): void;
+  forget(): void;
+  /** Its first task, when a worker was given it without a poll. */
+  readonly handedOver: HandedOver | undefined;
+}
+
+/** The end of a hand-over, in two steps. */
+interface HandedOver {
+  /** No worker gets the task any more. */
+  withdraw(): void;
+  /** The engine does not have it in its queue any more. */
+  settle(): void;
 }
 
 /**
@@ -68,35 +78,27 @@ export async function startExecution(
     const { outputOf, eventsOf } = first.last;
     underWay.set(executionId, { referenceName: first.referenceName, outputOf, events: eventsOf(request.input) });
   }
-  const release = () => void underWay.delete(executionId);
+  const forget = () => void underWay.delete(executionId);
   if (first !== undefined && readOnly && handsOver) {
-    const takeBack = await handOver(executionId, { request, first }, parts);
-    if (takeBack !== undefined) {
-      return {
-        executionId,
-        release: () => {
-          release();
-          takeBack();
-        },
-      };
-    }
+    const handedOver = await handOver(executionId, { request, first }, parts);
+    if (handedOver !== undefined) return { executionId, forget, handedOver };
   }
   // Its first task is in its queue by now: parked polls of that queue are answered at once.
   const types = outline?.taskTypes.slice(0, 1) ?? [];
   hints.tasksAppeared(types.map((taskType) => queueOf(taskType, request.taskToDomain)));
-  return { executionId, release };
+  return { executionId, forget, handedOver: undefined };
 }
 
 /**
  * Gives the first task to a worker without asking the engine for it. The engine keeps it in its queue until the result
  * arrives: if the worker is lost before, or this router is, it is polled again, which is why only reads go this way.
- * @returns ends the hand-over; undefined when the task must be polled
+ * @returns undefined when the task must be polled
  */
 async function handOver(
   executionId: string,
   { request, first }: { request: StartWorkflowRequest; first: FirstTask },
   { queues, shapes }: Parts,
-): Promise<(() => void) | undefined> {
+): Promise<HandedOver | undefined> {
   const taskDef = await shapes.taskDef(first.taskType).catch(() => undefined);
   // A task that the engine may schedule again has several ids under one reference name.
   if (taskDef?.retryCount !== 0 || first.inputOf === undefined) return undefined;
@@ -109,7 +111,11 @@ async function handOver(
     domain: name.domain,
     responseTimeoutSeconds: taskDef.responseTimeoutSeconds,
   });
-  return queues.handOver(name, task) ? () => queues.settle(name, task.taskId) : undefined;
+  if (!queues.handOver(name, task)) return undefined;
+  return {
+    withdraw: () => queues.withdraw(name, task.taskId),
+    settle: () => queues.settle(name, task.taskId),
+  };
 }
 
 /**
@@ -118,14 +124,18 @@ async function handOver(
  * @throws Problem `wait-budget-spent` (504); null when the client has gone
  */
 export async function waitForEnd(
-  { executionId, release }: Execution,
+  execution: Execution,
   options: WaitOptions,
   parts: Parts,
 ): Promise<ExecutionStatus | null> {
   const { budgetMs, readOnly, clientGone } = options;
-  const ended = await parts.waits.waitFor(executionId, budgetMs, clientGone).finally(release);
-  if (ended !== null) return ended.status === 'COMPLETED' ? ended : withReason(ended, parts);
-  if (readOnly) abandon(executionId, clientGone.aborted ? 'the client has gone' : 'the wait budget is spent', parts);
+  const { executionId } = execution;
+  const ended = await parts.waits.waitFor(executionId, budgetMs, clientGone).finally(execution.forget);
+  if (ended !== null) {
+    execution.handedOver?.settle();
+    return ended.status === 'COMPLETED' ? ended : withReason(ended, parts);
+  }
+  if (readOnly) void abandon(execution, clientGone.aborted ? 'the client has gone' : 'the wait budget is spent', parts);
   if (clientGone.aborted) return null;
   throw new Problem('wait-budget-spent', {
     detail: readOnly
@@ -135,11 +145,15 @@ export async function waitForEnd(
   });
 }
 
-/** Nobody will read the answer: the engine need not produce it. */
-function abandon(executionId: string, reason: string, { engine, log }: Parts): void {
-  engine.terminate(executionId, reason).catch((error: unknown) => {
+/** Nobody will read the answer: the engine need not produce it. Until it knows, it still has the task in its queue. */
+async function abandon({ executionId, handedOver }: Execution, reason: string, { engine, log }: Parts): Promise<void> {
+  handedOver?.withdraw();
+  try {
+    await engine.terminate(executionId, reason);
+  } catch (error) {
     log.warn({ executionId, ...errorFields(error) }, 'an abandoned execution was not terminated');
-  });
+  }
+  handedOver?.settle();
 }
 
 /** The budget may be spent by now: the reason is worth a moment more, in milliseconds. */

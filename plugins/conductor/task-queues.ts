@@ -62,7 +62,12 @@ export class TaskQueues {
     return true;
   }
 
-  /** The result of a handed over task has arrived, or nobody waits for it any more. */
+  /** No worker gets a handed over task any more; `settle` must follow when the engine has dropped it. */
+  withdraw(name: QueueName, taskId: string): void {
+    this.#existing(name)?.withdraw(taskId);
+  }
+
+  /** The result of a handed over task has arrived, or the engine has dropped it. */
   settle(name: QueueName, taskId: string, confirm?: Confirm): void {
     this.#existing(name)?.settle(taskId, confirm);
   }
