@@ -4,11 +4,12 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { Problem } from '../problem/problem.ts';
+import { networkOf } from './client-address.ts';
 
 export interface ConnectionLimits {
   /** Connections at once. */
   max: number;
-  /** Connections at once from one address; undefined = no limit of their own. */
+  /** Connections at once from one caller (`networkOf` its address); undefined = no limit of their own. */
   maxPerAddress: number | undefined;
   /** How long a client may take to read an answer that is ready, in milliseconds. */
   answerTimeoutMs: number;
@@ -71,7 +72,7 @@ export class Connections {
 
   /** Counts a new connection. @returns why it may not stay, or null */
   add(socket: Socket): Problem | null {
-    const address = socket.remoteAddress ?? '';
+    const address = networkOf(socket.remoteAddress ?? '');
     const ofAddress = (this.#byAddress.get(address) ?? 0) + 1;
     this.#all.add(socket);
     this.#byAddress.set(address, ofAddress);

@@ -3,6 +3,7 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import { Type } from 'typebox';
 import { contextOf, definePolicy } from '../../gateway/contract.ts';
+import { networkOf } from '../../gateway/client-address.ts';
 import { Problem } from '../../problem/problem.ts';
 
 const parameters = Type.Object(
@@ -14,7 +15,7 @@ const parameters = Type.Object(
 );
 
 /**
- * Counts by OAuth client (stands behind `bearer`), else by address; in this process only. The count is kept apart
+ * Counts by OAuth client (stands behind `bearer`), else by address (an IPv6 caller by its /64); in this process only. The count is kept apart
  * for each place the policy stands at, so that one route cannot use up another's.
  * @throws Problem `too-many-requests` (429) with `Retry-After` in whole seconds (RFC 9110 section 10.2.3)
  */
@@ -24,7 +25,7 @@ export const rateLimitPolicy = definePolicy({
   create({ requests, perSeconds = 1 }) {
     const limiter = new RateLimiterMemory({ points: requests, duration: perSeconds });
     return async function limitRate(request, _response, next) {
-      const caller = contextOf(request).clientId ?? request.socket.remoteAddress ?? 'unknown';
+      const caller = contextOf(request).clientId ?? networkOf(request.socket.remoteAddress ?? '');
       try {
         await limiter.consume(caller);
       } catch (refusal) {
