@@ -42,7 +42,7 @@ const router = {
     [],
   ),
   'router.maxConnections': count(
-    'connections to the public port at once; beyond it, the one longest without a request is closed',
+    'connections to the public port at once; beyond it, the one that has waited for its client for longest is closed',
     4_000,
   ),
   'router.maxConnectionsPerAddress': Type.Integer({
