@@ -1,31 +1,21 @@
 // The one schema of the product's configuration: every key with its type, unit, default and meaning.
 
-import { type Static, type TSchema, Type } from 'typebox';
-
-/** Gives a key its default; a key without one is optional. */
-const withDefault = <T extends TSchema>(type: T, value: Static<T>) => ({ ...type, default: value });
-
-const port = (description: string, value: number) =>
-  withDefault(
-    Type.Integer({ minimum: 0, maximum: 65535, description: `${description} (TCP port; 0 = any free one)` }),
-    value,
-  );
-const milliseconds = (description: string, value: number) =>
-  withDefault(Type.Integer({ minimum: 1, description: `${description} (milliseconds)` }), value);
-const percent = (description: string, value: number) =>
-  withDefault(Type.Integer({ minimum: 1, maximum: 100, description: `${description} (percent)` }), value);
-const seconds = (description: string, value: number) =>
-  withDefault(Type.Integer({ minimum: 0, description: `${description} (seconds)` }), value);
-const bytes = (description: string, value: number) =>
-  withDefault(Type.Integer({ minimum: 1, description: `${description} (bytes)` }), value);
-const count = (description: string, value: number) => withDefault(Type.Integer({ minimum: 1, description }), value);
-const list = (description: string, value: string[]) =>
-  withDefault(Type.Array(Type.String({ minLength: 1 }), { description: `${description} (comma-separated)` }), value);
-const clientList = (description: string) =>
-  Type.Array(Type.String({ minLength: 1 }), { description: `${description} (comma-separated)` });
-const text = (description: string) => Type.String({ minLength: 1, description });
-const url = (description: string) => Type.String({ format: 'http-url', description });
-const secret = (description: string) => Type.String({ minLength: 1, description, secret: true });
+import { type Static, Type } from 'typebox';
+import {
+  bytes,
+  clientCount,
+  clientList,
+  count,
+  list,
+  milliseconds,
+  percent,
+  port,
+  seconds,
+  secret,
+  text,
+  url,
+  withDefault,
+} from './key-types.ts';
 
 const router = {
   'router.host': withDefault(text('address the public port binds to'), '127.0.0.1'),
@@ -186,8 +176,20 @@ const operations = {
   'redis.url': Type.String({
     format: 'redis-url',
     secret: true,
-    description: 'Redis that carries wake-ups between router instances; none when absent',
+    description: 'Redis that carries wake-ups between router instances, and limits with limits.store; none when absent',
   }),
+  'limits.store': withDefault(
+    Type.Enum(['memory', 'redis'], {
+      description: 'where rate-limit and in-flight count: each router for itself, or all in redis.url',
+    }),
+    'memory',
+  ),
+  'limits.whenRedisIsAway': withDefault(
+    Type.Enum(['count-alone', 'refuse'], {
+      description: 'each router counts for itself meanwhile, or refuses with 503 what it cannot count',
+    }),
+    'count-alone',
+  ),
   'sentry.dsn': Type.String({
     format: 'http-url',
     secret: true,
@@ -244,6 +246,12 @@ export const configSchema = {
     ),
     // One OAuth client by its id. An empty list allows nothing.
     '^client\\.[!-~]{1,256}\\.misCodes$': clientList('the only MIS codes that this client may name; all when absent'),
+    '^client\\.[!-~]{1,256}\\.requestsPerSecond$': clientCount(
+      'requests a second on one route that this client may make, in place of what the map says',
+    ),
+    '^client\\.[!-~]{1,256}\\.maxInFlight$': clientCount(
+      'requests at a time that this client may have on all routes; what the map says when absent',
+    ),
     '^client\\.[!-~]{1,256}\\.taskTypes$': clientList('the only task types this client may work on; all when absent'),
     '^client\\.[!-~]{1,256}\\.domains$': clientList(
       'the only task domains this client may work in, NO_DOMAIN = the default pool; all when absent',
@@ -258,6 +266,7 @@ type WithDefault = { [K in keyof Keys]: Keys[K] extends { default: unknown } ? K
 export type Config = { readonly [K in keyof Keys]: Static<Keys[K]> | (K extends WithDefault ? never : undefined) } & {
   readonly [key: `adaptor.${string}.url` | `adaptor.${string}.domain`]: string | undefined;
   readonly [key: `client.${string}.${'misCodes' | 'taskTypes' | 'domains'}`]: readonly string[] | undefined;
+  readonly [key: `client.${string}.${'requestsPerSecond' | 'maxInFlight'}`]: number | undefined;
 };
 
 /** A key of the configuration that has a fixed name. */
