@@ -84,8 +84,9 @@ function describeKept(kept: ShownPlan['kept']): string[] {
 
 /** A line of a unified diff in the colours people know. */
 export function paintDiffLine(line: string): string {
-  if (line.startsWith('---') || line.startsWith('+++')) return paint('heading', printable(line));
-  if (line.startsWith('@@')) return paint('faint', line);
-  if (line.startsWith('+')) return paint('added', line);
-  return line.startsWith('-') ? paint('removed', line) : line;
+  const text = printable(line);
+  if (text.startsWith('---') || text.startsWith('+++')) return paint('heading', text);
+  if (text.startsWith('@@')) return paint('faint', text);
+  if (text.startsWith('+')) return paint('added', text);
+  return text.startsWith('-') ? paint('removed', text) : text;
 }

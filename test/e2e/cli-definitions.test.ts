@@ -592,6 +592,18 @@ describe('dump', () => {
     expect((await on.run('plan')).exitCode).toBe(0);
   });
 
+  it('names that the engine does not have: says so, exit 1', async () => {
+    const { exitCode, stderr } = await into('--only', 'nope-*');
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`the engine has no definition with a name like *${files.suffix}* or nope-*`);
+  });
+
+  it('what a terminal would obey, inside a definition: spelled out', async () => {
+    files.set(movies.taskFile, ['description'], 'clear \u001b[2J \u009b2J');
+    const { stdout } = await on.run('plan');
+    expect(stdout).toContain('+  "description": "clear \\u001b[2J \\u009b2J"');
+  });
+
   it('a name that is no file name: refused before anything is written, exit 1', async () => {
     const name = `strange name ${files.suffix}`;
     const definition = definitionIn(files, movies.taskFile, { name });
