@@ -45,9 +45,10 @@ export interface Lane {
 }
 
 export interface Limits {
-  /** Requests that one client may make in a window, in one router. */
-  readonly requests?: number;
-  readonly windowSeconds?: number;
+  /** Requests in a window, of each client or of all together. */
+  readonly rates: readonly { readonly by: string; readonly requests: number; readonly windowSeconds: number }[];
+  /** Requests at a time; a client's own limit is not in the map. */
+  readonly inFlight: readonly { readonly by: string; readonly requests: number }[];
   /** The path parameter that is held against the MIS codes of the client. */
   readonly misCodes?: string;
   /** Of routes with a workflow; others have limits of their own. */
@@ -123,13 +124,22 @@ function domainsOf(config: Config): Record<string, string> {
 }
 
 function limitsOf(steps: readonly PipelineStep[], config: Config): Limits {
-  const rate = actionOf(steps, 'rate-limit');
+  const limitsBy = (policy: string) =>
+    steps
+      .filter((step) => step.policy === policy && step.action?.['requests'] !== undefined)
+      .map(({ action = {} }) => ({
+        by: String(action['by'] ?? 'client'),
+        requests: Number(action['requests']),
+        action,
+      }));
   const parameter = actionOf(steps, 'mis-codes')?.['parameter'];
   const bodies = { maxBodyBytes: config['router.maxBodyBytes'], maxAnswerBytes: config['router.maxAnswerBytes'] };
   return {
-    ...(rate === undefined
-      ? {}
-      : { requests: Number(rate['requests']), windowSeconds: Number(rate['perSeconds'] ?? 1) }),
+    rates: limitsBy('rate-limit').map(({ action, ...limit }) => ({
+      ...limit,
+      windowSeconds: Number(action['perSeconds'] ?? 1),
+    })),
+    inFlight: limitsBy('in-flight').map(({ by, requests }) => ({ by, requests })),
     ...(parameter === undefined ? {} : { misCodes: String(parameter) }),
     ...(actionOf(steps, 'workflow') === undefined ? {} : bodies),
   };

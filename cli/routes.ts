@@ -82,9 +82,13 @@ function describeAccess({ token, scopes, anyScope, writeScope }: Access): string
   return parts.length === 0 ? 'any token' : parts.join('; ');
 }
 
-function describeLimits({ requests, windowSeconds, misCodes, maxBodyBytes, maxAnswerBytes }: Limits): string {
+function describeLimits({ rates, inFlight, misCodes, maxBodyBytes, maxAnswerBytes }: Limits): string {
+  const whose = (by: string) => (by === 'route' ? 'together' : 'each client');
   const limits = [
-    ...(requests === undefined ? [] : [`${requests}/${windowSeconds === 1 ? '' : windowSeconds}s each client`]),
+    ...rates.map(
+      ({ by, requests, windowSeconds }) => `${requests}/${windowSeconds === 1 ? '' : windowSeconds}s ${whose(by)}`,
+    ),
+    ...inFlight.map(({ by, requests }) => `${requests} at a time ${whose(by)}`),
     ...(misCodes === undefined ? [] : [`:${misCodes} by client`]),
     ...(maxBodyBytes === undefined ? [] : [`body ${bytes(maxBodyBytes)}`]),
     ...(maxAnswerBytes === undefined ? [] : [`answer ${bytes(maxAnswerBytes)}`]),

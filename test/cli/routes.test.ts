@@ -51,7 +51,13 @@ describe('router routes', () => {
       workflow: { name: 'college-adaptorWF', version: 1, taskTypes: ['college-adaptor_intake'] },
       waitBudgetMs: 30_500,
       lane: { name: 'adaptor :mis', domains: { '017': 'north' } },
-      limits: { requests: 7, windowSeconds: 1, misCodes: 'mis', maxBodyBytes: 1_000, maxAnswerBytes: 8_388_608 },
+      limits: {
+        rates: [{ by: 'client', requests: 7, windowSeconds: 1 }],
+        inFlight: [],
+        misCodes: 'mis',
+        maxBodyBytes: 1_000,
+        maxAnswerBytes: 8_388_608,
+      },
     });
     const { stdout } = await runCli(['routes'], env);
     expect(stdout).toContain('30.5 s');
@@ -76,6 +82,16 @@ describe('router routes', () => {
     expect(stdout).toMatch(/^movies +GET +films\.example\.org\/movies\/:title +films and read +moviesWF v1 +21 s /m);
     expect(stdout).toContain('1000/60s each client');
     expect(stdout).toMatch(/^movies: rate-limit if always$/m);
+  });
+
+  it('limits of all callers together and of places in flight: shown', async () => {
+    copy.replace(
+      'gateway.config.yml',
+      '      - in-flight: # only clients with client.<client id>.maxInFlight\n      - admission:\n',
+      '      - in-flight:\n          - action: { requests: 40, by: route }\n      - admission:\n',
+    );
+    const { stdout } = await runCli(['routes', '--dir', copy.dir]);
+    expect(stdout).toMatch(/^movies .* 1000\/s each client, 40 at a time together, body/m);
   });
 
   it('a route to a version that is not there: marked in its row', async () => {
