@@ -34,6 +34,11 @@ const router = {
     'how long a client waits for its workflow, unless its route says otherwise',
     25_000,
   ),
+  'router.maxWaitMs': milliseconds('longest wait that a client may ask for with `Prefer: wait`', 60_000),
+  'router.maxLongPolls': count(
+    'clients that may wait at /executions at once; beyond it they are answered without a wait',
+    256,
+  ),
   'router.rateLimitPerSecond': count('requests a second that one client may make on one route, in one router', 1_000),
   'router.trustedProxies': withDefault(
     Type.Array(Type.String({ format: 'network' }), {

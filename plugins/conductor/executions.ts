@@ -1,14 +1,17 @@
 // One execution from start to answer: starts the pinned version, waits within the budget, cleans up behind readers.
 
 import type { Engine } from '../../conductor/engine.ts';
+import type { ExecutionApi } from '../../conductor/executions/execution-api.ts';
 import type { ExecutionStatus, StartWorkflowRequest } from '../../conductor/types.ts';
 import { errorFields, type Logger } from '../../logging/log.ts';
-import { Problem } from '../../problem/problem.ts';
+import { waitBudgetSpent } from './answer.ts';
+import { withOutcomeOfCancellation } from './clients/cancellation.ts';
 import type { Hints } from './hints.ts';
 import type { TaskQueues } from './task-queues.ts';
 import type { ExecutionsUnderWay } from './executions-under-way.ts';
 import { createHandedOverTask } from './handed-over-task.ts';
 import { startProblem } from './start-problem.ts';
+import { budgetSpent, clientGone as gone } from './terminations.ts';
 import type { Waits } from './waits.ts';
 import type { FirstTask } from './workflow-outline.ts';
 import { queueOf, type WorkflowShapes } from './workflow-shapes.ts';
@@ -20,6 +23,8 @@ export interface Parts {
   hints: Hints;
   shapes: WorkflowShapes;
   underWay: ExecutionsUnderWay;
+  /** The engine's executions, whole. */
+  executions: ExecutionApi;
   /** True when no other router serves these queues: only then may a task be handed over. */
   handsOver: boolean;
   log: Logger;
@@ -35,7 +40,12 @@ export interface WaitOptions {
   readOnly: boolean;
   /** Aborts when the client is gone. */
   clientGone: AbortSignal;
+  /** True: a wait that is spent ends nothing; the client is told where to look. */
+  answersLater: boolean;
 }
+
+/** What a start depends on. */
+export type StartOptions = Pick<WaitOptions, 'budgetMs' | 'readOnly' | 'answersLater'>;
 
 /** A started execution. */
 export interface Execution {
@@ -52,7 +62,7 @@ export interface Execution {
  */
 export async function startExecution(
   request: StartWorkflowRequest,
-  { readOnly, budgetMs }: Pick<WaitOptions, 'readOnly' | 'budgetMs'>,
+  { readOnly, budgetMs, answersLater }: StartOptions,
   parts: Parts,
 ): Promise<Execution> {
   const { engine, hints, shapes, underWay, handsOver } = parts;
@@ -69,7 +79,8 @@ export async function startExecution(
     underWay.set(executionId, { referenceName: first.referenceName, outputOf, events: eventsOf(request.input) });
   }
   const release = () => void underWay.delete(executionId);
-  if (first !== undefined && readOnly && handsOver) {
+  // Once nobody waits, only the engine can say whether a worker has the task: then it has to be polled.
+  if (first !== undefined && readOnly && handsOver && !answersLater) {
     const takeBack = await handOver(executionId, { request, first }, parts);
     if (takeBack !== undefined) {
       return {
@@ -114,25 +125,37 @@ async function handOver(
 
 /**
  * Waits until an execution has ended.
- * @returns it, with the reason when it did not complete
- * @throws Problem `wait-budget-spent` (504); null when the client has gone
+ * @returns it, with the reason when it did not complete; `later` when it has not and the client can look for it; null
+ *   when the client has gone
+ * @throws Problem `wait-budget-spent` (504)
  */
 export async function waitForEnd(
   { executionId, release }: Execution,
   options: WaitOptions,
   parts: Parts,
+): Promise<ExecutionStatus | 'later' | null> {
+  const { budgetMs, readOnly, clientGone, answersLater } = options;
+  // A router that drains need not keep those who can ask another one.
+  const signal = answersLater ? AbortSignal.any([clientGone, parts.draining]) : clientGone;
+  const ended = await awaitEnd(executionId, { budgetMs, signal }, parts).finally(release);
+  if (ended !== null) return ended;
+  if (clientGone.aborted) {
+    if (readOnly) abandon(executionId, gone, parts);
+    return null;
+  }
+  if (answersLater) return 'later';
+  if (readOnly) abandon(executionId, budgetSpent(budgetMs), parts);
+  throw waitBudgetSpent({ executionId, budgetMs }, { readOnly });
+}
+
+/** The end of an execution and, when it did not complete, the reason; null when it has not ended in time. */
+export async function awaitEnd(
+  executionId: string,
+  { budgetMs, signal }: { budgetMs: number; signal: AbortSignal },
+  parts: Pick<Parts, 'waits' | 'engine' | 'executions'>,
 ): Promise<ExecutionStatus | null> {
-  const { budgetMs, readOnly, clientGone } = options;
-  const ended = await parts.waits.waitFor(executionId, budgetMs, clientGone).finally(release);
-  if (ended !== null) return ended.status === 'COMPLETED' ? ended : withReason(ended, parts);
-  if (readOnly) abandon(executionId, clientGone.aborted ? 'the client has gone' : 'the wait budget is spent', parts);
-  if (clientGone.aborted) return null;
-  throw new Problem('wait-budget-spent', {
-    detail: readOnly
-      ? `No answer within ${budgetMs} ms; the execution was terminated. Reading again is safe.`
-      : `No answer within ${budgetMs} ms; the execution goes on and may still complete. Do not repeat it before you know its outcome.`,
-    extensions: { mayStillComplete: !readOnly, execution: `/conductor/api/workflow/${executionId}` },
-  });
+  const ended = budgetMs <= 0 ? null : await parts.waits.waitFor(executionId, budgetMs, signal);
+  return ended === null || ended.status === 'COMPLETED' ? ended : withReason(ended, parts);
 }
 
 /** Nobody will read the answer: the engine need not produce it. */
@@ -146,11 +169,17 @@ function abandon(executionId: string, reason: string, { engine, log }: Parts): v
 const reasonMs = 1_000;
 
 /** The status call has no reason; the execution itself does. */
-async function withReason(ended: ExecutionStatus, { engine }: Parts): Promise<ExecutionStatus> {
-  if (ended.reasonForIncompletion !== undefined) return ended;
+async function withReason(
+  ended: ExecutionStatus,
+  { engine, executions }: Pick<Parts, 'engine' | 'executions'>,
+): Promise<ExecutionStatus> {
   try {
-    const { reasonForIncompletion } = await engine.getExecution(ended.workflowId, reasonMs);
-    return reasonForIncompletion === undefined ? ended : { ...ended, reasonForIncompletion };
+    const { reasonForIncompletion = '' } =
+      ended.reasonForIncompletion === undefined ? await engine.getExecution(ended.workflowId, reasonMs) : ended;
+    return await withOutcomeOfCancellation(
+      reasonForIncompletion === '' ? ended : { ...ended, reasonForIncompletion },
+      executions,
+    );
   } catch {
     return ended;
   }
