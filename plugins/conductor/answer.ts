@@ -9,7 +9,7 @@ import type { PayloadCodec } from '../../payload/payload-codec.ts';
 import { PayloadUnreadable } from '../../payload/payload-unreadable.ts';
 import { type Extensions, Problem } from '../../problem/problem.ts';
 import { linksOf } from './clients/links.ts';
-import { cancelled, cancelledTooLate, spentBudgetOf } from './terminations.ts';
+import { cancelled, spentBudgetOf } from './terminations.ts';
 
 export interface AnswerOptions {
   /** Largest answer in bytes. */
@@ -89,11 +89,7 @@ function terminationOf({ workflowId, reasonForIncompletion }: ExecutionStatus, a
   if (reasonForIncompletion === cancelled) return new Problem('execution-cancelled', { cause });
   const budgetMs = spentBudgetOf(reasonForIncompletion);
   if (budgetMs !== undefined) return waitBudgetSpent({ executionId: workflowId, budgetMs }, asked);
-  const detail =
-    reasonForIncompletion === cancelledTooLate
-      ? 'It was cancelled when a worker had it; a write may have been applied.'
-      : 'The execution was terminated.';
-  return new Problem('execution-failed', { detail, cause });
+  return new Problem('execution-failed', { detail: 'The execution was terminated.', cause });
 }
 
 /** The client's patience ended before the execution. */

@@ -5,7 +5,6 @@ import type { ExecutionApi } from '../../conductor/executions/execution-api.ts';
 import type { ExecutionStatus, StartWorkflowRequest } from '../../conductor/types.ts';
 import { errorFields, type Logger } from '../../logging/log.ts';
 import { waitBudgetSpent } from './answer.ts';
-import { withOutcomeOfCancellation } from './clients/cancellation.ts';
 import type { Hints } from './hints.ts';
 import type { TaskQueues } from './task-queues.ts';
 import type { ExecutionsUnderWay } from './executions-under-way.ts';
@@ -23,6 +22,10 @@ export interface Parts {
   hints: Hints;
   shapes: WorkflowShapes;
   underWay: ExecutionsUnderWay;
+  /** Names of the workflows that clients start: the workflow policy learns them from the map. */
+  workflows: Set<string>;
+  /** Executions whose client waits here and does not know their id yet. */
+  waitedFor: Set<string>;
   /** The engine's executions, whole. */
   executions: ExecutionApi;
   /** True when no other router serves these queues: only then may a task be handed over. */
@@ -45,7 +48,10 @@ export interface WaitOptions {
 }
 
 /** What a start depends on. */
-export type StartOptions = Pick<WaitOptions, 'budgetMs' | 'readOnly' | 'answersLater'>;
+export interface StartOptions extends Pick<WaitOptions, 'budgetMs' | 'readOnly' | 'answersLater'> {
+  /** True: others with the same Idempotency-Key are told of the execution before it has ended. */
+  isKeyed: boolean;
+}
 
 /** A started execution. */
 export interface Execution {
@@ -62,23 +68,27 @@ export interface Execution {
  */
 export async function startExecution(
   request: StartWorkflowRequest,
-  { readOnly, budgetMs, answersLater }: StartOptions,
+  { readOnly, budgetMs, answersLater, isKeyed }: StartOptions,
   parts: Parts,
 ): Promise<Execution> {
-  const { engine, hints, shapes, underWay, handsOver } = parts;
+  const { engine, hints, shapes, underWay, waitedFor, handsOver } = parts;
   let executionId: string;
   try {
     executionId = await engine.startWorkflow(request, budgetMs);
   } catch (error) {
     throw await startProblem(error, { request, readOnly }, engine);
   }
+  if (!answersLater && !isKeyed) waitedFor.add(executionId);
   const outline = await shapes.outline(request.name, request.version).catch(() => undefined);
   const first = outline?.first;
   if (first?.last !== undefined) {
     const { outputOf, eventsOf } = first.last;
     underWay.set(executionId, { referenceName: first.referenceName, outputOf, events: eventsOf(request.input) });
   }
-  const release = () => void underWay.delete(executionId);
+  const release = () => {
+    underWay.delete(executionId);
+    waitedFor.delete(executionId);
+  };
   // Once nobody waits, only the engine can say whether a worker has the task: then it has to be polled.
   if (first !== undefined && readOnly && handsOver && !answersLater) {
     const takeBack = await handOver(executionId, { request, first }, parts);
@@ -152,7 +162,7 @@ export async function waitForEnd(
 export async function awaitEnd(
   executionId: string,
   { budgetMs, signal }: { budgetMs: number; signal: AbortSignal },
-  parts: Pick<Parts, 'waits' | 'engine' | 'executions'>,
+  parts: Pick<Parts, 'waits' | 'engine'>,
 ): Promise<ExecutionStatus | null> {
   const ended = budgetMs <= 0 ? null : await parts.waits.waitFor(executionId, budgetMs, signal);
   return ended === null || ended.status === 'COMPLETED' ? ended : withReason(ended, parts);
@@ -169,17 +179,11 @@ function abandon(executionId: string, reason: string, { engine, log }: Parts): v
 const reasonMs = 1_000;
 
 /** The status call has no reason; the execution itself does. */
-async function withReason(
-  ended: ExecutionStatus,
-  { engine, executions }: Pick<Parts, 'engine' | 'executions'>,
-): Promise<ExecutionStatus> {
+async function withReason(ended: ExecutionStatus, { engine }: Pick<Parts, 'engine'>): Promise<ExecutionStatus> {
+  if (ended.reasonForIncompletion !== undefined) return ended;
   try {
-    const { reasonForIncompletion = '' } =
-      ended.reasonForIncompletion === undefined ? await engine.getExecution(ended.workflowId, reasonMs) : ended;
-    return await withOutcomeOfCancellation(
-      reasonForIncompletion === '' ? ended : { ...ended, reasonForIncompletion },
-      executions,
-    );
+    const { reasonForIncompletion } = await engine.getExecution(ended.workflowId, reasonMs);
+    return reasonForIncompletion === undefined ? ended : { ...ended, reasonForIncompletion };
   } catch {
     return ended;
   }

@@ -69,6 +69,7 @@ async function begin(wanted: Wanted, exchange: Exchange, parts: ServeParts): Pro
     // A client that waits less, or not at all, wants its execution started none the less.
     budgetMs: leftOf(Math.max(budgetMs, patience.waitMs), context),
     answersLater: patience.answersLater,
+    isKeyed: wanted.isKeyed,
   };
   const start = async () => {
     const execution = await startExecution(wanted.start, options, parts);

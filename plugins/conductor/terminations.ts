@@ -2,8 +2,6 @@
 
 /** Its client cancelled it before a worker had it. */
 export const cancelled = 'cancelled by its client';
-/** Its client cancelled it while a worker took it. Never written to the engine: its tasks tell. */
-export const cancelledTooLate = 'cancelled by its client when a worker had it';
 /** The client of a read did not wait for the answer. */
 export const clientGone = 'the client has gone';
 

@@ -41,13 +41,8 @@ const parameters = Type.Object(
 /** MIS codes, college ids and the like: what a path parameter with a domain may look like. */
 const codePattern = /^[0-9A-Za-z]{1,8}$/;
 
-export interface WorkflowPolicyParts extends ServeParts {
-  /** Learns the names of the workflows that clients start. */
-  workflows: Set<string>;
-}
-
 /** Creates the policy on the parts of the conductor plugin. */
-export function createWorkflowPolicy(config: Config, parts: WorkflowPolicyParts): Policy {
+export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy {
   const allowsRequest = requestHeaderFilter(config['router.requestHeaders']);
   return definePolicy({
     name: 'workflow',

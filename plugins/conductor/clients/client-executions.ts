@@ -4,7 +4,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ExecutionApi, WholeExecution } from '../../../conductor/executions/execution-api.ts';
 import { type Inbound, reconcilerRoute } from '../../../envelope/inbound.ts';
 import { Problem } from '../../../problem/problem.ts';
-import { withOutcomeOfCancellation } from './cancellation.ts';
 
 /** The fields of a request that are in clear in every execution, encrypted or not. */
 export type ClearInbound = Pick<Inbound, 'httpMethod' | 'clientId' | 'requestId' | 'route'>;
@@ -43,7 +42,7 @@ export class ClientExecutions {
     const execution = idPattern.test(executionId)
       ? await this.#api.readWhole(executionId, { includeTasks: false })
       : null;
-    if (execution !== null && this.#isOf(execution, clientId)) return withOutcomeOfCancellation(execution, this.#api);
+    if (execution !== null && this.#isOf(execution, clientId)) return execution;
     await late;
     throw new Problem('execution-unknown');
   }

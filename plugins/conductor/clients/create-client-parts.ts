@@ -10,22 +10,16 @@ import { RedisClaims } from '../idempotency/redis-claims.ts';
 import type { ServeParts } from '../serve-request.ts';
 import { Deferred } from './deferred.ts';
 
-export interface ClientParts extends ServeParts {
-  /** Names of the workflows that clients start: the workflow policy learns them from the map. */
-  readonly workflows: Set<string>;
-}
-
 /** How long a start whose outcome nobody knows keeps its key, besides what two calls to the engine may take. */
 const unknownMs = 60_000;
 
-export function createClientParts(services: RouterServices, parts: Parts): ClientParts {
+export function createClientParts(services: RouterServices, parts: Parts): ServeParts {
   const { config, metrics } = services;
   const codec = createPayloadCodec(config);
   const callMs = config['conductor.timeoutMs'];
   const claims = createClaims(services, unknownMs + 2 * callMs);
   return {
     ...parts,
-    workflows: new Set(),
     answers: {
       codec,
       maxBytes: config['router.maxAnswerBytes'],

@@ -33,8 +33,6 @@ const parameters = Type.Object(
 const mostTries = 10;
 
 export interface ExecutionsPolicyParts extends Parts {
-  /** Names of the workflows that clients start. */
-  workflows: ReadonlySet<string>;
   answers: AnswerOptions;
 }
 
