@@ -53,8 +53,15 @@ export class LocalClaims implements Claims {
     return { expiresAt: performance.now() + this.#ttlMs, release };
   }
 
+  /** True while somebody here has it. */
+  holds(name: string): boolean {
+    return this.#held.has(name);
+  }
+
   async whenFree(name: string, withinMs: number): Promise<void> {
-    const late = pause(withinMs);
-    await Promise.race([this.#held.get(name)?.freed ?? late, late]);
+    const enough = new AbortController();
+    const late = pause(withinMs, undefined, { signal: enough.signal }).catch(() => undefined);
+    await Promise.race([this.#held.get(name)?.freed, late]);
+    enough.abort();
   }
 }

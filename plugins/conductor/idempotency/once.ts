@@ -21,8 +21,8 @@ export interface OnceParts {
 
 /** How long a request waits until the first one has been started, in milliseconds. */
 const startingMs = 5_000;
-/** Pause between two looks meanwhile, in milliseconds. */
-const lookAgainMs = 100;
+/** Longest pause before a look meanwhile, in milliseconds. */
+const lookAgainMs = 500;
 
 /** `started`: this request has; `first`: another one had, and its execution has ended. */
 export type StartedOnce<T> = { readonly started: T } | { readonly first: WholeExecution };
@@ -52,11 +52,12 @@ export class Once {
     const deadline = performance.now() + startingMs;
     while (!gone.aborted) {
       const claim = await this.#take(keyed);
+      // Somebody is about to start it: there is nothing to be found before.
+      if (claim === null) await this.#parts.claims.whenFree(keyed.name, lookAgainMs);
       const first = await this.#find(keyed, claim);
       if (first !== undefined) return { first: this.#checkFirst(first, keyed) };
       if (claim !== null) return { started: await this.#startWith(claim, start) };
       if (performance.now() > deadline) throw this.#inUse();
-      await this.#parts.claims.whenFree(keyed.name, lookAgainMs);
     }
     return null;
   }

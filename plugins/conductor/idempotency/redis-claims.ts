@@ -1,6 +1,7 @@
 // Claims that several routers share, in Redis. While Redis is away none is given: nothing is started twice.
 
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createClient } from 'redis';
 import { errorFields, type Logger } from '../../../logging/log.ts';
 import { Problem } from '../../../problem/problem.ts';
@@ -17,6 +18,8 @@ const prefix = 'service-router:';
 /** How long Redis may take to answer, in milliseconds. */
 const answerMs = 1_000;
 const reconnectMs = 500;
+/** Pause before a claim of another router is asked for again, in milliseconds. */
+const askAgainMs = 100;
 const remove = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`;
 
 /** `SET NX` with a time to live; requests of one router settle it among themselves before. */
@@ -75,8 +78,10 @@ export class RedisClaims implements Claims {
     }
   }
 
-  whenFree(name: string, withinMs: number): Promise<void> {
-    return this.#local.whenFree(name, withinMs);
+  /** Another router says nothing when it gives a claim back. */
+  async whenFree(name: string, withinMs: number): Promise<void> {
+    if (this.#local.holds(name)) await this.#local.whenFree(name, withinMs);
+    else await pause(Math.min(withinMs, askAgainMs));
   }
 
   async #remove(key: string, holder: string): Promise<void> {
