@@ -191,7 +191,8 @@ const operations = {
   'redis.url': Type.String({
     format: 'redis-url',
     secret: true,
-    description: 'Redis that carries wake-ups between router instances; none when absent',
+    description:
+      'Redis that carries wake-ups and claims of Idempotency-Keys between router instances; none when absent',
   }),
   'sentry.dsn': Type.String({
     format: 'http-url',
