@@ -21,8 +21,9 @@ export interface OnceParts {
 
 /** How long a request waits until the first one has been started, in milliseconds. */
 const startingMs = 5_000;
-/** Longest pause before a look meanwhile, in milliseconds. */
-const lookAgainMs = 500;
+/** Pauses before the looks meanwhile, in milliseconds: each twice as long as the one before. */
+const firstLookMs = 100;
+const longestPauseMs = 1_600;
 
 /** `started`: this request has; `first`: another one had, and its execution has ended. */
 export type StartedOnce<T> = { readonly started: T } | { readonly first: WholeExecution };
@@ -50,10 +51,10 @@ export class Once {
    */
   async start<T>(keyed: KeyedStart, gone: AbortSignal, start: () => Promise<T>): Promise<StartedOnce<T> | null> {
     const deadline = performance.now() + startingMs;
-    while (!gone.aborted) {
+    for (let pauseMs = firstLookMs; !gone.aborted; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       const claim = await this.#take(keyed);
       // Somebody is about to start it: there is nothing to be found before.
-      if (claim === null) await this.#parts.claims.whenFree(keyed.name, lookAgainMs);
+      if (claim === null) await this.#parts.claims.whenFree(keyed.name, pauseMs);
       const first = await this.#find(keyed, claim);
       if (first !== undefined) return { first: this.#checkFirst(first, keyed) };
       if (claim !== null) return { started: await this.#startWith(claim, start) };

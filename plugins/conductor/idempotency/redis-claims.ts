@@ -18,8 +18,6 @@ const prefix = 'service-router:';
 /** How long Redis may take to answer, in milliseconds. */
 const answerMs = 1_000;
 const reconnectMs = 500;
-/** Pause before a claim of another router is asked for again, in milliseconds. */
-const askAgainMs = 100;
 const remove = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`;
 
 /** `SET NX` with a time to live; requests of one router settle it among themselves before. */
@@ -81,7 +79,7 @@ export class RedisClaims implements Claims {
   /** Another router says nothing when it gives a claim back. */
   async whenFree(name: string, withinMs: number): Promise<void> {
     if (this.#local.holds(name)) await this.#local.whenFree(name, withinMs);
-    else await pause(Math.min(withinMs, askAgainMs));
+    else await pause(withinMs);
   }
 
   async #remove(key: string, holder: string): Promise<void> {
