@@ -20,20 +20,21 @@ export interface KeyedStart {
 
 /**
  * The execution that a key has started; undefined when it has started none.
+ * @param isStrict false: what the engine's index says will do, which is quick on every engine. True: what it does not
+ *   say is looked for where the engine keeps its executions, because an index may be late
  * @throws EngineError
  */
 export async function findFirst(
   { name, workflow, request }: KeyedStart,
+  isStrict: boolean,
   api: Pick<ExecutionApi, 'correlated' | 'search' | 'readWhole'>,
 ): Promise<WholeExecution | undefined> {
   const isOurs = (execution: WholeExecution) => inboundOf(execution).clientId === request.clientId;
-  const [first] = (await api.correlated(workflow, name)).filter(isOurs);
-  if (first !== undefined) return first;
-  // Of another route the index will do: it is only about an honest answer to a key that was used there.
   const { executions } = await api.search({ correlationIds: [name] }, { offset: 0, size: 1 });
   const [row] = executions;
-  const elsewhere = row === undefined ? null : await api.readWhole(row.workflowId, { includeTasks: false });
-  return elsewhere !== null && isOurs(elsewhere) ? elsewhere : undefined;
+  const indexed = row === undefined ? null : await api.readWhole(row.workflowId, { includeTasks: false });
+  if (indexed !== null && isOurs(indexed)) return indexed;
+  return isStrict ? (await api.correlated(workflow, name)).find(isOurs) : undefined;
 }
 
 /**

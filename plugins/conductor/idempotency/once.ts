@@ -74,7 +74,7 @@ export class Once {
 
   async #find(keyed: KeyedStart, claim: Claim | null): Promise<WholeExecution | undefined> {
     try {
-      const first = await findFirst(keyed, this.#parts.executions);
+      const first = await findFirst(keyed, claim !== null, this.#parts.executions);
       if (first !== undefined) claim?.release();
       return first;
     } catch (cause) {
