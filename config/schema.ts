@@ -2,7 +2,6 @@
 
 import { type Static, Type } from 'typebox';
 import {
-  bytes,
   clientCount,
   clientList,
   count,
@@ -16,47 +15,7 @@ import {
   url,
   withDefault,
 } from './key-types.ts';
-
-const router = {
-  'router.host': withDefault(text('address the public port binds to'), '127.0.0.1'),
-  'router.port': port('public port', 8080),
-  'router.waitBudgetMs': milliseconds(
-    'how long a client waits for its workflow, unless its route says otherwise',
-    25_000,
-  ),
-  'router.rateLimitPerSecond': count('requests a second that one client may make on one route, in one router', 1_000),
-  'router.trustedProxies': withDefault(
-    Type.Array(Type.String({ format: 'network' }), {
-      description: 'addresses and networks whose X-Forwarded-For is believed (comma-separated)',
-    }),
-    [],
-  ),
-  'router.maxConnections': count(
-    'connections to the public port at once; beyond it, the one that has waited for its client for longest is closed',
-    4_000,
-  ),
-  'router.maxConnectionsPerAddress': Type.Integer({
-    minimum: 1,
-    description: 'connections from one address at once; no limit of their own when absent',
-  }),
-  'router.headersTimeoutMs': milliseconds('how long the header of a request may take to arrive', 10_000),
-  'router.requestTimeoutMs': milliseconds('how long a whole request may take to arrive', 30_000),
-  'router.keepAliveTimeoutMs': milliseconds('how long a connection may stay without a request', 65_000),
-  'router.answerTimeoutMs': milliseconds('how long a client may take to read an answer that is ready', 30_000),
-  'router.drainMs': milliseconds('how long SIGTERM lets requests in flight finish', 30_000),
-  'router.maxBodyBytes': bytes('largest request body', 262_144),
-  'router.maxAnswerBytes': bytes('largest answer of a back end', 8_388_608),
-  'router.requestHeaders': list('request headers passed to back ends besides the built-in allow-list', []),
-  'router.responseHeaders': list('back-end headers passed to clients besides the built-in allow-list', []),
-  'ops.host': withDefault(text('address the operations port binds to'), '127.0.0.1'),
-  'ops.port': port('operations port: health and metrics; never public', 8081),
-  'log.level': withDefault(
-    Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
-      description: 'lines below this level are not written',
-    }),
-    'info',
-  ),
-};
+import { router } from './router-keys.ts';
 
 const conductor = {
   'conductor.url': withDefault(url('the engine itself, as the router and the CLI reach it'), 'http://127.0.0.1:8082'),
@@ -176,7 +135,8 @@ const operations = {
   'redis.url': Type.String({
     format: 'redis-url',
     secret: true,
-    description: 'Redis that carries wake-ups between router instances, and limits with limits.store; none when absent',
+    description:
+      'Redis that carries wake-ups and claims of Idempotency-Keys between router instances, and limits with limits.store; none when absent',
   }),
   'limits.store': withDefault(
     Type.Enum(['memory', 'redis'], {

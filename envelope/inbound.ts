@@ -25,6 +25,9 @@ export interface Inbound extends EncodedBody {
   escaped?: true;
 }
 
+/** `route` of what the reconciler asks a back end by itself. Clients cannot choose a route: it comes from the map. */
+export const reconcilerRoute = 'reconciler';
+
 /** What the router knows of a request. */
 export interface InboundRequest extends Omit<Inbound, 'body' | 'bodyEncoding' | 'escaped' | 'query'> {
   query: string | undefined;

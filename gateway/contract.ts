@@ -75,6 +75,14 @@ export interface Plugin {
   init(context: PluginContext): void | Promise<void>;
 }
 
+/** How an execution ended for its client, as admission control counts it. */
+export interface ExecutionEnding {
+  /** The problem it was, or would be, answered with; undefined for an answer of the back end. */
+  readonly problem: ProblemCode | undefined;
+  /** True when nobody saw it end. */
+  readonly clientGone: boolean;
+}
+
 /** What the policies of one request tell each other. */
 export interface RequestContext {
   /** The answer's `X-Request-Id`. */
@@ -91,6 +99,8 @@ export interface RequestContext {
   arrivedAt?: number;
   /** To be called once a workflow has been started; set by the admission policy. */
   onStarted?: (executionId: string) => void;
+  /** Set when the execution goes on behind the answer: resolves when it is over, or when nobody counts it any more. */
+  goesOn?: Promise<ExecutionEnding>;
   /** Code of the problem that the request was answered with. */
   problem?: ProblemCode;
   /** Why the answer is what it is, for the one log line of this request. */

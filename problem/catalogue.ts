@@ -14,6 +14,8 @@ export interface ProblemKind {
 export const problemKinds = {
   // The request itself
   'malformed-request': { status: 400, title: 'The request is malformed' },
+  'idempotency-key-missing': { status: 400, title: 'This path needs an Idempotency-Key' },
+  'malformed-idempotency-key': { status: 400, title: 'The Idempotency-Key is malformed' },
   unauthorized: { status: 401, title: 'No access token was presented' },
   'invalid-client': { status: 401, title: 'The client credentials are not valid' },
   'invalid-token': { status: 401, title: 'The access token is not valid' },
@@ -22,12 +24,19 @@ export const problemKinds = {
   'not-found': { status: 404, title: 'Nothing is routed at this path' },
   'unknown-college': { status: 404, title: 'No college adaptor serves this MIS code' },
   'method-not-allowed': { status: 405, title: 'The path does not support this method' },
+  'idempotency-key-in-use': { status: 409, title: 'The first request with this Idempotency-Key is still under way' },
+  'idempotency-key-reused': { status: 422, title: 'The Idempotency-Key belongs to another request' },
   'request-timeout': { status: 408, title: 'The request did not arrive in time' },
   'body-too-large': { status: 413, title: 'The request body is too large' },
   'expectation-failed': { status: 417, title: 'The expectation cannot be met' },
   'too-many-requests': { status: 429, title: 'Too many requests' },
   'header-fields-too-large': { status: 431, title: 'The request line or the header fields are too large' },
   // The execution behind it
+  'execution-unknown': { status: 404, title: 'There is no such execution' },
+  'answer-pending': { status: 404, title: 'The execution has no answer yet' },
+  'execution-under-way': { status: 409, title: 'The execution has reached a worker' },
+  'execution-ended': { status: 409, title: 'The execution has ended' },
+  'execution-cancelled': { status: 409, title: 'The execution was cancelled; nothing reached the back end' },
   'execution-failed': { status: 502, title: 'The workflow or its worker failed' },
   'payload-unreadable': { status: 502, title: 'The encrypted request or answer cannot be decrypted' },
   'back-end-unreachable': { status: 502, title: 'The back end could not be reached' },
@@ -38,6 +47,7 @@ export const problemKinds = {
   'outcome-unknown': { status: 504, title: 'The engine was lost while the workflow ran' },
   // What the router depends on
   'engine-unavailable': { status: 503, title: 'The workflow engine is unavailable; nothing was started' },
+  'idempotency-unavailable': { status: 503, title: 'Idempotency keys cannot be checked; nothing was started' },
   overloaded: { status: 503, title: 'The router has as much to do as it can finish in time; nothing was started' },
   'back-end-unavailable': { status: 503, title: 'The back end does not answer; nothing was started' },
   'definition-missing': { status: 503, title: 'The workflow definition is not registered; nothing was started' },

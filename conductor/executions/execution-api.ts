@@ -99,11 +99,25 @@ export class ExecutionApi {
     return { executions: results, bytes: body.length };
   }
 
-  /** The execution with its tasks; null when the engine has none with this id. */
-  async readWhole(executionId: string): Promise<WholeExecution | null> {
-    const path = `/api/workflow/${encodeURIComponent(executionId)}?includeTasks=true`;
+  /**
+   * The execution; null when the engine has none with this id.
+   * @param includeTasks default true; tasks repeat input and output
+   */
+  async readWhole(executionId: string, { includeTasks = true } = {}): Promise<WholeExecution | null> {
+    const path = `/api/workflow/${encodeURIComponent(executionId)}?includeTasks=${includeTasks}`;
     const response = await this.#call({ method: 'GET', path });
     return response.status === 404 ? null : parse(refuseErrors(response, 'GET /api/workflow/{id}').body);
+  }
+
+  /**
+   * Executions of one definition with this correlation id, oldest first and without their tasks. They are read where
+   * the engine keeps them, not from its index: whatever was started before is there.
+   */
+  async correlated(name: string, correlationId: string): Promise<WholeExecution[]> {
+    const names = [name, 'correlated', correlationId].map(encodeURIComponent).join('/');
+    const path = `/api/workflow/${names}?includeClosed=true&includeTasks=false`;
+    const found = parse<WholeExecution[]>((await this.#send({ method: 'GET', path })).body);
+    return found.toSorted((one, other) => one.startTime - other.startTime);
   }
 
   /** Starts a pinned workflow version and returns its execution id. */

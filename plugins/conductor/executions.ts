@@ -1,14 +1,16 @@
 // One execution from start to answer: starts the pinned version, waits within the budget, cleans up behind readers.
 
 import type { Engine } from '../../conductor/engine.ts';
+import type { ExecutionApi } from '../../conductor/executions/execution-api.ts';
 import type { ExecutionStatus, StartWorkflowRequest } from '../../conductor/types.ts';
 import { errorFields, type Logger } from '../../logging/log.ts';
-import { Problem } from '../../problem/problem.ts';
+import { waitBudgetSpent } from './answer.ts';
 import type { Hints } from './hints.ts';
 import type { TaskQueues } from './task-queues.ts';
 import type { ExecutionsUnderWay } from './executions-under-way.ts';
 import { createHandedOverTask } from './handed-over-task.ts';
 import { startProblem } from './start-problem.ts';
+import { budgetSpent, clientGone as gone } from './terminations.ts';
 import type { Waits } from './waits.ts';
 import type { FirstTask } from './workflow-outline.ts';
 import { queueOf, type WorkflowShapes } from './workflow-shapes.ts';
@@ -20,6 +22,12 @@ export interface Parts {
   hints: Hints;
   shapes: WorkflowShapes;
   underWay: ExecutionsUnderWay;
+  /** Names of the workflows that clients start: the workflow policy learns them from the map. */
+  workflows: Set<string>;
+  /** Executions whose client waits here and does not know their id yet. */
+  waitedFor: Set<string>;
+  /** The engine's executions, whole. */
+  executions: ExecutionApi;
   /** True when no other router serves these queues: only then may a task be handed over. */
   handsOver: boolean;
   log: Logger;
@@ -35,6 +43,14 @@ export interface WaitOptions {
   readOnly: boolean;
   /** Aborts when the client is gone. */
   clientGone: AbortSignal;
+  /** True: a wait that is spent ends nothing; the client is told where to look. */
+  answersLater: boolean;
+}
+
+/** What a start depends on. */
+export interface StartOptions extends Pick<WaitOptions, 'budgetMs' | 'readOnly' | 'answersLater'> {
+  /** True: others with the same Idempotency-Key are told of the execution before it has ended. */
+  isKeyed: boolean;
 }
 
 /** A started execution. */
@@ -62,24 +78,29 @@ interface HandedOver {
  */
 export async function startExecution(
   request: StartWorkflowRequest,
-  { readOnly, budgetMs }: Pick<WaitOptions, 'readOnly' | 'budgetMs'>,
+  { readOnly, budgetMs, answersLater, isKeyed }: StartOptions,
   parts: Parts,
 ): Promise<Execution> {
-  const { engine, hints, shapes, underWay, handsOver } = parts;
+  const { engine, hints, shapes, underWay, waitedFor, handsOver } = parts;
   let executionId: string;
   try {
     executionId = await engine.startWorkflow(request, budgetMs);
   } catch (error) {
     throw await startProblem(error, { request, readOnly }, engine);
   }
+  if (!answersLater && !isKeyed) waitedFor.add(executionId);
   const outline = await shapes.outline(request.name, request.version).catch(() => undefined);
   const first = outline?.first;
   if (first?.last !== undefined) {
     const { outputOf, eventsOf } = first.last;
     underWay.set(executionId, { referenceName: first.referenceName, outputOf, events: eventsOf(request.input) });
   }
-  const forget = () => void underWay.delete(executionId);
-  if (first !== undefined && readOnly && handsOver) {
+  const forget = () => {
+    underWay.delete(executionId);
+    waitedFor.delete(executionId);
+  };
+  // Once nobody waits, only the engine can say whether a worker has the task: then it has to be polled.
+  if (first !== undefined && readOnly && handsOver && !answersLater) {
     const handedOver = await handOver(executionId, { request, first }, parts);
     if (handedOver !== undefined) return { executionId, forget, handedOver };
   }
@@ -120,29 +141,41 @@ async function handOver(
 
 /**
  * Waits until an execution has ended.
- * @returns it, with the reason when it did not complete
- * @throws Problem `wait-budget-spent` (504); null when the client has gone
+ * @returns it, with the reason when it did not complete; `later` when it has not and the client can look for it; null
+ *   when the client has gone
+ * @throws Problem `wait-budget-spent` (504)
  */
 export async function waitForEnd(
   execution: Execution,
   options: WaitOptions,
   parts: Parts,
-): Promise<ExecutionStatus | null> {
-  const { budgetMs, readOnly, clientGone } = options;
-  const { executionId } = execution;
-  const ended = await parts.waits.waitFor(executionId, budgetMs, clientGone).finally(execution.forget);
+): Promise<ExecutionStatus | 'later' | null> {
+  const { budgetMs, readOnly, clientGone, answersLater } = options;
+  // A router that drains need not keep those who can ask another one.
+  const signal = answersLater ? AbortSignal.any([clientGone, parts.draining]) : clientGone;
+  const { executionId, forget, handedOver } = execution;
+  const ended = await awaitEnd(executionId, { budgetMs, signal }, parts).finally(forget);
   if (ended !== null) {
-    execution.handedOver?.settle();
-    return ended.status === 'COMPLETED' ? ended : withReason(ended, parts);
+    handedOver?.settle();
+    return ended;
   }
-  if (readOnly) void abandon(execution, clientGone.aborted ? 'the client has gone' : 'the wait budget is spent', parts);
-  if (clientGone.aborted) return null;
-  throw new Problem('wait-budget-spent', {
-    detail: readOnly
-      ? `No answer within ${budgetMs} ms; the execution was terminated. Reading again is safe.`
-      : `No answer within ${budgetMs} ms; the execution goes on and may still complete. Do not repeat it before you know its outcome.`,
-    extensions: { mayStillComplete: !readOnly, execution: `/conductor/api/workflow/${executionId}` },
-  });
+  if (clientGone.aborted) {
+    if (readOnly) void abandon(execution, gone, parts);
+    return null;
+  }
+  if (answersLater) return 'later';
+  if (readOnly) void abandon(execution, budgetSpent(budgetMs), parts);
+  throw waitBudgetSpent({ executionId, budgetMs }, { readOnly });
+}
+
+/** The end of an execution and, when it did not complete, the reason; null when it has not ended in time. */
+export async function awaitEnd(
+  executionId: string,
+  { budgetMs, signal }: { budgetMs: number; signal: AbortSignal },
+  parts: Pick<Parts, 'waits' | 'engine'>,
+): Promise<ExecutionStatus | null> {
+  const ended = budgetMs <= 0 ? null : await parts.waits.waitFor(executionId, budgetMs, signal);
+  return ended === null || ended.status === 'COMPLETED' ? ended : withReason(ended, parts);
 }
 
 /** Nobody will read the answer: the engine need not produce it. Until it knows, it still has the task in its queue. */
@@ -160,7 +193,7 @@ async function abandon({ executionId, handedOver }: Execution, reason: string, {
 const reasonMs = 1_000;
 
 /** The status call has no reason; the execution itself does. */
-async function withReason(ended: ExecutionStatus, { engine }: Parts): Promise<ExecutionStatus> {
+async function withReason(ended: ExecutionStatus, { engine }: Pick<Parts, 'engine'>): Promise<ExecutionStatus> {
   if (ended.reasonForIncompletion !== undefined) return ended;
   try {
     const { reasonForIncompletion } = await engine.getExecution(ended.workflowId, reasonMs);
