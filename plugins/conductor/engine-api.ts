@@ -31,8 +31,10 @@ export interface EngineApiParts extends Parts {
   limits: WorkerLimits;
   /** True as long as workers get tasks: a router that drains hands out what its clients still wait for, no more. */
   handsOut: () => boolean;
-  /** Told when a task of an execution leaves for a worker. */
-  handedOut: (executionId: string) => void;
+  /** Told when a task leaves for a worker. */
+  handedOut: (task: Task) => void;
+  /** Told when a worker brings a result. */
+  reported: (result: TaskResult) => void;
 }
 
 /** Creates the policy on the parts of the conductor plugin. */
@@ -191,7 +193,7 @@ class EngineApi {
     };
     if (response.destroyed) return giveBack();
     updates.remember(tasks);
-    for (const { workflowInstanceId } of tasks) this.#parts.handedOut(workflowInstanceId);
+    for (const task of tasks) this.#parts.handedOut(task);
     response.once('close', () => {
       if (!response.writableFinished) giveBack();
     });
@@ -202,8 +204,9 @@ class EngineApi {
   async #passOn({ request, clientId }: Exchange) {
     const body = await readBody(request, this.#config['router.maxAnswerBytes'] * resultOverhead);
     const result = parseResult(body);
-    const { limits, updates } = this.#parts;
+    const { limits, updates, reported } = this.#parts;
     await limits.checkTask(clientId, result.taskId, result.workflowInstanceId);
+    reported(result);
     return { result, ...(await updates.update(result, body)) };
   }
 }

@@ -1,11 +1,11 @@
 // The conductor plugin: policies `admission`, `workflow` (requests become executions) and `engine-api`.
 
 import { fileURLToPath } from 'node:url';
-import { Gauge } from 'prom-client';
 import { loadDefinitions } from '../../conductor/definitions/load-definitions.ts';
 import type { PluginContext, RouterServices } from '../../gateway/contract.ts';
 import { createAdmission } from './admission/create-admission.ts';
 import { connectEngine } from './engine-connections.ts';
+import { createGauges, createObservation } from './observe/create-observation.ts';
 import { createEngineApiPolicy } from './engine-api.ts';
 import type { ExecutionsUnderWay } from './executions-under-way.ts';
 import { Hints, type PeerHint, type Peers } from './hints.ts';
@@ -25,9 +25,10 @@ const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Wires the parts that both policies share: an update that passes through one wakes a wait of the other. */
 export function init({ services, registerPolicy }: PluginContext): void {
-  const { config, log, metrics } = services;
+  const { config, log } = services;
   const admission = createAdmission(services);
-  const engines = connectEngine(config, admission.observe);
+  const { watch, observe, handedOut, reported } = createObservation(services, admission);
+  const engines = connectEngine(config, observe);
   const engine = engines.workers;
   const waits = new Waits(engines.clients, log);
   const queues = new TaskQueues(engine, log);
@@ -49,38 +50,15 @@ export function init({ services, registerPolicy }: PluginContext): void {
   };
 
   registerPolicy(admission.policy);
-  registerPolicy(createWorkflowPolicy(config, { ...parts, engine: engines.clients }));
-  registerPolicy(createEngineApiPolicy(config, { ...parts, handedOut: admission.handedOut }));
+  registerPolicy(createWorkflowPolicy(config, { ...parts, watch, engine: engines.clients }));
+  registerPolicy(createEngineApiPolicy(config, { ...parts, handedOut, reported }));
 
   const { workflows, taskDefs } = loadDefinitions(rootDir);
-  services.addReadinessCheck(
-    'engine',
-    createEngineCheck(
-      engine,
-      workflows.map(({ definition }) => definition),
-    ),
-  );
-  services.addReadinessCheck(
-    'workers',
-    createWorkersCheck(
-      engine,
-      queues,
-      taskDefs.map(({ definition }) => definition.name),
-    ),
-  );
-
-  const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [metrics],
-      collect() {
-        this.set(read());
-      },
-    });
-  gauge('router_waits', 'Clients waiting for an execution', () => waits.size);
-  gauge('router_parked_polls', 'Polls of workers held by this router', () => queues.parked);
-  gauge('router_engine_calls_total', 'Calls made to the engine since the start', () => engines.calls());
+  const definitions = workflows.map(({ definition }) => definition);
+  const taskTypes = taskDefs.map(({ definition }) => definition.name);
+  services.addReadinessCheck('engine', createEngineCheck(engine, definitions));
+  services.addReadinessCheck('workers', createWorkersCheck(engine, queues, taskTypes));
+  createGauges(services, { waits, queues, calls: () => engines.calls(), taskTypes });
 
   services.onStop('engine', () => engines.close());
   // Clients that still wait need workers, who get tasks until the last of them has its answer.
