@@ -38,8 +38,8 @@ export function latencyChart(steps: readonly ActivityStep[]): Html {
       if (value === undefined) return void (isOpen = false);
       const x = ((index + 0.5) * width) / steps.length;
       const y = height - 1 - (value / most) * (height - 2);
-      // A single point is drawn as a short stroke: a line of one point would not be seen.
-      path += isOpen ? `L${x.toFixed(1)} ${y.toFixed(1)}` : `M${(x - 1).toFixed(1)} ${y.toFixed(1)}h1`;
+      // A line of one point would not be seen: its stroke has round ends.
+      path += isOpen ? `L${x.toFixed(1)} ${y.toFixed(1)}` : `M${x.toFixed(1)} ${y.toFixed(1)}h.1`;
       isOpen = true;
     });
     return `<path class="${which}" d="${path}"/>`;

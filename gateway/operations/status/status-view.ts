@@ -57,7 +57,7 @@ function tiles({ inFlight, waits, queued, parkedPolls, engineErrors, unreconcile
     </div>`;
   return html`<dl class="tiles">
     ${[
-      tile('requests in flight', inFlight),
+      tile('requests in flight, without held polls', Math.max(0, inFlight - parkedPolls)),
       tile('clients waiting for an execution', waits),
       tile('requests in the queue', queued),
       tile('parked polls', parkedPolls),
