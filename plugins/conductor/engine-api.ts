@@ -35,6 +35,8 @@ export interface EngineApiParts extends Parts {
   handedOut: (task: Task) => void;
   /** Told when a worker brings a result. */
   reported: (result: TaskResult) => void;
+  /** A task as it leaves for a worker. */
+  withTrace: (task: Task) => Task;
 }
 
 /** Creates the policy on the parts of the conductor plugin. */
@@ -187,7 +189,7 @@ class EngineApi {
 
   /** Tasks whose answer did not leave go to the next worker. */
   #sendTasks({ response }: Exchange, tasks: readonly Task[], body: Task | readonly Task[] | undefined): void {
-    const { queues, updates } = this.#parts;
+    const { queues, updates, withTrace } = this.#parts;
     const giveBack = () => {
       for (const task of tasks) queues.queue({ taskType: task.taskDefName, domain: task.domain }).giveBack([task]);
     };
@@ -198,7 +200,10 @@ class EngineApi {
       if (!response.writableFinished) giveBack();
     });
     if (body === undefined) response.writeHead(204).end();
-    else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    else {
+      const sent = Array.isArray(body) ? body.map(withTrace) : withTrace(body as Task);
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(sent));
+    }
   }
 
   async #passOn({ request, clientId }: Exchange) {

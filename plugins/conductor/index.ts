@@ -27,7 +27,7 @@ const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 export function init({ services, registerPolicy }: PluginContext): void {
   const { config, log } = services;
   const admission = createAdmission(services);
-  const { watch, observe, handedOut, reported } = createObservation(services, admission);
+  const { watch, observe, handedOut, reported, withTrace } = createObservation(services, admission);
   const engines = connectEngine(config, observe);
   const engine = engines.workers;
   const waits = new Waits(engines.clients, log);
@@ -51,7 +51,7 @@ export function init({ services, registerPolicy }: PluginContext): void {
 
   registerPolicy(admission.policy);
   registerPolicy(createWorkflowPolicy(config, { ...parts, watch, engine: engines.clients }));
-  registerPolicy(createEngineApiPolicy(config, { ...parts, handedOut, reported }));
+  registerPolicy(createEngineApiPolicy(config, { ...parts, handedOut, reported, withTrace }));
 
   const { workflows, taskDefs } = loadDefinitions(rootDir);
   const definitions = workflows.map(({ definition }) => definition);

@@ -208,7 +208,7 @@ describe('what goes wrong', () => {
 });
 
 describe('a PATCH', () => {
-  it('its trace goes on through the event: mdm_notify, MDM', async () => {
+  it('its trace goes on through the events: mdm_notify, MDM, mdm_share, the other college', async () => {
     const parent = newParent();
     const answer = await demo('/adaptor/001/mock/colleges/001/persons/0318204', {
       method: 'PATCH',
@@ -217,11 +217,21 @@ describe('a PATCH', () => {
     });
     expect(answer.status).toBe(200);
     // The engine subscribes to the queue of a new handler within a minute of its registration.
-    const spans = await traceWith(parent.traceId, ['process mdm_notify', 'POST'], 90_000);
+    const spans = await traceWith(parent.traceId, ['process mdm_notify', 'process mdm_share'], 90_000);
     expect(treeOf(spans)).toMatchObject({
       'process mdm_notify': 'execute college-adaptorWF',
-      POST: 'process mdm_notify',
+      'process mdm_share': 'execute college-adaptorWF',
     });
+    const childrenOf = (name: string) =>
+      spansOf(parent.traceId)
+        .filter(({ parentSpanId }) => parentSpanId === spans.get(name)?.spanId)
+        .map((span) => span.name)
+        .toSorted();
+    expect(childrenOf('process mdm_notify')).toEqual(['POST']);
+    expect(childrenOf('process mdm_share')).toEqual(['PATCH', 'POST']);
+    expect(new Set(spansOf(parent.traceId).map(({ service }) => service))).toEqual(
+      new Set(['service-router-router', 'service-router-workers']),
+    );
   }, 120_000);
 });
 
@@ -311,10 +321,10 @@ describe('Server-Timing and the stages', () => {
     const before = await calls();
     for (let asked = 0; asked < 20; asked++) await demo('/movies/Metropolis');
     const after = await calls();
-    expect({ start: after.start - before.start, report: after.report - before.report }).toEqual({
-      start: 20,
-      report: 20,
-    });
+    expect(after.start - before.start).toBe(20);
+    // Now and then a look crosses a result, which is then sent once more.
+    expect(after.report - before.report).toBeGreaterThanOrEqual(20);
+    expect(after.report - before.report).toBeLessThan(25);
   });
 
   it('the metrics have them by route and stage, and executions by workflow, version and outcome', async () => {

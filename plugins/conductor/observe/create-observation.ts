@@ -24,6 +24,8 @@ export interface Observation {
   handedOut(task: Task): void;
   /** To be told of every result that a worker brings. */
   reported(result: TaskResult): void;
+  /** A task as it leaves for a worker: with the trace it belongs to. */
+  withTrace(task: Task): Task;
 }
 
 /** @param listeners are told first */
@@ -42,6 +44,7 @@ export function createObservation({ config, metrics, tracer }: RouterServices, l
       watch.handedOut(task);
     },
     reported: (result) => watch.reported(result),
+    withTrace: (task) => watch.traces.withTrace(task),
   };
 }
 

@@ -2,6 +2,7 @@
 
 import type { Request } from 'express';
 import type { Task, TaskResult } from '../../../conductor/types.ts';
+import { EventTraces } from './event-traces.ts';
 import { type EarlyEvents, type Pinned, type WatchParts, WatchedExecution } from './watched-execution.ts';
 
 /** Of the tasks that nobody has claimed yet, or never will (events start executions too), the latest. */
@@ -9,6 +10,8 @@ const mostEarly = 1_000;
 
 /** Asks nobody: the router hands out every task and takes every result itself. */
 export class ExecutionWatch {
+  /** Of the executions that were started here. */
+  readonly traces = new EventTraces();
   readonly #parts: WatchParts;
   readonly #watched = new Map<string, WatchedExecution>();
   /** Handed out before the answer to the start was here. */
@@ -28,6 +31,7 @@ export class ExecutionWatch {
     const early = this.#early.get(executionId);
     this.#early.delete(executionId);
     this.#watched.set(executionId, watched);
+    if (watched.traceparent !== undefined) this.traces.remember(executionId, watched.traceparent);
     watched.started(early);
   }
 
