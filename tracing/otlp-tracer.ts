@@ -43,6 +43,8 @@ const kinds: Record<SpanKind, OtelKind> = {
 
 /** How often spans are sent, in milliseconds. */
 const sendEveryMs = 1_000;
+/** Spans that may wait to be sent; beyond them new ones are dropped. */
+const mostWaiting = 8_192;
 
 export function startOtlpTracer({ url, headers, sampleRatio, serviceName, log }: OtlpTracerOptions): Tracer {
   const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: 5_000 });
@@ -52,7 +54,11 @@ export function startOtlpTracer({ url, headers, sampleRatio, serviceName, log }:
       root: sampleRatio >= 1 ? new AlwaysOnSampler() : new TraceIdRatioBasedSampler(sampleRatio),
     }),
     spanProcessors: [
-      new BatchSpanProcessor({ exporter: announceOutages(exporter, log), scheduledDelayMillis: sendEveryMs }),
+      new BatchSpanProcessor({
+        exporter: announceOutages(exporter, log),
+        scheduledDelayMillis: sendEveryMs,
+        maxQueueSize: mostWaiting,
+      }),
     ],
   });
   const tracer = provider.getTracer('service-router');

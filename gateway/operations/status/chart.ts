@@ -50,6 +50,7 @@ export function latencyChart(steps: readonly ActivityStep[]): Html {
 function chart(label: string, drawing: string): Html {
   return html`<svg class="chart" viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}">
     <title>${label}</title>
+    <path class="base" d="M0 ${height - 0.5}H${width}" />
     ${new Html(drawing)}
   </svg>`;
 }

@@ -61,7 +61,7 @@ function tiles({ inFlight, waits, queued, parkedPolls, engineErrors, unreconcile
       tile('clients waiting for an execution', waits),
       tile('requests in the queue', queued),
       tile('parked polls', parkedPolls),
-      tile('engine errors since the start', engineErrors, engineErrors > 0),
+      tile('engine errors since the start', engineErrors),
       tile('events unreconciled', unreconciled, unreconciled > 0),
     ]}
   </dl>`;
