@@ -89,7 +89,8 @@ export class WatchedExecution {
   /** Nobody waits any more. @param hasEnded whether the execution is over */
   ended(hasEnded: boolean): void {
     const now = performance.now();
-    if (this.#clock.stage === 'engine')
+    // Nothing is reported of a start that failed.
+    if (this.#clock.stage === 'engine' && this.#taskType !== '')
       this.#span?.start(`report ${this.#taskType}`, { kind: 'client', startedAt: this.#clock.since }).end();
     this.#clock.ended(now, hasEnded);
     this.#span?.end({ endedAt: now, attributes: { 'conductor.execution_id': this.#context.executionId } });

@@ -2,12 +2,13 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Task } from '../../../conductor/types.ts';
-import type { Span, SpanEnd, SpanOptions, Tracer } from '../../../tracing/tracer.ts';
+import type { Tracer } from '../../../tracing/tracer.ts';
 import type { BackEndRequest } from '../../../workers/back-end/call-back-end.ts';
 import { observeCalls } from '../../../workers/observe/observe-calls.ts';
 import { observeTask } from '../../../workers/observe/observe-task.ts';
 import { CodedFailure } from '../../../workers/task-failure.ts';
 import type { TaskOutcome } from '../../../workers/worker.ts';
+import { keepingTracer } from '../../tracing/keeping-tracer.ts';
 
 const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 const call: BackEndRequest = {
@@ -20,23 +21,6 @@ const call: BackEndRequest = {
 const task = (inputData: Record<string, unknown> = {}) =>
   ({ taskId: 't', workflowInstanceId: 'e-1', inputData }) as unknown as Task;
 const answer = { status: 200, headers: {}, body: Buffer.alloc(0) };
-
-interface Written {
-  name: string;
-  options: SpanOptions & { parent?: string | undefined };
-  end?: SpanEnd;
-}
-
-/** A tracer that keeps what it is told. */
-function keepingTracer(): { tracer: Tracer; written: Written[] } {
-  const written: Written[] = [];
-  const start = (name: string, options: Written['options'] = {}): Span => {
-    const entry: Written = { name, options };
-    written.push(entry);
-    return { traceparent: `of ${name}`, start, end: (end = {}) => void (entry.end = end) };
-  };
-  return { tracer: { start, close: async () => undefined }, written };
-}
 
 /** Runs a task that makes these calls; what the back end was sent comes back with the outcome. */
 async function run(

@@ -10,6 +10,7 @@ import { EventTraces } from '../../../../plugins/conductor/observe/event-traces.
 import { createExecutionMetrics } from '../../../../plugins/conductor/observe/execution-metrics.ts';
 import { ExecutionWatch } from '../../../../plugins/conductor/observe/execution-watch.ts';
 import { Problem } from '../../../../problem/problem.ts';
+import { keepingTracer } from '../../../tracing/keeping-tracer.ts';
 
 let registry: Registry;
 let watch: ExecutionWatch;
@@ -137,6 +138,24 @@ describe('an execution', () => {
       { labels: { outcome: 'engine-unavailable' }, value: 1 },
     ]);
     expect(await stagesSeen()).toEqual([]);
+  });
+
+  it('a start that fails while traces are on: its spans end, and none is about a result', () => {
+    const { tracer, written } = keepingTracer();
+    const traced = new ExecutionWatch({
+      metrics: createExecutionMetrics(new Registry()),
+      tracer,
+      timingScope: undefined,
+    });
+    const watched = traced.begin(newRequest(), pinned);
+    watched.starting();
+    watched.failed(newResponse().response, new Problem('engine-unavailable'));
+    expect(written.map(({ name, end }) => [name, end?.error])).toEqual([
+      ['GET movies', undefined],
+      ['execute moviesWF', undefined],
+      ['start moviesWF', 'engine-unavailable'],
+    ]);
+    expect(written.filter(({ end }) => end === undefined).map(({ name }) => name)).toEqual(['GET movies']);
   });
 
   it('an answer that cannot be sent: it is counted once', async () => {
