@@ -25,6 +25,7 @@ COPY problem problem
 COPY envelope envelope
 COPY payload payload
 COPY error-tracking error-tracking
+COPY tracing tracing
 COPY conductor conductor
 COPY config config
 COPY reconciler reconciler

@@ -39,6 +39,7 @@ export const router = {
   'router.maxAnswerBytes': bytes('largest answer of a back end', 8_388_608),
   'router.requestHeaders': list('request headers passed to back ends besides the built-in allow-list', []),
   'router.responseHeaders': list('back-end headers passed to clients besides the built-in allow-list', []),
+  'router.timingScope': text('scope whose clients get Server-Timing with each answer; nobody does when absent'),
   'ops.host': withDefault(text('address the operations port binds to'), '127.0.0.1'),
   'ops.port': port('operations port: health and metrics; never public', 8081),
   'log.level': withDefault(

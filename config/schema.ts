@@ -25,6 +25,7 @@ const conductor = {
     'http://127.0.0.1:8080/conductor/api',
   ),
   'conductor.timeoutMs': milliseconds('deadline of one call to the engine', 10_000),
+  'conductor.uiURL': url("the engine's UI: the status page links each failed execution there; no link when absent"),
   'conductor.connections': count('connections the router keeps to the engine', 64),
   'conductor.maxParkedPollMs': milliseconds("longest time a worker's poll is held", 60_000),
   'conductor.handOver': withDefault(
@@ -156,6 +157,17 @@ const operations = {
     description: 'errors are reported there; Sentry is not loaded when absent',
   }),
   'sentry.environment': withDefault(text('environment name in error reports'), 'production'),
+  'otel.exporter.otlp.endpoint': url(
+    'traces are sent there by OTLP over HTTP, to its path /v1/traces; OpenTelemetry is not loaded when absent',
+  ),
+  'otel.exporter.otlp.headers': withDefault(
+    Type.Array(Type.String({ minLength: 3, secret: true }), {
+      description: 'header fields sent with them, each name=value with the value percent-encoded (comma-separated)',
+      secret: true,
+    }),
+    [],
+  ),
+  'otel.samplePercent': percent('part of the traces that begin here which is sent', 100),
   'config.url': list('remote property files (http, https or file), read after config/default.properties', []),
   'config.timeoutMs': milliseconds('deadline of one fetch of a remote property file', 3_000),
   'config.lastKnownGoodDir': text(

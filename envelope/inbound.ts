@@ -21,6 +21,8 @@ export interface Inbound extends EncodedBody {
   clientId: string;
   /** Name of the pipeline in gateway.config.yml. */
   route: string;
+  /** The trace that the request belongs to (W3C Trace Context); absent while tracing is off. */
+  traceparent?: string;
   /** Present when `path`, `query`, `params` or `headers` are escaped (see expressions.ts). */
   escaped?: true;
 }

@@ -23,7 +23,7 @@ export function summary({ urls, engineKind, logFiles, elapsedMs }: SummaryOption
     `Ready after ${(elapsedMs / 1000).toFixed(1)} s. Ctrl-C stops everything.`,
     '',
     `  router             ${urls.router}`,
-    `  operations         ${urls.operations}/health/ready  /metrics`,
+    `  operations         ${urls.operations}/  /health/ready  /metrics`,
     `  workflow engine    ${urls.engine}/api  (${engineKind})`,
     `  identity provider  ${urls.identityProvider}`,
     `  back ends          ${urls.backEnds}`,

@@ -1,7 +1,6 @@
 // The conductor plugin: policies `admission`, `workflow` (requests become executions), `executions` and `engine-api`.
 
 import { fileURLToPath } from 'node:url';
-import { Gauge, type Registry } from 'prom-client';
 import { loadDefinitions } from '../../conductor/definitions/load-definitions.ts';
 import type { Logger } from '../../logging/log.ts';
 import type { PluginContext, RouterServices } from '../../gateway/contract.ts';
@@ -13,6 +12,7 @@ import { createClientParts } from './clients/create-client-parts.ts';
 import { createExecutionsPolicy } from './clients/executions-policy.ts';
 import { WithheldTasks } from './clients/withheld-tasks.ts';
 import { connectEngine } from './engine-connections.ts';
+import { createGauges, createObservation } from './observe/create-observation.ts';
 import { createEngineApiPolicy } from './engine-api.ts';
 import type { ExecutionsUnderWay } from './executions-under-way.ts';
 import type { Parts } from './executions.ts';
@@ -33,9 +33,10 @@ const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Wires the parts that both policies share: an update that passes through one wakes a wait of the other. */
 export function init({ services, registerPolicy }: PluginContext): void {
-  const { config, log, metrics } = services;
+  const { config, log } = services;
   const admission = createAdmission(services);
-  const engines = connectEngine(config, admission.observe);
+  const { watch, observe, handedOut, reported, withTrace } = createObservation(services, admission);
+  const engines = connectEngine(config, observe);
   const engine = engines.workers;
   const waits = new Waits(engines.clients, log);
   const known = { workflows: new Set<string>(), waitedFor: new Set<string>() };
@@ -60,32 +61,17 @@ export function init({ services, registerPolicy }: PluginContext): void {
   };
 
   registerPolicy(admission.policy);
-  const forClients = createClientParts(services, { ...parts, engine: engines.clients });
+  const forClients = createClientParts(services, { ...parts, watch, engine: engines.clients });
   registerPolicy(createWorkflowPolicy(config, forClients));
   registerPolicy(createExecutionsPolicy(services, forClients));
-  registerPolicy(createEngineApiPolicy(config, { ...parts, handedOut: admission.handedOut }));
+  registerPolicy(createEngineApiPolicy(config, { ...parts, handedOut, reported, withTrace }));
 
   const { workflows, taskDefs } = loadDefinitions(rootDir);
-  services.addReadinessCheck(
-    'engine',
-    createEngineCheck(
-      engine,
-      workflows.map(({ definition }) => definition),
-    ),
-  );
-  services.addReadinessCheck(
-    'workers',
-    createWorkersCheck(
-      engine,
-      queues,
-      taskDefs.map(({ definition }) => definition.name),
-    ),
-  );
-
-  const gauge = createGauges(metrics);
-  gauge('router_waits', 'Waits for the end of an execution', () => waits.size);
-  gauge('router_parked_polls', 'Polls of workers held by this router', () => queues.parked);
-  gauge('router_engine_calls_total', 'Calls made to the engine since the start', () => engines.calls());
+  const definitions = workflows.map(({ definition }) => definition);
+  const taskTypes = taskDefs.map(({ definition }) => definition.name);
+  services.addReadinessCheck('engine', createEngineCheck(engine, definitions));
+  services.addReadinessCheck('workers', createWorkersCheck(engine, queues, taskTypes));
+  createGauges(services, { waits, queues, calls: () => engines.calls(), taskTypes });
 
   services.onStop('engine', () => engines.close());
   // Clients that still wait need workers, who get tasks until the last of them has its answer.
@@ -104,19 +90,6 @@ function createQueues(engine: Engine, known: Pick<Parts, 'workflows' | 'waitedFo
     log,
   );
   return { queues, withheld };
-}
-
-/** Gauges that are read when they are asked for. */
-function createGauges(metrics: Registry) {
-  return (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [metrics],
-      collect() {
-        this.set(read());
-      },
-    });
 }
 
 /** With `redis.url` other instances hear what nobody here waits for; without it there are none. */

@@ -13,11 +13,14 @@ import { sendDocument } from './clients/send-document.ts';
 import { sendOutcome } from './clients/send-outcome.ts';
 import { type Execution, type Parts, startExecution, waitForEnd } from './executions.ts';
 import type { Once } from './idempotency/once.ts';
+import type { ExecutionWatch } from './observe/execution-watch.ts';
+import type { WatchedExecution } from './observe/watched-execution.ts';
 
 export interface ServeParts extends Parts {
   answers: AnswerOptions;
   once: Once;
   deferred: Deferred;
+  watch: ExecutionWatch;
 }
 
 /** What a request asks for. */
@@ -37,11 +40,13 @@ export interface Exchange {
   readonly context: RequestContext;
   readonly response: Response;
   readonly clientGone: AbortSignal;
+  /** What is seen of its execution. */
+  readonly watched: WatchedExecution;
 }
 
 /** @throws Problem, whatever the client is to be told instead of an answer of the back end */
 export async function serveRequest(wanted: Wanted, exchange: Exchange, parts: ServeParts): Promise<void> {
-  const { context, response, clientGone } = exchange;
+  const { context, response, clientGone, watched } = exchange;
   const { patience, received } = wanted;
   const readOnly = isRead(received.httpMethod);
   const execution = await begin(wanted, exchange, parts);
@@ -50,19 +55,22 @@ export async function serveRequest(wanted: Wanted, exchange: Exchange, parts: Se
   const { answersLater } = patience;
   const budgetMs = answersLater && patience.waitMs === 0 ? 0 : leftOf(patience.waitMs, context);
   const ended = await waitForEnd(execution, { budgetMs, readOnly, clientGone, answersLater }, parts);
-  if (ended === null) return;
+  watched.ended(ended !== null && ended !== 'later');
+  if (ended === null) return watched.answered(response, 'client-gone');
   if (ended === 'later') {
+    watched.answered(response, 'deferred');
     context.goesOn = parts.deferred.follow(executionId, { budgetMs: leftOf(wanted.budgetMs, context), readOnly });
     return sendAccepted(executionId, wanted, exchange);
   }
   const answer = answerOf(ended, { ...parts.answers, readOnly });
   response.setHeader('x-execution-id', executionId);
+  watched.answered(response, 'answered');
   sendAnswer(response, answer);
 }
 
 /** The execution that was started for this request; null when there is nobody, or nothing more, to answer. */
 async function begin(wanted: Wanted, exchange: Exchange, parts: ServeParts): Promise<Execution | null> {
-  const { context, response, clientGone } = exchange;
+  const { context, response, clientGone, watched } = exchange;
   const { received, patience, budgetMs } = wanted;
   const options = {
     readOnly: isRead(received.httpMethod),
@@ -72,9 +80,11 @@ async function begin(wanted: Wanted, exchange: Exchange, parts: ServeParts): Pro
     isKeyed: wanted.isKeyed,
   };
   const start = async () => {
+    watched.starting();
     const execution = await startExecution(wanted.start, options, parts);
     context.executionId = execution.executionId;
     context.onStarted?.(execution.executionId);
+    parts.watch.started(execution.executionId, watched);
     return execution;
   };
   if (!wanted.isKeyed) return start();

@@ -79,8 +79,12 @@ export class TaskQueues {
 
   /** True when some worker, in whatever domain, holds a poll or asked within the last `withinMs`. */
   isPolled(taskType: string, withinMs: number): boolean {
-    const last = this.#lastPolled.get(taskType) ?? Number.NEGATIVE_INFINITY;
-    return performance.now() - last < withinMs;
+    return this.sincePollMs(taskType) < withinMs;
+  }
+
+  /** Time since some worker asked for it or was last answered, in milliseconds; Infinity when none has. */
+  sincePollMs(taskType: string): number {
+    return performance.now() - (this.#lastPolled.get(taskType) ?? Number.NEGATIVE_INFINITY);
   }
 
   /** Lets every poll go. */

@@ -1,17 +1,18 @@
 // The workflow policy: a request becomes one execution of a pinned workflow version, its output the answer.
 
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { Type } from 'typebox';
 import type { Config } from '../../config/schema.ts';
 import type { InboundRequest } from '../../envelope/inbound.ts';
 import { type HeaderFields, pickHeaders, requestHeaderFilter } from '../../envelope/headers.ts';
-import { contextOf, definePolicy, type Policy, type RequestContext } from '../../gateway/contract.ts';
+import { contextOf, definePolicy, type Handler, type Policy, type RequestContext } from '../../gateway/contract.ts';
 import { readBody } from '../../gateway/read-body.ts';
 import { signalWhenGone } from '../../gateway/signal-when-gone.ts';
 import { Problem } from '../../problem/problem.ts';
 import { isRead } from './clients/client-executions.ts';
 import { type Preferences, parsePreferences, patienceOf, preferOf } from './clients/preferences.ts';
 import { idempotencyKeyOf, nameOfKey } from './idempotency/idempotency-key.ts';
+import type { Pinned, WatchedExecution } from './observe/watched-execution.ts';
 import { serveRequest, type ServeParts } from './serve-request.ts';
 import { splitTarget } from './target.ts';
 
@@ -51,9 +52,7 @@ export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy 
       const stripped = strip.split('/').length - 1;
       const patienceLimits = { budgetMs: waitBudgetMs, maxWaitMs: config['router.maxWaitMs'] };
       parts.workflows.add(name);
-      return async function runWorkflow(request, response) {
-        if (parts.draining.aborted)
-          throw new Problem('shutting-down', { headers: { connection: 'close', 'retry-after': '1' } });
+      return watchedHandler({ name, version }, parts, async (request, response, watched) => {
         const context = contextOf(request);
         const keyName = keyNameOf(request, context, idempotencyKey === 'required');
         const clientGone = signalWhenGone(response);
@@ -62,7 +61,7 @@ export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy 
         // Who has no name could not come back for the answer.
         const preferences = parsePreferences(context.clientId === undefined ? undefined : preferOf(request));
         const headers = withoutOurs(pickHeaders(request.headers, allowsRequest), preferences);
-        const received = describeRequest(request, { context, stripped, body, headers });
+        const received = { ...describeRequest(request, { context, stripped, body, headers }), ...traceOf(watched) };
         // The parameter that chooses the domain is what the definitions read; it names a college.
         const inbound = parts.answers.codec.packInbound(received, domainOf === undefined ? [] : [domainOf]);
         await serveRequest(
@@ -79,10 +78,10 @@ export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy 
             patience: patienceOf(preferences, patienceLimits),
             budgetMs: waitBudgetMs,
           },
-          { context, response, clientGone },
+          { context, response, clientGone, watched },
           parts,
         );
-      };
+      });
     },
   });
 }
@@ -105,6 +104,29 @@ function withoutOurs(headers: HeaderFields, { respondAsync, waitSeconds, others 
   if (headers['prefer'] === undefined || (!respondAsync && waitSeconds === undefined)) return headers;
   const { prefer: _ours, ...rest } = headers;
   return others === undefined ? rest : { ...rest, prefer: others };
+}
+
+type WatchedHandler = (request: Request, response: Response, watched: WatchedExecution) => Promise<void>;
+
+/** Nothing is begun once the router drains; whatever becomes of what is begun is seen. */
+function watchedHandler(pinned: Pinned, { draining, watch }: ServeParts, handle: WatchedHandler): Handler {
+  return async function runWorkflow(request, response) {
+    if (draining.aborted) throw new Problem('shutting-down', { headers: { connection: 'close', 'retry-after': '1' } });
+    const watched = watch.begin(request, pinned);
+    try {
+      await handle(request, response, watched);
+    } catch (error) {
+      watched.failed(response, error);
+      throw error;
+    } finally {
+      watch.forget(contextOf(request).executionId, watched);
+    }
+  };
+}
+
+/** The trace goes along in the envelope while there is one. */
+function traceOf({ traceparent }: WatchedExecution): Pick<InboundRequest, 'traceparent'> {
+  return traceparent === undefined ? {} : { traceparent };
 }
 
 /** Which pool of workers serves a college. @throws Problem `unknown-college` for what cannot be a code */
