@@ -1,0 +1,25 @@
+// The whole command line: every verb in the order in which people meet it. Nothing runs until it is parsed.
+
+import { Command } from 'commander';
+import { check } from './check.ts';
+import { paint } from './colours.ts';
+import { commandsOf } from './command-tree.ts';
+import { completionVerb } from './completion.ts';
+import { registerVerb } from './register.ts';
+import { status } from './status.ts';
+import { toCommand } from './verb.ts';
+
+/** A new command line. Its help, its completion and docs/cli.md are all made from it. */
+export function createProgram(): Command {
+  const program = new Command('router')
+    .description('Operate the service router: its files, its definitions, its engine.')
+    .addHelpText('after', '\nConfiguration is read as the router reads it: property files, profile, environment.')
+    .addCommand(toCommand(check))
+    .addCommand(toCommand(status))
+    .addCommand(toCommand(registerVerb))
+    .addCommand(toCommand(completionVerb(createProgram)));
+  for (const { command } of commandsOf(program)) {
+    command.configureHelp({ styleTitle: (title) => paint('heading', title) });
+  }
+  return program;
+}
