@@ -5,9 +5,11 @@ import { check } from './check.ts';
 import { paint } from './colours.ts';
 import { commandsOf } from './command-tree.ts';
 import { completionVerb } from './completion.ts';
+import { executionsCommand } from './executions/index.ts';
 import { registerVerb } from './register.ts';
 import { status } from './status.ts';
 import { toCommand } from './verb.ts';
+import { workersVerb } from './workers.ts';
 
 /** A new command line. Its help, its completion and docs/cli.md are all made from it. */
 export function createProgram(): Command {
@@ -17,6 +19,8 @@ export function createProgram(): Command {
     .addCommand(toCommand(check))
     .addCommand(toCommand(status))
     .addCommand(toCommand(registerVerb))
+    .addCommand(executionsCommand())
+    .addCommand(toCommand(workersVerb))
     .addCommand(toCommand(completionVerb(createProgram)));
   for (const { command } of commandsOf(program)) {
     command.configureHelp({ styleTitle: (title) => paint('heading', title) });
