@@ -6,6 +6,7 @@ import { paint } from './colours.ts';
 import { commandsOf } from './command-tree.ts';
 import { completionVerb } from './completion.ts';
 import { executionsCommand } from './executions/index.ts';
+import { pruneVerb } from './prune.ts';
 import { registerVerb } from './register.ts';
 import { status } from './status.ts';
 import { toCommand } from './verb.ts';
@@ -21,6 +22,7 @@ export function createProgram(): Command {
     .addCommand(toCommand(registerVerb))
     .addCommand(executionsCommand())
     .addCommand(toCommand(workersVerb))
+    .addCommand(toCommand(pruneVerb))
     .addCommand(toCommand(completionVerb(createProgram)));
   for (const { command } of commandsOf(program)) {
     command.configureHelp({ styleTitle: (title) => paint('heading', title) });

@@ -78,6 +78,12 @@ const conductor = {
   'conductor.timeoutMs': milliseconds('deadline of one call to the engine', 10_000),
   'conductor.connections': count('connections the router keeps to the engine', 64),
   'conductor.maxParkedPollMs': milliseconds("longest time a worker's poll is held", 60_000),
+  'conductor.databaseURL': Type.String({
+    format: 'engine-database-url',
+    secret: true,
+    description:
+      "the engine's own database, for what its API does not offer: `sqlite:<file>` or `postgresql://…`; records of events stay when absent",
+  }),
   'conductor.handOver': withDefault(
     Type.Boolean({
       description:
@@ -148,6 +154,19 @@ const reconciler = {
   ),
   'reconciler.afterMs': milliseconds('how long the engine gets to tell MDM by itself', 60_000),
   'reconciler.lookBackSeconds': seconds('how far back a router that starts looks for what was not told', 86_400),
+};
+
+const days = (description: string, value: number) => count(`${description} (days)`, value);
+
+const prune = {
+  'prune.intervalSeconds': seconds('pause between two rounds of the program that prunes; 0 = off', 86_400),
+  'prune.completedDays': days('how long executions that completed are kept', 30),
+  'prune.failedDays': days('how long executions that failed, timed out or were terminated are kept', 30),
+  'prune.eventDays': days("how long the engine's records of events are kept", 30),
+  'prune.batchSize': withDefault(
+    Type.Integer({ minimum: 1, maximum: 1_000, description: 'executions or records deleted in one call' }),
+    100,
+  ),
 };
 
 const workers = {
@@ -222,6 +241,7 @@ const keys = {
   ...oauth,
   ...backEnds,
   ...reconciler,
+  ...prune,
   ...workers,
   ...payload,
   ...operations,
@@ -242,6 +262,11 @@ export const configSchema = {
     '^adaptor\\.[0-9A-Za-z]{1,8}\\.domain$': text(
       'task domain whose workers serve this MIS code; default pool when absent',
     ),
+    // One route by the name of its apiEndpoint.
+    '^prune\\.[A-Za-z][\\w-]{0,63}\\.days$': Type.Integer({
+      minimum: 1,
+      description: 'how long executions of this route are kept, however they ended (days)',
+    }),
     // One OAuth client by its id. An empty list allows nothing.
     '^client\\.[!-~]{1,256}\\.misCodes$': clientList('the only MIS codes that this client may name; all when absent'),
     '^client\\.[!-~]{1,256}\\.taskTypes$': clientList('the only task types this client may work on; all when absent'),
@@ -257,6 +282,7 @@ type WithDefault = { [K in keyof Keys]: Keys[K] extends { default: unknown } ? K
 /** A checked, frozen configuration, read by its dotted keys. Keys without a default may be undefined. */
 export type Config = { readonly [K in keyof Keys]: Static<Keys[K]> | (K extends WithDefault ? never : undefined) } & {
   readonly [key: `adaptor.${string}.url` | `adaptor.${string}.domain`]: string | undefined;
+  readonly [key: `prune.${string}.days`]: number | undefined;
   readonly [key: `client.${string}.${'misCodes' | 'taskTypes' | 'domains'}`]: readonly string[] | undefined;
 };
 
