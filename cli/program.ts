@@ -5,10 +5,13 @@ import { check } from './check.ts';
 import { paint } from './colours.ts';
 import { commandsOf } from './command-tree.ts';
 import { completionVerb } from './completion.ts';
+import { eventsVerb } from './events.ts';
 import { executionsCommand } from './executions/index.ts';
 import { pruneVerb } from './prune.ts';
+import { reconcileVerb } from './reconcile.ts';
 import { registerVerb } from './register.ts';
 import { status } from './status.ts';
+import { tokenVerb } from './token.ts';
 import { toCommand } from './verb.ts';
 import { workersVerb } from './workers.ts';
 
@@ -22,6 +25,9 @@ export function createProgram(): Command {
     .addCommand(toCommand(registerVerb))
     .addCommand(executionsCommand())
     .addCommand(toCommand(workersVerb))
+    .addCommand(toCommand(eventsVerb))
+    .addCommand(toCommand(tokenVerb))
+    .addCommand(toCommand(reconcileVerb))
     .addCommand(toCommand(pruneVerb))
     .addCommand(toCommand(completionVerb(createProgram)));
   for (const { command } of commandsOf(program)) {

@@ -4,6 +4,7 @@ import { openEngineDatabase } from '../conductor/database/engine-database.ts';
 import { ExecutionApi } from '../conductor/executions/execution-api.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { workflowRoutes } from '../gateway/mapped-routes.ts';
 import { planPrune, prune, type PruneOptions, type PrunePlan, type PruneReport } from '../retention/prune.ts';
 import { problemsOf, rulesOf } from '../retention/rules.ts';
 import { workflowNames } from '../retention/workflow-names.ts';
@@ -14,7 +15,7 @@ import { startInterruption } from './interruption.ts';
 import { type Outcome, VerbError } from './outcome.ts';
 import { startProgressBar } from './progress-bar.ts';
 import { isNarrowed, type RuleOptions, rulesFor } from './prune-rules.ts';
-import { readRouteMap, workflowRoutes } from './route-map.ts';
+import { readRouteMap } from './route-map.ts';
 import { countOf, formatTable } from './table.ts';
 import type { Verb } from './verb.ts';
 

@@ -159,7 +159,14 @@ const reconciler = {
 const days = (description: string, value: number) => count(`${description} (days)`, value);
 
 const prune = {
-  'prune.intervalSeconds': seconds('pause between two rounds of the program that prunes; 0 = off', 86_400),
+  'prune.intervalSeconds': withDefault(
+    Type.Integer({
+      minimum: 0,
+      maximum: 2_000_000,
+      description: 'from one round of the program that prunes to the next; 0 = off (seconds)',
+    }),
+    86_400,
+  ),
   'prune.completedDays': days('how long executions that completed are kept', 30),
   'prune.failedDays': days('how long executions that failed, timed out or were terminated are kept', 30),
   'prune.eventDays': days("how long the engine's records of events are kept", 30),

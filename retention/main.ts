@@ -2,19 +2,20 @@
 
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../config/load.ts';
-import { runProgram } from '../program/run-program.ts';
+import { loadGatewayConfig } from '../gateway/load-gateway-config.ts';
+import { mappedRoutes, workflowRoutes } from '../gateway/mapped-routes.ts';
+import { runProgram, type RunningProgram } from '../program/run-program.ts';
 import { startPruneLoop } from './daily.ts';
 import { createPruneRound } from './round.ts';
 
-const rootDir = fileURLToPath(new URL('..', import.meta.url));
+const map = fileURLToPath(new URL('../gateway.config.yml', import.meta.url));
 
 await runProgram('pruner', async (log) => {
   const { config } = await loadConfig();
   log.level = config['log.level'];
   const intervalMs = config['prune.intervalSeconds'] * 1_000;
-  // Off: it waits to be stopped, so that whoever keeps it running need not know.
-  if (intervalMs === 0) return { ready: { pruning: 'off' }, stop: async () => undefined };
-  const round = createPruneRound(config, rootDir);
+  if (intervalMs === 0) return idle();
+  const round = createPruneRound(config, workflowRoutes(mappedRoutes(loadGatewayConfig(map, config))));
   const loop = startPruneLoop({ round: (signal) => round.run(signal), intervalMs, log });
   return {
     ready: { intervalSeconds: config['prune.intervalSeconds'] },
@@ -24,3 +25,9 @@ await runProgram('pruner', async (log) => {
     },
   };
 });
+
+/** Off: it waits to be stopped, so that whoever keeps it running need not know. */
+function idle(): RunningProgram {
+  const timer = setInterval(() => undefined, 86_400_000);
+  return { ready: { pruning: 'off' }, stop: async () => clearInterval(timer) };
+}

@@ -4,13 +4,14 @@ import { loadConfig } from '../../config/load.ts';
 import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
 import { type ExecutionFilter, type ExecutionList, findExecutions, type ListedExecution } from '../../conductor/executions/find-executions.ts';
 import type { Config } from '../../config/schema.ts';
+import { workflowRoutes } from '../../gateway/mapped-routes.ts';
 import { printable } from '../colours.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from '../engine-access.ts';
 import { formatSpan, parseCount, parseMoment } from '../input/duration.ts';
 import { parseName } from '../input/names.ts';
 import { parseStates } from '../input/states.ts';
 import type { Outcome } from '../outcome.ts';
-import { readRouteMap, routeNamed, workflowRoutes } from '../route-map.ts';
+import { readRouteMap, routeNamed } from '../route-map.ts';
 import { countOf, formatTable } from '../table.ts';
 import type { Verb } from '../verb.ts';
 import { paintState } from './paint-state.ts';
@@ -64,7 +65,7 @@ export async function runList(options: ListOptions): Promise<Outcome> {
 function toFilter({ route, client, workflow, state, since, until }: ListOptions, config: Config): ExecutionFilter {
   const now = Date.now();
   const mapped = route === undefined ? undefined : routeNamed(workflowRoutes(readRouteMap(config)), route);
-  const workflows = [workflow === undefined ? undefined : parseName(workflow, '--workflow'), mapped?.['workflow']];
+  const workflows = [workflow === undefined ? undefined : parseName(workflow, '--workflow'), mapped?.workflow];
   const named = workflows.find((name) => name !== undefined);
   return {
     ...(named === undefined ? {} : { workflows: [named] }),
