@@ -17,7 +17,7 @@ export async function openPostgresql(url: string): Promise<EngineDatabase> {
     onnotice: () => undefined,
   });
   // When an event came, by the engine's clock in milliseconds: `created_on` is in a time zone that nobody tells.
-  const created = sql`substring(json_data from '"created":(\\d+)')::bigint`;
+  const created = sql`substring(json_data, '"created":(\\d+)')::bigint`;
   // What is certainly too new is not even read; a day covers every time zone.
   const isOld = (before: number) =>
     sql`created_on < ${new Date(before + 86_400_000).toISOString()}::timestamp AND ${created} < ${before}`;
@@ -29,7 +29,7 @@ export async function openPostgresql(url: string): Promise<EngineDatabase> {
         WHERE true
           ${handler === undefined ? sql`` : sql`AND event_handler_name = ${handler}`}
           ${since === undefined ? sql`` : sql`AND ${created} >= ${since}`}
-          ${states === undefined ? sql`` : sql`AND substring(json_data from '"status":"([A-Z_]+)"') = ANY(${[...states]})`}
+          ${states === undefined ? sql`` : sql`AND substring(json_data, '"status":"([A-Z_]+)"') = ANY(${[...states]})`}
         ORDER BY ${created} DESC LIMIT ${limit}`;
       return rows.map((row) => readEventRecord(row.json_data));
     },
