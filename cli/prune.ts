@@ -15,7 +15,7 @@ import { startInterruption } from './interruption.ts';
 import { type Outcome, VerbError } from './outcome.ts';
 import { startProgressBar } from './progress-bar.ts';
 import { isNarrowed, type RuleOptions, rulesFor } from './prune-rules.ts';
-import { readRouteMap } from './route-map.ts';
+import { readRouteMap } from './read-route-map.ts';
 import { countOf, formatTable } from './table.ts';
 import type { Verb } from './verb.ts';
 

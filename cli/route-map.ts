@@ -1,25 +1,136 @@
-// The routes of gateway.config.yml, read without loading the router.
+// The effective map: what a request on each public path goes through, with the values of the configuration filled in.
 
-import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
-import { GatewayConfigError, loadGatewayConfig } from '../gateway/load-gateway-config.ts';
-import { type MappedRoute, mappedRoutes } from '../gateway/mapped-routes.ts';
-import { VerbError } from './outcome.ts';
-import { rootDir } from './root-dir.ts';
+import type { Definitions } from '../conductor/definitions/load-definitions.ts';
+import { findWorkflow, taskTypesOf } from '../conductor/definitions/workflow-tasks.ts';
+import { type GatewayConfig, pathsOf, type PipelineStep, stepsOf } from '../gateway/gateway-config-schema.ts';
 
-/** @throws VerbError that lists everything wrong with the map */
-export function readRouteMap(config: Config, dir = rootDir): MappedRoute[] {
-  try {
-    return mappedRoutes(loadGatewayConfig(join(dir, 'gateway.config.yml'), config));
-  } catch (error) {
-    if (!(error instanceof GatewayConfigError)) throw error;
-    throw new VerbError(error.problems.map((problem) => `gateway.config.yml: ${problem}`));
-  }
+/** One apiEndpoint of the map. What a pipeline does not have is absent. */
+export interface MappedRoute {
+  /** Name of the apiEndpoint, as in metrics and logs. */
+  readonly route: string;
+  readonly paths: readonly string[];
+  /** Absent: every method. */
+  readonly methods?: readonly string[];
+  /** The host this endpoint is for; absent: any. */
+  readonly host?: string;
+  readonly access: Access;
+  readonly workflow?: { readonly name: string; readonly version: number; readonly taskTypes?: readonly string[] };
+  /** How long a client waits, milliseconds. */
+  readonly waitBudgetMs?: number;
+  readonly lane?: Lane;
+  readonly limits: Limits;
+  /** Policies that stand behind a condition: `rate-limit if pathMatch`. */
+  readonly conditions: readonly string[];
 }
 
-/** The route of this name. @throws VerbError that names those there are */
-export function routeNamed<Route extends MappedRoute>(routes: readonly Route[], name: string): Route {
-  const found = routes.find((route) => route.name === name);
-  if (found !== undefined) return found;
-  throw new VerbError([`--route: ${name} is none of ${routes.map((route) => route.name).join(', ')}`]);
+/** Whom the route lets in. */
+export interface Access {
+  /** False: no access token is asked for. */
+  readonly token: boolean;
+  /** All of them are needed. */
+  readonly scopes: readonly string[];
+  /** One of them is needed. */
+  readonly anyScope: readonly string[];
+  /** Needed besides by every method but GET, HEAD and OPTIONS. */
+  readonly writeScope?: string;
+}
+
+/** Which share of the limits, and which circuit breaker, the route's back ends have. */
+export interface Lane {
+  /** `movies`; for a back end each, `adaptor :mis`. */
+  readonly name: string;
+  /** Task domain by the value of the path parameter; others go to the default pool. */
+  readonly domains: Readonly<Record<string, string>>;
+}
+
+export interface Limits {
+  /** Requests that one client may make in a window, in one router. */
+  readonly requests?: number;
+  readonly windowSeconds?: number;
+  /** The path parameter that is held against the MIS codes of the client. */
+  readonly misCodes?: string;
+  /** Of routes with a workflow; others have limits of their own. */
+  readonly maxBodyBytes?: number;
+  readonly maxAnswerBytes?: number;
+}
+
+/** Every route, in the order of the map; endpoints that no pipeline serves are left out. */
+export function mapRoutes(gateway: GatewayConfig, config: Config, definitions: Definitions): MappedRoute[] {
+  return Object.keys(gateway.pipelines).flatMap((pipeline) => {
+    const steps = stepsOf(gateway, pipeline);
+    const served = gateway.pipelines[pipeline]?.apiEndpoints ?? [];
+    return served.flatMap((route) => {
+      const endpoint = gateway.apiEndpoints[route];
+      if (endpoint === undefined) return [];
+      const { host, methods } = endpoint;
+      return {
+        route,
+        paths: pathsOf(endpoint),
+        ...(methods === undefined ? {} : { methods }),
+        ...(host === undefined ? {} : { host }),
+        access: accessOf(steps),
+        ...workflowOf(steps, config, definitions),
+        ...laneOf(route, steps, config),
+        limits: limitsOf(steps, config),
+        conditions: steps.flatMap(({ policy, condition }) => (condition ? [`${policy} if ${condition.name}`] : [])),
+      };
+    });
+  });
+}
+
+function actionOf(steps: readonly PipelineStep[], policy: string): Record<string, unknown> | undefined {
+  return steps.find((step) => step.policy === policy)?.action;
+}
+
+function accessOf(steps: readonly PipelineStep[]): Access {
+  const action = actionOf(steps, 'bearer');
+  const { scopes = [], anyScope = [], writeScope } = (action ?? {}) as Partial<Access>;
+  return { token: action !== undefined, scopes, anyScope, ...(writeScope === undefined ? {} : { writeScope }) };
+}
+
+function workflowOf(
+  steps: readonly PipelineStep[],
+  config: Config,
+  definitions: Definitions,
+): Pick<MappedRoute, 'workflow' | 'waitBudgetMs'> {
+  const action = actionOf(steps, 'workflow');
+  if (action === undefined) return {};
+  const workflow = { name: String(action['name']), version: Number(action['version']) };
+  const definition = findWorkflow(definitions, workflow)?.definition;
+  return {
+    workflow: { ...workflow, ...(definition === undefined ? {} : { taskTypes: taskTypesOf(definition) }) },
+    waitBudgetMs: Number(action['waitBudgetMs'] ?? config['router.waitBudgetMs']),
+  };
+}
+
+function laneOf(route: string, steps: readonly PipelineStep[], config: Config): Pick<MappedRoute, 'lane'> {
+  const action = actionOf(steps, 'admission');
+  if (action === undefined) return {};
+  const parameter = action['backEndOf'];
+  const name = parameter === undefined ? route : `${route} :${String(parameter)}`;
+  const hasDomains = actionOf(steps, 'workflow')?.['domainOf'] !== undefined;
+  return { lane: { name, domains: hasDomains ? domainsOf(config) : {} } };
+}
+
+/** `adaptor.<mis>.domain` by MIS code. */
+function domainsOf(config: Config): Record<string, string> {
+  const entries = Object.entries(config).flatMap(([key, value]) => {
+    const code = /^adaptor\.([0-9A-Za-z]{1,8})\.domain$/.exec(key)?.[1];
+    return code === undefined ? [] : [[code, String(value)] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+function limitsOf(steps: readonly PipelineStep[], config: Config): Limits {
+  const rate = actionOf(steps, 'rate-limit');
+  const parameter = actionOf(steps, 'mis-codes')?.['parameter'];
+  const bodies = { maxBodyBytes: config['router.maxBodyBytes'], maxAnswerBytes: config['router.maxAnswerBytes'] };
+  return {
+    ...(rate === undefined
+      ? {}
+      : { requests: Number(rate['requests']), windowSeconds: Number(rate['perSeconds'] ?? 1) }),
+    ...(parameter === undefined ? {} : { misCodes: String(parameter) }),
+    ...(actionOf(steps, 'workflow') === undefined ? {} : bodies),
+  };
 }

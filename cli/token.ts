@@ -7,7 +7,7 @@ import type { OAuth2 } from '../plugins/oauth2/create-oauth2.ts';
 import type { MappedRoute } from '../gateway/mapped-routes.ts';
 import { paint, printable } from './colours.ts';
 import type { Outcome } from './outcome.ts';
-import { readRouteMap, routeNamed } from './route-map.ts';
+import { readRouteMap, routeNamed } from './read-route-map.ts';
 import { alignColumns, formatTable } from './table.ts';
 import { decodeToken, type ShownClaims, showClaims } from './token/decode.ts';
 import { explainRefusal, type Refusal } from './token/explain.ts';

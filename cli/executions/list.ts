@@ -11,7 +11,7 @@ import { formatSpan, parseCount, parseMoment } from '../input/duration.ts';
 import { parseName } from '../input/names.ts';
 import { parseStates } from '../input/states.ts';
 import type { Outcome } from '../outcome.ts';
-import { readRouteMap, routeNamed } from '../route-map.ts';
+import { readRouteMap, routeNamed } from '../read-route-map.ts';
 import { countOf, formatTable } from '../table.ts';
 import type { Verb } from '../verb.ts';
 import { paintState } from './paint-state.ts';

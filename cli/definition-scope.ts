@@ -1,0 +1,90 @@
+// Which definitions a verb looks at, on both sides, and how the two are compared.
+
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { checkDefinitions } from '../conductor/definitions/check-definitions.ts';
+import { type Definitions, readDefinitions } from '../conductor/definitions/load-definitions.ts';
+import type { MetadataApi } from '../conductor/metadata/metadata-api.ts';
+import { type Plan, planChanges } from '../conductor/metadata/plan.ts';
+import { countRunning, type TouchingChange } from '../conductor/metadata/running.ts';
+import { addEngineOptions, type EngineAccessOptions } from './engine-access.ts';
+import { VerbError } from './outcome.ts';
+import { rootDir } from './root-dir.ts';
+
+export interface ScopeOptions extends EngineAccessOptions {
+  readonly dir?: string;
+  /** Patterns of names, `*` for anything; all when absent. */
+  readonly only?: readonly string[];
+}
+
+export interface PlanVerbOptions extends ScopeOptions {
+  readonly prune?: boolean;
+  readonly force?: boolean;
+  /** False: without the diffs. */
+  readonly diff: boolean;
+}
+
+/** A plan whose changes know the executions they touch. */
+export interface ShownPlan extends Plan {
+  readonly changes: readonly TouchingChange[];
+}
+
+export function addScopeOptions(command: Command): Command {
+  return addEngineOptions(command)
+    .option('--dir <directory>', 'directory with workflows/ and event-handlers/ (default: the product)')
+    .option(
+      '--only <pattern>',
+      'look at definitions with such a name only, on both sides; * is anything; may be given again',
+      (pattern: string, others: readonly string[] = []) => [...others, pattern],
+    );
+}
+
+/** The options that plan and apply share: the same options make the same plan. */
+export function addPlanOptions(command: Command): Command {
+  return addScopeOptions(command)
+    .option('--prune', 'remove what the engine has and the files have not (default: leave it)')
+    .option('--force', 'change published workflow versions as well (default: refuse)')
+    .option('--no-diff', 'list the changes without their diffs');
+}
+
+/** Whether a name is looked at. */
+export function concernedBy({ only }: Pick<ScopeOptions, 'only'>): (name: string) => boolean {
+  if (only === undefined) return () => true;
+  const patterns = only.map((pattern) => {
+    const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+    return new RegExp(`^${parts.join('.*')}$`);
+  });
+  return (name) => patterns.some((pattern) => pattern.test(name));
+}
+
+/** The definitions of the files. @throws VerbError with everything that is wrong with them */
+export function readRepository({ dir }: Pick<ScopeOptions, 'dir'>): Definitions {
+  const definitions = readDefinitions(resolve(dir ?? rootDir));
+  const problems = checkDefinitions(definitions);
+  if (problems.length > 0) throw new VerbError(problems);
+  return definitions;
+}
+
+/** Compares the files with the engine. @throws VerbError when --only fits nothing, EngineError */
+export async function readPlan(repository: Definitions, api: MetadataApi, options: PlanVerbOptions): Promise<Plan> {
+  return (await compare(repository, api, options)).plan;
+}
+
+/** The same with the running executions that each change touches. */
+export async function readShownPlan(
+  repository: Definitions,
+  api: MetadataApi,
+  options: PlanVerbOptions,
+): Promise<ShownPlan> {
+  const { plan, registered } = await compare(repository, api, options);
+  return { ...plan, changes: await countRunning(plan.changes, registered, api) };
+}
+
+async function compare(repository: Definitions, api: MetadataApi, options: PlanVerbOptions) {
+  const registered = await api.readDefinitions();
+  const plan = planChanges(repository, registered, { prune: options.prune === true, concerns: concernedBy(options) });
+  if (options.only !== undefined && plan.changes.length + plan.unchanged + plan.kept.length === 0) {
+    throw new VerbError([`no definition has a name like ${options.only.join(' or ')}, in the files or in the engine`]);
+  }
+  return { plan, registered };
+}
