@@ -20,8 +20,12 @@ export interface EventsOptions {
 
 export const eventsVerb: Verb<EventsOptions> = {
   name: 'events',
-  description: 'Show what the event handlers saw: what each started, what it skipped and why. Reads the engine database.',
-  exitCodes: { 0: 'the events are shown, also when there are none', 1: 'error: there is no database, or it is out of reach' },
+  description:
+    'Show what the event handlers saw: what each started, what it skipped and why. Reads the engine database.',
+  exitCodes: {
+    0: 'the events are shown, also when there are none',
+    1: 'error: there is no database, or it is out of reach',
+  },
   examples: [
     { command: 'events', does: 'the newest, from the database that conductor.databaseURL names' },
     { command: 'events --handler mdm --state skipped --since 2h', does: 'which PATCHes did not go to MDM, and why' },
@@ -71,32 +75,42 @@ function parseEventStates(text: string): string[] {
 }
 
 function describe(events: readonly EventRecord[], { kind }: EngineDatabase): Outcome {
-  const told = events.map((event) => ({ ...event, ...(event.failure === undefined ? {} : { failure: describeReason(event.failure) }) }));
+  const told = events.map((event) => ({
+    ...event,
+    ...(event.failure === undefined ? {} : { failure: describeReason(event.failure) }),
+  }));
   const columns = ['at', 'handler', 'state', 'event', 'what came of it'];
   return {
     exitCode: 0,
     lines:
-      told.length === 0
-        ? ['no event']
-        : [...formatTable(columns, told.map(toRow)), '', countOf(told.length, 'event')],
+      told.length === 0 ? ['no event'] : [...formatTable(columns, told.map(toRow)), '', countOf(told.length, 'event')],
     json: { ok: true, database: kind, events: told },
   };
 }
 
 function toRow(event: EventRecord): string[] {
   const { at, handler, state, event: name } = event;
-  return [at, printable(handler), paintEventState(state), printable(name.replace(/^conductor:/, '')), printable(outcomeOf(event))];
+  return [
+    at,
+    printable(handler),
+    paintEventState(state),
+    printable(name.replace(/^conductor:/, '')),
+    printable(outcomeOf(event)),
+  ];
 }
 
 function paintEventState(state: string): string {
-  const meaning = state === 'COMPLETED' ? 'good' : state === 'SKIPPED' ? 'faint' : state === 'FAILED' ? 'bad' : 'warning';
+  const meaning =
+    state === 'COMPLETED' ? 'good' : state === 'SKIPPED' ? 'faint' : state === 'FAILED' ? 'bad' : 'warning';
   return paint(meaning, state.toLowerCase().replace('_', ' '));
 }
 
 function outcomeOf({ state, started, condition, source, method, answered, failure, messageId }: EventRecord): string {
   if (started !== undefined) return `started ${started}`;
   if (state === 'SKIPPED') {
-    const was = [method, answered === undefined ? undefined : `answered ${answered}`].filter((part) => part !== undefined);
+    const was = [method, answered === undefined ? undefined : `answered ${answered}`].filter(
+      (part) => part !== undefined,
+    );
     return `${was.join(' ') || 'an event'}${source === undefined ? '' : ` of ${source}`}: the condition does not hold (${condition ?? 'none is kept'})`;
   }
   if (failure !== undefined) return failure;

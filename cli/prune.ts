@@ -36,9 +36,15 @@ export const pruneVerb: Verb<PruneVerbOptions> = {
     2: 'nothing was deleted (no --yes), or it was interrupted: there is more to delete',
   },
   examples: [
-    { command: 'prune', does: 'what would go by prune.completedDays, prune.failedDays, prune.eventDays and prune.<route>.days' },
+    {
+      command: 'prune',
+      does: 'what would go by prune.completedDays, prune.failedDays, prune.eventDays and prune.<route>.days',
+    },
     { command: 'prune --yes', does: 'delete it; safe to interrupt and to run again' },
-    { command: 'prune --older-than 7d --state completed --route movies --yes', does: 'more than the configuration asks for' },
+    {
+      command: 'prune --older-than 7d --state completed --route movies --yes',
+      does: 'more than the configuration asks for',
+    },
   ],
   addOptions: (command) =>
     addEngineOptions(command)
@@ -60,7 +66,8 @@ export async function runPrune(options: PruneVerbOptions): Promise<Outcome> {
   const database = url === undefined ? null : await openEngineDatabase(url);
   const interruption = startInterruption();
   try {
-    if (engine.isThroughRouter) throw new VerbError(['the router lets nobody delete: go to the engine itself with --engine <url>']);
+    if (engine.isThroughRouter)
+      throw new VerbError(['the router lets nobody delete: go to the engine itself with --engine <url>']);
     const plan = await toPlan(options, { config, engine });
     const work: PruneOptions = { ...plan, database, signal: interruption.signal };
     const planned = await planPrune(work);
@@ -122,9 +129,13 @@ function describeReport(report: PruneReport, address: string): Outcome {
   const { executions, kept, orphans, events, isComplete } = report;
   const lines = [
     `${address}: ${countOf(executions, 'execution')} deleted`,
-    ...(kept > 0 ? [`${countOf(kept, 'execution')} kept: of another route, running again, or refused by the engine`] : []),
+    ...(kept > 0
+      ? [`${countOf(kept, 'execution')} kept: of another route, running again, or refused by the engine`]
+      : []),
     ...(orphans > 0
-      ? [`${countOf(orphans, 'row')} of the index without an execution${events === null ? ': only a database URL can delete them' : ' deleted'}`]
+      ? [
+          `${countOf(orphans, 'row')} of the index without an execution${events === null ? ': only a database URL can delete them' : ' deleted'}`,
+        ]
       : []),
     events === null ? paint('faint', withoutDatabase) : `${countOf(events, 'record')} of events deleted`,
     ...(isComplete ? [] : ['interrupted: run it again to go on']),

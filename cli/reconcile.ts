@@ -81,13 +81,20 @@ function describe(report: PassReport, { dryRun, address }: { dryRun: boolean; ad
     ...(isOwed ? [...table, ''] : []),
     `${address}: ${countOf(findings.length, 'execution')} ${dryRun ? 'found' : 'found and looked after'}; ${scanned} rows of the index read, ${countOf(inspected, 'execution')} read whole`,
     ...(isComplete ? [] : ['there is more: run it again']),
-    ...(isOwed ? [dryRun ? 'nothing was changed; --yes mends' : 'run it again: a repair shows its effect in the next look'] : []),
+    ...(isOwed
+      ? [dryRun ? 'nothing was changed; --yes mends' : 'run it again: a repair shows its effect in the next look']
+      : []),
   ];
   const json = { ok: !isOwed, engine: address, dryRun, findings, unreconciled, scanned, inspected, isComplete };
   return { exitCode: isOwed ? 2 : 0, lines, json };
 }
 
 function toRow({ executionId, case: owed, action, wouldBe: repair, started, reason }: Finding): string[] {
-  const done = repair !== undefined ? wouldBe[repair] : action === 'none' ? paint('warning', reason ?? 'nothing yet') : paint('good', action);
+  const done =
+    repair !== undefined
+      ? wouldBe[repair]
+      : action === 'none'
+        ? paint('warning', reason ?? 'nothing yet')
+        : paint('good', action);
   return [executionId, owed, done, started.join(' ') || '-'];
 }

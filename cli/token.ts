@@ -34,8 +34,14 @@ export const tokenVerb: Verb<TokenOptions> = {
   },
   examples: [
     { command: 'token', does: 'one for ops.clientId from the identity provider, and what it may do' },
-    { command: 'token --token-file - --route adaptor --method PATCH', does: 'why the token on standard input is refused there' },
-    { command: 'token --client-id demo --route adaptor --method PATCH --path /adaptor/001/x', does: 'with the limits on colleges; the secret from OPS_CLIENTSECRET' },
+    {
+      command: 'token --token-file - --route adaptor --method PATCH',
+      does: 'why the token on standard input is refused there',
+    },
+    {
+      command: 'token --client-id demo --route adaptor --method PATCH --path /adaptor/001/x',
+      does: 'with the limits on colleges; the secret from OPS_CLIENTSECRET',
+    },
     { command: 'token --raw', does: 'only the token, for curl' },
   ],
   addOptions: (command) =>
@@ -98,10 +104,15 @@ function judge(
   });
 }
 
-function describe({ characters, said, result }: Checked, judgements: readonly Judgement[], { route }: TokenOptions): Outcome {
+function describe(
+  { characters, said, result }: Checked,
+  judgements: readonly Judgement[],
+  { route }: TokenOptions,
+): Outcome {
   const isValid = 'scopes' in result;
   const isLetIn = route === undefined || judgements.some(({ outcome }) => outcome === 'passes');
-  const facts = said === null ? [['kind', 'opaque']] : [['kind', 'JWT'], ...Object.entries(said as Record<string, string>)];
+  const facts =
+    said === null ? [['kind', 'opaque']] : [['kind', 'JWT'], ...Object.entries(said as Record<string, string>)];
   const verdict = isValid
     ? `${paint('good', 'valid')}: client ${printable(result.clientId)}, scopes ${printable([...result.scopes].join(' ') || 'none')}`
     : `${paint('bad', `refused with ${result.status}`)}: ${result.reason}: ${printable(result.explanation)}`;
@@ -115,7 +126,12 @@ function describe({ characters, said, result }: Checked, judgements: readonly Ju
   return {
     exitCode,
     lines: [
-      ...alignColumns([...facts, ['length', `${characters} characters`]].map(([name = '', value = '']) => [nameOf(name), printable(value)])),
+      ...alignColumns(
+        [...facts, ['length', `${characters} characters`]].map(([name = '', value = '']) => [
+          nameOf(name),
+          printable(value),
+        ]),
+      ),
       '',
       `token ${verdict}`,
       ...(rows.length === 0 ? [] : ['', ...formatTable(['route', 'method', 'holder', 'why'], rows)]),
@@ -123,7 +139,9 @@ function describe({ characters, said, result }: Checked, judgements: readonly Ju
     json: {
       ok: exitCode === 0,
       token: { characters, ...(said ?? {}) },
-      ...(isValid ? { valid: true, clientId: result.clientId, scopes: [...result.scopes] } : { valid: false, ...result }),
+      ...(isValid
+        ? { valid: true, clientId: result.clientId, scopes: [...result.scopes] }
+        : { valid: false, ...result }),
       routes: judgements,
     },
   };

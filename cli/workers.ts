@@ -70,7 +70,8 @@ function describe(pools: readonly WorkerPool[]): Outcome {
   const rows = pools.flatMap(toRows);
   return {
     exitCode: deserted.length === 0 ? 0 : 2,
-    lines: rows.length === 0 ? ['no pool'] : formatTable(['task type', 'domain', 'waiting', 'last poll', 'worker'], rows),
+    lines:
+      rows.length === 0 ? ['no pool'] : formatTable(['task type', 'domain', 'waiting', 'last poll', 'worker'], rows),
     json: { ok: deserted.length === 0, workers: pools },
   };
 }

@@ -77,15 +77,23 @@ async function sortOut(
   const states = await Promise.all(
     rows.map(async (row) => (isWanted(row, rule) ? readState(row, rule, api) : 'stays')),
   );
-  const pick = (wanted: string) => rows.filter((_, index) => states[index] === wanted).map(({ workflowId }) => workflowId);
+  const pick = (wanted: string) =>
+    rows.filter((_, index) => states[index] === wanted).map(({ workflowId }) => workflowId);
   return { going: pick('goes'), gone: pick('gone') };
 }
 
 function isWanted({ workflowType, input }: ExecutionSummary, { workflow, route }: PruneRule): boolean {
-  return (workflow === undefined || workflowType === workflow) && mayBeOf(input, { ...(route === undefined ? {} : { route }) });
+  return (
+    (workflow === undefined || workflowType === workflow) &&
+    mayBeOf(input, { ...(route === undefined ? {} : { route }) })
+  );
 }
 
-async function readState(row: ExecutionSummary, rule: PruneRule, api: ExecutionApi): Promise<'goes' | 'gone' | 'stays'> {
+async function readState(
+  row: ExecutionSummary,
+  rule: PruneRule,
+  api: ExecutionApi,
+): Promise<'goes' | 'gone' | 'stays'> {
   if (rule.route === undefined) {
     const state = await api.readState(row.workflowId);
     if (state === null) return 'gone';

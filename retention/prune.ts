@@ -42,7 +42,10 @@ export async function planPrune({ rules, api, now, database, eventsOlderThanMs }
  * Deletes. Safe to stop, to kill and to run again, also beside another one.
  * @param onProgress called with what has been dealt with since the last call
  */
-export async function prune(options: PruneOptions, onProgress: (done: number) => void = () => undefined): Promise<PruneReport> {
+export async function prune(
+  options: PruneOptions,
+  onProgress: (done: number) => void = () => undefined,
+): Promise<PruneReport> {
   const { rules, database, signal, ...rest } = options;
   const pacer = new Pacer(signal);
   let executions = 0;

@@ -43,7 +43,8 @@ export function rulesOf(config: Config, routes: readonly RouteWorkflow[], workfl
   if (own.length === 0) return general;
   const others = workflows.filter((workflow) => !own.some((route) => route.workflow === workflow));
   const sharing = routes.filter(
-    ({ name, workflow }) => own.some((route) => route.workflow === workflow) && !own.some((route) => route.name === name),
+    ({ name, workflow }) =>
+      own.some((route) => route.workflow === workflow) && !own.some((route) => route.name === name),
   );
   return [
     ...own.map(({ name, days }) => ({ ...ruleOfRoute(name, routes), olderThanMs: days * dayMs })),

@@ -2,7 +2,13 @@
 
 import { loadConfig } from '../../config/load.ts';
 import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
-import { foresee, intervene, type Intervened, type Intervention, type Prospect } from '../../conductor/executions/interventions.ts';
+import {
+  foresee,
+  intervene,
+  type Intervened,
+  type Intervention,
+  type Prospect,
+} from '../../conductor/executions/interventions.ts';
 import { paint } from '../colours.ts';
 import { addYesOption } from '../confirmation.ts';
 import { addEngineOptions, type EngineAccess, type EngineAccessOptions, openEngine } from '../engine-access.ts';
@@ -34,7 +40,11 @@ export function interventionVerb(
       const withIds = addYesOption(addEngineOptions(command.argument('<id...>', 'execution ids')));
       return intervention === 'retry'
         ? withIds
-        : withIds.option('--reason <text>', 'stands in the execution, for everybody to read', `${intervention} by an operator`);
+        : withIds.option(
+            '--reason <text>',
+            'stands in the execution, for everybody to read',
+            `${intervention} by an operator`,
+          );
     },
     run: (options, context) => run(intervention, options, context),
   };
@@ -51,7 +61,14 @@ async function run(intervention: Intervention, options: InterventionOptions, con
     for (const id of ids) prospects.push(await foresee(intervention, id, api));
     const possible = prospects.filter((prospect) => prospect.kind === 'possible');
     if (possible.length === 0) throw new VerbError(prospects.map(describeProspect));
-    context.show(alignColumns(prospects.map((prospect) => [prospect.executionId, describeProspect(prospect).slice(prospect.executionId.length + 2)])));
+    context.show(
+      alignColumns(
+        prospects.map((prospect) => [
+          prospect.executionId,
+          describeProspect(prospect).slice(prospect.executionId.length + 2),
+        ]),
+      ),
+    );
     await context.confirm(`${intervention} ${countOf(possible.length, 'execution')}?`);
     const reason = options.reason ?? '';
     const results: Intervened[] = [];
@@ -76,7 +93,9 @@ function describeProspect(prospect: Prospect): string {
 
 function describe(intervention: Intervention, prospects: readonly Prospect[], results: readonly Intervened[]): Outcome {
   const early = prospects.flatMap((prospect): Intervened[] =>
-    prospect.kind === 'refused' ? [{ executionId: prospect.executionId, outcome: 'refused', reason: prospect.reason }] : [],
+    prospect.kind === 'refused'
+      ? [{ executionId: prospect.executionId, outcome: 'refused', reason: prospect.reason }]
+      : [],
   );
   const all = [...results, ...early];
   const refused = all.filter(({ outcome }) => outcome === 'refused').length;

@@ -2,7 +2,12 @@
 
 import { loadConfig } from '../../config/load.ts';
 import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
-import { type ExecutionFilter, type ExecutionList, findExecutions, type ListedExecution } from '../../conductor/executions/find-executions.ts';
+import {
+  type ExecutionFilter,
+  type ExecutionList,
+  findExecutions,
+  type ListedExecution,
+} from '../../conductor/executions/find-executions.ts';
 import type { Config } from '../../config/schema.ts';
 import { workflowRoutes } from '../../gateway/mapped-routes.ts';
 import { printable } from '../colours.ts';
@@ -79,13 +84,18 @@ function toFilter({ route, client, workflow, state, since, until }: ListOptions,
 
 function describe(list: ExecutionList): Outcome {
   const { executions, isComplete, scanned } = list;
-  const gaveUp = isComplete ? [] : [`there may be more: the search ended after ${scanned} executions; narrow it with --since or --state`];
+  const gaveUp = isComplete
+    ? []
+    : [`there may be more: the search ended after ${scanned} executions; narrow it with --since or --state`];
   const rows = executions.map(toRow);
   const lines =
     rows.length === 0
       ? ['no execution', ...gaveUp]
       : [
-          ...formatTable(['execution', 'started', 'took', 'state', 'answer', 'route', 'method', 'client', 'workflow'], rows),
+          ...formatTable(
+            ['execution', 'started', 'took', 'state', 'answer', 'route', 'method', 'client', 'workflow'],
+            rows,
+          ),
           '',
           countOf(rows.length, 'execution'),
           ...gaveUp,

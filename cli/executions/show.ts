@@ -27,8 +27,14 @@ export const showExecution: Verb<ShowOptions> = {
   description: 'Show one execution: who asked, its tasks in order, what waited, who worked on it and what failed.',
   exitCodes: { 0: 'it is shown', 1: 'error: the engine has no such execution, or is out of reach' },
   examples: [
-    { command: 'executions show 8d7639e9-acd5-4759-a909-d12318e8e65b', does: 'the id is the X-Execution-Id of an answer' },
-    { command: 'executions show 8d7639e9-acd5-4759-a909-d12318e8e65b --payload', does: 'with paths and bodies: whole persons' },
+    {
+      command: 'executions show 8d7639e9-acd5-4759-a909-d12318e8e65b',
+      does: 'the id is the X-Execution-Id of an answer',
+    },
+    {
+      command: 'executions show 8d7639e9-acd5-4759-a909-d12318e8e65b --payload',
+      does: 'with paths and bodies: whole persons',
+    },
   ],
   addOptions: (command) =>
     addEngineOptions(command.argument('<id>', 'execution id')).option(
@@ -50,7 +56,11 @@ export async function runShow(options: ShowOptions, { args }: Pick<VerbContext, 
     const follows = followers.filter(({ workflowId }) => workflowId !== id);
     return describe(execution, {
       timeline: timelineOf(execution, Date.now()),
-      follows: follows.map(({ workflowId, workflowType, status }) => ({ executionId: workflowId, workflow: workflowType, state: status })),
+      follows: follows.map(({ workflowId, workflowType, status }) => ({
+        executionId: workflowId,
+        workflow: workflowType,
+        state: status,
+      })),
       payload: options.payload === true ? payloadOf(execution, config) : undefined,
     });
   } finally {
@@ -80,7 +90,12 @@ function describe(execution: WholeExecution, { timeline, follows, payload }: Sho
       ['workflow', `${workflowName} v${workflowVersion}`],
       ['state', `${paintState(status)}${reason === undefined ? '' : `: ${reason}`}`],
       ['started', time(startTime)],
-      ['ended', endTime > 0 ? `${time(endTime)}, after ${formatSpan(timeline.totalMs)}` : `not yet, after ${formatSpan(timeline.totalMs)}`],
+      [
+        'ended',
+        endTime > 0
+          ? `${time(endTime)}, after ${formatSpan(timeline.totalMs)}`
+          : `not yet, after ${formatSpan(timeline.totalMs)}`,
+      ],
       ['answered', answered === undefined ? undefined : String(answered)],
       ['route', caller.route],
       ['method', caller.method],
@@ -88,7 +103,9 @@ function describe(execution: WholeExecution, { timeline, follows, payload }: Sho
       ['client', caller.clientId],
       ['request', caller.requestId],
       ['waits for', timeline.waitsFor],
-    ].flatMap(([name = '', value]) => (value === undefined ? [] : [[name, name === 'state' ? value : printable(value)]])),
+    ].flatMap(([name = '', value]) =>
+      value === undefined ? [] : [[name, name === 'state' ? value : printable(value)]],
+    ),
   );
   const followers = follows.map(({ executionId, workflow, state }) => [executionId, workflow, paintState(state)]);
   return {
@@ -111,7 +128,13 @@ function describe(execution: WholeExecution, { timeline, follows, payload }: Sho
       ...(endTime > 0 ? { endedAt: time(endTime) } : {}),
       ...(answered === undefined ? {} : { answered }),
       ...caller,
-      timeline: { ...timeline, steps: timeline.steps.map((step) => ({ ...step, ...(step.reason === undefined ? {} : { reason: describeReason(step.reason) }) })) },
+      timeline: {
+        ...timeline,
+        steps: timeline.steps.map((step) => ({
+          ...step,
+          ...(step.reason === undefined ? {} : { reason: describeReason(step.reason) }),
+        })),
+      },
       follows,
       ...(payload === undefined ? {} : { payload: payload.json }),
     },

@@ -20,7 +20,9 @@ export function describeSteps({ steps }: Timeline): string[] {
       return [
         row,
         ...(reason === undefined ? [] : [paint('faint', `  ${printable(describeReason(reason))}`)]),
-        ...(nextTryAfterSeconds === undefined ? [] : [paint('faint', `  tried again ${nextTryAfterSeconds} s after its last report`)]),
+        ...(nextTryAfterSeconds === undefined
+          ? []
+          : [paint('faint', `  tried again ${nextTryAfterSeconds} s after its last report`)]),
       ];
     }),
   ];

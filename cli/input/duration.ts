@@ -26,7 +26,9 @@ export function parseMoment(text: string, option: string, now: number): number {
     if (!Number.isNaN(time)) return time;
   }
   if (/^[\d.]+[smhd]$/.test(text)) return now - parseDuration(text, option);
-  throw new VerbError([`${option} must be a moment such as 2026-11-21T08:00:00Z, or how long ago, such as 2h, not ${text}`]);
+  throw new VerbError([
+    `${option} must be a moment such as 2026-11-21T08:00:00Z, or how long ago, such as 2h, not ${text}`,
+  ]);
 }
 
 /** A number of things, at least `least`. @throws VerbError */

@@ -3,7 +3,14 @@
 import type { WorkflowStatus } from '../../conductor/types.ts';
 import { VerbError } from '../outcome.ts';
 
-export const states: readonly WorkflowStatus[] = ['RUNNING', 'COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED', 'PAUSED'];
+export const states: readonly WorkflowStatus[] = [
+  'RUNNING',
+  'COMPLETED',
+  'FAILED',
+  'TIMED_OUT',
+  'TERMINATED',
+  'PAUSED',
+];
 /** Those that an execution leaves only when it is retried. */
 export const endedStates: readonly WorkflowStatus[] = ['COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED'];
 

@@ -40,16 +40,19 @@ const sentences: Readonly<Record<InvalidTokenReason, (said: ShownClaims, config:
   'critical-extension': () => 'its header names an extension (crit, b64) that must be understood, and none is',
   'unknown-key': (said) =>
     `the identity provider has no key ${said.keyId ?? '(the header has no kid)'} for ${said.algorithm ?? 'its algorithm'}: is it another provider's, or was the key withdrawn?`,
-  signature: (said) => `its signature is not that of the key ${said.keyId ?? ''}: it was changed, or made by somebody else`,
+  signature: (said) =>
+    `its signature is not that of the key ${said.keyId ?? ''}: it was changed, or made by somebody else`,
   claims: () => 'a claim is missing or malformed: exp must be a number, and client_id, azp or sub must name the client',
   issuer: (said, config) => `its issuer is ${said.issuer ?? 'absent'}; oauth.issuer is ${config['oauth.issuer'] ?? ''}`,
-  audience: (said, config) => `it is for ${said.audience ?? 'nobody'}; oauth.audience is ${config['oauth.audience'] ?? ''}`,
+  audience: (said, config) =>
+    `it is for ${said.audience ?? 'nobody'}; oauth.audience is ${config['oauth.audience'] ?? ''}`,
   expired: (said) => `it expired ${agoOf(said.expiresAt)}: get another one`,
   'not-yet-valid': (said) =>
     `it is valid from ${said.notBefore ?? said.issuedAt ?? 'a later time'} on: do the clocks of router and provider agree?`,
   'too-long-life': (said, config) =>
     `it lives from ${said.issuedAt ?? 'now'} to ${said.expiresAt ?? 'for ever'}; oauth.maxTokenSeconds allows ${formatSpan(config['oauth.maxTokenSeconds'] * 1_000)}`,
-  'sender-constrained': () => 'it is bound to a key of its holder (cnf: DPoP or mutual TLS), and no proof is checked here',
+  'sender-constrained': () =>
+    'it is bound to a key of its holder (cnf: DPoP or mutual TLS), and no proof is checked here',
   inactive: () => 'the identity provider says that it is not active: expired, revoked, or not its own',
 };
 

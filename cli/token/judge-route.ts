@@ -28,7 +28,13 @@ export interface Judgement {
 export function judgeRoute(route: MappedRoute, asked: Asked, config: Config): Judgement {
   const { name, endpoint } = route;
   const { method, path } = asked;
-  const refused = (status: number, reason: string): Judgement => ({ route: name, method, outcome: 'refused', status, reason });
+  const refused = (status: number, reason: string): Judgement => ({
+    route: name,
+    method,
+    outcome: 'refused',
+    status,
+    reason,
+  });
   const methods: readonly string[] | undefined = endpoint.methods;
   if (methods !== undefined && !methods.includes(method)) return refused(405, `only ${methods.join(', ')}`);
   const parameters = path === undefined ? {} : parametersOf(pathsOf(endpoint), path);
@@ -58,7 +64,10 @@ function judgeStep(
       const missing = missingScopes(scopes, method, action as BearerParameters);
       if (missing === null) return null;
       const any = missing === action['anyScope'] ? 'one of ' : '';
-      return { status: 403, reason: `needs ${any}${missing.join(', ')}; the token has ${[...scopes].join(' ') || 'no scope'}` };
+      return {
+        status: 403,
+        reason: `needs ${any}${missing.join(', ')}; the token has ${[...scopes].join(' ') || 'no scope'}`,
+      };
     }
     case 'mis-codes': {
       if (path === undefined) return null;
@@ -92,7 +101,8 @@ function parametersOf(patterns: readonly string[], path: string): Record<string,
     const isOpen = parts.at(-1) === '*';
     const fixed = isOpen ? parts.slice(0, -1) : parts;
     if (isOpen ? segments.length < fixed.length : segments.length !== fixed.length) continue;
-    if (!fixed.every((part, index) => part.startsWith(':') || part.toLowerCase() === segments[index]?.toLowerCase())) continue;
+    if (!fixed.every((part, index) => part.startsWith(':') || part.toLowerCase() === segments[index]?.toLowerCase()))
+      continue;
     return Object.fromEntries(
       fixed.flatMap((part, index) => (part.startsWith(':') ? [[part.slice(1), decode(segments[index] ?? '')]] : [])),
     );

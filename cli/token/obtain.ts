@@ -34,7 +34,10 @@ export async function obtainToken(source: TokenSource, config: Config, oauth: OA
     return (await oauth.token.grant.request(client, source.scope)).access_token;
   } catch (error) {
     if (error instanceof OAuthError) {
-      throw new VerbError([`the identity provider gave client "${clientId}" no token: ${error.code}: ${error.message}`], { cause: error });
+      throw new VerbError(
+        [`the identity provider gave client "${clientId}" no token: ${error.code}: ${error.message}`],
+        { cause: error },
+      );
     }
     if (error instanceof ProviderError) {
       throw new VerbError([`the identity provider gives no token now: ${error.message}`], { cause: error });
@@ -55,7 +58,11 @@ interface Client {
   readonly clientSecret: string;
 }
 
-async function askRouter(router: string, { clientId, clientSecret }: Client, scope: string | undefined): Promise<string> {
+async function askRouter(
+  router: string,
+  { clientId, clientSecret }: Client,
+  scope: string | undefined,
+): Promise<string> {
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
   const url = `${router.replace(/\/+$/, '')}/token/v1/token`;
   const response = await fetch(url, {
@@ -66,7 +73,11 @@ async function askRouter(router: string, { clientId, clientSecret }: Client, sco
   }).catch((error: unknown) => {
     throw new VerbError([`${router} does not answer`], { cause: error });
   });
-  const body = (await response.json().catch(() => ({}))) as { access_token?: unknown; error?: unknown; title?: unknown };
+  const body = (await response.json().catch(() => ({}))) as {
+    access_token?: unknown;
+    error?: unknown;
+    title?: unknown;
+  };
   if (response.status === 200 && typeof body.access_token === 'string') return body.access_token;
   const why = [body.error ?? body.title].filter((part) => typeof part === 'string').join('');
   throw new VerbError([`the router gave client "${clientId}" no token: ${response.status} ${why}`.trimEnd()]);

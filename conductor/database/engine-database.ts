@@ -70,7 +70,9 @@ export async function openEngineDatabase(url: string): Promise<EngineDatabase> {
     const { openPostgresql } = await import('./postgresql.ts');
     return openPostgresql(url);
   }
-  throw new DatabaseUrlError('the engine database must be sqlite:<file> or postgresql://user:password@host:port/database');
+  throw new DatabaseUrlError(
+    'the engine database must be sqlite:<file> or postgresql://user:password@host:port/database',
+  );
 }
 
 function toPath(url: string): string {

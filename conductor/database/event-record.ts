@@ -17,7 +17,15 @@ interface StoredEvent {
 
 /** @throws SyntaxError when it is no JSON */
 export function readEventRecord(json: string): EventRecord {
-  const { id = '', messageId = '', name = '', event = '', status = '', created = 0, output = {} } = JSON.parse(json) as StoredEvent;
+  const {
+    id = '',
+    messageId = '',
+    name = '',
+    event = '',
+    status = '',
+    created = 0,
+    output = {},
+  } = JSON.parse(json) as StoredEvent;
   const { workflowId, condition, exception, msg } = output;
   return {
     recordId: id,

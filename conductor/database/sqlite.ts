@@ -21,7 +21,10 @@ export async function openSqlite(file: string): Promise<EngineDatabase> {
     kind: 'SQLite',
     readEvents: async (query) => {
       const { sql, values } = select(query);
-      return database.prepare(sql).all(...values).map((row) => readEventRecord(String(row['json_data'])));
+      return database
+        .prepare(sql)
+        .all(...values)
+        .map((row) => readEventRecord(String(row['json_data'])));
     },
     countEvents: async (before) => number('SELECT count(*) FROM event_execution WHERE created_on < ?', toText(before)),
     removeEvents: async (before, limit) =>
@@ -38,8 +41,7 @@ export async function openSqlite(file: string): Promise<EngineDatabase> {
               AND workflow_id NOT IN (SELECT workflow_id FROM workflow)`,
             ...ids,
           ),
-    usedBytes: async () =>
-      (number('PRAGMA page_count') - number('PRAGMA freelist_count')) * number('PRAGMA page_size'),
+    usedBytes: async () => (number('PRAGMA page_count') - number('PRAGMA freelist_count')) * number('PRAGMA page_size'),
     close: async () => database.close(),
   };
 }

@@ -53,9 +53,7 @@ export async function findExecutions(
   bounds: { limit: number; maxScanned: number },
 ): Promise<ExecutionList> {
   const types = filter.workflows ?? [undefined];
-  const lists = await Promise.all(
-    types.map((workflowType) => findOfType(api, { filter, workflowType, bounds })),
-  );
+  const lists = await Promise.all(types.map((workflowType) => findOfType(api, { filter, workflowType, bounds })));
   const executions = lists
     .flatMap((list) => list.executions)
     .toSorted((one, other) => Date.parse(other.startedAt) - Date.parse(one.startedAt))
@@ -77,7 +75,7 @@ async function findOfType(api: ExecutionApi, { filter, workflowType, bounds }: T
   const query = toQuery(filter, workflowType);
   const executions: ListedExecution[] = [];
   let scanned = 0;
-  for (let size = Math.min(firstPage, bounds.limit); ; ) {
+  for (let size = Math.min(firstPage, bounds.limit); ;) {
     const page = await api.search(query, { offset: scanned, size, order: 'newest' });
     scanned += page.executions.length;
     for (const row of page.executions) {

@@ -36,7 +36,11 @@ export async function foresee(intervention: Intervention, executionId: string, a
   if (begun === undefined) return { kind: 'possible', executionId };
   const where = `a worker has begun ${begun.referenceTaskName}`;
   return intervention === 'cancel'
-    ? { kind: 'refused', executionId, reason: `${where}: what it does cannot be called back; terminate ends it all the same` }
+    ? {
+        kind: 'refused',
+        executionId,
+        reason: `${where}: what it does cannot be called back; terminate ends it all the same`,
+      }
     : { kind: 'possible', executionId, warning: `${where}: whether its back end has done it stays unknown` };
 }
 
@@ -75,7 +79,11 @@ export async function intervene(
   // Between the look and the end a worker may have taken the task.
   const after = await api.readWhole(executionId);
   return after?.tasks.some(({ startTime = 0, pollCount = 0 }) => startTime > 0 && pollCount > 0) === true
-    ? { executionId, outcome: 'done', reason: 'a worker took it at the last moment: whether its back end has done it is unknown' }
+    ? {
+        executionId,
+        outcome: 'done',
+        reason: 'a worker took it at the last moment: whether its back end has done it is unknown',
+      }
     : { executionId, outcome: 'done' };
 }
 

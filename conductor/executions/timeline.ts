@@ -37,7 +37,16 @@ export interface Timeline {
 }
 
 /** Of tasks that the engine does by itself. */
-const engineTasks: readonly string[] = ['EVENT', 'SWITCH', 'DECISION', 'DO_WHILE', 'FORK', 'JOIN', 'SET_VARIABLE', 'TERMINATE'];
+const engineTasks: readonly string[] = [
+  'EVENT',
+  'SWITCH',
+  'DECISION',
+  'DO_WHILE',
+  'FORK',
+  'JOIN',
+  'SET_VARIABLE',
+  'TERMINATE',
+];
 const failedStates: readonly string[] = ['FAILED', 'FAILED_WITH_TERMINAL_ERROR', 'TIMED_OUT'];
 
 /** @param now milliseconds since 1970 */

@@ -33,11 +33,16 @@ interface Shown {
   state: string;
   reason?: string;
   clientId?: string;
-  timeline: { steps: { task: string; state: string; attempt: number; polls: number; worker?: string; waitedMs?: number }[]; failed: string[]; waitsFor?: string };
+  timeline: {
+    steps: { task: string; state: string; attempt: number; polls: number; worker?: string; waitedMs?: number }[];
+    failed: string[];
+    waitsFor?: string;
+  };
   follows: { workflow: string; state: string }[];
 }
 
-const list = async (...options: string[]) => (await cli(['executions', 'list', '--json', ...options])).json<{ executions: Listed[] }>().executions;
+const list = async (...options: string[]) =>
+  (await cli(['executions', 'list', '--json', ...options])).json<{ executions: Listed[] }>().executions;
 const show = async (id: string) => (await cli(['executions', 'show', id, '--json'])).json<Shown>();
 
 /** A PATCH in a domain of its own: nobody polls there unless the test does. */
@@ -87,7 +92,9 @@ describe('executions list', () => {
       [second, 404],
       [first, 200],
     ]);
-    expect(listed.every(({ route, clientId, state }) => route === 'movies' && clientId === 'demo' && state === 'COMPLETED')).toBe(true);
+    expect(
+      listed.every(({ route, clientId, state }) => route === 'movies' && clientId === 'demo' && state === 'COMPLETED'),
+    ).toBe(true);
     const { stdout } = await cli(['executions', 'list', '--route', 'movies', '--client', 'demo', '--limit', '2']);
     expect(stdout).toContain(second);
     expect(stdout).not.toMatch(/Metropolis|Nobody-knows-it|\u001b/);
@@ -100,11 +107,16 @@ describe('executions list', () => {
 
   it('a failed one: by its state; an unknown route and an unknown state: exit 1 with those there are', async () => {
     const failed = idOf((await demo('/adaptor/777/x')).headers);
-    expect((await list('--route', 'adaptor', '--state', 'failed')).map(({ executionId }) => executionId)).toContain(failed);
+    expect((await list('--route', 'adaptor', '--state', 'failed')).map(({ executionId }) => executionId)).toContain(
+      failed,
+    );
     const route = await cli(['executions', 'list', '--route', 'film']);
     expect([route.exitCode, route.stderr]).toEqual([1, '--route: film is none of lmsDW, adaptor, movies\n']);
     const state = await cli(['executions', 'list', '--state', 'broken']);
-    expect([state.exitCode, state.stderr]).toMatchObject([1, expect.stringContaining('broken is none of running, completed')]);
+    expect([state.exitCode, state.stderr]).toMatchObject([
+      1,
+      expect.stringContaining('broken is none of running, completed'),
+    ]);
   });
 
   it('through the router as the ops client: the same list', async () => {
@@ -122,10 +134,14 @@ describe('executions show', () => {
       body: JSON.stringify({ cccid: 'SHOWN01' }),
     });
     const id = idOf(answer.headers);
-    await pollUntil('mdmWF to follow', async () => (await show(id)).follows.some(({ workflow }) => workflow === 'mdmWF'), {
-      timeoutMs: 70_000,
-      everyMs: 1_000,
-    });
+    await pollUntil(
+      'mdmWF to follow',
+      async () => (await show(id)).follows.some(({ workflow }) => workflow === 'mdmWF'),
+      {
+        timeoutMs: 70_000,
+        everyMs: 1_000,
+      },
+    );
     const { timeline, state } = await show(id);
     expect(state).toBe('COMPLETED');
     expect(timeline.steps.map(({ task, attempt }) => [task, attempt])).toEqual([
@@ -133,7 +149,12 @@ describe('executions show', () => {
       ['on_patch', 1],
       ['person_patched', 1],
     ]);
-    expect(timeline.steps[0]).toMatchObject({ state: 'COMPLETED', polls: 1, worker: expect.any(String), waitedMs: expect.any(Number) });
+    expect(timeline.steps[0]).toMatchObject({
+      state: 'COMPLETED',
+      polls: 1,
+      worker: expect.any(String),
+      waitedMs: expect.any(Number),
+    });
     for (const options of [[], ['--json']]) {
       const { stdout } = await cli(['executions', 'show', id, ...options]);
       expect(stdout).not.toMatch(/SHOWN01|0319375|persons/);
@@ -165,7 +186,9 @@ describe('executions show', () => {
   it('one that waits for a worker, then for a result: says for what, in which domain, and who has it', async () => {
     const domain = newDomain();
     const id = await startPatch(domain);
-    expect((await show(id)).timeline.waitsFor).toMatch(new RegExp(`^a worker that takes college-adaptor_intake in domain ${domain}, for \\d+ s$`));
+    expect((await show(id)).timeline.waitsFor).toMatch(
+      new RegExp(`^a worker that takes college-adaptor_intake in domain ${domain}, for \\d+ s$`),
+    );
     await take(domain);
     const { timeline } = await show(id);
     expect(timeline.waitsFor).toMatch(/^the result of college-adaptor_intake/);
@@ -175,7 +198,10 @@ describe('executions show', () => {
 
   it('an unknown id: exit 1 and a reason; what is no id: exit 1 without asking the engine', async () => {
     const unknown = await cli(['executions', 'show', '00000000-0000-4000-8000-000000000000']);
-    expect([unknown.exitCode, unknown.stderr]).toMatchObject([1, expect.stringContaining('has no execution 00000000-')]);
+    expect([unknown.exitCode, unknown.stderr]).toMatchObject([
+      1,
+      expect.stringContaining('has no execution 00000000-'),
+    ]);
     const bad = await cli(['executions', 'show', '../metadata']);
     expect([bad.exitCode, bad.stderr]).toMatchObject([1, expect.stringContaining('is not an execution id')]);
   });
@@ -201,7 +227,11 @@ describe('executions retry, terminate and cancel', () => {
     expect(cancelled.json()).toMatchObject({
       executions: [
         { executionId: waiting, outcome: 'done' },
-        { executionId: taken, outcome: 'refused', reason: expect.stringContaining('a worker has begun college-adaptor_intake') },
+        {
+          executionId: taken,
+          outcome: 'refused',
+          reason: expect.stringContaining('a worker has begun college-adaptor_intake'),
+        },
       ],
     });
     expect([(await show(waiting)).state, (await show(taken)).state]).toEqual(['TERMINATED', 'RUNNING']);
@@ -218,7 +248,10 @@ describe('executions retry, terminate and cancel', () => {
     await report(await take(domain), id, { status: 'FAILED', reasonForIncompletion: 'back-end-timeout: no answer' });
     expect((await show(id)).state).toBe('FAILED');
     const retried = await cli(['executions', 'retry', id, '--yes']);
-    expect([retried.exitCode, retried.stdout]).toMatchObject([0, expect.stringContaining('a PATCH is sent to the back end once more')]);
+    expect([retried.exitCode, retried.stdout]).toMatchObject([
+      0,
+      expect.stringContaining('a PATCH is sent to the back end once more'),
+    ]);
     const outbound = { statusCodeValue: 404, headers: {} };
     await report(await take(domain), id, { status: 'COMPLETED', outputData: { outbound } });
     const { state, timeline } = await show(id);
@@ -244,7 +277,10 @@ describe('executions retry, terminate and cancel', () => {
   it('through the router: refused before anything is asked', async () => {
     const id = await startPatch(newDomain());
     const { exitCode, stderr } = await runCli(['executions', 'terminate', id, '--yes', '--router', stack.url], ops);
-    expect([exitCode, stderr]).toEqual([1, 'the router does not let terminate pass: go to the engine itself with --engine <url>\n']);
+    expect([exitCode, stderr]).toEqual([
+      1,
+      'the router does not let terminate pass: go to the engine itself with --engine <url>\n',
+    ]);
     await cli(['executions', 'cancel', id, '--yes']);
   });
 });

@@ -31,7 +31,10 @@ describe.each(kinds)('prune on %s', (kind) => {
   beforeAll(async () => {
     engine = await startFaultEngine(kind);
     const name = engine.databaseUrl?.split('/').at(-1);
-    databaseUrl = kind === 'sqlite' ? `sqlite:${engine.databaseFile}` : `postgresql://${PGUSER}:${PGPASSWORD}@${PGHOST}:${PGPORT}/${name}`;
+    databaseUrl =
+      kind === 'sqlite'
+        ? `sqlite:${engine.databaseFile}`
+        : `postgresql://${PGUSER}:${PGPASSWORD}@${PGHOST}:${PGPORT}/${name}`;
     database = await openEngineDatabase(databaseUrl);
     stack = await startStack({ engineUrl: engine.url });
     demo = await callerFor(stack.url);
@@ -77,15 +80,23 @@ describe.each(kinds)('prune on %s', (kind) => {
     await direct.end();
   }
   const untilEvents = (least: number) =>
-    pollUntil('the handlers to have seen the events', async () => (await database.countEvents(Date.now() + 1_000)) >= least, {
-      timeoutMs: 70_000,
-      everyMs: 250,
-    });
+    pollUntil(
+      'the handlers to have seen the events',
+      async () => (await database.countEvents(Date.now() + 1_000)) >= least,
+      {
+        timeoutMs: 70_000,
+        everyMs: 250,
+      },
+    );
   const untilIdle = () =>
-    pollUntil('nothing to run any more', async () => (await count(`&query=${encodeURIComponent('status = RUNNING')}`)) === 0, {
-      timeoutMs: 20_000,
-      everyMs: 250,
-    });
+    pollUntil(
+      'nothing to run any more',
+      async () => (await count(`&query=${encodeURIComponent('status = RUNNING')}`)) === 0,
+      {
+        timeoutMs: 20_000,
+        everyMs: 250,
+      },
+    );
 
   it('events: what the handler started, what it skipped and why, without what a person is', async () => {
     const applied = String((await patch('0318204')).headers['x-execution-id']);
@@ -94,9 +105,17 @@ describe.each(kinds)('prune on %s', (kind) => {
     const events = (...options: string[]) => runCli(['events', '--database', databaseUrl, ...options]);
     const { events: all } = (await events('--handler', 'mdm', '--json')).json<{ events: Record<string, unknown>[] }>();
     const skipped = all.find(({ state }) => state === 'SKIPPED');
-    expect(skipped).toMatchObject({ source: refused, method: 'PATCH', answered: 404, condition: expect.stringContaining('statusCodeValue') });
+    expect(skipped).toMatchObject({
+      source: refused,
+      method: 'PATCH',
+      answered: 404,
+      condition: expect.stringContaining('statusCodeValue'),
+    });
     const started = String(all.find(({ state }) => state === 'COMPLETED')?.['started']);
-    const mdm = (await call(`${engine.url}/api/workflow/${started}`)).json<{ workflowName: string; correlationId: string }>();
+    const mdm = (await call(`${engine.url}/api/workflow/${started}`)).json<{
+      workflowName: string;
+      correlationId: string;
+    }>();
     expect(mdm).toMatchObject({ workflowName: 'mdmWF', correlationId: applied });
     const shown = await events('--state', 'skipped');
     expect(shown.stdout).toContain(`PATCH answered 404 of ${refused}: the condition does not hold`);
@@ -122,9 +141,13 @@ describe.each(kinds)('prune on %s', (kind) => {
     await demo('/adaptor/777/x');
     await untilIdle();
     const before = await count();
-    const failed = (await prune('--older-than', '0.01s', '--state', 'failed', '--no-events', '--yes', '--json')).json<Report>();
+    const failed = (
+      await prune('--older-than', '0.01s', '--state', 'failed', '--no-events', '--yes', '--json')
+    ).json<Report>();
     expect(failed).toMatchObject({ executions: 1, events: null });
-    const route = (await prune('--older-than', '0.01s', '--route', 'movies', '--no-events', '--yes', '--json')).json<Report>();
+    const route = (
+      await prune('--older-than', '0.01s', '--route', 'movies', '--no-events', '--yes', '--json')
+    ).json<Report>();
     expect(route).toMatchObject({ executions: 10, events: null });
     expect(await count()).toBe(before - 11);
     expect((await prune('--older-than', '1h', '--no-events', '--yes', '--json')).json<Report>().executions).toBe(0);
@@ -139,14 +162,18 @@ describe.each(kinds)('prune on %s', (kind) => {
       });
     const [running, gone] = [(await start()).text, (await start()).text];
     // As a kill of the engine between the execution and its row would leave them.
-    await sql(`UPDATE workflow_index SET status = 'FAILED', end_time = start_time WHERE workflow_id IN ('${running}', '${gone}')`);
+    await sql(
+      `UPDATE workflow_index SET status = 'FAILED', end_time = start_time WHERE workflow_id IN ('${running}', '${gone}')`,
+    );
     await sql(`DELETE FROM workflow WHERE workflow_id = '${gone}'`);
     const report = (await prune('--older-than', '0.01s', '--state', 'failed', '--yes', '--json')).json<Report>();
     expect(report).toMatchObject({ executions: 0, kept: 1, orphans: 1 });
     expect((await call(`${engine.url}/api/workflow/${running}`)).json()).toMatchObject({ status: 'RUNNING' });
     expect(await count(`&query=${encodeURIComponent('status = FAILED')}`), 'the row of the running one').toBe(1);
     expect((await call(`${engine.url}/api/workflow/${running}?reason=test`, { method: 'DELETE' })).status).toBe(200);
-    expect((await prune('--older-than', '0.01s', '--state', 'terminated', '--yes', '--json')).json<Report>().executions).toBe(1);
+    expect(
+      (await prune('--older-than', '0.01s', '--state', 'terminated', '--yes', '--json')).json<Report>().executions,
+    ).toBe(1);
   });
 
   it('killed with SIGKILL in the middle: the next run deletes the rest, and only ended ones', async () => {
@@ -175,6 +202,9 @@ describe.each(kinds)('prune on %s', (kind) => {
     expect(await database.countEvents(Date.now() + 1_000)).toBe(0);
     expect((await prune('--older-than', '0.01s', '--json')).exitCode, 'nothing is left to do').toBe(0);
     expect((await demo('/movies/Metropolis')).status, 'the engine serves on').toBe(200);
+    expect((await call(`${engine.url}/api/workflow/${waiting.text}?reason=test`, { method: 'DELETE' })).status).toBe(
+      200,
+    );
   });
 
   it('the daily program: prunes by the configuration, and stops when it is told to', async () => {
@@ -195,7 +225,19 @@ describe.each(kinds)('prune on %s', (kind) => {
 
 /** Small batches, so that there is a middle. */
 function spawnPrune(engineUrl: string, databaseUrl: string): ChildProcess {
-  const args = [main, 'prune', '--engine', engineUrl, '--database', databaseUrl, '--older-than', '0.01s', '--batch', '2', '--yes'];
+  const args = [
+    main,
+    'prune',
+    '--engine',
+    engineUrl,
+    '--database',
+    databaseUrl,
+    '--older-than',
+    '0.01s',
+    '--batch',
+    '2',
+    '--yes',
+  ];
   const { PATH, HOME } = process.env;
   return spawn(process.execPath, args, { env: { PATH, HOME, ...young }, stdio: 'ignore' });
 }
