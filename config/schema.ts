@@ -1,31 +1,21 @@
 // The one schema of the product's configuration: every key with its type, unit, default and meaning.
 
-import { type Static, type TSchema, Type } from 'typebox';
-
-/** Gives a key its default; a key without one is optional. */
-const withDefault = <T extends TSchema>(type: T, value: Static<T>) => ({ ...type, default: value });
-
-const port = (description: string, value: number) =>
-  withDefault(
-    Type.Integer({ minimum: 0, maximum: 65535, description: `${description} (TCP port; 0 = any free one)` }),
-    value,
-  );
-const milliseconds = (description: string, value: number) =>
-  withDefault(Type.Integer({ minimum: 1, description: `${description} (milliseconds)` }), value);
-const percent = (description: string, value: number) =>
-  withDefault(Type.Integer({ minimum: 1, maximum: 100, description: `${description} (percent)` }), value);
-const seconds = (description: string, value: number) =>
-  withDefault(Type.Integer({ minimum: 0, description: `${description} (seconds)` }), value);
-const bytes = (description: string, value: number) =>
-  withDefault(Type.Integer({ minimum: 1, description: `${description} (bytes)` }), value);
-const count = (description: string, value: number) => withDefault(Type.Integer({ minimum: 1, description }), value);
-const list = (description: string, value: string[]) =>
-  withDefault(Type.Array(Type.String({ minLength: 1 }), { description: `${description} (comma-separated)` }), value);
-const clientList = (description: string) =>
-  Type.Array(Type.String({ minLength: 1 }), { description: `${description} (comma-separated)` });
-const text = (description: string) => Type.String({ minLength: 1, description });
-const url = (description: string) => Type.String({ format: 'http-url', description });
-const secret = (description: string) => Type.String({ minLength: 1, description, secret: true });
+import { type Static, Type } from 'typebox';
+import {
+  bytes,
+  clientList,
+  count,
+  list,
+  milliseconds,
+  percent,
+  port,
+  seconds,
+  secret,
+  text,
+  url,
+  withDefault,
+} from './key-types.ts';
+import { prune } from './prune-keys.ts';
 
 const router = {
   'router.host': withDefault(text('address the public port binds to'), '127.0.0.1'),
@@ -154,26 +144,6 @@ const reconciler = {
   ),
   'reconciler.afterMs': milliseconds('how long the engine gets to tell MDM by itself', 60_000),
   'reconciler.lookBackSeconds': seconds('how far back a router that starts looks for what was not told', 86_400),
-};
-
-const days = (description: string, value: number) => count(`${description} (days)`, value);
-
-const prune = {
-  'prune.intervalSeconds': withDefault(
-    Type.Integer({
-      minimum: 0,
-      maximum: 2_000_000,
-      description: 'from one round of the program that prunes to the next; 0 = off (seconds)',
-    }),
-    86_400,
-  ),
-  'prune.completedDays': days('how long executions that completed are kept', 30),
-  'prune.failedDays': days('how long executions that failed, timed out or were terminated are kept', 30),
-  'prune.eventDays': days("how long the engine's records of events are kept", 30),
-  'prune.batchSize': withDefault(
-    Type.Integer({ minimum: 1, maximum: 1_000, description: 'executions or records deleted in one call' }),
-    100,
-  ),
 };
 
 const workers = {

@@ -5,7 +5,6 @@ import { callerOf } from '../../conductor/executions/caller.ts';
 import { ExecutionApi, type WholeExecution } from '../../conductor/executions/execution-api.ts';
 import { answeredOf } from '../../conductor/executions/find-executions.ts';
 import { type Timeline, timelineOf } from '../../conductor/executions/timeline.ts';
-import type { Config } from '../../config/schema.ts';
 import { printable } from '../colours.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from '../engine-access.ts';
 import { formatSpan } from '../input/duration.ts';
@@ -61,15 +60,11 @@ export async function runShow(options: ShowOptions, { args }: Pick<VerbContext, 
         workflow: workflowType,
         state: status,
       })),
-      payload: options.payload === true ? payloadOf(execution, config) : undefined,
+      payload: options.payload === true ? readPayload(execution, config) : undefined,
     });
   } finally {
     await engine.close();
   }
-}
-
-function payloadOf(execution: WholeExecution, config: Config) {
-  return readPayload(execution, config);
 }
 
 interface Shown {
@@ -78,65 +73,69 @@ interface Shown {
   readonly payload: ReturnType<typeof readPayload> | undefined;
 }
 
-function describe(execution: WholeExecution, { timeline, follows, payload }: Shown): Outcome {
-  const { workflowId, workflowName, workflowVersion, status, startTime, endTime, reasonForIncompletion } = execution;
-  const caller = callerOf(execution.input);
-  const answered = answeredOf(execution.output);
-  const reason = reasonForIncompletion === undefined ? undefined : describeReason(reasonForIncompletion);
-  const time = (ms: number) => new Date(ms).toISOString();
-  const head = alignColumns(
-    [
-      ['execution', workflowId],
-      ['workflow', `${workflowName} v${workflowVersion}`],
-      ['state', `${paintState(status)}${reason === undefined ? '' : `: ${reason}`}`],
-      ['started', time(startTime)],
-      [
-        'ended',
-        endTime > 0
-          ? `${time(endTime)}, after ${formatSpan(timeline.totalMs)}`
-          : `not yet, after ${formatSpan(timeline.totalMs)}`,
-      ],
-      ['answered', answered === undefined ? undefined : String(answered)],
-      ['route', caller.route],
-      ['method', caller.method],
-      ['college', caller.college],
-      ['client', caller.clientId],
-      ['request', caller.requestId],
-      ['waits for', timeline.waitsFor],
-    ].flatMap(([name = '', value]) =>
-      value === undefined ? [] : [[name, name === 'state' ? value : printable(value)]],
-    ),
-  );
+function describe(execution: WholeExecution, shown: Shown): Outcome {
+  const { timeline, follows, payload } = shown;
   const followers = follows.map(({ executionId, workflow, state }) => [executionId, workflow, paintState(state)]);
   return {
     exitCode: 0,
     lines: [
-      ...head,
+      ...describeHead(execution, timeline),
       '',
       ...describeSteps(timeline),
       ...(followers.length === 0 ? [] : ['', 'what followed', ...alignColumns(followers).map((line) => `  ${line}`)]),
       ...(payload === undefined ? [] : ['', ...payload.lines]),
     ],
-    json: {
-      ok: true,
-      executionId: workflowId,
-      workflow: workflowName,
-      version: workflowVersion,
-      state: status,
-      ...(reason === undefined ? {} : { reason }),
-      startedAt: time(startTime),
-      ...(endTime > 0 ? { endedAt: time(endTime) } : {}),
-      ...(answered === undefined ? {} : { answered }),
-      ...caller,
-      timeline: {
-        ...timeline,
-        steps: timeline.steps.map((step) => ({
-          ...step,
-          ...(step.reason === undefined ? {} : { reason: describeReason(step.reason) }),
-        })),
-      },
-      follows,
-      ...(payload === undefined ? {} : { payload: payload.json }),
-    },
+    json: toJson(execution, shown),
+  };
+}
+
+const time = (ms: number) => new Date(ms).toISOString();
+
+function reasonOf({ reasonForIncompletion }: WholeExecution): string | undefined {
+  return reasonForIncompletion === undefined ? undefined : describeReason(reasonForIncompletion);
+}
+
+function describeHead(execution: WholeExecution, { totalMs, waitsFor }: Timeline): string[] {
+  const { workflowId, workflowName, workflowVersion, status, startTime, endTime, input, output } = execution;
+  const { route, method, college, clientId, requestId } = callerOf(input);
+  const reason = reasonOf(execution);
+  const answered = answeredOf(output);
+  const rows: [name: string, value: string | undefined][] = [
+    ['execution', workflowId],
+    ['workflow', `${workflowName} v${workflowVersion}`],
+    ['state', `${paintState(status)}${reason === undefined ? '' : `: ${printable(reason)}`}`],
+    ['started', time(startTime)],
+    ['ended', endTime > 0 ? `${time(endTime)}, after ${formatSpan(totalMs)}` : `not yet, after ${formatSpan(totalMs)}`],
+    ['answered', answered === undefined ? undefined : String(answered)],
+    ...Object.entries({ route, method, college, client: clientId, request: requestId }).map(
+      ([name, value]): [string, string | undefined] => [name, value === undefined ? undefined : printable(value)],
+    ),
+    ['waits for', waitsFor],
+  ];
+  return alignColumns(rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+}
+
+function toJson(execution: WholeExecution, { timeline, follows, payload }: Shown): Record<string, unknown> {
+  const { workflowId, workflowName, workflowVersion, status, startTime, endTime, input, output } = execution;
+  const reason = reasonOf(execution);
+  const answered = answeredOf(output);
+  const steps = timeline.steps.map((step) => ({
+    ...step,
+    ...(step.reason === undefined ? {} : { reason: describeReason(step.reason) }),
+  }));
+  return {
+    ok: true,
+    executionId: workflowId,
+    workflow: workflowName,
+    version: workflowVersion,
+    state: status,
+    ...(reason === undefined ? {} : { reason }),
+    startedAt: time(startTime),
+    ...(endTime > 0 ? { endedAt: time(endTime) } : {}),
+    ...(answered === undefined ? {} : { answered }),
+    ...callerOf(input),
+    timeline: { ...timeline, steps },
+    follows,
+    ...(payload === undefined ? {} : { payload: payload.json }),
   };
 }

@@ -53,6 +53,7 @@ export async function openPostgresql(url: string): Promise<EngineDatabase> {
       const [row] = await sql<{ bytes: string }[]>`SELECT pg_database_size(current_database()) AS bytes`;
       return Number(row?.bytes ?? 0);
     },
+    compact: async () => void (await sql`VACUUM`),
     close: () => sql.end({ timeout: 5 }),
   };
 }

@@ -42,6 +42,8 @@ export async function openSqlite(file: string): Promise<EngineDatabase> {
             ...ids,
           ),
     usedBytes: async () => (number('PRAGMA page_count') - number('PRAGMA freelist_count')) * number('PRAGMA page_size'),
+    // A free page is used again at once.
+    compact: async () => undefined,
     close: async () => database.close(),
   };
 }
