@@ -33,7 +33,8 @@ const reconcile = async (...options: string[]) => {
   return runCli(args, stack.routerEnv);
 };
 let lostAt = Date.now();
-const lookBack = () => `${Math.ceil((Date.now() - lostAt) / 1_000) + 1}s`;
+/** Longer by what the start of a process takes on a busy machine. */
+const lookBack = () => `${Math.ceil((Date.now() - lostAt) / 1_000) + 20}s`;
 const mdmOf = async (id: string) =>
   (await engine(`/workflow/mdmWF/correlated/${id}?includeClosed=true`)).json<
     { workflowId: string; status: string }[]
