@@ -196,8 +196,12 @@ describe.each(kinds)('prune on %s', (kind) => {
     expect(left, 'it was killed before it had ended').toBeGreaterThan(10);
     const { exitCode, json } = await prune('--older-than', '0.01s', '--yes', '--json');
     expect(exitCode).toBe(0);
-    expect(json<Report>()).toMatchObject({ executions: left - 1, kept: 0, isComplete: true });
-    expect(await count(), 'the running one').toBe(1);
+    const report = json<Report>();
+    expect(report).toMatchObject({ kept: 0, isComplete: true });
+    expect(report.executions).toBeGreaterThan(0);
+    // The engine's index may have held rows of what the killed run had deleted.
+    expect(report.executions).toBeLessThan(left);
+    await pollUntil('all to be gone but the running one', async () => (await count()) === 1, { timeoutMs: 10_000 });
     expect((await call(`${engine.url}/api/workflow/${waiting.text}`)).json()).toMatchObject({ status: 'RUNNING' });
     expect(await database.countEvents(Date.now() + 1_000)).toBe(0);
     expect((await prune('--older-than', '0.01s', '--json')).exitCode, 'nothing is left to do').toBe(0);
