@@ -66,15 +66,35 @@ export class DatabaseUrlError extends Error {
 export async function openEngineDatabase(url: string): Promise<EngineDatabase> {
   if (url.startsWith('sqlite:')) {
     const { openSqlite } = await import('./sqlite.ts');
-    return openSqlite(toPath(url));
+    return explained(await openSqlite(toPath(url)));
   }
   if (/^postgres(?:ql)?:\/\//.test(url)) {
     const { openPostgresql } = await import('./postgresql.ts');
-    return openPostgresql(url);
+    return explained(await openPostgresql(url));
   }
   throw new DatabaseUrlError(
     'the engine database must be sqlite:<file> or postgresql://user:password@host:port/database',
   );
+}
+
+/** The same, and every error says whose it is: a driver's own message may be no more than an address. */
+function explained(database: EngineDatabase): EngineDatabase {
+  const explain =
+    <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
+    (...given: Given): Promise<Result> =>
+      call(...given).catch((error: Error) => {
+        throw new Error(`the engine's database (${database.kind}): ${error.message}`, { cause: error });
+      });
+  return {
+    kind: database.kind,
+    readEvents: explain(database.readEvents),
+    countEvents: explain(database.countEvents),
+    removeEvents: explain(database.removeEvents),
+    removeIndexRows: explain(database.removeIndexRows),
+    usedBytes: explain(database.usedBytes),
+    compact: explain(database.compact),
+    close: explain(database.close),
+  };
 }
 
 function toPath(url: string): string {

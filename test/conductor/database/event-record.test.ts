@@ -58,4 +58,12 @@ describe('the engine database', () => {
       'there is no SQLite file /nowhere/engine.db',
     );
   });
+
+  it('a server that is away: the error says whose it is, and holds no password', async () => {
+    const database = await openEngineDatabase('postgresql://conductor:geheim@127.0.0.1:1/conductor');
+    const error = await database.countEvents(0).catch((reason: Error) => reason);
+    expect(String(error)).toMatch(/^Error: the engine's database \(PostgreSQL\): .*ECONNREFUSED/);
+    expect(String(error)).not.toContain('geheim');
+    await database.close();
+  });
 });
