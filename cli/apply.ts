@@ -30,7 +30,7 @@ export const apply: Verb<ApplyVerbOptions> = {
   exitCodes: {
     0: 'the engine is as the files say',
     1: 'error, or the answer was no; what was done and what was not is said',
-    2: 'nothing was written: a published workflow version differs and --force was not given, or the plan is not the one that was agreed on',
+    2: 'nothing was written: --force is needed and was not given, or the plan is not the one that was agreed on',
   },
   examples: [
     { command: 'apply', does: 'show the plan and ask' },
@@ -52,7 +52,7 @@ export async function runApply(options: ApplyVerbOptions, context: VerbContext):
   const engine = await openEngine(options, config);
   try {
     const { diff, force = false } = options;
-    const shown = await readShownPlan(repository, engine.api, options);
+    const shown = await readShownPlan({ repository, config }, engine.api, options);
     if (shown.changes.length === 0) return nothingToDo(shown, engine.address);
     context.show(describePlan(shown, { diff, force }));
     const refusal = findRefusal(shown, options);
@@ -74,10 +74,12 @@ function findRefusal(shown: ShownPlan, { force, plan, router }: ApplyVerbOptions
   if (plan !== undefined && plan !== digestPlan(shown)) {
     return `this is plan ${digestPlan(shown)}, not ${plan}: files or engine have changed since it was shown. Run \`plan\` again`;
   }
-  if (force !== true && shown.changes.some(isRepublished)) {
+  if (force === true) return undefined;
+  if (shown.changes.some(isRepublished)) {
     return 'a published workflow version differs. Give it a new version, or overwrite it with --force';
   }
-  return undefined;
+  const routed = shown.changes.find(({ routes }) => routes.length > 0);
+  return routed && `${nameOf(routed)} would go, and route ${routed.routes.join(', ')} starts it`;
 }
 
 interface Run {

@@ -5,11 +5,14 @@ import type { Command } from 'commander';
 import { checkDefinitions } from '../conductor/definitions/check-definitions.ts';
 import { type Definitions, readDefinitions } from '../conductor/definitions/load-definitions.ts';
 import type { MetadataApi } from '../conductor/metadata/metadata-api.ts';
-import { type Plan, planChanges } from '../conductor/metadata/plan.ts';
+import { type Change, type Plan, planChanges } from '../conductor/metadata/plan.ts';
 import { countRunning, type TouchingChange } from '../conductor/metadata/running.ts';
+import type { Config } from '../config/schema.ts';
 import { addEngineOptions, type EngineAccessOptions } from './engine-access.ts';
+import { loadMap } from './load-map.ts';
 import { VerbError } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
+import { type MappedRoute, mapRoutes } from './route-map.ts';
 
 export interface ScopeOptions extends EngineAccessOptions {
   readonly dir?: string;
@@ -24,9 +27,14 @@ export interface PlanVerbOptions extends ScopeOptions {
   readonly diff: boolean;
 }
 
-/** A plan whose changes know the executions they touch. */
+/** A change with what an operator wants to know of it. */
+export interface ShownChange extends TouchingChange {
+  /** Routes that start the workflow version which is to be removed. */
+  readonly routes: readonly string[];
+}
+
 export interface ShownPlan extends Plan {
-  readonly changes: readonly TouchingChange[];
+  readonly changes: readonly ShownChange[];
 }
 
 export function addScopeOptions(command: Command): Command {
@@ -43,7 +51,7 @@ export function addScopeOptions(command: Command): Command {
 export function addPlanOptions(command: Command): Command {
   return addScopeOptions(command)
     .option('--prune', 'remove what the engine has and the files have not (default: leave it)')
-    .option('--force', 'change published workflow versions as well (default: refuse)')
+    .option('--force', 'change published workflow versions, and remove those that a route starts (default: refuse)')
     .option('--no-diff', 'list the changes without their diffs');
 }
 
@@ -70,14 +78,24 @@ export async function readPlan(repository: Definitions, api: MetadataApi, option
   return (await compare(repository, api, options)).plan;
 }
 
-/** The same with the running executions that each change touches. */
+/** The same with the running executions and the routes that each change touches. */
 export async function readShownPlan(
-  repository: Definitions,
+  { repository, config }: { readonly repository: Definitions; readonly config: Config },
   api: MetadataApi,
   options: PlanVerbOptions,
 ): Promise<ShownPlan> {
   const { plan, registered } = await compare(repository, api, options);
-  return { ...plan, changes: await countRunning(plan.changes, registered, api) };
+  const gateway = loadMap(options, config);
+  const map = gateway === undefined ? [] : mapRoutes(gateway, config, repository);
+  const touching = await countRunning(plan.changes, registered, api);
+  return { ...plan, changes: touching.map((change) => ({ ...change, routes: routesStarting(change, map) })) };
+}
+
+function routesStarting({ action, kind, name, version }: Change, map: readonly MappedRoute[]): string[] {
+  if (action !== 'remove' || kind !== 'workflow') return [];
+  return map
+    .filter(({ workflow }) => workflow?.name === name && workflow.version === version)
+    .map(({ route }) => route);
 }
 
 async function compare(repository: Definitions, api: MetadataApi, options: PlanVerbOptions) {

@@ -43,6 +43,7 @@ export async function runDump(options: DumpOptions): Promise<Outcome> {
     const foreign = findForeignNames(registered, concerns);
     if (foreign.length > 0) throw new VerbError(foreign);
     const files = planDump(registered, { dir, concerns });
+    if (files.length === 0) throw new VerbError([`the engine has no definition${nameNote(options)}`]);
     const differ = files.filter(({ state }) => state === 'differs');
     if (differ.length > 0 && options.force !== true) return refused(differ, engine.address);
     writeDump(files, dir);
@@ -50,6 +51,10 @@ export async function runDump(options: DumpOptions): Promise<Outcome> {
   } finally {
     await engine.close();
   }
+}
+
+function nameNote({ only }: DumpOptions): string {
+  return only === undefined ? '' : ` with a name like ${only.join(' or ')}`;
 }
 
 function refused(differ: readonly DumpedFile[], address: string): Outcome {

@@ -1,11 +1,10 @@
 // A plan, as text and as JSON.
 
 import { type Change, digestPlan, isRepublished } from '../conductor/metadata/plan.ts';
-import type { TouchingChange } from '../conductor/metadata/running.ts';
 import { diffOf } from '../conductor/metadata/unified-diff.ts';
 import { type Meaning, paint, printable } from './colours.ts';
 import { titleOf } from './definition-lines.ts';
-import type { ShownPlan } from './definition-scope.ts';
+import type { ShownChange, ShownPlan } from './definition-scope.ts';
 import { countOf } from './table.ts';
 
 const signs = { add: '+', change: '~', remove: '-' } as const;
@@ -33,6 +32,13 @@ export function describeCounts({ changes, unchanged }: ShownPlan): string {
   return `${count('add')} to add, ${count('change')} to change, ${count('remove')} to remove; ${unchanged} the same`;
 }
 
+/** Why a change is not made without `--force`; empty when it is. */
+export function forceReasonsOf(change: ShownChange): string[] {
+  const { routes } = change;
+  const routed = routes.length === 0 ? [] : [`started by route ${routes.join(', ')}`];
+  return [...(isRepublished(change) ? ['published'] : []), ...routed];
+}
+
 /** `workflow moviesWF v1` */
 export function nameOf(change: Pick<Change, 'kind' | 'name' | 'version'>): string {
   return printable(`${change.kind} ${titleOf(change)}`);
@@ -44,7 +50,7 @@ export function planToJson(plan: ShownPlan): Record<string, unknown> {
     changes: plan.changes.map((change) => {
       const { action, kind, name, version, file, running } = change;
       const runningExecutions = running && { runningExecutions: running.count, orMore: running.more };
-      const needsForce = isRepublished(change);
+      const needsForce = forceReasonsOf(change).length > 0;
       return { action, kind, name, version, file, needsForce, ...runningExecutions, diff: diffOf(change).join('\n') };
     }),
     unchanged: plan.unchanged,
@@ -52,18 +58,18 @@ export function planToJson(plan: ShownPlan): Record<string, unknown> {
   };
 }
 
-function describeChange(change: TouchingChange, force: boolean): string {
+function describeChange(change: ShownChange, force: boolean): string {
   const { action, file } = change;
   const notes = [
     file ?? 'not in the files',
-    ...(isRepublished(change) && !force ? [paint('bad', 'published: needs --force')] : []),
+    ...(force ? [] : forceReasonsOf(change).map((reason) => paint('bad', `${reason}: needs --force`))),
     ...describeRunning(change).map((note) => paint('warning', note)),
   ];
   return `${paint(meanings[action], `${signs[action]} ${nameOf(change)}`)}  ${notes.join('  ')}`;
 }
 
 /** What it means for those that run: the engine gives each execution a copy of its definitions at the start. */
-function describeRunning({ kind, running }: TouchingChange): string[] {
+function describeRunning({ kind, running }: ShownChange): string[] {
   if (running === undefined || running.count === 0) return [];
   const executions = `${running.more ? 'at least ' : ''}${countOf(running.count, 'running execution')}`;
   if (kind === 'event handler') return [`${executions} may still produce its event`];
@@ -78,8 +84,9 @@ function describeKept(kept: ShownPlan['kept']): string[] {
 
 /** A line of a unified diff in the colours people know. */
 export function paintDiffLine(line: string): string {
-  if (line.startsWith('---') || line.startsWith('+++')) return paint('heading', printable(line));
-  if (line.startsWith('@@')) return paint('faint', line);
-  if (line.startsWith('+')) return paint('added', line);
-  return line.startsWith('-') ? paint('removed', line) : line;
+  const text = printable(line);
+  if (text.startsWith('---') || text.startsWith('+++')) return paint('heading', text);
+  if (text.startsWith('@@')) return paint('faint', text);
+  if (text.startsWith('+')) return paint('added', text);
+  return text.startsWith('-') ? paint('removed', text) : text;
 }

@@ -37,7 +37,7 @@ export async function runPlan(options: PlanVerbOptions): Promise<Outcome> {
   const { config } = await loadConfig();
   const engine = await openEngine(options, config);
   try {
-    return describe(await readShownPlan(repository, engine.api, options), engine.address, options);
+    return describe(await readShownPlan({ repository, config }, engine.api, options), engine.address, options);
   } finally {
     await engine.close();
   }

@@ -1,11 +1,10 @@
 // `routes`: the effective map as a table.
 
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { loadConfig } from '../config/load.ts';
 import { loadDefinitions } from '../conductor/definitions/load-definitions.ts';
-import { GatewayConfigError, loadGatewayConfig } from '../gateway/load-gateway-config.ts';
 import { paint } from './colours.ts';
+import { loadMap } from './load-map.ts';
 import { type Outcome, VerbError } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
 import { type Access, type Limits, mapRoutes, type MappedRoute } from './route-map.ts';
@@ -15,8 +14,6 @@ import type { Verb } from './verb.ts';
 export interface RoutesOptions {
   readonly dir?: string;
 }
-
-const fileName = 'gateway.config.yml';
 
 export const routes: Verb<RoutesOptions> = {
   name: 'routes',
@@ -40,22 +37,11 @@ export const routes: Verb<RoutesOptions> = {
 };
 
 export async function runRoutes(options: RoutesOptions): Promise<Outcome> {
-  const dir = resolve(options.dir ?? rootDir);
-  const file = join(dir, fileName);
-  if (!existsSync(file)) throw new VerbError([`${fileName}: there is no such file`]);
   const { config } = await loadConfig();
-  const definitions = loadDefinitions(dir);
-  const map = mapRoutes(loadMap(file, config), config, definitions);
+  const gateway = loadMap(options, config);
+  if (gateway === undefined) throw new VerbError(['gateway.config.yml: there is no such file']);
+  const map = mapRoutes(gateway, config, loadDefinitions(resolve(options.dir ?? rootDir)));
   return { exitCode: 0, lines: describe(map), json: { ok: true, routes: map } };
-}
-
-function loadMap(...[file, config]: Parameters<typeof loadGatewayConfig>): ReturnType<typeof loadGatewayConfig> {
-  try {
-    return loadGatewayConfig(file, config);
-  } catch (error) {
-    if (!(error instanceof GatewayConfigError)) throw error;
-    throw new VerbError(error.problems.map((problem) => `${fileName}: ${problem}`));
-  }
 }
 
 const columns = ['route', 'methods', 'path', 'scope', 'workflow', 'wait', 'task types', 'lane', 'limits'];

@@ -40,10 +40,7 @@ export function toCommand<Options>(verb: Verb<Options>): Command {
   return verb
     .addOptions(new Command(verb.name).description(verb.description))
     .option('--json', 'print one JSON document instead of text')
-    .addHelpText(
-      'after',
-      (context) => `\n${describeExamples(verb)}\n\n${describeExitCodes(verb)}${context.error ? '\n' : ''}`,
-    )
+    .addHelpText('after', `\n${describeExamples(verb)}\n\n${describeExitCodes(verb)}`)
     .action(async (...parsed: unknown[]) => {
       const command = parsed.at(-1) as Command;
       const options = command.opts<Options & { json?: boolean; yes?: boolean }>();

@@ -1,6 +1,7 @@
 // `plan`, `apply` and `dump` on the real engine: what is shown, what is done, and what happens when something comes between.
 
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -212,6 +213,21 @@ describe('what the engine has and the files have not', () => {
     expect((await on.run('plan', '--prune')).exitCode).toBe(0);
   });
 
+  it('a version that a route of the map still starts: marked, and not removed without --force', async () => {
+    const second = writeSecondVersion();
+    await on.prepare();
+    files.remove(second);
+    files.replace('gateway.config.yml', 'name: moviesWF, version: 1', `name: ${movies.workflow}, version: 2`);
+    const refused = await on.run('apply', '--prune', '--yes', '--no-diff');
+    expect(refused).toMatchObject({ exitCode: 2, stderr: '' });
+    expect(refused.stdout).toMatch(
+      /^- workflow \S+ v2 {2}not in the files {2}started by route movies: needs --force$/m,
+    );
+    expect(refused.stdout).toContain(`workflow ${movies.workflow} v2 would go, and route movies starts it`);
+    expect((await on.run('apply', '--prune', '--yes', '--force')).exitCode).toBe(0);
+    expect(await on.registered()).toEqual(everything);
+  });
+
   it('everything of a kind at once: handlers go first, workflows before their task types, new handlers come last', async () => {
     await on.prepare();
     const { suffix } = files;
@@ -266,16 +282,22 @@ describe('what the engine has and the files have not', () => {
 describe('the confirmation', () => {
   const hasScript = spawnSync('script', ['--version']).status === 0;
 
-  /** Types an answer on a terminal of its own. */
-  function applyOnTerminal(answer: string): { status: number | null; output: string } {
+  /** Waits for the question on a terminal of its own, then types. */
+  async function applyOnTerminal(answer: string): Promise<{ status: number; output: string }> {
     const command = [process.execPath, cliEntry, 'apply', '--engine', engineUrl, '--dir', files.dir, '--no-diff'];
     const scope = ['--only', `'*${files.suffix}*'`];
-    const { status, stdout } = spawnSync('script', ['-qec', [...command, ...scope].join(' '), '/dev/null'], {
-      input: answer,
-      encoding: 'utf8',
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TERM: 'xterm-256color' },
+    const { PATH, HOME } = process.env;
+    const terminal = spawn('script', ['-qec', [...command, ...scope].join(' '), '/dev/null'], {
+      env: { PATH, HOME, TERM: 'xterm-256color' },
     });
-    return { status, output: stdout };
+    let output = '';
+    terminal.stdout.on('data', (chunk: Buffer) => {
+      const wasAsked = output.includes('[y/N]');
+      output += chunk.toString('utf8');
+      if (!wasAsked && output.includes('[y/N]')) terminal.stdin.write(answer);
+    });
+    const [status] = (await once(terminal, 'close')) as [number];
+    return { status, output };
   }
 
   it('no terminal and no --yes: shows the plan, changes nothing, exit 1', async () => {
@@ -293,19 +315,19 @@ describe('the confirmation', () => {
   });
 
   it.skipIf(!hasScript)('a terminal: asks in colour; no changes nothing (exit 1), yes does it (exit 0)', async () => {
-    const no = applyOnTerminal('n\n');
+    const no = await applyOnTerminal('n\r');
     expect(no.status).toBe(1);
     expect(no.output).toContain(`Make 9 changes in ${engineUrl}? [y/N]`);
     expect(no.output).toContain('\x1b[32m+ task type');
     expect(no.output).toContain('nothing was changed: the answer was not yes');
     expect(await on.registered()).toEqual([]);
-    const yes = applyOnTerminal('y\n');
+    const yes = await applyOnTerminal('y\r');
     expect(yes.status).toBe(0);
     expect(await on.registered()).toEqual(everything);
   });
 
   it.skipIf(!hasScript)('Ctrl-C at the question: nothing is changed, exit 1', async () => {
-    const { status, output } = applyOnTerminal('\x03');
+    const { status, output } = await applyOnTerminal('\x03');
     expect(status).toBe(1);
     expect(output).toContain('nothing was changed');
     expect(await on.registered()).toEqual([]);
@@ -524,14 +546,15 @@ describe('dump', () => {
     expect(planned).toMatchObject({ exitCode: 0, stdout: `${engineUrl}: nothing to do; 9 the same\n` });
   });
 
-  it('everything the engine has, then a plan with --prune: nothing to do', async () => {
-    await on.prepare();
-    const all = ['--engine', engineUrl, '--dir', target];
-    const dumped = await runCli(['dump', ...all]);
-    expect(dumped.exitCode).toBe(0);
-    const planned = await runCli(['plan', ...all, '--prune', '--no-diff']);
-    expect(planned).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(planned.stdout).toMatch(/: nothing to do; \d+ the same\n$/);
+  it("the product's own definitions: all thirteen, and a plan with --prune from there shows nothing", async () => {
+    const names = ['*WF', '*_intake', 'mdm_*', 'mdm', 'mdm-share-002'];
+    const product = ['--engine', engineUrl, '--dir', target, ...names.flatMap((name) => ['--only', name])];
+    const dumped = await runCli(['dump', ...product]);
+    expect(dumped).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(dumped.stdout).not.toContain('`check` and `plan` do not');
+    expect(filesIn()).toHaveLength(13);
+    const planned = await runCli(['plan', ...product, '--prune']);
+    expect(planned).toMatchObject({ exitCode: 0, stdout: `${engineUrl}: nothing to do; 13 the same\n`, stderr: '' });
   });
 
   it('files that say the same in another way: left as they are', async () => {
@@ -567,6 +590,18 @@ describe('dump', () => {
     expect(stdout).toContain('-{ "name": \n');
     expect((await on.run('dump', '--force')).exitCode).toBe(0);
     expect((await on.run('plan')).exitCode).toBe(0);
+  });
+
+  it('names that the engine does not have: says so, exit 1', async () => {
+    const { exitCode, stderr } = await into('--only', 'nope-*');
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`the engine has no definition with a name like *${files.suffix}* or nope-*`);
+  });
+
+  it('what a terminal would obey, inside a definition: spelled out', async () => {
+    files.set(movies.taskFile, ['description'], 'clear \u001b[2J \u009b2J');
+    const { stdout } = await on.run('plan');
+    expect(stdout).toContain('+  "description": "clear \\u001b[2J \\u009b2J"');
   });
 
   it('a name that is no file name: refused before anything is written, exit 1', async () => {
