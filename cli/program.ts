@@ -8,10 +8,16 @@ import { commandsOf } from './command-tree.ts';
 import { completionVerb } from './completion.ts';
 import { dump } from './dump.ts';
 import { plan } from './plan.ts';
+import { eventsVerb } from './events.ts';
+import { executionsCommand } from './executions/index.ts';
+import { pruneVerb } from './prune.ts';
+import { reconcileVerb } from './reconcile.ts';
 import { registerVerb } from './register.ts';
 import { routes } from './routes.ts';
 import { status } from './status.ts';
+import { tokenVerb } from './token.ts';
 import { toCommand } from './verb.ts';
+import { workersVerb } from './workers.ts';
 
 /** A new command line. Its help, its completion and docs/cli.md are all made from it. */
 export function createProgram(): Command {
@@ -25,6 +31,12 @@ export function createProgram(): Command {
     .addCommand(toCommand(dump))
     .addCommand(toCommand(registerVerb))
     .addCommand(toCommand(routes))
+    .addCommand(executionsCommand())
+    .addCommand(toCommand(workersVerb))
+    .addCommand(toCommand(eventsVerb))
+    .addCommand(toCommand(tokenVerb))
+    .addCommand(toCommand(reconcileVerb))
+    .addCommand(toCommand(pruneVerb))
     .addCommand(toCommand(completionVerb(createProgram)));
   for (const { command } of commandsOf(program)) {
     command.configureHelp({ styleTitle: (title) => paint('heading', title) });

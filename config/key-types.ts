@@ -28,3 +28,4 @@ export const clientCount = (description: string) => Type.Integer({ minimum: 1, d
 export const text = (description: string) => Type.String({ minLength: 1, description });
 export const url = (description: string) => Type.String({ format: 'http-url', description });
 export const secret = (description: string) => Type.String({ minLength: 1, description, secret: true });
+export const days = (description: string, value: number) => count(`${description} (days)`, value);

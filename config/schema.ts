@@ -16,6 +16,7 @@ import {
   withDefault,
 } from './key-types.ts';
 import { router } from './router-keys.ts';
+import { prune } from './prune-keys.ts';
 
 const conductor = {
   'conductor.url': withDefault(url('the engine itself, as the router and the CLI reach it'), 'http://127.0.0.1:8082'),
@@ -28,6 +29,12 @@ const conductor = {
   'conductor.uiURL': url("the engine's UI: the status page links each failed execution there; no link when absent"),
   'conductor.connections': count('connections the router keeps to the engine', 64),
   'conductor.maxParkedPollMs': milliseconds("longest time a worker's poll is held", 60_000),
+  'conductor.databaseURL': Type.String({
+    format: 'engine-database-url',
+    secret: true,
+    description:
+      "the engine's own database, for what its API does not offer: `sqlite:<file>` or `postgresql://…`; records of events stay when absent",
+  }),
   'conductor.handOver': withDefault(
     Type.Boolean({
       description:
@@ -196,6 +203,7 @@ const keys = {
   ...oauth,
   ...backEnds,
   ...reconciler,
+  ...prune,
   ...workers,
   ...payload,
   ...operations,
@@ -216,6 +224,11 @@ export const configSchema = {
     '^adaptor\\.[0-9A-Za-z]{1,8}\\.domain$': text(
       'task domain whose workers serve this MIS code; default pool when absent',
     ),
+    // One route by the name of its apiEndpoint.
+    '^prune\\.[A-Za-z][\\w-]{0,63}\\.days$': Type.Integer({
+      minimum: 1,
+      description: 'how long executions of this route are kept, however they ended (days)',
+    }),
     // One OAuth client by its id. An empty list allows nothing.
     '^client\\.[!-~]{1,256}\\.misCodes$': clientList('the only MIS codes that this client may name; all when absent'),
     '^client\\.[!-~]{1,256}\\.requestsPerSecond$': clientCount(
@@ -237,6 +250,7 @@ type WithDefault = { [K in keyof Keys]: Keys[K] extends { default: unknown } ? K
 /** A checked, frozen configuration, read by its dotted keys. Keys without a default may be undefined. */
 export type Config = { readonly [K in keyof Keys]: Static<Keys[K]> | (K extends WithDefault ? never : undefined) } & {
   readonly [key: `adaptor.${string}.url` | `adaptor.${string}.domain`]: string | undefined;
+  readonly [key: `prune.${string}.days`]: number | undefined;
   readonly [key: `client.${string}.${'misCodes' | 'taskTypes' | 'domains'}`]: readonly string[] | undefined;
   readonly [key: `client.${string}.${'requestsPerSecond' | 'maxInFlight'}`]: number | undefined;
 };

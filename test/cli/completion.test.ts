@@ -19,7 +19,7 @@ function program(): Command {
     .option('--state <state>', 'only those')
     .option('-o, --out <file>', 'where to');
   list.options[0]?.choices(['running', 'failed']);
-  return createProgram().addCommand(toGroup('executions', 'Look at executions.', [list]));
+  return createProgram().addCommand(toGroup('samples', 'Look at executions.', [list]));
 }
 
 let dir: string;
@@ -47,11 +47,11 @@ describe('words of the command line', () => {
   it('every verb of the help, groups included', () => {
     const names = program().commands.map((command) => command.name());
     expect(wordsOf('').commands.map(({ text }) => text)).toEqual([...names, 'help']);
-    expect(wordsOf('/executions').commands.map(({ text }) => text)).toContain('list');
+    expect(wordsOf('/samples').commands.map(({ text }) => text)).toContain('list');
   });
 
   it('an option with a value: a closed set, files, directories, or unknown', () => {
-    expect(wordsOf('/executions/list').optionValues).toEqual([
+    expect(wordsOf('/samples/list').optionValues).toEqual([
       { flags: ['--state'], value: { words: ['running', 'failed'] } },
       { flags: ['--out', '-o'], value: 'file' },
     ]);
@@ -61,18 +61,18 @@ describe('words of the command line', () => {
 
 describe('completion in bash', () => {
   it.each([
-    [[''], ['check', 'status', 'executions', 'help']],
+    [[''], ['check', 'status', 'samples', 'help']],
     [['ch'], ['check']],
     [['check', '--c'], ['--config']],
     [['check', '--dir', ''], ['candidate']],
-    [['executions', 'li'], ['list']],
+    [['samples', 'li'], ['list']],
     [
-      ['executions', 'list', '--state', ''],
+      ['samples', 'list', '--state', ''],
       ['running', 'failed'],
     ],
-    [['executions', 'list', '--out', 're'], ['report.json']],
+    [['samples', 'list', '--out', 're'], ['report.json']],
     [
-      ['executions', 'list', '--out', 'report.json', '-'],
+      ['samples', 'list', '--out', 'report.json', '-'],
       ['--state', '--out', '-o', '--help'],
     ],
     [

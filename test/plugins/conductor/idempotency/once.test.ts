@@ -28,7 +28,7 @@ function memory() {
   const started: WholeExecution[] = [];
   const executions = {
     correlated: async () => started,
-    search: async () => ({ executions: [], bytes: 0 }),
+    search: async () => ({ executions: [], total: 0, bytes: 0 }),
     readWhole: async () => null,
   };
   const start = async () => {
