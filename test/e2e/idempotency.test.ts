@@ -430,7 +430,7 @@ describe('500 pairs at the same instant start 500 executions', () => {
     await restartRouter({});
     demo = await callerFor(stack.url);
     await race([demo, demo]);
-  }, 240_000);
+  }, 400_000);
 
   describe.skipIf(!redisAnswers)('at two routers, with Redis', () => {
     let redis: BreakableProxy;
@@ -459,7 +459,7 @@ describe('500 pairs at the same instant start 500 executions', () => {
       const left = async () => (await client.keys('service-router:idempotency-*')).length;
       await pollUntil('no claim to be left in Redis', async () => (await left()) === 0);
       client.destroy();
-    }, 240_000);
+    }, 400_000);
 
     it('what one has started the other one replays', async () => {
       const [path, key] = [echo(), randomUUID()];

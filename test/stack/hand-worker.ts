@@ -15,11 +15,12 @@ export interface HandWorker {
   reportAs(task: Task, fields: object): Promise<RouterAnswer>;
 }
 
-export async function handWorker(url: string, taskType: string): Promise<HandWorker> {
+/** @param domain task domain whose tasks it takes */
+export async function handWorker(url: string, taskType: string, domain: string): Promise<HandWorker> {
   const call: Caller = await callerFor(url, 'worker');
   const worker: HandWorker = {
     async poll({ count = 1, timeoutMs = 5_000 } = {}) {
-      const query = `count=${count}&timeout=${timeoutMs}&workerid=by-hand`;
+      const query = `count=${count}&timeout=${timeoutMs}&workerid=by-hand&domain=${domain}`;
       const answer = await call(`/conductor/api/tasks/poll/batch/${taskType}?${query}`);
       if (answer.status !== 200) throw new Error(`poll: ${answer.status} ${answer.text}`);
       return answer.json<Task[]>();
