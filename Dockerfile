@@ -1,5 +1,5 @@
 # The product's one image: the router, the workers and the ops CLI, chosen by the command.
-#   docker run … gateway/main.ts | workers/main.ts | cli/main.ts <verb>
+#   docker run … gateway/main.ts | workers/main.ts | retention/main.ts | cli/main.ts <verb>
 # The target `demo` adds the back-end stand-ins of dev/.
 
 ARG NODE_IMAGE=node:24-trixie-slim
@@ -25,10 +25,12 @@ COPY problem problem
 COPY envelope envelope
 COPY payload payload
 COPY error-tracking error-tracking
+COPY tracing tracing
 COPY conductor conductor
 COPY config config
 COPY contract contract
 COPY reconciler reconciler
+COPY retention retention
 COPY plugins plugins
 COPY gateway gateway
 COPY workers workers

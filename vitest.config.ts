@@ -13,6 +13,8 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/e2e/**'],
+          sequence: { groupOrder: 1 },
+          maxWorkers: 2,
           testTimeout: 20_000,
           hookTimeout: 30_000,
           retry,
@@ -23,6 +25,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: ['test/e2e/global-setup.ts'],
+          sequence: { groupOrder: 2 },
           // Files share the engine's queues: one stack at a time.
           fileParallelism: false,
           retry,

@@ -78,14 +78,18 @@ async function compare(
 ): Promise<{ results: Result[] } | { failure: string }> {
   const stops = new Stops();
   run.onEnd(() => stops.stopAll());
-  const startOne = async (name: string, { properties = [], java = (options) => options }: Omit<Setting, 'name'>) => {
+  const startOne = async (
+    name: string,
+    { properties = [], java = (options) => options, sql = [] }: Omit<Setting, 'name'>,
+  ) => {
     const stateDir = mkdtempSync(join(run.stateDir, 'engine-'));
     const file = join(stateDir, 'engine.properties');
     const text = readFileSync(postgresql ? postgresqlProperties : engineProperties, 'utf8');
     // Of a line that stands there twice, the last one counts.
     writeFileSync(file, `${text}\n${properties.join('\n')}\n`);
     const part = { ...run, stateDir, onEnd: (stop: () => unknown) => stops.add(stop) };
-    const engine = await startBenchEngine(part, { postgresql, properties: file, javaOptions: java(productionJava) });
+    const javaOptions = java(productionJava);
+    const engine = await startBenchEngine(part, { postgresql, properties: file, javaOptions, sql });
     const client = new HttpClient(engine.url, Math.max(...load.inFlight));
     stops.add(() => client.close());
     return { target: createTwoCalls(name, client), processes: await engine.processes() };
@@ -107,17 +111,28 @@ async function compare(
 }
 
 function tableOf(found: readonly { setting: string; results?: Result[]; failure?: string }[]): string {
-  const head = ['setting', 'processor time, ms', 'shipped', 'ratio', 'requests/s, ratio', 'p99, ratio'];
+  const head = [
+    'setting',
+    'engine, ms',
+    'shipped',
+    'database, ms',
+    'shipped',
+    'ratio',
+    'requests/s, ratio',
+    'p99, ratio',
+  ];
   const rows = found.map(({ setting, results = [], failure }) => {
     const [own, theirs] = [tried, shipped].map((name) => results.find(({ target }) => target === name)?.figures);
-    if (own === undefined || theirs === undefined) return [`\`${setting}\``, failure ?? '', '', '', '', ''];
-    const time = own.processorMs[`${tried} engine`] ?? Number.NaN;
-    const before = theirs.processorMs[`${shipped} engine`] ?? Number.NaN;
+    if (own === undefined || theirs === undefined) return [`\`${setting}\``, failure ?? ''];
+    const timesOf = ({ processorMs }: typeof own, name: string) =>
+      ['engine', 'database'].map((part) => processorMs[`${name} ${part}`] ?? 0);
+    const [engine = 0, database = 0] = timesOf(own, tried);
+    const [engineBefore = 0, databaseBefore = 0] = timesOf(theirs, shipped);
+    const milliseconds = [engine, engineBefore, database, databaseBefore].map((ms) => ms.toFixed(2));
     return [
       `\`${setting}\``,
-      time.toFixed(2),
-      before.toFixed(2),
-      (time / before).toFixed(2),
+      ...milliseconds,
+      ((engine + database) / (engineBefore + databaseBefore)).toFixed(2),
       (own.requestsPerSecond / theirs.requestsPerSecond).toFixed(2),
       (own.p99 / theirs.p99).toFixed(2),
     ];

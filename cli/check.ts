@@ -22,10 +22,15 @@ export const check: Verb<CheckOptions> = {
   name: 'check',
   description: 'Check configuration, gateway.config.yml, definitions and time-outs; needs no engine.',
   exitCodes: { 0: 'nothing is wrong', 1: 'something is wrong; every problem is listed on stderr' },
+  examples: [
+    { command: 'check', does: 'before every commit and every deployment' },
+    { command: 'check --config', does: 'which value is used for a key, and where it comes from' },
+    { command: 'check --dir ../candidate', does: 'the files of another checkout' },
+  ],
   addOptions: (command) =>
     command
       .option(
-        '--dir <path>',
+        '--dir <directory>',
         'directory with gateway.config.yml, workflows/ and event-handlers/ (default: the product)',
       )
       .option('--config', 'also print the effective configuration: each key, its value and where it comes from'),

@@ -4,7 +4,7 @@ import type { Difference } from '../conductor/metadata/compare.ts';
 import type { PlannedDefinition } from '../conductor/metadata/register.ts';
 
 /** `college-adaptorWF v2`, `mdm_notify`. */
-export function titleOf({ name, version }: PlannedDefinition): string {
+export function titleOf({ name, version }: Pick<PlannedDefinition, 'name' | 'version'>): string {
   return version === undefined ? name : `${name} v${version}`;
 }
 

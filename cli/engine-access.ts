@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config/schema.ts';
 import type { EngineError } from '../conductor/engine-error.ts';
 import { Engine, type EngineRequest, type EngineResponse } from '../conductor/engine.ts';
-import { MetadataApi } from '../conductor/metadata/metadata-api.ts';
+import { type EngineCall, MetadataApi } from '../conductor/metadata/metadata-api.ts';
 import { VerbError } from './outcome.ts';
 
 export interface EngineAccessOptions {
@@ -30,6 +30,10 @@ export interface EngineAccess {
   /** What was asked for, for people. */
   readonly address: string;
   readonly api: MetadataApi;
+  /** Any call of the engine's API; the router lets only some of them pass. */
+  readonly call: EngineCall;
+  /** True when the router is in between. */
+  readonly isThroughRouter: boolean;
   close(): Promise<void>;
 }
 
@@ -49,8 +53,14 @@ export async function openEngine(options: EngineAccessOptions, config: Config): 
   try {
     const token = router === undefined ? undefined : await fetchToken(send, clientOf(options, config));
     const headers: Record<string, string> = token === undefined ? {} : { 'x-authorization': token };
-    const api = new MetadataApi((request) => send({ ...request, headers: { ...headers, ...request.headers } }));
-    return { address: base.address, api, close: () => client.close() };
+    const call: EngineCall = (request) => send({ ...request, headers: { ...headers, ...request.headers } });
+    return {
+      address: base.address,
+      api: new MetadataApi(call),
+      call,
+      isThroughRouter: router !== undefined,
+      close: () => client.close(),
+    };
   } catch (error) {
     await client.close();
     throw error;

@@ -26,11 +26,15 @@ export const registerVerb: Verb<RegisterVerbOptions> = {
     1: 'error: a definition is not valid, or the engine is out of reach or refused one',
     2: 'nothing was written: a published workflow version differs and --force was not given, or --dry-run found differences',
   },
+  examples: [
+    { command: 'register', does: 'bring the engine in step with the files; where nobody looks, as in a start script' },
+    { command: 'register --dry-run', does: 'what would be done' },
+  ],
   addOptions: (command) =>
     addEngineOptions(command)
       .option('--force', 'change published workflow versions as well (default: refuse)')
       .option('--dry-run', 'only show what would be done')
-      .option('--dir <path>', 'directory with workflows/ and event-handlers/ (default: the product)'),
+      .option('--dir <directory>', 'directory with workflows/ and event-handlers/ (default: the product)'),
   run: runRegister,
 };
 

@@ -10,7 +10,7 @@ import { describeDifferences, titleOf, toJson } from './definition-lines.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine-access.ts';
 import { type Outcome, VerbError } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
-import { alignColumns } from './table.ts';
+import { formatTable } from './table.ts';
 import type { Verb } from './verb.ts';
 
 export interface StatusOptions extends EngineAccessOptions {
@@ -27,10 +27,15 @@ export const status: Verb<StatusOptions> = {
     1: 'error: the engine is out of reach, or a definition file is not valid',
     2: 'the engine answers, but a definition is missing or differs',
   },
+  examples: [
+    { command: 'status', does: 'the engine that the configuration names' },
+    { command: 'status --router https://router.example.org', does: 'through the router, as ops.clientId' },
+    { command: 'status --stale-after 30', does: 'count a worker as gone after 30 s' },
+  ],
   addOptions: (command) =>
     addEngineOptions(command)
       .option('--stale-after <seconds>', 'a worker counts as gone when its last poll is older (seconds)', '90')
-      .option('--dir <path>', 'directory with workflows/ and event-handlers/ (default: the product)'),
+      .option('--dir <directory>', 'directory with workflows/ and event-handlers/ (default: the product)'),
   run: runStatus,
 };
 
@@ -131,5 +136,5 @@ function describePools(pools: readonly WorkerPool[]): string[] {
       workerId ?? '-',
     ]);
   });
-  return alignColumns([['task type', 'domain', 'waiting', 'last poll', 'worker'], ...rows]);
+  return formatTable(['task type', 'domain', 'waiting', 'last poll', 'worker'], rows);
 }

@@ -86,6 +86,23 @@ export class Engine {
     if (response.status >= 500 && response.status !== 501) throw refusal('terminate', response);
   }
 
+  /**
+   * Keeps an execution from going on; what a worker has is not stopped.
+   * @returns false when it has ended
+   */
+  async pause(executionId: string): Promise<boolean> {
+    const path = `/api/workflow/${encodeURIComponent(executionId)}/pause`;
+    const response = await this.request({ method: 'PUT', path });
+    if (response.status === 409) return false;
+    if (response.status >= 300) throw refusal('pause', response);
+    return true;
+  }
+
+  /** Lets a paused execution go on. One that is not paused is an error. */
+  async resume(executionId: string): Promise<void> {
+    await this.#expect({ method: 'PUT', path: `/api/workflow/${encodeURIComponent(executionId)}/resume` });
+  }
+
   /** Up to `count` tasks that are due now; never waits inside the engine. */
   async pollTasks(taskType: string, options: { count: number; domain?: string; workerId?: string }): Promise<Task[]> {
     const query = new URLSearchParams({ count: String(options.count), timeout: '0' });

@@ -43,6 +43,10 @@ const ajv = new Ajv({
 ajv.addFormat('network', isNetwork);
 ajv.addFormat('http-url', (value) => hasProtocol(value, ['http:', 'https:']));
 ajv.addFormat('payload-key', /^[\w-]{1,32}:[\w+/-]{43}=?$/);
+ajv.addFormat(
+  'engine-database-url',
+  (value) => /^sqlite:./.test(value) || hasProtocol(value, ['postgres:', 'postgresql:']),
+);
 ajv.addFormat('redis-url', (value) => hasProtocol(value, ['redis:', 'rediss:']));
 const validate = ajv.compile<Record<string, unknown>>(configSchema);
 
@@ -141,6 +145,7 @@ function expectedFormat(format: string): string {
 }
 
 const otherFormats: Readonly<Record<string, string>> = {
+  'engine-database-url': 'must be sqlite:<file> or postgresql://user:password@host:port/database',
   network: 'must be an IP address or a network such as 10.0.0.0/8',
 };
 

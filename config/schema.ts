@@ -1,76 +1,22 @@
 // The one schema of the product's configuration: every key with its type, unit, default and meaning.
 
-import { type Static, type TSchema, Type } from 'typebox';
-
-/** Gives a key its default; a key without one is optional. */
-const withDefault = <T extends TSchema>(type: T, value: Static<T>) => ({ ...type, default: value });
-
-const port = (description: string, value: number) =>
-  withDefault(
-    Type.Integer({ minimum: 0, maximum: 65535, description: `${description} (TCP port; 0 = any free one)` }),
-    value,
-  );
-const milliseconds = (description: string, value: number) =>
-  withDefault(Type.Integer({ minimum: 1, description: `${description} (milliseconds)` }), value);
-const percent = (description: string, value: number) =>
-  withDefault(Type.Integer({ minimum: 1, maximum: 100, description: `${description} (percent)` }), value);
-const seconds = (description: string, value: number) =>
-  withDefault(Type.Integer({ minimum: 0, description: `${description} (seconds)` }), value);
-const bytes = (description: string, value: number) =>
-  withDefault(Type.Integer({ minimum: 1, description: `${description} (bytes)` }), value);
-const count = (description: string, value: number) => withDefault(Type.Integer({ minimum: 1, description }), value);
-const list = (description: string, value: string[]) =>
-  withDefault(Type.Array(Type.String({ minLength: 1 }), { description: `${description} (comma-separated)` }), value);
-const clientList = (description: string) =>
-  Type.Array(Type.String({ minLength: 1 }), { description: `${description} (comma-separated)` });
-const text = (description: string) => Type.String({ minLength: 1, description });
-const url = (description: string) => Type.String({ format: 'http-url', description });
-const secret = (description: string) => Type.String({ minLength: 1, description, secret: true });
-
-const router = {
-  'router.host': withDefault(text('address the public port binds to'), '127.0.0.1'),
-  'router.port': port('public port', 8080),
-  'router.waitBudgetMs': milliseconds(
-    'how long a client waits for its workflow, unless its route says otherwise',
-    25_000,
-  ),
-  'router.rateLimitPerSecond': count('requests a second that one client may make on one route, in one router', 1_000),
-  'router.trustedProxies': withDefault(
-    Type.Array(Type.String({ format: 'network' }), {
-      description: 'addresses and networks whose X-Forwarded-For is believed (comma-separated)',
-    }),
-    [],
-  ),
-  'router.maxConnections': count(
-    'connections to the public port at once; beyond it, the one longest without a request is closed',
-    4_000,
-  ),
-  'router.maxConnectionsPerAddress': Type.Integer({
-    minimum: 1,
-    description: 'connections from one address at once; no limit of their own when absent',
-  }),
-  'router.headersTimeoutMs': milliseconds('how long the header of a request may take to arrive', 10_000),
-  'router.requestTimeoutMs': milliseconds('how long a whole request may take to arrive', 30_000),
-  'router.keepAliveTimeoutMs': milliseconds('how long a connection may stay without a request', 65_000),
-  'router.answerTimeoutMs': milliseconds('how long a client may take to read an answer that is ready', 30_000),
-  'router.drainMs': milliseconds('how long SIGTERM lets requests in flight finish', 30_000),
-  'router.maxBodyBytes': bytes('largest request body', 262_144),
-  'router.maxAnswerBytes': bytes('largest answer of a back end', 8_388_608),
-  'router.requestHeaders': list('request headers passed to back ends besides the built-in allow-list', []),
-  'router.responseHeaders': list('back-end headers passed to clients besides the built-in allow-list', []),
-  'router.docs': withDefault(
-    Type.Boolean({ description: 'serves the page /docs; its document, /openapi.json, is there all the same' }),
-    true,
-  ),
-  'ops.host': withDefault(text('address the operations port binds to'), '127.0.0.1'),
-  'ops.port': port('operations port: health and metrics; never public', 8081),
-  'log.level': withDefault(
-    Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
-      description: 'lines below this level are not written',
-    }),
-    'info',
-  ),
-};
+import { type Static, Type } from 'typebox';
+import {
+  clientCount,
+  clientList,
+  count,
+  list,
+  milliseconds,
+  percent,
+  port,
+  seconds,
+  secret,
+  text,
+  url,
+  withDefault,
+} from './key-types.ts';
+import { router } from './router-keys.ts';
+import { prune } from './prune-keys.ts';
 
 const conductor = {
   'conductor.url': withDefault(url('the engine itself, as the router and the CLI reach it'), 'http://127.0.0.1:8082'),
@@ -80,8 +26,15 @@ const conductor = {
     'http://127.0.0.1:8080/conductor/api',
   ),
   'conductor.timeoutMs': milliseconds('deadline of one call to the engine', 10_000),
+  'conductor.uiURL': url("the engine's UI: the status page links each failed execution there; no link when absent"),
   'conductor.connections': count('connections the router keeps to the engine', 64),
   'conductor.maxParkedPollMs': milliseconds("longest time a worker's poll is held", 60_000),
+  'conductor.databaseURL': Type.String({
+    format: 'engine-database-url',
+    secret: true,
+    description:
+      "the engine's own database, for what its API does not offer: `sqlite:<file>` or `postgresql://…`; records of events stay when absent",
+  }),
   'conductor.handOver': withDefault(
     Type.Boolean({
       description:
@@ -190,14 +143,38 @@ const operations = {
   'redis.url': Type.String({
     format: 'redis-url',
     secret: true,
-    description: 'Redis that carries wake-ups between router instances; none when absent',
+    description:
+      'Redis that carries wake-ups and claims of Idempotency-Keys between router instances, and limits with limits.store; none when absent',
   }),
+  'limits.store': withDefault(
+    Type.Enum(['memory', 'redis'], {
+      description: 'where rate-limit and in-flight count: each router for itself, or all in redis.url',
+    }),
+    'memory',
+  ),
+  'limits.whenRedisIsAway': withDefault(
+    Type.Enum(['count-alone', 'refuse'], {
+      description: 'each router counts for itself meanwhile, or refuses with 503 what it cannot count',
+    }),
+    'count-alone',
+  ),
   'sentry.dsn': Type.String({
     format: 'http-url',
     secret: true,
     description: 'errors are reported there; Sentry is not loaded when absent',
   }),
   'sentry.environment': withDefault(text('environment name in error reports'), 'production'),
+  'otel.exporter.otlp.endpoint': url(
+    'traces are sent there by OTLP over HTTP, to its path /v1/traces; OpenTelemetry is not loaded when absent',
+  ),
+  'otel.exporter.otlp.headers': withDefault(
+    Type.Array(Type.String({ minLength: 3, secret: true }), {
+      description: 'header fields sent with them, each name=value with the value percent-encoded (comma-separated)',
+      secret: true,
+    }),
+    [],
+  ),
+  'otel.samplePercent': percent('part of the traces that begin here which is sent', 100),
   'config.url': list('remote property files (http, https or file), read after config/default.properties', []),
   'config.timeoutMs': milliseconds('deadline of one fetch of a remote property file', 3_000),
   'config.lastKnownGoodDir': text(
@@ -226,6 +203,7 @@ const keys = {
   ...oauth,
   ...backEnds,
   ...reconciler,
+  ...prune,
   ...workers,
   ...payload,
   ...operations,
@@ -246,8 +224,19 @@ export const configSchema = {
     '^adaptor\\.[0-9A-Za-z]{1,8}\\.domain$': text(
       'task domain whose workers serve this MIS code; default pool when absent',
     ),
+    // One route by the name of its apiEndpoint.
+    '^prune\\.[A-Za-z][\\w-]{0,63}\\.days$': Type.Integer({
+      minimum: 1,
+      description: 'how long executions of this route are kept, however they ended (days)',
+    }),
     // One OAuth client by its id. An empty list allows nothing.
     '^client\\.[!-~]{1,256}\\.misCodes$': clientList('the only MIS codes that this client may name; all when absent'),
+    '^client\\.[!-~]{1,256}\\.requestsPerSecond$': clientCount(
+      'requests a second on one route that this client may make, in place of what the map says',
+    ),
+    '^client\\.[!-~]{1,256}\\.maxInFlight$': clientCount(
+      'requests at a time that this client may have on all routes; what the map says when absent',
+    ),
     '^client\\.[!-~]{1,256}\\.taskTypes$': clientList('the only task types this client may work on; all when absent'),
     '^client\\.[!-~]{1,256}\\.domains$': clientList(
       'the only task domains this client may work in, NO_DOMAIN = the default pool; all when absent',
@@ -261,7 +250,9 @@ type WithDefault = { [K in keyof Keys]: Keys[K] extends { default: unknown } ? K
 /** A checked, frozen configuration, read by its dotted keys. Keys without a default may be undefined. */
 export type Config = { readonly [K in keyof Keys]: Static<Keys[K]> | (K extends WithDefault ? never : undefined) } & {
   readonly [key: `adaptor.${string}.url` | `adaptor.${string}.domain`]: string | undefined;
+  readonly [key: `prune.${string}.days`]: number | undefined;
   readonly [key: `client.${string}.${'misCodes' | 'taskTypes' | 'domains'}`]: readonly string[] | undefined;
+  readonly [key: `client.${string}.${'requestsPerSecond' | 'maxInFlight'}`]: number | undefined;
 };
 
 /** A key of the configuration that has a fixed name. */

@@ -21,9 +21,14 @@ export interface Inbound extends EncodedBody {
   clientId: string;
   /** Name of the pipeline in gateway.config.yml. */
   route: string;
+  /** The trace that the request belongs to (W3C Trace Context); absent while tracing is off. */
+  traceparent?: string;
   /** Present when `path`, `query`, `params` or `headers` are escaped (see expressions.ts). */
   escaped?: true;
 }
+
+/** `route` of what the reconciler asks a back end by itself. Clients cannot choose a route: it comes from the map. */
+export const reconcilerRoute = 'reconciler';
 
 /** What the router knows of a request. */
 export interface InboundRequest extends Omit<Inbound, 'body' | 'bodyEncoding' | 'escaped' | 'query'> {

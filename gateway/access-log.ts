@@ -3,49 +3,101 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Logger } from '../logging/log.ts';
-import { contextOf } from './contract.ts';
+import type { ProblemCode } from '../problem/catalogue.ts';
+import type { Tracer } from '../tracing/tracer.ts';
+import { ActiveClients } from './active-clients.ts';
+import { contextOf, type RequestContext } from './contract.ts';
+import { requestSpan } from './request-span.ts';
 
 /** Seconds; from an answer of our own to the end of a long wait. */
-const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60];
+export const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60];
 
 /** Starts watching one request; the rest happens when it ends. */
 export type AccessLog = (request: IncomingMessage, response: ServerResponse) => void;
 
+/** A request that is over. */
+export interface EndedRequest {
+  readonly route: string;
+  readonly method: string;
+  /** 499 = the client had gone. */
+  readonly status: number;
+  readonly durationMs: number;
+  readonly executionId: string | undefined;
+  readonly problem: ProblemCode | undefined;
+}
+
+export interface AccessLogObservers {
+  tracer?: Tracer | undefined;
+  /** Told of every request when it is over. */
+  ended?: (request: EndedRequest) => void;
+}
+
 /** Neither path nor query is logged: both may name a person. */
-export function createAccessLog(log: Logger, metrics: Registry): AccessLog {
-  const registers = [metrics];
-  const requests = new Counter({
-    name: 'router_http_requests_total',
-    help: 'Answered requests',
-    labelNames: ['route', 'method', 'status'],
-    registers,
-  });
-  const duration = new Histogram({
-    name: 'router_http_request_duration_seconds',
-    help: 'Time from the head of a request to the end of its answer',
-    labelNames: ['route'],
-    buckets,
-    registers,
-  });
-  const inFlight = new Gauge({ name: 'router_http_requests_in_flight', help: 'Requests being answered', registers });
+export function createAccessLog(log: Logger, metrics: Registry, observers: AccessLogObservers = {}): AccessLog {
+  const { requests, duration, inFlight } = createMetrics(metrics);
+  const clients = new ActiveClients(metrics);
 
   return function watch(request, response) {
     const startedAt = performance.now();
     inFlight.inc();
     response.once('close', () => {
       inFlight.dec();
-      const { requestId, route, clientId, executionId, reason } = contextOf(request);
+      const context = contextOf(request);
+      const { requestId, route, clientId, executionId, reason, problem } = context;
       const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
       const clientGone = !response.writableFinished;
       const status = clientGone ? 499 : response.statusCode;
       const method = knownMethod(request.method);
       requests.inc({ route, method, status });
       duration.observe({ route }, durationMs / 1000);
+      if (clientId !== undefined) clients.note(route, clientId);
+      observers.ended?.({ route, method, status, durationMs, executionId, problem });
+      if (observers.tracer !== undefined) endSpan(observers.tracer, request, { method, status, context });
       const fields = { requestId, executionId, route, clientId, method, status, durationMs, reason };
       const level = levelOf(route, status, reason);
       log[level](fields, clientGone ? 'client gone' : 'answered');
     });
   };
+}
+
+function createMetrics(metrics: Registry) {
+  const registers = [metrics];
+  return {
+    requests: new Counter({
+      name: 'router_http_requests_total',
+      help: 'Answered requests',
+      labelNames: ['route', 'method', 'status'],
+      registers,
+    }),
+    duration: new Histogram({
+      name: 'router_http_request_duration_seconds',
+      help: 'Time from the head of a request to the end of its answer',
+      labelNames: ['route'],
+      buckets: durationBuckets,
+      registers,
+    }),
+    inFlight: new Gauge({ name: 'router_http_requests_in_flight', help: 'Requests being answered', registers }),
+  };
+}
+
+/** Workers' calls are not traced: the tasks they are about are. */
+function endSpan(
+  tracer: Tracer,
+  request: IncomingMessage,
+  { method, status, context }: { method: string; status: number; context: RequestContext },
+): void {
+  if (context.route === 'conductor') return;
+  requestSpan(request, tracer).end({
+    attributes: {
+      'http.request.method': method,
+      'http.response.status_code': status,
+      'router.route': context.route,
+      'router.request_id': context.requestId,
+      'router.client_id': context.clientId,
+      'conductor.execution_id': context.executionId,
+    },
+    error: status < 500 ? undefined : (context.problem ?? String(status)),
+  });
 }
 
 /** Workers' polls come every few seconds for ever: they are worth a line only when something is wrong. */

@@ -1,7 +1,7 @@
 // The address a request came from: that of the connection, or what a trusted proxy says of it.
 
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, isIPv6, SocketAddress } from 'node:net';
 
 /** Tells the address of a request's client. */
 export type ClientAddress = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string;
@@ -33,6 +33,18 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
     }
     return client;
   };
+}
+
+/**
+ * What counts as one caller: an IPv4 address, or the /64 of an IPv6 address, of which its owner may use any.
+ * @returns the first four groups of an IPv6 address, each in its shortest form, such as `2001:db8:0:1`
+ */
+export function networkOf(address: string): string {
+  const caller = plain(address);
+  if (!isIPv6(caller)) return caller;
+  const shortest = new SocketAddress({ address: caller, family: 'ipv6' }).address;
+  const [head = [], tail = []] = shortest.split('::').map((part) => part.split(':').filter(Boolean));
+  return [...head, ...Array<string>(8 - head.length - tail.length).fill('0'), ...tail].slice(0, 4).join(':');
 }
 
 /** IPv4 as such, also where the socket shows it as IPv6. */

@@ -1,14 +1,15 @@
 // All connections of the public port: how many there may be, which one makes room, and which one takes too long.
 
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { Problem } from '../problem/problem.ts';
+import { networkOf } from './client-address.ts';
 
 export interface ConnectionLimits {
   /** Connections at once. */
   max: number;
-  /** Connections at once from one address; undefined = no limit of their own. */
+  /** Connections at once from one caller (`networkOf` its address); undefined = no limit of their own. */
   maxPerAddress: number | undefined;
   /** How long a client may take to read an answer that is ready, in milliseconds. */
   answerTimeoutMs: number;
@@ -18,14 +19,14 @@ export interface ConnectionLimits {
 const lingerMs = 1_000;
 
 /**
- * Counts connections. When there are too many, the one that has been without a request for longest makes room, else the
- * one whose request has been arriving for longest: who opens connections and sends little cannot keep others out.
+ * Counts connections. When there are too many, the one that has waited for its client for longest makes room: for a
+ * request, or for the rest of one. Who opens connections and sends little cannot keep others out.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #all = new Set<Socket>();
-  /** Without a request, oldest first. */
-  readonly #idle = new Set<Socket>();
+  /** Since the last answer, longest ago first; with the request that has begun to arrive, which may be complete. */
+  readonly #waiting = new Map<Socket, IncomingMessage | null>();
   readonly #byAddress = new Map<string, number>();
   /** Sockets that were ended, and when to cut them (milliseconds of `performance.now()`). */
   readonly #lingering = new Map<Socket, number>();
@@ -71,26 +72,28 @@ export class Connections {
 
   /** Counts a new connection. @returns why it may not stay, or null */
   add(socket: Socket): Problem | null {
-    const address = socket.remoteAddress ?? '';
+    const address = networkOf(socket.remoteAddress ?? '');
     const ofAddress = (this.#byAddress.get(address) ?? 0) + 1;
     this.#all.add(socket);
     this.#byAddress.set(address, ofAddress);
     socket.once('close', () => this.#remove(socket, address));
     if (ofAddress > (this.#limits.maxPerAddress ?? Number.POSITIVE_INFINITY)) return tooMany();
     if (this.#all.size > this.#limits.max && !this.#makeRoom()) return tooMany();
-    this.#idle.add(socket);
+    this.#waiting.set(socket, null);
     return null;
   }
 
-  /** A request is being worked on: the connection stays, and its answer has a deadline. */
+  /** A request has begun to arrive. Once it is complete the connection stays; its answer has a deadline. */
   busy(socket: Socket, response: ServerResponse): void {
-    this.#idle.delete(socket);
+    this.#waiting.set(socket, response.req);
     this.#answers.set(response, Number.POSITIVE_INFINITY);
     response.once('close', () => this.#answers.delete(response));
   }
 
+  /** Answered: it waits for its next request. */
   idle(socket: Socket): void {
-    if (!socket.destroyed) this.#idle.add(socket);
+    this.#waiting.delete(socket);
+    if (!socket.destroyed) this.#waiting.set(socket, null);
   }
 
   /** Counts a connection that is closed for a reason. */
@@ -100,7 +103,7 @@ export class Connections {
 
   /** Ends a connection once the client has read what was written last; what it still sends is thrown away. */
   linger(socket: Socket): void {
-    this.#idle.delete(socket);
+    this.#waiting.delete(socket);
     socket.end();
     socket.resume();
     this.#lingering.set(socket, performance.now() + lingerMs);
@@ -108,22 +111,20 @@ export class Connections {
 
   /** Nothing has been started for a request that has not arrived: closing its connection is safe. */
   #makeRoom(): boolean {
-    const oldest = first(this.#idle) ?? this.#oldestUnfinished();
-    if (oldest === undefined) return false;
-    this.#idle.delete(oldest);
-    this.count('evicted');
-    oldest.destroy();
-    return true;
-  }
-
-  #oldestUnfinished(): Socket | undefined {
-    for (const { req, socket } of this.#answers.keys()) if (!req.complete && socket?.destroyed === false) return socket;
-    return undefined;
+    for (const [socket, request] of this.#waiting) {
+      this.#waiting.delete(socket);
+      // Worked on, or answered a moment ago.
+      if (request?.complete === true) continue;
+      this.count('evicted');
+      socket.destroy();
+      return true;
+    }
+    return false;
   }
 
   #remove(socket: Socket, address: string): void {
     this.#all.delete(socket);
-    this.#idle.delete(socket);
+    this.#waiting.delete(socket);
     this.#lingering.delete(socket);
     const left = (this.#byAddress.get(address) ?? 1) - 1;
     if (left === 0) this.#byAddress.delete(address);
@@ -146,9 +147,4 @@ export class Connections {
 
 function tooMany(): Problem {
   return new Problem('too-many-connections', { headers: { 'retry-after': '1' } });
-}
-
-function first<T>(items: Iterable<T>): T | undefined {
-  for (const item of items) return item;
-  return undefined;
 }

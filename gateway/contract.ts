@@ -9,6 +9,7 @@ import type { OpenApiDocument } from '../contract/openapi.ts';
 import type { Answer } from '../envelope/outbound.ts';
 import type { Logger } from '../logging/log.ts';
 import type { ProblemCode } from '../problem/catalogue.ts';
+import type { Span, Tracer } from '../tracing/tracer.ts';
 
 /** One step of a pipeline. It answers, or calls `next()`. Whatever it throws or rejects with becomes a problem document. */
 export type Handler = (request: Request, response: Response, next: NextFunction) => void | Promise<void>;
@@ -58,6 +59,8 @@ export interface RouterServices {
   readonly log: Logger;
   /** Prometheus registry behind `/metrics`. */
   readonly metrics: Registry;
+  /** Where spans go; absent while tracing is off. */
+  readonly tracer?: Tracer | undefined;
   /** Adds a check to `/health/ready`. */
   addReadinessCheck(name: string, check: ReadinessCheck): void;
   /** Adds something that `/health/ready` shows and that leaves the router ready. */
@@ -88,10 +91,20 @@ export interface Plugin {
   init(context: PluginContext): void | Promise<void>;
 }
 
+/** How an execution ended for its client, as admission control counts it. */
+export interface ExecutionEnding {
+  /** The problem it was, or would be, answered with; undefined for an answer of the back end. */
+  readonly problem: ProblemCode | undefined;
+  /** True when nobody saw it end. */
+  readonly clientGone: boolean;
+}
+
 /** What the policies of one request tell each other. */
 export interface RequestContext {
   /** The answer's `X-Request-Id`. */
   readonly requestId: string;
+  /** When its head had arrived (performance.now()). */
+  readonly receivedAt?: number;
   /** Name of the apiEndpoint that matched; set when a pipeline is entered. */
   route: string;
   /** Set by the bearer policy. */
@@ -106,6 +119,10 @@ export interface RequestContext {
   onStarted?: (executionId: string) => void;
   /** Compresses an answer where the client accepts that; set by the compress policy. */
   compress?: (answer: Answer) => Promise<Answer>;
+  /** Set when the execution goes on behind the answer: resolves when it is over, or when nobody counts it any more. */
+  goesOn?: Promise<ExecutionEnding>;
+  /** Its span, once there is one (request-span.ts). */
+  span?: Span;
   /** Code of the problem that the request was answered with. */
   problem?: ProblemCode;
   /** Why the answer is what it is, for the one log line of this request. */

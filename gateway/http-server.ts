@@ -69,7 +69,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   );
   attachConnections(server, connections, ({ request, response }) => {
     const requestId = requestIdOf(request);
-    setContext(request, { requestId, route: 'none' });
+    setContext(request, { requestId, receivedAt: performance.now(), route: 'none' });
     accessLog(request, response);
     connections.busy(request.socket, response);
     inFlight.add(response);

@@ -4,6 +4,7 @@ import { loadConfig } from '../config/load.ts';
 import { accepts } from '../config/production.ts';
 import { createErrorTracker } from '../error-tracking/error-tracker.ts';
 import { runProgram } from '../program/run-program.ts';
+import { createTracer } from '../tracing/create-tracer.ts';
 import { findOpenEngine } from './open-engine.ts';
 import { startRouter } from './start-router.ts';
 
@@ -21,12 +22,14 @@ await runProgram('router', async (log) => {
     environment: config['sentry.environment'],
     program: 'router',
   });
-  const router = await startRouter({ config, log, reportError: (error, fields) => errors.report(error, fields) });
+  const tracer = await createTracer({ config, program: 'router', log });
+  const reportError = (error: unknown, fields: Record<string, string>) => errors.report(error, fields);
+  const router = await startRouter({ config, log, reportError, tracer });
   return {
     ready: { url: router.url, operationsUrl: router.operationsUrl },
     async stop() {
       await router.stop();
-      await errors.close(2_000);
+      await Promise.all([errors.close(2_000), tracer?.close(2_000)]);
     },
   };
 });

@@ -16,8 +16,9 @@ import { GatewayConfigError, loadGatewayConfig } from './load-gateway-config.ts'
 import { importPlugins, initPlugins } from './load-plugins.ts';
 import { mountPipelines } from './mount-pipelines.ts';
 import { createMethodGate, createNotRouted } from './not-routed.ts';
-import { startOperationsServer } from './operations/operations-server.ts';
 import { ReadinessChecks } from './operations/readiness.ts';
+import { startOperations } from './operations/start-operations.ts';
+import { Activity } from './operations/status/activity.ts';
 
 export interface RouterOptions {
   config: Config;
@@ -26,6 +27,10 @@ export interface RouterOptions {
   gatewayConfigFile?: string;
   /** Where errors nobody foresaw are reported. */
   reportError?: RouterServices['reportError'];
+  /** Where spans go; nowhere when absent. */
+  tracer?: RouterServices['tracer'];
+  /** What `/metrics` shows; default a new one. */
+  metrics?: Registry;
 }
 
 export interface Router {
@@ -40,11 +45,11 @@ const rootDir = fileURLToPath(new URL('..', import.meta.url));
 /** @throws GatewayConfigError, or an Error that names a taken port; then nothing listens */
 export async function startRouter(options: RouterOptions): Promise<Router> {
   const { config, log, gatewayConfigFile = `${rootDir}gateway.config.yml`, reportError = () => undefined } = options;
+  const { tracer, metrics = new Registry() } = options;
   const gatewayConfig = loadGatewayConfig(gatewayConfigFile, config);
   const imported = await importPlugins(gatewayConfig, rootDir);
   if (imported.problems.length > 0) throw new GatewayConfigError(gatewayConfigFile, imported.problems);
 
-  const metrics = new Registry();
   const readiness = new ReadinessChecks();
   const draining = new AbortController();
   const stops: { name: string; stop: () => void | Promise<void> }[] = [];
@@ -60,6 +65,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     config,
     log,
     metrics,
+    tracer,
     reportError,
     document: () => document.read(),
     draining: draining.signal,
@@ -72,14 +78,15 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     if (problems.length > 0) throw new GatewayConfigError(gatewayConfigFile, problems);
     document.describe(gatewayConfig, steps, policies);
     const app = createApp();
-    app.use(createMethodGate(gatewayConfig), await mountPipelines(gatewayConfig, steps, policies));
-    app.use(createNotRouted(gatewayConfig), createErrorHandler(services));
-    const operationsAddress = { host: config['ops.host'], port: config['ops.port'] };
-    const operations = await startOperationsServer({ ...operationsAddress, readiness, metrics });
+    const pipelines = await mountPipelines(gatewayConfig, steps, policies);
+    app.use(createMethodGate(gatewayConfig), pipelines, createNotRouted(gatewayConfig), createErrorHandler(services));
+    const activity = new Activity();
+    const operations = await startOperations({ config, readiness, metrics, activity });
     stops.push({ name: 'operations', stop: () => operations.stop() });
     const { hostname: host, port } = gatewayConfig.http;
-    const accessLog = createAccessLog(log, metrics);
-    const [messages, limits] = [expressMessages(app), limitsOf(config)];
+    const accessLog = createAccessLog(log, metrics, { tracer, ended: (request) => activity.note(request) });
+    const messages = expressMessages(app);
+    const limits = limitsOf(config);
     const server = await startHttpServer({ host, port, app, messages, accessLog, metrics, limits });
     collectDefaultMetrics({ register: metrics });
     const reconciler = startRouterReconciler({ config, metrics, log });

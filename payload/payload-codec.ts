@@ -34,12 +34,14 @@ export class PayloadCodec {
   packInbound(request: InboundRequest, clearParams: readonly string[]): object {
     const { active } = this.#keys;
     if (active === null) return createInbound(request);
-    const { body, query, ...fields } = request;
+    const { body, query, traceparent, ...fields } = request;
     const { httpMethod, params, requestId, clientId, route } = fields;
     const clear = Object.fromEntries(Object.entries(params).filter(([name]) => clearParams.includes(name)));
     const plaintext = encodeMessage({ ...fields, ...(query === undefined ? {} : { query }) }, body);
     const sealed = encrypt(plaintext, bindInbound(requestId), active);
-    return { httpMethod, params: clear, requestId, clientId, route, sealed };
+    // Random ids that say nothing of the request: whoever works on the task can follow the trace without the key.
+    const trace = traceparent === undefined ? {} : { traceparent };
+    return { httpMethod, params: clear, requestId, clientId, route, ...trace, sealed };
   }
 
   /**

@@ -18,6 +18,16 @@ export const problemExplanations = {
     happened: 'The request, or its credentials, could be read in more than one way or not at all. Nothing was started.',
     advice: 'read `detail`, mend the request',
   },
+  'idempotency-key-missing': {
+    happened:
+      'The operator wants a key with every write on this path, and the request carried none. Nothing was started.',
+    advice: 'send one of your own with every write',
+  },
+  'malformed-idempotency-key': {
+    happened:
+      'The request has an `Idempotency-Key` that is empty, too long, given twice or no visible ASCII. Nothing was started.',
+    advice: 'read `detail`; a UUID will do',
+  },
   unauthorized: {
     happened: 'The path needs an access token, and the request carried none.',
     advice: 'get a token, send `Authorization: Bearer …`',
@@ -50,6 +60,16 @@ export const problemExplanations = {
     happened: 'The path exists, but not for this method.',
     advice: 'use a method named in `Allow`',
   },
+  'idempotency-key-in-use': {
+    happened:
+      'An earlier request came with the same key, and it has no answer yet. It goes on, and nothing is started a second time.',
+    advice: 'follow `links`, or repeat the request after `Retry-After`',
+  },
+  'idempotency-key-reused': {
+    happened:
+      'The key came before with another method, path, query or body. The first request keeps it; nothing was started for this one.',
+    advice: 'use a new key for each request',
+  },
   'request-timeout': {
     happened: 'The request took too long to arrive. Nothing was started.',
     advice: 'send it faster; the connection is closed',
@@ -69,6 +89,28 @@ export const problemExplanations = {
   'header-fields-too-large': {
     happened: 'The request line or the header fields are larger, or more, than the router accepts.',
     advice: 'send less; `detail` names the limit',
+  },
+  'execution-unknown': {
+    happened:
+      "The engine has no execution with this id that this client started: there never was one, it is another client's, or it has been removed.",
+    advice: 'check the id; only the client that started an execution sees it',
+  },
+  'answer-pending': {
+    happened: 'The execution is still running, so it has no answer to fetch.',
+    advice: 'ask again after `Retry-After`, or with `Prefer: wait`',
+  },
+  'execution-under-way': {
+    happened:
+      'A worker has already been given a task of this execution, and the back end may have seen the request. It goes on.',
+    advice: 'it cannot be cancelled any more; follow `links`',
+  },
+  'execution-ended': {
+    happened: 'The execution was over before it could be cancelled.',
+    advice: 'it cannot be cancelled any more; fetch the answer at `links`',
+  },
+  'execution-cancelled': {
+    happened: 'Its client cancelled the execution before a worker took it.',
+    advice: 'nothing; start it again if you want it after all',
   },
   'execution-failed': {
     happened: 'The execution started, but it ended without an answer of the back end.',
@@ -96,7 +138,7 @@ export const problemExplanations = {
   },
   'wait-budget-spent': {
     happened: 'The router waits only so long for an answer, and that time was over. A write goes on meanwhile.',
-    advice: 'repeat a read; read `execution` before you repeat a write',
+    advice: 'repeat a read; follow `links` before you repeat a write',
   },
   'outcome-unknown': {
     happened: 'The connection to the engine broke at a moment when the execution may have been started.',
@@ -105,6 +147,10 @@ export const problemExplanations = {
   'engine-unavailable': {
     happened: `The workflow engine did not answer. ${nothingStarted}`,
     advice: 'try again after `Retry-After`',
+  },
+  'idempotency-unavailable': {
+    happened: `The router cannot find out whether another router has a request with this key. ${nothingStarted}`,
+    advice: 'try again after `Retry-After` with the same key',
   },
   overloaded: {
     happened: `The router has more to do than it could finish in time. ${nothingStarted}`,
@@ -120,6 +166,10 @@ export const problemExplanations = {
   },
   'identity-provider-unavailable': {
     happened: 'The identity provider did not answer, or what it answered makes no sense.',
+    advice: 'try again after `Retry-After`',
+  },
+  'limits-unavailable': {
+    happened: `The store that all routers count their clients in did not answer. ${nothingStarted}`,
     advice: 'try again after `Retry-After`',
   },
   'too-many-connections': {

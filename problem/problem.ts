@@ -2,12 +2,17 @@
 
 import { type ProblemCode, problemKinds } from './catalogue.ts';
 
+/** Extra members of a problem document (RFC 9457 section 3.2). */
+export type Extensions = Readonly<Record<string, string | number | boolean | Readonly<Record<string, string>>>>;
+
 /** What a {@link Problem} may carry besides its code. */
 export interface ProblemOptions {
   /** What happened this time, for the caller: never an internal address, token, stack or personal value. */
   detail?: string;
   /** Extra members of the problem document (RFC 9457 section 3.2). */
-  extensions?: Readonly<Record<string, string | number | boolean>>;
+  extensions?: Extensions;
+  /** The request that this happened to, when it is not the one that is answered. */
+  requestId?: string | undefined;
   /** Response header fields the status calls for: `Allow`, `Retry-After`, `WWW-Authenticate`. */
   headers?: Readonly<Record<string, string>>;
   /** The underlying error: goes to the log, never to the caller. */
@@ -20,7 +25,8 @@ export class Problem extends Error {
   readonly code: ProblemCode;
   readonly status: number;
   readonly detail: string | undefined;
-  readonly extensions: Readonly<Record<string, string | number | boolean>>;
+  readonly extensions: Extensions;
+  readonly requestId: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ProblemCode, options: ProblemOptions = {}) {
@@ -30,7 +36,19 @@ export class Problem extends Error {
     this.status = kind.status;
     this.detail = options.detail;
     this.extensions = options.extensions ?? {};
+    this.requestId = options.requestId;
     this.headers = options.headers ?? {};
+  }
+
+  /** The same problem with more to it. */
+  with({ extensions, headers, requestId }: Pick<ProblemOptions, 'extensions' | 'headers' | 'requestId'>): Problem {
+    return new Problem(this.code, {
+      ...(this.detail === undefined ? {} : { detail: this.detail }),
+      cause: this.cause,
+      extensions: { ...this.extensions, ...extensions },
+      headers: { ...this.headers, ...headers },
+      requestId: requestId ?? this.requestId,
+    });
   }
 }
 
@@ -61,7 +79,7 @@ export function problemDocument(problem: Problem, ids: ProblemIds): Record<strin
     status: problem.status,
     ...(problem.detail === undefined ? {} : { detail: problem.detail }),
     ...problem.extensions,
-    requestId: ids.requestId,
+    requestId: problem.requestId ?? ids.requestId,
     ...(ids.executionId === undefined ? {} : { executionId: ids.executionId }),
   };
 }

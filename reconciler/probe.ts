@@ -2,6 +2,7 @@
 
 import type { WholeExecution } from '../conductor/executions/execution-api.ts';
 import type { StartWorkflowRequest } from '../conductor/types.ts';
+import { reconcilerRoute } from '../envelope/inbound.ts';
 import type { Answer } from '../envelope/outbound.ts';
 import type { PayloadCodec } from '../payload/payload-codec.ts';
 import { type Decision, type DecisionContext, isOver, lastTask, settled } from './decision.ts';
@@ -12,8 +13,6 @@ import type { QuestionState } from './turns.ts';
 /** An execution that asked. */
 export type Probe = WholeExecution;
 
-/** `inbound.route` of a probe. Clients cannot choose it: the router takes it from its map. */
-const probeRoute = 'reconciler';
 /** Longest pause between two tries, in milliseconds. */
 const maxPauseMs = 600_000;
 const tryAgain = new Set([408, 425, 429]);
@@ -21,7 +20,7 @@ const tryAgain = new Set([408, 425, 429]);
 /** True for an execution that this module has started. */
 export function isProbe({ workflowName, workflowVersion, input }: WholeExecution): boolean {
   const { route } = (input['inbound'] ?? {}) as { route?: unknown };
-  return workflowName === patchWorkflow && workflowVersion === readVersion && route === probeRoute;
+  return workflowName === patchWorkflow && workflowVersion === readVersion && route === reconcilerRoute;
 }
 
 /** The back end that a probe of this execution asks: one college, known by its MIS code. */
@@ -105,8 +104,8 @@ function ask(execution: WholeExecution, { codec }: DecisionContext): Decision {
       headers: { accept: 'application/json' },
       body: new Uint8Array(),
       requestId,
-      clientId: probeRoute,
-      route: probeRoute,
+      clientId: reconcilerRoute,
+      route: reconcilerRoute,
     },
     Object.keys(packed?.params ?? {}),
   );

@@ -31,11 +31,16 @@ export interface Finding {
   readonly executionId: string;
   readonly case: Case;
   readonly action: 'continued' | 'retried' | 'started' | 'terminated' | 'asked' | 'none';
+  /** What a dry run has left undone. */
+  readonly wouldBe?: Repair;
   /** Executions that were started for it. */
   readonly started: readonly string[];
   /** Why nothing was done, or why it failed. */
   readonly reason?: string;
 }
+
+/** A decision that changes something. */
+export type Repair = 'resume' | 'start' | 'replace' | 'end' | 'ask';
 
 export interface RoundReport {
   /** Rows of the index that were read. */
@@ -48,6 +53,9 @@ export interface RoundReport {
   /** False: the next round goes on where this one stopped. */
   readonly isComplete: boolean;
 }
+
+/** `wait`: enough has been repaired in this round, and the next one goes on. */
+type May = 'look' | 'repair' | 'wait';
 
 /** Bounds of one round. */
 const maxPages = 40;
@@ -96,8 +104,8 @@ export class Reconciliation {
       if (this.#settlesAtOnce(open, relations)) continue;
       if (inspected >= maxInspected) continue;
       inspected++;
-      const mayRepair = !dryRun && repairs < maxRepairs;
-      const finding = await this.#lookAt(open, relations, mayRepair);
+      const may = dryRun ? 'look' : repairs < maxRepairs ? 'repair' : 'wait';
+      const finding = await this.#lookAt(open, relations, may);
       if (finding === null) continue;
       findings.push(finding);
       if (finding.action !== 'none') repairs++;
@@ -144,7 +152,7 @@ export class Reconciliation {
     return follows;
   }
 
-  async #lookAt(open: OpenExecution, relations: Relations, mayRepair: boolean): Promise<Finding | null> {
+  async #lookAt(open: OpenExecution, relations: Relations, may: May): Promise<Finding | null> {
     const execution = await this.#options.api.readWhole(open.workflowId);
     if (execution === null) {
       this.#settle(open.workflowId);
@@ -154,14 +162,14 @@ export class Reconciliation {
     const now = this.#now();
     if (decision.kind === 'settled') this.#settle(open.workflowId);
     else if (decision.kind === 'waiting') this.#open.postpone(open.workflowId, now);
-    else return this.#mend(execution, decision, mayRepair);
+    else return this.#mend(execution, decision, may);
     return null;
   }
 
   async #mend(
     execution: WholeExecution,
     decision: Exclude<Decision, { kind: 'settled' | 'waiting' }>,
-    mayRepair: boolean,
+    may: May,
   ): Promise<Finding> {
     const executionId = execution.workflowId;
     const finding = { executionId, case: decision.case };
@@ -177,7 +185,12 @@ export class Reconciliation {
       this.#open.postpone(executionId, this.#now());
       return none(decision.kind === 'undecided' ? decision.reason : 'its back end did not answer');
     }
-    if (!mayRepair) return none();
+    if (may === 'look') {
+      // The next round of a dry run looks at the others.
+      this.#open.postpone(executionId, this.#now());
+      return { ...none(), wouldBe: decision.kind };
+    }
+    if (may === 'wait') return none();
     if (decision.kind === 'ask' && !this.#turns.take(questionFor(execution), this.#now())) {
       this.#open.defer(executionId, this.#now());
       return none('its back end is asked for others first');

@@ -3,6 +3,7 @@
 import { loadConfig } from '../config/load.ts';
 import { createErrorTracker } from '../error-tracking/error-tracker.ts';
 import { runProgram } from '../program/run-program.ts';
+import { createTracer } from '../tracing/create-tracer.ts';
 import { startWorkers } from './start-workers.ts';
 
 // With CI set, the Conductor SDK writes a line to stdout for every update, between the log's JSON lines.
@@ -16,12 +17,14 @@ await runProgram('workers', async (log) => {
     environment: config['sentry.environment'],
     program: 'workers',
   });
-  const workers = await startWorkers({ config, log, reportError: (error, fields) => errors.report(error, fields) });
+  const tracer = await createTracer({ config, program: 'workers', log });
+  const reportError = (error: unknown, fields: Record<string, string>) => errors.report(error, fields);
+  const workers = await startWorkers({ config, log, reportError, tracer });
   return {
     ready: workers.ready,
     async stop() {
       await workers.stop();
-      await errors.close(2_000);
+      await Promise.all([errors.close(2_000), tracer?.close(2_000)]);
     },
   };
 });

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import type { Config } from '../config/schema.ts';
 import type { Logger } from '../logging/log.ts';
 import type { RunningProgram } from '../program/run-program.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import { createBackEndCaller } from './back-end/call-back-end.ts';
 import { pause } from './backoff.ts';
 import { Availability } from './engine/availability.ts';
@@ -13,6 +14,8 @@ import { TaskPolls } from './engine/task-polls.ts';
 import { startTaskRunners } from './engine/task-runners.ts';
 import { TaskUpdates } from './engine/task-updates.ts';
 import { WorkInHand } from './engine/work-in-hand.ts';
+import { observeCalls } from './observe/observe-calls.ts';
+import { observeTask } from './observe/observe-task.ts';
 import { type ReportError, supervise } from './run-task.ts';
 import { selectWorkers } from './select-workers.ts';
 
@@ -22,6 +25,8 @@ export interface StartWorkersOptions {
   log: Logger;
   /** Told of errors nobody foresaw. Default: nobody is; they are logged anyway. */
   reportError?: ReportError;
+  /** Where spans go; nowhere when absent. */
+  tracer?: Tracer | undefined;
 }
 
 /**
@@ -33,6 +38,7 @@ export async function startWorkers({
   config,
   log,
   reportError = () => {},
+  tracer,
 }: StartWorkersOptions): Promise<RunningProgram> {
   const selected = selectWorkers(config);
   const stopping = new AbortController();
@@ -41,8 +47,9 @@ export async function startWorkers({
     timeoutMs: config['workers.backEndTimeoutMs'],
     maxAnswerBytes: config['router.maxAnswerBytes'],
   });
+  const callBackEnd = observeCalls(backEnds.call);
   const workers = selected.map(({ create }) =>
-    supervise(create({ config, callBackEnd: backEnds.call }), { log, reportError }),
+    observeTask(supervise(create({ config, callBackEnd }), { log, reportError }), tracer),
   );
   const api = new RouterApi({
     apiURL: config['conductor.apiURL'],

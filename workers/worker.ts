@@ -7,7 +7,11 @@ import type { CallBackEnd } from './back-end/call-back-end.ts';
 /** How a task ends, in Conductor's words. Nothing here is retried by the engine: what may be tried again, the worker tries. */
 export type TaskOutcome =
   | { status: 'COMPLETED'; outputData: Record<string, unknown> }
-  | { status: 'FAILED_WITH_TERMINAL_ERROR'; reasonForIncompletion: string }
+  | {
+      status: 'FAILED_WITH_TERMINAL_ERROR';
+      reasonForIncompletion: string;
+      outputData?: Record<string, unknown>;
+    }
   /** The engine hands the task out again after `callbackAfterSeconds`. */
   | { status: 'IN_PROGRESS'; callbackAfterSeconds: number; outputData: Record<string, unknown> };
 

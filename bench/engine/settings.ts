@@ -8,6 +8,8 @@ export interface Setting {
   readonly properties?: readonly string[];
   /** Replaces options of the Java machine. */
   readonly java?: (options: readonly string[]) => readonly string[];
+  /** Statements for the database. */
+  readonly sql?: readonly string[];
   /** Only on this kind of database. */
   readonly only?: 'sqlite' | 'postgresql';
 }
@@ -29,6 +31,8 @@ const javaInstead = (name: string, of: string, by: readonly string[]): Setting =
   name,
   java: (options) => [...options.filter((option) => !option.startsWith(of)), ...by],
 });
+const fullTextIndex = 'DROP INDEX workflow_index_json_data_json_idx';
+const pathIndex = 'DROP INDEX workflow_index_json_data_gin_idx';
 const initSql = 'spring.datasource.hikari.connection-init-sql';
 
 export const settings: readonly Setting[] = [
@@ -67,6 +71,8 @@ export const settings: readonly Setting[] = [
   property('spring.datasource.hikari.maximum-pool-size=4', 'postgresql'),
   property('spring.datasource.hikari.maximum-pool-size=8', 'postgresql'),
   property('spring.datasource.hikari.data-source-properties.prepareThreshold=1', 'postgresql'),
+  { name: 'no full-text index of workflows', sql: [fullTextIndex], only: 'postgresql' },
+  { name: 'no index into the JSON of workflows', sql: [fullTextIndex, pathIndex], only: 'postgresql' },
   property(`${initSql}=PRAGMA cache_size=-65536`, 'sqlite'),
   property(`${initSql}=PRAGMA mmap_size=268435456`, 'sqlite'),
   property(`${initSql}=PRAGMA wal_autocheckpoint=10000`, 'sqlite'),

@@ -16,6 +16,8 @@ export interface EngineChoice {
   readonly properties: string | undefined;
   /** Options of the Java machine instead of the product's own. */
   readonly javaOptions: readonly string[] | undefined;
+  /** Statements for its PostgreSQL database, once it has made its tables. */
+  readonly sql?: readonly string[];
 }
 
 export interface BenchEngine {
@@ -40,6 +42,7 @@ export async function startBenchEngine(run: Run, choice: EngineChoice): Promise<
     tuning: { properties, javaOptions: choice.javaOptions, database: database?.server },
   });
   run.onEnd(() => engine.stop());
+  for (const statement of choice.sql ?? []) await database?.execute(statement);
   await registerDefinitions(engine.url);
   return {
     url: engine.url,

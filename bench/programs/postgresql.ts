@@ -15,6 +15,8 @@ export interface Database {
   processes(): Promise<number[]>;
   /** Bytes it takes now. */
   size(): Promise<number>;
+  /** Runs a statement in it. */
+  execute(sql: string): Promise<void>;
   /** Removes it, with whoever is still connected. */
   drop(): Promise<void>;
 }
@@ -31,14 +33,17 @@ export async function createDatabase(): Promise<Database> {
       const ours = `datname = '${name}' OR backend_type IN (${writers})`;
       return (await query(`SELECT pid FROM pg_stat_activity WHERE ${ours}`)).split('\n').map(Number);
     },
+    async execute(sql) {
+      await query(sql, name);
+    },
     async drop() {
       await query(`DROP DATABASE ${name} WITH (FORCE)`);
     },
   };
 }
 
-async function query(sql: string): Promise<string> {
-  const args = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align', '--dbname=postgres', `--command=${sql}`];
+async function query(sql: string, database = 'postgres'): Promise<string> {
+  const args = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align', `--dbname=${database}`, `--command=${sql}`];
   const env = { ...process.env, PGHOST, PGPORT, PGUSER };
   const { stdout } = await promisify(execFile)('psql', args, { env });
   return stdout.trim();

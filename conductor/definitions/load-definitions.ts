@@ -65,6 +65,17 @@ const kinds = {
   },
 } as const;
 
+const kindNames = { workflow: 'workflows', 'task type': 'taskDefs', 'event handler': 'eventHandlers' } as const;
+
+/** The file in which a definition stands, below the root. */
+export function fileOf(
+  kind: keyof typeof kindNames,
+  { name, version = 0 }: { name: string; version?: number | undefined },
+): string {
+  const { directory, fileName } = kinds[kindNames[kind]];
+  return `${directory}/${fileName({ name, version } as never)}`;
+}
+
 /**
  * Loads every definition.
  * @param rootDir directory that holds `workflows/` and `event-handlers/`

@@ -27,7 +27,16 @@ export interface ExecutedTask {
   readonly taskType: string;
   readonly referenceTaskName: string;
   readonly status: string;
+  /** Number of the attempt, from 0. */
+  readonly retryCount?: number;
+  /** How often a worker has taken this attempt. */
   readonly pollCount?: number;
+  /** Who took it last. */
+  readonly workerId?: string;
+  /** Absent: the default pool. */
+  readonly domain?: string;
+  /** How long a task that a worker gave back waits, in seconds. */
+  readonly callbackAfterSeconds?: number;
   readonly scheduledTime?: number;
   readonly startTime?: number;
   readonly endTime?: number;
@@ -60,22 +69,44 @@ export interface ExecutionQuery {
   /** `college-adaptorWF`, or with `*` at its end whatever begins so. */
   readonly workflowType?: string;
   readonly status?: WorkflowStatus;
+  /** Any of them. */
+  readonly statuses?: readonly WorkflowStatus[];
   readonly correlationIds?: readonly string[];
   /** Milliseconds since 1970. SQLite compares whole seconds: up to one second more may be found. */
   readonly startedAfter?: number;
   readonly startedBefore?: number;
+  readonly endedBefore?: number;
 }
 
-/** Which part of the result, in the order in which executions were started. */
+/** Which part of the result. */
 export interface Page {
   readonly offset: number;
   readonly size: number;
+  /** Default `oldest`, by start; `first-ended`: by end. */
+  readonly order?: Order;
 }
+
+export type Order = 'oldest' | 'newest' | 'first-ended';
+
+const sortOf: Readonly<Record<Order, string>> = {
+  oldest: 'startTime:ASC|workflowId:ASC',
+  newest: 'startTime:DESC|workflowId:DESC',
+  'first-ended': 'endTime:ASC|workflowId:ASC',
+};
 
 /** A page of executions and the bytes it took to read. */
 export interface FoundExecutions {
   readonly executions: readonly ExecutionSummary[];
+  /** How many there are on all pages. */
+  readonly total: number;
   readonly bytes: number;
+}
+
+/** What became of executions that were to be removed. */
+export interface RemovedExecutions {
+  readonly removed: readonly string[];
+  /** The engine's reason by execution id. */
+  readonly refused: Readonly<Record<string, string>>;
 }
 
 /** @throws EngineError from every call */
@@ -87,23 +118,45 @@ export class ExecutionApi {
   }
 
   /** Every row comes with the whole input and output as text: ask for small pages where these may be large. */
-  async search(query: ExecutionQuery, { offset, size }: Page): Promise<FoundExecutions> {
+  async search(query: ExecutionQuery, { offset, size, order = 'oldest' }: Page): Promise<FoundExecutions> {
     const parameters = new URLSearchParams({
       query: formatQuery(query),
-      sort: 'startTime:ASC|workflowId:ASC',
+      sort: sortOf[order],
       start: String(offset),
       size: String(size),
     });
     const { body } = await this.#send({ method: 'GET', path: `/api/workflow/search?${parameters}` });
-    const { results } = parse<{ results: ExecutionSummary[] }>(body);
-    return { executions: results, bytes: body.length };
+    const { results, totalHits } = parse<{ results: ExecutionSummary[]; totalHits: number }>(body);
+    return { executions: results, total: totalHits, bytes: body.length };
   }
 
-  /** The execution with its tasks; null when the engine has none with this id. */
-  async readWhole(executionId: string): Promise<WholeExecution | null> {
-    const path = `/api/workflow/${encodeURIComponent(executionId)}?includeTasks=true`;
+  /** Only the state; null when the engine has none with this id. Cheap: neither input nor output is read. */
+  async readState(executionId: string): Promise<WorkflowStatus | null> {
+    const path = `/api/workflow/${encodeURIComponent(executionId)}/status?includeOutput=false`;
+    const response = await this.#call({ method: 'GET', path });
+    if (response.status === 404) return null;
+    return parse<{ status: WorkflowStatus }>(refuseErrors(response, 'GET /api/workflow/{id}/status').body).status;
+  }
+
+  /**
+   * The execution; null when the engine has none with this id.
+   * @param includeTasks default true; tasks repeat input and output
+   */
+  async readWhole(executionId: string, { includeTasks = true } = {}): Promise<WholeExecution | null> {
+    const path = `/api/workflow/${encodeURIComponent(executionId)}?includeTasks=${includeTasks}`;
     const response = await this.#call({ method: 'GET', path });
     return response.status === 404 ? null : parse(refuseErrors(response, 'GET /api/workflow/{id}').body);
+  }
+
+  /**
+   * Executions of one definition with this correlation id, oldest first and without their tasks. They are read where
+   * the engine keeps them, not from its index: whatever was started before is there.
+   */
+  async correlated(name: string, correlationId: string): Promise<WholeExecution[]> {
+    const names = [name, 'correlated', correlationId].map(encodeURIComponent).join('/');
+    const path = `/api/workflow/${names}?includeClosed=true&includeTasks=false`;
+    const found = parse<WholeExecution[]>((await this.#send({ method: 'GET', path })).body);
+    return found.toSorted((one, other) => one.startTime - other.startTime);
   }
 
   /** Starts a pinned workflow version and returns its execution id. */
@@ -129,6 +182,21 @@ export class ExecutionApi {
     await this.#send({ method: 'POST', path: `/api/workflow/${encodeURIComponent(executionId)}/retry` });
   }
 
+  /**
+   * Deletes executions, their tasks and their rows in the index, whatever their state: it cannot be undone.
+   * @param executionIds at most 1000
+   */
+  async remove(executionIds: readonly string[]): Promise<RemovedExecutions> {
+    const { body } = await this.#send({
+      method: 'DELETE',
+      path: '/api/workflow/bulk/remove?archiveWorkflow=false',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(executionIds),
+    });
+    const answer = parse<{ bulkSuccessfulResults?: string[]; bulkErrorResults?: Record<string, string> }>(body);
+    return { removed: answer.bulkSuccessfulResults ?? [], refused: answer.bulkErrorResults ?? {} };
+  }
+
   async #send(request: EngineRequest): Promise<EngineResponse> {
     return refuseErrors(await this.#call(request), `${request.method} ${request.path.split('?')[0]}`);
   }
@@ -138,13 +206,16 @@ export class ExecutionApi {
  * The query in the engine's words. A type is always asked for with `*`: for an exact one SQLite would walk all of that
  * type's rows, for a pattern it takes the index on the start time or the correlation id.
  */
-function formatQuery({ workflowType, status, correlationIds, startedAfter, startedBefore }: ExecutionQuery): string {
+function formatQuery(query: ExecutionQuery): string {
+  const { workflowType, status, statuses, correlationIds, startedAfter, startedBefore, endedBefore } = query;
   return [
     workflowType === undefined ? '' : `workflowType = ${workflowType.replace(/\*?$/, '*')}`,
     status === undefined ? '' : `status = ${status}`,
+    statuses === undefined ? '' : `status IN (${statuses.join(',')})`,
     correlationIds === undefined ? '' : `correlationId IN (${correlationIds.join(',')})`,
     startedAfter === undefined ? '' : `startTime > ${startedAfter}`,
     startedBefore === undefined ? '' : `startTime < ${startedBefore}`,
+    endedBefore === undefined ? '' : `endTime < ${endedBefore}`,
   ]
     .filter((condition) => condition !== '')
     .join(' AND ');
@@ -152,7 +223,19 @@ function formatQuery({ workflowType, status, correlationIds, startedAfter, start
 
 function refuseErrors(response: EngineResponse, call: string): EngineResponse {
   if (response.status < 300) return response;
-  throw new EngineError('refused', `${call}: engine answered ${response.status}`, { status: response.status });
+  const reason = reasonOf(response.body);
+  throw new EngineError('refused', `${call}: engine answered ${response.status}${reason}`, { status: response.status });
+}
+
+/** The engine's own words, or the router's (RFC 9457) when it answered in its place. */
+function reasonOf(body: Buffer): string {
+  try {
+    const { message, title, detail } = JSON.parse(body.toString('utf8')) as Record<string, unknown>;
+    const words = [message ?? title, detail].filter((part) => typeof part === 'string');
+    return words.length === 0 ? '' : ` (${words.join('; ').slice(0, 300)})`;
+  } catch {
+    return '';
+  }
 }
 
 function parse<T>(body: Buffer): T {

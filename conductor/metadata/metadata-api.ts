@@ -65,6 +65,32 @@ export class MetadataApi {
     await this.#send(exists ? 'PUT' : 'POST', '/api/event', definition);
   }
 
+  /** Executions that run keep the definition they were started with. */
+  async deleteWorkflow(name: string, version: number): Promise<void> {
+    await this.#send('DELETE', `/api/metadata/workflow/${encodeURIComponent(name)}/${version}`);
+  }
+
+  async deleteTaskDef(name: string): Promise<void> {
+    await this.#send('DELETE', `/api/metadata/taskdefs/${encodeURIComponent(name)}`);
+  }
+
+  async deleteEventHandler(name: string): Promise<void> {
+    await this.#send('DELETE', `/api/event/${encodeURIComponent(name)}`);
+  }
+
+  /** Ids of the executions of a workflow that have not ended, paused ones included, of whatever version. */
+  readRunning(workflow: string): Promise<readonly string[]> {
+    return this.#get(`/api/workflow/running/${encodeURIComponent(workflow)}`);
+  }
+
+  /** The version an execution was started with; undefined when it is gone. */
+  async readExecutionVersion(executionId: string): Promise<number | undefined> {
+    const path = `/api/workflow/${encodeURIComponent(executionId)}?includeTasks=false`;
+    const response = await this.#call({ method: 'GET', path });
+    if (response.status === 404) return undefined;
+    return parse<{ workflowVersion: number }>(refuseErrors(response, 'GET /api/workflow/{id}')).workflowVersion;
+  }
+
   /** The engine's version, or undefined when it does not say. */
   async readVersion(): Promise<string | undefined> {
     const { status, body } = await this.#call({ method: 'GET', path: '/api/version', headers: { accept: '*/*' } });
@@ -94,9 +120,10 @@ export class MetadataApi {
     return parse(refuseErrors(response, `GET ${path.split('?')[0]}`));
   }
 
-  async #send(method: 'POST' | 'PUT', path: string, value: unknown): Promise<EngineResponse> {
+  async #send(method: 'POST' | 'PUT' | 'DELETE', path: string, value?: unknown): Promise<EngineResponse> {
+    const body = value === undefined ? {} : { body: JSON.stringify(value) };
     const headers = { 'content-type': 'application/json' };
-    const response = await this.#call({ method, path, headers, body: JSON.stringify(value) });
+    const response = await this.#call({ method, path, headers, ...body });
     return refuseErrors(response, `${method} ${path}`);
   }
 }

@@ -2,7 +2,8 @@
 
 import type { Definitions } from '../definitions/load-definitions.ts';
 import type { MetadataApi, RegisteredDefinition, RegisteredDefinitions } from './metadata-api.ts';
-import { compareDefinition, type DefinitionKind, type Difference } from './compare.ts';
+import { compareDefinition, type Difference } from './compare.ts';
+import type { DefinitionKind } from './normalise.ts';
 
 /** One definition against the engine. */
 export interface PlannedDefinition {

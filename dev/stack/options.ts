@@ -1,6 +1,6 @@
 // What `npm start` was asked to do: its flags, its ports and the configuration its programs will get.
 
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../../config/load.ts';
 import { variableOf } from '../../config/environment.ts';
@@ -88,6 +88,10 @@ export async function readSettings(env: NodeJS.ProcessEnv): Promise<StackSetting
     env: {
       ...env,
       ...toVariables(Object.entries(followingKeys(urls)).filter(([key]) => isOurs(key))),
+      // The engine of this stack keeps its data there, with Java and in a container.
+      ...(givenEngine === undefined && isOurs('conductor.databaseURL')
+        ? { CONDUCTOR_DATABASEURL: `sqlite:${join(stateDir, 'engine', 'conductor.db')}` }
+        : {}),
       ...(isOurs('oauth.issuer') ? { OAUTH_AUDIENCE: env['OAUTH_AUDIENCE'] ?? 'urn:service-router' } : {}),
       ...Object.fromEntries(ports.map(({ variable, port }) => [variable, String(port)])),
       STATE_DIR: stateDir,

@@ -27,11 +27,12 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** MIS code of the college whose adaptor has workers of its own beside it. */
 const coLocated = '002';
 
-/** Workers end first, so that they can still report what they have in hand through the router. */
+/** Workers end first, so that they can still report what they have in hand through the router. The pruner needs only the engine. */
 export const lastingPrograms: readonly LastingProgram[] = [
   { name: 'router', entry: 'gateway/main.ts', stopOrder: 2 },
   { name: 'workers', entry: 'workers/main.ts', stopOrder: 1 },
   { name: `workers-${coLocated}`, entry: 'workers/main.ts', env: { WORKERS_DOMAIN: coLocated }, stopOrder: 1 },
+  { name: 'pruner', entry: 'retention/main.ts', stopOrder: 1 },
   { name: 'identity-provider', entry: 'dev/identity-provider/main.ts', stopOrder: 3 },
   { name: 'back-ends', entry: 'dev/back-ends/main.ts', stopOrder: 3 },
 ];

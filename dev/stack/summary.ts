@@ -24,7 +24,7 @@ export function summary({ urls, engineKind, logFiles, elapsedMs }: SummaryOption
     '',
     `  router             ${urls.router}`,
     `  what it offers     ${urls.router}/docs`,
-    `  operations         ${urls.operations}/health/ready  /metrics`,
+    `  operations         ${urls.operations}/  /health/ready  /metrics`,
     `  workflow engine    ${urls.engine}/api  (${engineKind})`,
     `  identity provider  ${urls.identityProvider}`,
     `  back ends          ${urls.backEnds}`,

@@ -1,4 +1,4 @@
-// The operations port: liveness, readiness and metrics. Never public: it has no authentication.
+// The operations port: liveness, readiness, metrics and the status page. Never public: it has no authentication.
 
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -11,15 +11,20 @@ export interface OperationsServer {
   stop(): Promise<void>;
 }
 
-/** Starts the port. `GET /health/live` · `GET /health/ready` (200, or 503 with the reasons) · `GET /metrics`. */
+/** Answers one path. */
+export type OperationsRoutes = Record<string, (response: ServerResponse) => Promise<void>>;
+
+/** Starts the port. `GET /health/live` · `GET /health/ready` (200, or 503 with the reasons) · `GET /metrics` · `pages`. */
 export async function startOperationsServer(options: {
   host: string;
   port: number;
   readiness: ReadinessChecks;
   metrics: Registry;
+  pages?: OperationsRoutes;
 }): Promise<OperationsServer> {
-  const { host, port, readiness, metrics } = options;
-  const routes: Record<string, (response: ServerResponse) => Promise<void>> = {
+  const { host, port, readiness, metrics, pages } = options;
+  const routes: OperationsRoutes = {
+    ...pages,
     '/health/live': async (response) => sendJson(response, 200, { status: 'live' }),
     '/health/ready': async (response) => {
       const { ready, ...found } = await readiness.ask();

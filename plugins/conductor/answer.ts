@@ -7,7 +7,9 @@ import { parseFailure } from '../../envelope/failure.ts';
 import { type HeaderFilter, pickHeaders } from '../../envelope/headers.ts';
 import type { PayloadCodec } from '../../payload/payload-codec.ts';
 import { PayloadUnreadable } from '../../payload/payload-unreadable.ts';
-import { Problem } from '../../problem/problem.ts';
+import { type Extensions, Problem } from '../../problem/problem.ts';
+import { linksOf } from './clients/links.ts';
+import { cancelled, spentBudgetOf } from './terminations.ts';
 
 export interface AnswerOptions {
   /** Largest answer in bytes. */
@@ -17,12 +19,21 @@ export interface AnswerOptions {
   codec: PayloadCodec;
 }
 
+/** What an answer depends on besides the execution. */
+export interface Asked {
+  /** True for GET and HEAD: nothing is lost when it is asked again. */
+  readOnly: boolean;
+}
+
 /**
  * The back end's answer inside a completed execution.
  * @throws Problem when the execution did not complete or its output is no answer
  */
-export function answerOf(execution: ExecutionStatus, { maxBytes, allows, codec }: AnswerOptions): Answer {
-  if (execution.status !== 'COMPLETED') throw failureOf(execution);
+export function answerOf(
+  execution: ExecutionStatus,
+  { maxBytes, allows, codec, readOnly }: AnswerOptions & Asked,
+): Answer {
+  if (execution.status !== 'COMPLETED') throw failureOf(execution, { readOnly });
   try {
     const answer = codec.unpackOutbound(execution.output?.['outbound'], execution.workflowId, maxBytes);
     return { ...answer, headers: pickHeaders(answer.headers, allows) };
@@ -54,18 +65,51 @@ export function sendAnswer(response: ServerResponse, { status, headers, body }: 
 }
 
 /** The problem behind an execution that did not complete. What a worker of ours says may be shown, nothing else. */
-function failureOf({ status, reasonForIncompletion }: ExecutionStatus): Problem {
+export function failureOf(execution: ExecutionStatus, asked: Asked): Problem {
+  const { workflowId, status, reasonForIncompletion } = execution;
   const cause = new Error(`${status}: ${reasonForIncompletion ?? 'no reason given'}`);
+  const whereToLook = { extensions: linksForUnknown(workflowId, asked) };
   const failure = parseFailure(reasonForIncompletion);
-  if (failure !== null) return new Problem(failure.code, { detail: failure.text, cause });
+  if (failure !== null) {
+    const problem = new Problem(failure.code, { detail: failure.text, cause });
+    return problem.status === 504 ? problem.with(whereToLook) : problem;
+  }
   if (status === 'TIMED_OUT') {
     return new Problem('execution-timed-out', {
       detail: 'No worker finished the task in time.',
       extensions: { mayStillComplete: true },
       cause,
-    });
+    }).with(whereToLook);
   }
-  if (status === 'TERMINATED')
-    return new Problem('execution-failed', { detail: 'The execution was terminated.', cause });
+  if (status === 'TERMINATED') return terminationOf(execution, asked, cause);
   return new Problem('execution-failed', { cause });
+}
+
+function terminationOf({ workflowId, reasonForIncompletion }: ExecutionStatus, asked: Asked, cause: Error): Problem {
+  if (reasonForIncompletion === cancelled) return new Problem('execution-cancelled', { cause });
+  const budgetMs = spentBudgetOf(reasonForIncompletion);
+  if (budgetMs !== undefined) return waitBudgetSpent({ executionId: workflowId, budgetMs }, asked);
+  return new Problem('execution-failed', { detail: 'The execution was terminated.', cause });
+}
+
+/** The client's patience ended before the execution. */
+export function waitBudgetSpent(
+  { executionId, budgetMs }: { executionId: string; budgetMs: number },
+  asked: Asked,
+): Problem {
+  return new Problem('wait-budget-spent', {
+    detail: asked.readOnly
+      ? `No answer within ${budgetMs} ms; the execution was terminated. Reading again is safe.`
+      : `No answer within ${budgetMs} ms; the execution goes on and may still complete. Do not repeat it before you know its outcome.`,
+    extensions: {
+      mayStillComplete: !asked.readOnly,
+      execution: `/conductor/api/workflow/${executionId}`,
+      ...linksForUnknown(executionId, asked),
+    },
+  });
+}
+
+/** Where the outcome of a write can be found that its client was not told of. */
+function linksForUnknown(executionId: string, { readOnly }: Asked): Extensions {
+  return readOnly ? {} : { links: linksOf(executionId) };
 }

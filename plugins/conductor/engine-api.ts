@@ -32,8 +32,12 @@ export interface EngineApiParts extends Parts {
   limits: WorkerLimits;
   /** True as long as workers get tasks: a router that drains hands out what its clients still wait for, no more. */
   handsOut: () => boolean;
-  /** Told when a task of an execution leaves for a worker. */
-  handedOut: (executionId: string) => void;
+  /** Told when a task leaves for a worker. */
+  handedOut: (task: Task) => void;
+  /** Told when a worker brings a result. */
+  reported: (result: TaskResult) => void;
+  /** A task as it leaves for a worker. */
+  withTrace: (task: Task) => Task;
 }
 
 /** Creates the policy on the parts of the conductor plugin. */
@@ -187,25 +191,29 @@ class EngineApi {
 
   /** Tasks whose answer did not leave go to the next worker. */
   #sendTasks({ response }: Exchange, tasks: readonly Task[], body: Task | readonly Task[] | undefined): void {
-    const { queues, updates } = this.#parts;
+    const { queues, updates, withTrace } = this.#parts;
     const giveBack = () => {
       for (const task of tasks) queues.queue({ taskType: task.taskDefName, domain: task.domain }).giveBack([task]);
     };
     if (response.destroyed) return giveBack();
     updates.remember(tasks);
-    for (const { workflowInstanceId } of tasks) this.#parts.handedOut(workflowInstanceId);
+    for (const task of tasks) this.#parts.handedOut(task);
     response.once('close', () => {
       if (!response.writableFinished) giveBack();
     });
     if (body === undefined) response.writeHead(204).end();
-    else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    else {
+      const sent = Array.isArray(body) ? body.map(withTrace) : withTrace(body as Task);
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(sent));
+    }
   }
 
   async #passOn({ request, clientId }: Exchange) {
     const body = await readBody(request, this.#config['router.maxAnswerBytes'] * resultOverhead);
     const result = parseResult(body);
-    const { limits, updates } = this.#parts;
+    const { limits, updates, reported } = this.#parts;
     await limits.checkTask(clientId, result.taskId, result.workflowInstanceId);
+    reported(result);
     return { result, ...(await updates.update(result, body)) };
   }
 }

@@ -1,14 +1,16 @@
 // One execution from start to answer: starts the pinned version, waits within the budget, cleans up behind readers.
 
 import type { Engine } from '../../conductor/engine.ts';
+import type { ExecutionApi } from '../../conductor/executions/execution-api.ts';
 import type { ExecutionStatus, StartWorkflowRequest } from '../../conductor/types.ts';
 import { errorFields, type Logger } from '../../logging/log.ts';
-import { Problem } from '../../problem/problem.ts';
+import { waitBudgetSpent } from './answer.ts';
 import type { Hints } from './hints.ts';
 import type { TaskQueues } from './task-queues.ts';
 import type { ExecutionsUnderWay } from './executions-under-way.ts';
 import { createHandedOverTask } from './handed-over-task.ts';
 import { startProblem } from './start-problem.ts';
+import { budgetSpent, clientGone as gone } from './terminations.ts';
 import type { Waits } from './waits.ts';
 import type { FirstTask } from './workflow-outline.ts';
 import { queueOf, type WorkflowShapes } from './workflow-shapes.ts';
@@ -20,6 +22,12 @@ export interface Parts {
   hints: Hints;
   shapes: WorkflowShapes;
   underWay: ExecutionsUnderWay;
+  /** Names of the workflows that clients start: the workflow policy learns them from the map. */
+  workflows: Set<string>;
+  /** Executions whose client waits here and does not know their id yet. */
+  waitedFor: Set<string>;
+  /** The engine's executions, whole. */
+  executions: ExecutionApi;
   /** True when no other router serves these queues: only then may a task be handed over. */
   handsOver: boolean;
   log: Logger;
@@ -35,13 +43,31 @@ export interface WaitOptions {
   readOnly: boolean;
   /** Aborts when the client is gone. */
   clientGone: AbortSignal;
+  /** True: a wait that is spent ends nothing; the client is told where to look. */
+  answersLater: boolean;
+}
+
+/** What a start depends on. */
+export interface StartOptions extends Pick<WaitOptions, 'budgetMs' | 'readOnly' | 'answersLater'> {
+  /** True: others with the same Idempotency-Key are told of the execution before it has ended. */
+  isKeyed: boolean;
 }
 
 /** A started execution. */
 export interface Execution {
   readonly executionId: string;
   /** Forgets what was kept for its wait. */
-  release(): void;
+  forget(): void;
+  /** Its first task, when a worker was given it without a poll. */
+  readonly handedOver: HandedOver | undefined;
+}
+
+/** The end of a hand-over, in two steps. */
+interface HandedOver {
+  /** No worker gets the task any more. */
+  withdraw(): void;
+  /** The engine does not have it in its queue any more. */
+  settle(): void;
 }
 
 /**
@@ -52,51 +78,48 @@ export interface Execution {
  */
 export async function startExecution(
   request: StartWorkflowRequest,
-  { readOnly, budgetMs }: Pick<WaitOptions, 'readOnly' | 'budgetMs'>,
+  { readOnly, budgetMs, answersLater, isKeyed }: StartOptions,
   parts: Parts,
 ): Promise<Execution> {
-  const { engine, hints, shapes, underWay, handsOver } = parts;
+  const { engine, hints, shapes, underWay, waitedFor, handsOver } = parts;
   let executionId: string;
   try {
     executionId = await engine.startWorkflow(request, budgetMs);
   } catch (error) {
     throw await startProblem(error, { request, readOnly }, engine);
   }
+  if (!answersLater && !isKeyed) waitedFor.add(executionId);
   const outline = await shapes.outline(request.name, request.version).catch(() => undefined);
   const first = outline?.first;
   if (first?.last !== undefined) {
     const { outputOf, eventsOf } = first.last;
     underWay.set(executionId, { referenceName: first.referenceName, outputOf, events: eventsOf(request.input) });
   }
-  const release = () => void underWay.delete(executionId);
-  if (first !== undefined && readOnly && handsOver) {
-    const takeBack = await handOver(executionId, { request, first }, parts);
-    if (takeBack !== undefined) {
-      return {
-        executionId,
-        release: () => {
-          release();
-          takeBack();
-        },
-      };
-    }
+  const forget = () => {
+    underWay.delete(executionId);
+    waitedFor.delete(executionId);
+  };
+  // Once nobody waits, only the engine can say whether a worker has the task: then it has to be polled.
+  if (first !== undefined && readOnly && handsOver && !answersLater) {
+    const handedOver = await handOver(executionId, { request, first }, parts);
+    if (handedOver !== undefined) return { executionId, forget, handedOver };
   }
   // Its first task is in its queue by now: parked polls of that queue are answered at once.
   const types = outline?.taskTypes.slice(0, 1) ?? [];
   hints.tasksAppeared(types.map((taskType) => queueOf(taskType, request.taskToDomain)));
-  return { executionId, release };
+  return { executionId, forget, handedOver: undefined };
 }
 
 /**
  * Gives the first task to a worker without asking the engine for it. The engine keeps it in its queue until the result
  * arrives: if the worker is lost before, or this router is, it is polled again, which is why only reads go this way.
- * @returns ends the hand-over; undefined when the task must be polled
+ * @returns undefined when the task must be polled
  */
 async function handOver(
   executionId: string,
   { request, first }: { request: StartWorkflowRequest; first: FirstTask },
   { queues, shapes }: Parts,
-): Promise<(() => void) | undefined> {
+): Promise<HandedOver | undefined> {
   const taskDef = await shapes.taskDef(first.taskType).catch(() => undefined);
   // A task that the engine may schedule again has several ids under one reference name.
   if (taskDef?.retryCount !== 0 || first.inputOf === undefined) return undefined;
@@ -109,44 +132,68 @@ async function handOver(
     domain: name.domain,
     responseTimeoutSeconds: taskDef.responseTimeoutSeconds,
   });
-  return queues.handOver(name, task) ? () => queues.settle(name, task.taskId) : undefined;
+  if (!queues.handOver(name, task)) return undefined;
+  return {
+    withdraw: () => queues.withdraw(name, task.taskId),
+    settle: () => queues.settle(name, task.taskId),
+  };
 }
 
 /**
  * Waits until an execution has ended.
- * @returns it, with the reason when it did not complete
- * @throws Problem `wait-budget-spent` (504); null when the client has gone
+ * @returns it, with the reason when it did not complete; `later` when it has not and the client can look for it; null
+ *   when the client has gone
+ * @throws Problem `wait-budget-spent` (504)
  */
 export async function waitForEnd(
-  { executionId, release }: Execution,
+  execution: Execution,
   options: WaitOptions,
   parts: Parts,
-): Promise<ExecutionStatus | null> {
-  const { budgetMs, readOnly, clientGone } = options;
-  const ended = await parts.waits.waitFor(executionId, budgetMs, clientGone).finally(release);
-  if (ended !== null) return ended.status === 'COMPLETED' ? ended : withReason(ended, parts);
-  if (readOnly) abandon(executionId, clientGone.aborted ? 'the client has gone' : 'the wait budget is spent', parts);
-  if (clientGone.aborted) return null;
-  throw new Problem('wait-budget-spent', {
-    detail: readOnly
-      ? `No answer within ${budgetMs} ms; the execution was terminated. Reading again is safe.`
-      : `No answer within ${budgetMs} ms; the execution goes on and may still complete. Do not repeat it before you know its outcome.`,
-    extensions: { mayStillComplete: !readOnly, execution: `/conductor/api/workflow/${executionId}` },
-  });
+): Promise<ExecutionStatus | 'later' | null> {
+  const { budgetMs, readOnly, clientGone, answersLater } = options;
+  // A router that drains need not keep those who can ask another one.
+  const signal = answersLater ? AbortSignal.any([clientGone, parts.draining]) : clientGone;
+  const { executionId, forget, handedOver } = execution;
+  const ended = await awaitEnd(executionId, { budgetMs, signal }, parts).finally(forget);
+  if (ended !== null) {
+    handedOver?.settle();
+    return ended;
+  }
+  if (clientGone.aborted) {
+    if (readOnly) void abandon(execution, gone, parts);
+    return null;
+  }
+  if (answersLater) return 'later';
+  if (readOnly) void abandon(execution, budgetSpent(budgetMs), parts);
+  throw waitBudgetSpent({ executionId, budgetMs }, { readOnly });
 }
 
-/** Nobody will read the answer: the engine need not produce it. */
-function abandon(executionId: string, reason: string, { engine, log }: Parts): void {
-  engine.terminate(executionId, reason).catch((error: unknown) => {
+/** The end of an execution and, when it did not complete, the reason; null when it has not ended in time. */
+export async function awaitEnd(
+  executionId: string,
+  { budgetMs, signal }: { budgetMs: number; signal: AbortSignal },
+  parts: Pick<Parts, 'waits' | 'engine'>,
+): Promise<ExecutionStatus | null> {
+  const ended = budgetMs <= 0 ? null : await parts.waits.waitFor(executionId, budgetMs, signal);
+  return ended === null || ended.status === 'COMPLETED' ? ended : withReason(ended, parts);
+}
+
+/** Nobody will read the answer: the engine need not produce it. Until it knows, it still has the task in its queue. */
+async function abandon({ executionId, handedOver }: Execution, reason: string, { engine, log }: Parts): Promise<void> {
+  handedOver?.withdraw();
+  try {
+    await engine.terminate(executionId, reason);
+  } catch (error) {
     log.warn({ executionId, ...errorFields(error) }, 'an abandoned execution was not terminated');
-  });
+  }
+  handedOver?.settle();
 }
 
 /** The budget may be spent by now: the reason is worth a moment more, in milliseconds. */
 const reasonMs = 1_000;
 
 /** The status call has no reason; the execution itself does. */
-async function withReason(ended: ExecutionStatus, { engine }: Parts): Promise<ExecutionStatus> {
+async function withReason(ended: ExecutionStatus, { engine }: Pick<Parts, 'engine'>): Promise<ExecutionStatus> {
   if (ended.reasonForIncompletion !== undefined) return ended;
   try {
     const { reasonForIncompletion } = await engine.getExecution(ended.workflowId, reasonMs);

@@ -60,6 +60,8 @@ export class TaskQueue {
   #ready: Task[] = [];
   /** Tasks handed over whose result has not arrived, and the engine's own task once a look came across it. */
   readonly #handedOver = new Map<string, Task | null>();
+  /** Of those handed over, the ones that nobody waits for any more and the engine may still have queued. */
+  readonly #withdrawn = new Set<string>();
   /** Tasks that looks have brought lately: the look may overtake the answer to the start. */
   readonly #fetched = new Set<string>();
   /** Tasks settled while a look is under way, which may have come across them before. */
@@ -146,13 +148,24 @@ export class TaskQueue {
   }
 
   /**
-   * The result of a handed over task has arrived, or nobody waits for it any more.
+   * Nobody waits for a handed over task any more: no worker gets it from now on, under whatever id. `settle` must
+   * follow when the engine has dropped it.
+   */
+  withdraw(taskId: string): void {
+    if (!this.#handedOver.has(taskId)) return;
+    this.#withdrawn.add(taskId);
+    this.#ready = this.#ready.filter((task) => task.taskId !== taskId);
+  }
+
+  /**
+   * The result of a handed over task has arrived, or the engine has dropped it.
    * @param confirm called if a look came across the task: the engine may have written down the poll over the result
    */
   settle(taskId: string, confirm: Confirm = () => undefined): void {
     const found = this.#handedOver.get(taskId);
     if (found === undefined) return;
     this.#handedOver.delete(taskId);
+    this.#withdrawn.delete(taskId);
     this.#ready = this.#ready.filter((task) => task.taskId !== taskId);
     if (found !== null) confirm(found);
     else if (this.#looking) this.#settled.set(taskId, confirm);
@@ -177,7 +190,7 @@ export class TaskQueue {
   #stillToDo(task: Task): Task[] {
     if (placeOf(task.taskId) === undefined) return [task];
     const found = this.#handedOver.get(task.taskId);
-    if (found === undefined) return [];
+    if (found === undefined || this.#withdrawn.has(task.taskId)) return [];
     if (found === null) return [task];
     this.#handedOver.delete(task.taskId);
     return [found];

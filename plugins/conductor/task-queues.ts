@@ -62,7 +62,12 @@ export class TaskQueues {
     return true;
   }
 
-  /** The result of a handed over task has arrived, or nobody waits for it any more. */
+  /** No worker gets a handed over task any more; `settle` must follow when the engine has dropped it. */
+  withdraw(name: QueueName, taskId: string): void {
+    this.#existing(name)?.withdraw(taskId);
+  }
+
+  /** The result of a handed over task has arrived, or the engine has dropped it. */
   settle(name: QueueName, taskId: string, confirm?: Confirm): void {
     this.#existing(name)?.settle(taskId, confirm);
   }
@@ -74,8 +79,12 @@ export class TaskQueues {
 
   /** True when some worker, in whatever domain, holds a poll or asked within the last `withinMs`. */
   isPolled(taskType: string, withinMs: number): boolean {
-    const last = this.#lastPolled.get(taskType) ?? Number.NEGATIVE_INFINITY;
-    return performance.now() - last < withinMs;
+    return this.sincePollMs(taskType) < withinMs;
+  }
+
+  /** Time since some worker asked for it or was last answered, in milliseconds; Infinity when none has. */
+  sincePollMs(taskType: string): number {
+    return performance.now() - (this.#lastPolled.get(taskType) ?? Number.NEGATIVE_INFINITY);
   }
 
   /** Lets every poll go. */

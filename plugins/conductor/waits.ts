@@ -4,8 +4,9 @@ import { errorFields, type Logger } from '../../logging/log.ts';
 import type { Engine } from '../../conductor/engine.ts';
 import type { ExecutionStatus } from '../../conductor/types.ts';
 
+/** Of one execution; whoever waits for it shares the reads. */
 interface Wait {
-  settle(status: ExecutionStatus | null): void;
+  readonly waiters: Set<(status: ExecutionStatus) => void>;
   timer: NodeJS.Timeout | undefined;
   /** Pause before the next fallback read. */
   pauseMs: number;
@@ -21,12 +22,13 @@ const longestPauseMs = 2_000;
 /** Wake-ups kept for executions nobody waits for yet: the update may overtake the answer to the start. */
 const earlyWakeUps = 2_000;
 
-/** All waits of this router. One wait an execution. */
+/** All waits of this router. */
 export class Waits {
   readonly #engine: Pick<Engine, 'getStatus'>;
   readonly #log: Logger;
   readonly #waits = new Map<string, Wait>();
   readonly #early = new Set<string>();
+  #size = 0;
   #whenIdle: (() => void)[] = [];
   /** Moving average of how long a wait lasts until it is woken: fallback reads begin well after it. */
   #usualMs = shortestPauseMs;
@@ -36,14 +38,14 @@ export class Waits {
     this.#log = log;
   }
 
-  /** Waits under way. */
+  /** Waits under way, several of one execution included. */
   get size(): number {
-    return this.#waits.size;
+    return this.#size;
   }
 
   /** Resolves when no wait is under way. */
   async whenIdle(): Promise<void> {
-    if (this.#waits.size === 0) return;
+    if (this.#size === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#whenIdle.push(resolve);
     await promise;
@@ -59,27 +61,21 @@ export class Waits {
     if (signal.aborted) return null;
     const startedAt = performance.now();
     const { promise, resolve } = Promise.withResolvers<ExecutionStatus | null>();
-    const wait: Wait = {
-      settle: resolve,
-      timer: undefined,
-      pauseMs: Math.max(shortestPauseMs, 3 * this.#usualMs),
-      reading: false,
-      readAgain: false,
-    };
     const abort = () => resolve(null);
     const budget = setTimeout(abort, budgetMs);
     signal.addEventListener('abort', abort, { once: true });
-    this.#waits.set(executionId, wait);
-    if (this.#early.delete(executionId)) void this.#read(executionId, wait);
-    else this.#readLater(executionId, wait);
+    const wait = this.#waits.get(executionId) ?? this.#begin(executionId);
+    wait.waiters.add(resolve);
+    this.#size++;
     try {
       return await promise;
     } finally {
       signal.removeEventListener('abort', abort);
       clearTimeout(budget);
-      clearTimeout(wait.timer);
-      this.#waits.delete(executionId);
-      if (this.#waits.size === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
+      wait.waiters.delete(resolve);
+      if (wait.waiters.size === 0) this.#end(executionId, wait);
+      this.#size--;
+      if (this.#size === 0) for (const idle of this.#whenIdle.splice(0)) idle();
       this.#usualMs += 0.1 * (Math.min(performance.now() - startedAt, longestPauseMs / 3) - this.#usualMs);
     }
   }
@@ -92,9 +88,29 @@ export class Waits {
   wake(executionId: string, status?: ExecutionStatus): boolean {
     const wait = this.#waits.get(executionId);
     if (wait === undefined) this.#rememberEarly(executionId);
-    else if (status !== undefined && hasEnded(status)) wait.settle(status);
+    else if (status !== undefined && hasEnded(status)) this.#settle(executionId, wait, status);
     else void this.#read(executionId, wait);
     return wait !== undefined;
+  }
+
+  #begin(executionId: string): Wait {
+    const pauseMs = Math.max(shortestPauseMs, 3 * this.#usualMs);
+    const wait: Wait = { waiters: new Set(), timer: undefined, pauseMs, reading: false, readAgain: false };
+    this.#waits.set(executionId, wait);
+    if (this.#early.delete(executionId)) void this.#read(executionId, wait);
+    else this.#readLater(executionId, wait);
+    return wait;
+  }
+
+  #end(executionId: string, wait: Wait): void {
+    clearTimeout(wait.timer);
+    if (this.#waits.get(executionId) === wait) this.#waits.delete(executionId);
+  }
+
+  /** Whoever comes from now on begins anew. */
+  #settle(executionId: string, wait: Wait, status: ExecutionStatus): void {
+    this.#end(executionId, wait);
+    for (const resolve of wait.waiters) resolve(status);
   }
 
   #rememberEarly(executionId: string): void {
@@ -119,7 +135,7 @@ export class Waits {
       wait.readAgain = false;
       try {
         const status = await this.#engine.getStatus(executionId);
-        if (hasEnded(status)) return wait.settle(status);
+        if (hasEnded(status)) return this.#settle(executionId, wait, status);
       } catch (error) {
         // The engine may be back before the budget is spent; until then the wait goes on.
         this.#log.debug({ executionId, ...errorFields(error) }, 'status not read');

@@ -1,18 +1,20 @@
 // The workflow policy: a request becomes one execution of a pinned workflow version, its output the answer.
 
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { Type } from 'typebox';
 import type { Config } from '../../config/schema.ts';
 import type { InboundRequest } from '../../envelope/inbound.ts';
-import { pickHeaders, requestHeaderFilter, responseHeaderFilter } from '../../envelope/headers.ts';
-import { contextOf, definePolicy, type Policy, type RequestContext } from '../../gateway/contract.ts';
+import { type HeaderFields, pickHeaders, requestHeaderFilter } from '../../envelope/headers.ts';
+import { contextOf, definePolicy, type Handler, type Policy, type RequestContext } from '../../gateway/contract.ts';
 import { readBody } from '../../gateway/read-body.ts';
 import { signalWhenGone } from '../../gateway/signal-when-gone.ts';
-import { createPayloadCodec } from '../../payload/payload-codec.ts';
 import { Problem } from '../../problem/problem.ts';
-import { answerOf, sendAnswer } from './answer.ts';
+import { isRead } from './clients/client-executions.ts';
+import { type Preferences, parsePreferences, patienceOf, preferOf } from './clients/preferences.ts';
 import { describeWorkflow } from './describe-workflow.ts';
-import { type Parts, startExecution, waitForEnd } from './executions.ts';
+import { idempotencyKeyOf, nameOfKey } from './idempotency/idempotency-key.ts';
+import type { Pinned, WatchedExecution } from './observe/watched-execution.ts';
+import { serveRequest, type ServeParts } from './serve-request.ts';
 import { splitTarget } from './target.ts';
 
 const parameters = Type.Object(
@@ -32,6 +34,11 @@ const parameters = Type.Object(
     waitBudgetMs: Type.Optional(
       Type.Integer({ minimum: 1, description: 'longest wait in milliseconds; default router.waitBudgetMs' }),
     ),
+    idempotencyKey: Type.Optional(
+      Type.Enum(['optional', 'required'], {
+        description: 'whether every method but GET and HEAD needs an Idempotency-Key; default optional',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -40,57 +47,91 @@ const parameters = Type.Object(
 const codePattern = /^[0-9A-Za-z]{1,8}$/;
 
 /** Creates the policy on the parts of the conductor plugin. */
-export function createWorkflowPolicy(config: Config, parts: Parts): Policy {
+export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy {
   const allowsRequest = requestHeaderFilter(config['router.requestHeaders']);
-  const codec = createPayloadCodec(config);
-  const answerOptions = {
-    codec,
-    maxBytes: config['router.maxAnswerBytes'],
-    allows: responseHeaderFilter(config['router.responseHeaders']),
-  };
   return definePolicy({
     name: 'workflow',
     schema: parameters,
-    create({ name, version, strip, domainOf, waitBudgetMs = config['router.waitBudgetMs'] }) {
+    create({ name, version, strip, domainOf, waitBudgetMs = config['router.waitBudgetMs'], idempotencyKey }) {
       const stripped = strip.split('/').length - 1;
-      return async function runWorkflow(request, response) {
-        if (parts.draining.aborted)
-          throw new Problem('shutting-down', { headers: { connection: 'close', 'retry-after': '1' } });
+      const patienceLimits = { budgetMs: waitBudgetMs, maxWaitMs: config['router.maxWaitMs'] };
+      parts.workflows.add(name);
+      return watchedHandler({ name, version }, parts, async (request, response, watched) => {
         const context = contextOf(request);
+        const keyName = keyNameOf(request, context, idempotencyKey === 'required');
         const clientGone = signalWhenGone(response);
         const domain = domainOf === undefined ? undefined : domainFor(request, domainOf, config);
         const body = await readBody(request, config['router.maxBodyBytes']);
-        const headers = pickHeaders(request.headers, allowsRequest);
-        const received = describeRequest(request, { context, stripped, body, headers });
+        // Who has no name could not come back for the answer.
+        const preferences = parsePreferences(context.clientId === undefined ? undefined : preferOf(request));
+        const headers = withoutOurs(pickHeaders(request.headers, allowsRequest), preferences);
+        const received = { ...describeRequest(request, { context, stripped, body, headers }), ...traceOf(watched) };
         // The parameter that chooses the domain is what the definitions read; it names a college.
-        const inbound = codec.packInbound(received, domainOf === undefined ? [] : [domainOf]);
-        const readOnly = request.method === 'GET' || request.method === 'HEAD';
-        const execution = await startExecution(
+        const inbound = parts.answers.codec.packInbound(received, domainOf === undefined ? [] : [domainOf]);
+        await serveRequest(
           {
-            name,
-            version,
-            correlationId: context.requestId,
-            input: { inbound },
-            ...(domain === undefined ? {} : { taskToDomain: { '*': domain } }),
+            start: {
+              name,
+              version,
+              correlationId: keyName ?? context.requestId,
+              input: { inbound },
+              ...(domain === undefined ? {} : { taskToDomain: { '*': domain } }),
+            },
+            received,
+            isKeyed: keyName !== undefined,
+            patience: patienceOf(preferences, patienceLimits),
+            budgetMs: waitBudgetMs,
           },
-          { readOnly, budgetMs: leftOf(waitBudgetMs, context) },
+          { context, response, clientGone, watched },
           parts,
         );
-        context.executionId = execution.executionId;
-        context.onStarted?.(execution.executionId);
-        const ended = await waitForEnd(
-          execution,
-          { budgetMs: leftOf(waitBudgetMs, context), readOnly, clientGone },
-          parts,
-        );
-        if (ended === null) return;
-        const answer = answerOf(ended, answerOptions);
-        response.setHeader('x-execution-id', execution.executionId);
-        sendAnswer(response, (await context.compress?.(answer)) ?? answer);
-      };
+      });
     },
     describe: describeWorkflow,
   });
+}
+
+/**
+ * What stands for the key of a write; undefined when it has none. On reads a key means nothing.
+ * @throws Problem `malformed-idempotency-key` or `idempotency-key-missing` (400)
+ */
+function keyNameOf(request: Request, { clientId }: RequestContext, isRequired: boolean): string | undefined {
+  if (isRead(request.method) || request.method === 'OPTIONS') return undefined;
+  const key = idempotencyKeyOf(request);
+  // Keys of those who have no name would be everybody's.
+  if (key !== undefined && clientId !== undefined) return nameOfKey(clientId, key);
+  if (!isRequired) return undefined;
+  throw new Problem('idempotency-key-missing', { detail: 'Send one of your own with every write, such as a UUID.' });
+}
+
+/** The preferences that are dealt with here are not the back end's. */
+function withoutOurs(headers: HeaderFields, { respondAsync, waitSeconds, others }: Preferences): HeaderFields {
+  if (headers['prefer'] === undefined || (!respondAsync && waitSeconds === undefined)) return headers;
+  const { prefer: _ours, ...rest } = headers;
+  return others === undefined ? rest : { ...rest, prefer: others };
+}
+
+type WatchedHandler = (request: Request, response: Response, watched: WatchedExecution) => Promise<void>;
+
+/** Nothing is begun once the router drains; whatever becomes of what is begun is seen. */
+function watchedHandler(pinned: Pinned, { draining, watch }: ServeParts, handle: WatchedHandler): Handler {
+  return async function runWorkflow(request, response) {
+    if (draining.aborted) throw new Problem('shutting-down', { headers: { connection: 'close', 'retry-after': '1' } });
+    const watched = watch.begin(request, pinned);
+    try {
+      await handle(request, response, watched);
+    } catch (error) {
+      watched.failed(response, error);
+      throw error;
+    } finally {
+      watch.forget(contextOf(request).executionId, watched);
+    }
+  };
+}
+
+/** The trace goes along in the envelope while there is one. */
+function traceOf({ traceparent }: WatchedExecution): Pick<InboundRequest, 'traceparent'> {
+  return traceparent === undefined ? {} : { traceparent };
 }
 
 /** Which pool of workers serves a college. @throws Problem `unknown-college` for what cannot be a code */
@@ -98,11 +139,6 @@ function domainFor(request: Request, parameter: string, config: Config): string 
   const code = request.params[parameter] ?? '';
   if (!codePattern.test(code)) throw new Problem('unknown-college');
   return config[`adaptor.${code}.domain`];
-}
-
-/** What of the budget has not been spent in the queue and on the start. */
-function leftOf(budgetMs: number, { arrivedAt = performance.now() }: RequestContext): number {
-  return Math.max(1, Math.round(budgetMs - (performance.now() - arrivedAt)));
 }
 
 function describeRequest(

@@ -1,14 +1,18 @@
-// The limits plugin: `rate-limit` keeps one client from taking what belongs to all, `mis-codes` from other colleges.
+// The limits plugin: `rate-limit` and `in-flight` keep one client from taking what belongs to all, `mis-codes` from other colleges.
 
 import type { PluginContext } from '../../gateway/contract.ts';
+import { createInFlightPolicy } from './in-flight.ts';
 import { createMisCodesPolicy } from './mis-codes.ts';
-import { rateLimitPolicy } from './rate-limit.ts';
+import { createRateLimitPolicy } from './rate-limit.ts';
+import { createStores } from './store/create-stores.ts';
 
-export const version = '1.1.0';
-export const policies = ['rate-limit', 'mis-codes'] as const;
+export const version = '1.2.0';
+export const policies = ['rate-limit', 'in-flight', 'mis-codes'] as const;
 
 /** Registers the policies. */
 export function init({ services, registerPolicy }: PluginContext): void {
-  registerPolicy(rateLimitPolicy);
+  const { windows, places } = createStores(services);
+  registerPolicy(createRateLimitPolicy(services.config, windows));
+  registerPolicy(createInFlightPolicy(services.config, places));
   registerPolicy(createMisCodesPolicy(services.config));
 }

@@ -1,6 +1,5 @@
 // The mis-codes policy: a client that configuration limits to MIS codes names no other college in a path.
 
-import type { Request } from 'express';
 import { Type } from 'typebox';
 import type { Config } from '../../config/schema.ts';
 import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
@@ -34,9 +33,8 @@ export function createMisCodesPolicy(config: Config): Policy {
     create: ({ parameter, after }) =>
       function limitToMisCodes(request, _response, next) {
         const { clientId } = contextOf(request);
-        const allowed = config[`client.${clientId}.misCodes`];
-        if (allowed !== undefined)
-          checkCodes(allowed, [request.params[parameter] ?? '', ...codesAfter(request, after)]);
+        const code = request.params[parameter] ?? '';
+        checkMisCodes(config, clientId ?? '', { code, target: request.originalUrl, after });
         next();
       },
     describe: ({ parameter }) => ({
@@ -48,14 +46,24 @@ export function createMisCodesPolicy(config: Config): Policy {
   });
 }
 
-function checkCodes(allowed: readonly string[], named: readonly string[]): void {
-  if (named.every((code) => allowed.includes(code))) return;
+/**
+ * @param named `code`: the decoded path parameter; `target`: the raw request target; `after`: see the policy
+ * @throws Problem `forbidden`
+ */
+export function checkMisCodes(
+  config: Config,
+  clientId: string,
+  { code, target, after }: { code: string; target: string; after: string | undefined },
+): void {
+  const allowed = config[`client.${clientId}.misCodes`];
+  if (allowed === undefined) return;
+  if ([code, ...codesAfter(target, after)].every((each) => allowed.includes(each))) return;
   throw new Problem('forbidden', { detail: 'This client is limited to other MIS codes.' });
 }
 
 /** What follows each segment `name`, upper or lower case; an empty text where the path ends. */
-function codesAfter({ originalUrl }: Request, name: string | undefined): string[] {
-  const path = originalUrl.split('?', 1)[0] as string;
+function codesAfter(target: string, name: string | undefined): string[] {
+  const path = target.split('?', 1)[0] as string;
   // Bytes that were not percent-encoded come as Latin-1; the guard has seen to it that all of them are UTF-8.
   const ascii = path.replace(/[^\x00-\x7f]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
   const segments = ascii.split('/').map((segment) => decodeURIComponent(segment));

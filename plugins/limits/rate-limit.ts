@@ -1,41 +1,71 @@
-// The rate-limit policy: so many requests a client in a window; more are refused with 429 before anything is started.
+// The rate-limit policy: so many requests in a window, of one client or of a whole route; more are refused before anything is started.
 
-import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import { Type } from 'typebox';
-import { contextOf, definePolicy } from '../../gateway/contract.ts';
+import type { Config } from '../../config/schema.ts';
+import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
 import { Problem } from '../../problem/problem.ts';
+import { by, callerOf, keyOf, limitsUnavailable } from './caller.ts';
+import { RedisAway } from './store/shared-redis.ts';
+import type { Counted, Window, Windows } from './store/windows.ts';
 
 const parameters = Type.Object(
   {
-    requests: Type.Integer({ minimum: 1, description: 'requests a client may make in a window' }),
+    requests: Type.Integer({ minimum: 1, description: 'requests in a window' }),
     perSeconds: Type.Integer({ minimum: 1, default: 1, description: 'length of the window in seconds' }),
+    by,
   },
   { additionalProperties: false },
 );
 
 /**
- * Counts by OAuth client (stands behind `bearer`), else by address; in this process only. The count is kept apart
- * for each place the policy stands at, so that one route cannot use up another's.
- * @throws Problem `too-many-requests` (429) with `Retry-After` in whole seconds (RFC 9110 section 10.2.3)
+ * Counts by OAuth client (stands behind `bearer`), without one by address (an IPv6 caller by its /64), or by route.
+ * The count is kept apart for each route. `client.<client id>.requestsPerSecond` takes the place of `requests` for
+ * that client. Every answer says what is left: `RateLimit` and `RateLimit-Policy`
+ * (draft-ietf-httpapi-ratelimit-headers-10).
+ * @throws Problem `too-many-requests` (429) with `Retry-After` in whole seconds (RFC 9110 section 10.2.3);
+ *   `limits-unavailable` (503) when Redis is away and configuration says to refuse
  */
-export const rateLimitPolicy = definePolicy({
-  name: 'rate-limit',
-  schema: parameters,
-  create({ requests, perSeconds = 1 }) {
-    const limiter = new RateLimiterMemory({ points: requests, duration: perSeconds });
-    return async function limitRate(request, _response, next) {
-      const caller = contextOf(request).clientId ?? request.socket.remoteAddress ?? 'unknown';
-      try {
-        await limiter.consume(caller);
-      } catch (refusal) {
-        const retryAfter = Math.max(1, Math.ceil((refusal as RateLimiterRes).msBeforeNext / 1000));
-        throw new Problem('too-many-requests', {
-          detail: `At most ${requests} requests in ${perSeconds} s.`,
-          headers: { 'retry-after': String(retryAfter) },
+export function createRateLimitPolicy(config: Config, windows: Windows): Policy {
+  return definePolicy({
+    name: 'rate-limit',
+    schema: parameters,
+    create({ requests, perSeconds = 1, by: subject = 'client' }) {
+      const usual: Window = { requests, seconds: perSeconds };
+      const windowOf = (clientId: string | undefined): Window => {
+        const own = subject === 'client' ? config[`client.${clientId}.requestsPerSecond`] : undefined;
+        return own === undefined ? usual : { requests: own * perSeconds, seconds: perSeconds };
+      };
+      return async function limitRate(request, response, next) {
+        const context = contextOf(request);
+        const window = windowOf(context.clientId);
+        const key = keyOf(context.route, subject === 'client' ? callerOf(request) : null);
+        const counted = await windows.count(key, window).catch((error: unknown) => {
+          throw error instanceof RedisAway ? limitsUnavailable(error) : error;
         });
-      }
-      next();
-    };
-  },
-  describe: () => ({ operation: () => ({ problems: ['too-many-requests'] }) }),
-});
+        const fields = fieldsOf(subject, window, counted);
+        response.appendHeader('ratelimit-policy', fields.policy);
+        response.appendHeader('ratelimit', fields.state);
+        if (!counted.isAllowed) {
+          throw new Problem('too-many-requests', {
+            detail: `At most ${window.requests} requests in ${window.seconds} s.`,
+            headers: { 'retry-after': String(Math.max(1, secondsOf(counted.endsInMs))) },
+          });
+        }
+        next();
+      };
+    },
+    describe: () => ({ operation: () => ({ problems: ['too-many-requests'] }) }),
+  });
+}
+
+/** The items of the two lists: the policy's name, its quota and window in seconds; what remains, and for how long. */
+function fieldsOf(name: string, { requests, seconds }: Window, { left, endsInMs }: Counted) {
+  return {
+    policy: `"${name}";q=${requests};w=${seconds}`,
+    state: `"${name}";r=${left};t=${secondsOf(endsInMs)}`,
+  };
+}
+
+function secondsOf(milliseconds: number): number {
+  return Math.ceil(milliseconds / 1_000);
+}

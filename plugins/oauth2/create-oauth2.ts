@@ -24,7 +24,7 @@ export interface OAuth2 {
 }
 
 /** Nothing is fetched before `keys.start()`. @throws Error that lists every setting that is wrong */
-export function createOAuth2(services: RouterServices, clock: Clock): OAuth2 {
+export function createOAuth2(services: Pick<RouterServices, 'config' | 'log' | 'metrics'>, clock: Clock): OAuth2 {
   const { config, log } = services;
   const { issuer, rules, introspection: introspectionClient } = readSettings(config);
   const metrics = createMetrics(services.metrics);

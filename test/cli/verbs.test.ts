@@ -25,20 +25,29 @@ describe('the command line', () => {
   it('no verb: the list of verbs on stderr, exit 1', async () => {
     const { exitCode, stderr } = await runCli([]);
     expect(exitCode).toBe(1);
-    for (const verb of ['check', 'register', 'status']) expect(stderr).toContain(`\n  ${verb} `);
+    for (const verb of ['check', 'status', 'plan', 'apply', 'dump', 'register', 'routes'])
+      expect(stderr).toContain(`\n  ${verb} `);
   });
 
-  it.each(['check', 'register', 'status'])('%s --help: options and what each exit code means, exit 0', async (verb) => {
-    const { exitCode, stdout } = await runCli([verb, '--help']);
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain(`Usage: router ${verb} [options]`);
-    expect(stdout).toContain('--json');
-    expect(stdout).toMatch(/Exit codes:\n {2}0 {2}.+\n {2}1 {2}.+/);
-  });
+  it.each(['check', 'plan', 'routes'])(
+    '%s --help: options, examples and what each exit code means, exit 0',
+    async (verb) => {
+      const { exitCode, stdout } = await runCli([verb, '--help']);
+      expect(exitCode).toBe(0);
+      expect(stdout).toContain(`Usage: router ${verb} [options]`);
+      expect(stdout).toContain('--json');
+      expect(stdout).toMatch(new RegExp(`Examples:\n  # .+\n  router ${verb}`));
+      expect(stdout).toMatch(/Exit codes:\n {2}0 {2}.+\n {2}1 {2}.+/);
+    },
+  );
 
   it.each([
     [['deploy'], "unknown command 'deploy'"],
     [['check', '--fast'], "unknown option '--fast'"],
+    [['plan', '--dry'], "unknown option '--dry'"],
+    [['apply', 'everything'], 'too many arguments'],
+    [['dump', '--only'], "option '--only <pattern>' argument missing"],
+    [['routes', '--engine', 'x'], "unknown option '--engine'"],
     [['register', '--engine'], "option '--engine <url>' argument missing"],
   ])('%j: refused with a line that says why, exit 1', async (args, reason) => {
     const { exitCode, stderr } = await runCli(args);
@@ -47,7 +56,7 @@ describe('the command line', () => {
   });
 });
 
-describe.each(['register', 'status'])('router %s', (verb) => {
+describe.each(['register', 'status', 'plan', 'apply', 'dump'])('router %s', (verb) => {
   it('no engine at the address: one line that names it, exit 1', async () => {
     const { exitCode, stdout, stderr } = await runCli([verb, '--engine', 'http://127.0.0.1:1']);
     expect(exitCode).toBe(1);
@@ -86,7 +95,7 @@ describe.each(['register', 'status'])('router %s', (verb) => {
     expect(result.json()).toEqual({ ok: false, problems: [expect.stringContaining('does not answer')] });
   });
 
-  it('a broken definition file: refused before anything is sent, exit 1', async () => {
+  it.skipIf(verb === 'dump')('a broken definition file: refused before anything is sent, exit 1', async () => {
     const copy = copyOfProduct();
     const engine = await startFakeEngine();
     copy.write('event-handlers/mdm.json', '{');
@@ -97,6 +106,15 @@ describe.each(['register', 'status'])('router %s', (verb) => {
     copy.dispose();
     await engine.stop();
   });
+});
+
+it.each(['plan', 'apply', 'dump'])('router %s, an address that is no engine: says so, exit 1', async (verb) => {
+  server = createServer((_request, response) => response.end('<html>'));
+  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { exitCode, stderr } = await runCli([verb, '--engine', url]);
+  expect(exitCode).toBe(1);
+  expect(stderr).toBe('the answer is not JSON: is this address a Conductor server?\n');
 });
 
 describe('router status', () => {

@@ -58,12 +58,12 @@ describe('what can reach what', () => {
     expect(published.sort()).toEqual(['conductor-ui', 'keycloak', 'router']);
   });
 
-  it('the engine shares a network with the router, the registration, its UI and the database only', () => {
+  it('the engine shares a network with the router, the registration, the pruner, its UI and the database only', () => {
     const near = services
       .map(([name]) => name)
       .filter((name) => name !== 'conductor' && shareNetwork(name, 'conductor'));
     // Keycloak is there as a client of the same database server.
-    expect(near.sort()).toEqual(['conductor-ui', 'keycloak', 'postgres', 'register', 'router']);
+    expect(near.sort()).toEqual(['conductor-ui', 'keycloak', 'postgres', 'pruner', 'register', 'router']);
     for (const network of networksOf('conductor')) expect(compose.networks[network]).toEqual({ internal: true });
   });
 

@@ -46,7 +46,7 @@ function packageOf(specifier: string): string {
 
 const gatewayConfig = parse(textOf('gateway.config.yml')) as { plugins: Record<string, { package: string }> };
 const plugins = Object.values(gatewayConfig.plugins).map((plugin) => normalize(plugin.package));
-const programs = ['gateway/main.ts', 'workers/main.ts', 'cli/main.ts', ...plugins];
+const programs = ['gateway/main.ts', 'workers/main.ts', 'retention/main.ts', 'cli/main.ts', ...plugins];
 const { dependencies } = JSON.parse(textOf('package.json')) as { dependencies: Record<string, string> };
 const roomOf = (file: string) => file.split('/')[0] as string;
 const ignored = textOf('.dockerignore').split('\n');

@@ -41,6 +41,7 @@ const nameOfPattern = (pattern: string) =>
     .replace(/^\^|\$$/g, '')
     .replace('[0-9A-Za-z]{1,8}', '<mis>')
     .replace('[!-~]{1,256}', '<client>')
+    .replace('[A-Za-z][\\w-]{0,63}', '<route>')
     .replaceAll('\\.', '.');
 
 it('configuration.md: every key of the schema with its type and default, and no other', () => {

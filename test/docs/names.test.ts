@@ -83,9 +83,3 @@ it("security.md: the engine's calls that are open, in the order of the code", ()
   const documented = rowsOf(sectionOf(readPage('docs/security.md'), "The engine's API"));
   expect(documented).toEqual(rules.map(([, method, path, scope]) => [method, path, `conductor_${scope}`]));
 });
-
-it('operations.md: every verb of the CLI', () => {
-  const verbs = readSources(['cli/*.ts']).match(/(?<=Verb<\w+> = \{\n {2}name: ')\w+/g);
-  const documented = rowsOf(sectionOf(readPage('docs/operations.md'), 'The CLI')).map(([verb]) => verb);
-  expect(documented.toSorted()).toEqual(verbs?.toSorted());
-});

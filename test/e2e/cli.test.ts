@@ -1,52 +1,12 @@
 // The CLI against the real engine: straight to it, and through the router with the ops client.
 
-import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { type CopyOfProduct, copyOfProduct } from '../conductor/definitions/copy-of-product.ts';
 import { type CliResult, runCli } from '../cli/run-cli.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { type RandomDefinitions, randomDefinitions } from './random-definitions.ts';
 
 const engineUrl = inject('engineUrl');
-
-/** A copy of the definitions whose names nobody else uses. */
-interface RandomDefinitions extends CopyOfProduct {
-  readonly suffix: string;
-}
-
-function randomDefinitions(): RandomDefinitions {
-  const copy = copyOfProduct();
-  const suffix = randomBytes(4).toString('hex');
-  const rename = (directory: string, name: string, version = '') => {
-    const file = `${directory}/${name}${suffix}${version}.json`;
-    copy.rename(`${directory}/${name}${version}.json`, file);
-    return file;
-  };
-  const workflow = rename('workflows', 'moviesWF', '.v1');
-  copy.replace(workflow, '"moviesWF"', `"moviesWF${suffix}"`);
-  copy.replace(workflow, 'movies_intake', `movies_intake${suffix}`);
-  copy.replace(rename('workflows/tasks', 'movies_intake'), '"movies_intake"', `"movies_intake${suffix}"`);
-  for (const [name, version] of [
-    ['lms-dwWF', 1],
-    ['mdmWF', 1],
-    ['mdm-shareWF', 1],
-    ['college-adaptorWF', 1],
-    ['college-adaptorWF', 2],
-  ] as const) {
-    const file = rename('workflows', name, `.v${version}`);
-    copy.replace(file, `"${name}"`, `"${name}${suffix}"`);
-  }
-  const mdm = rename('event-handlers', 'mdm');
-  copy.replace(mdm, '"name": "mdm"', `"name": "mdm${suffix}"`);
-  copy.replace(mdm, 'college-adaptorWF', `college-adaptorWF${suffix}`);
-  copy.replace(mdm, '"mdmWF"', `"mdmWF${suffix}"`);
-  copy.rename('event-handlers/mdm-share-002.json', `event-handlers/mdm-share${suffix}-002.json`);
-  const share = `event-handlers/mdm-share${suffix}-002.json`;
-  copy.replace(share, '"mdm-share-002"', `"mdm-share${suffix}-002"`);
-  copy.replace(share, 'conductor:mdmWF', `conductor:mdmWF${suffix}`);
-  copy.replace(share, '"mdm-shareWF"', `"mdm-shareWF${suffix}"`);
-  return { ...copy, suffix };
-}
 
 const linesOf = ({ stdout }: CliResult, state: string) => stdout.split('\n').filter((line) => line.startsWith(state));
 

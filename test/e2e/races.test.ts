@@ -205,8 +205,8 @@ describe('a client that goes', () => {
 });
 
 describe('200 clients that leave at random', () => {
-  const handedOut = new Map<string, number>();
-  const done = new AbortController();
+  let handedOut: Map<string, number>;
+  let done: AbortController;
   let workers: Promise<void>[] = [];
 
   /** A worker that takes batches and works a few milliseconds. */
@@ -223,7 +223,11 @@ describe('200 clients that leave at random', () => {
     }
   }
 
-  beforeEach(() => (workers = Array.from({ length: 6 }, work)));
+  beforeEach(() => {
+    handedOut = new Map();
+    done = new AbortController();
+    workers = Array.from({ length: 6 }, work);
+  });
   afterEach(async () => {
     done.abort();
     await Promise.all(workers);

@@ -28,6 +28,8 @@ export type EngineMood = (typeof engineMoods)[number];
 export interface EngineProxy {
   readonly url: string;
   mood: EngineMood;
+  /** Which calls the mood is for; default all of them. */
+  concerns: (call: { method?: string | undefined; url?: string | undefined }) => boolean;
   stop(): Promise<void>;
 }
 
@@ -43,9 +45,11 @@ const replacements: Partial<Record<EngineMood, { type: string; body: string }>> 
 
 /** Passes everything to `target` (an http URL). */
 export async function startEngineProxy(target: string): Promise<EngineProxy> {
-  const proxy = { mood: 'pass' as EngineMood };
+  const proxy: Omit<EngineProxy, 'url' | 'stop'> = { mood: 'pass', concerns: () => true };
   const server = createServer((incoming, outgoing) => {
-    handle(proxy.mood, { target, incoming, outgoing }).catch(() => incoming.socket.destroy());
+    handle(proxy.concerns(incoming) ? proxy.mood : 'pass', { target, incoming, outgoing }).catch(() =>
+      incoming.socket.destroy(),
+    );
   });
   server.keepAliveTimeout = 6_000;
   server.listen(0, '127.0.0.1');

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { createClientAddress } from '../../gateway/client-address.ts';
+import { createClientAddress, networkOf } from '../../gateway/client-address.ts';
 import { sendFields } from '../plugins/oauth2/secured-host.ts';
 
 const request = (remoteAddress: string, forwarded?: string) =>
@@ -36,5 +36,21 @@ describe('the address of a client', () => {
     const lines = ['X-Forwarded-For', '198.51.100.1', 'X-Forwarded-For', '203.0.113.9'];
     expect((await sendFields(url, lines)).text).toBe('203.0.113.9');
     server.close();
+  });
+});
+
+describe('one caller', () => {
+  it.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['2001:db8:0:1:aaaa:bbbb:cccc:dddd', '2001:db8:0:1'],
+    ['2001:0DB8:0000:0001::1', '2001:db8:0:1'],
+    ['2001:db8::1', '2001:db8:0:0'],
+    ['1::4:5:6:7:8', '1:0:0:4'],
+    ['::1', '0:0:0:0'],
+    ['fe80::1%eth0', 'fe80:0:0:0'],
+    ['', ''],
+  ])('%s counts as %s', (address, expected) => {
+    expect(networkOf(address)).toBe(expected);
   });
 });

@@ -90,7 +90,7 @@ describe('connections', () => {
     expect((await crowd[0]?.answer())?.status).toBe(200);
   });
 
-  it('beyond the limit of all: the one longest without a request makes room', async () => {
+  it('beyond the limit of all: the one that has waited for its client for longest makes room', async () => {
     await start({
       maxConnections: 3,
       maxConnectionsPerAddress: 100,
@@ -135,6 +135,17 @@ describe('when every connection has a request', () => {
     expect((await open('GET / HTTP/1.1\r\nHost: a\r\n\r\n').answer()).status).toBe(200);
     await slow.end();
     expect(held.ended).toBe(false);
+  });
+
+  it('a new one that has not sent its request yet is not the first to go', async () => {
+    await start(crowded);
+    const slow = ['1', '2'].map(() => open('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nh'));
+    await inFlight(2);
+    const silent = open();
+    await pollUntil('the new one to be open', () => silent.socket.readyState === 'open');
+    expect((await open('GET / HTTP/1.1\r\nHost: a\r\n\r\n').answer()).status).toBe(200);
+    await slow[0]?.end();
+    expect([silent.ended, slow[1]?.ended]).toEqual([false, false]);
   });
 
   it('and all of them have arrived: the next one is refused', async () => {

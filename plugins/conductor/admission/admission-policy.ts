@@ -43,7 +43,11 @@ export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, 
         });
         if (admitted === null) return;
         context.onStarted = admitted.started;
-        const end = () => admitted.end({ problem: context.problem, clientGone: !response.writableFinished });
+        const end = () => {
+          // What goes on behind a 202 keeps its place: asking for one gains none.
+          if (context.goesOn !== undefined) return void context.goesOn.then((ending) => admitted.end(ending));
+          admitted.end({ problem: context.problem, clientGone: !response.writableFinished });
+        };
         if (response.destroyed) return end();
         response.once('close', end);
         next();

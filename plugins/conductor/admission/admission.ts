@@ -1,6 +1,7 @@
 // Admission control: who may start an execution now, who waits a moment, who is refused at once.
 
 import type { EngineCall } from '../../../conductor/engine.ts';
+import type { ExecutionEnding } from '../../../gateway/contract.ts';
 import type { ProblemCode } from '../../../problem/catalogue.ts';
 import { Problem } from '../../../problem/problem.ts';
 import type { AdaptiveLimit } from './adaptive-limit.ts';
@@ -23,20 +24,12 @@ export interface AdmissionRequest {
   readonly gone: () => AbortSignal;
 }
 
-/** How an admitted request ended. */
-export interface Ending {
-  /** The problem it was answered with; undefined for an answer of the back end. */
-  problem: ProblemCode | undefined;
-  /** True when nobody was there to be answered. */
-  clientGone: boolean;
-}
-
 /** A request that was let through. */
 export interface Admitted {
   /** Its execution has been started. */
   started(executionId: string): void;
   /** Gives everything back. Call it once. */
-  end(ending: Ending): void;
+  end(ending: ExecutionEnding): void;
 }
 
 /** Without an answer from behind the engine: of these the back end, or the workers in front of it, are the reason. */

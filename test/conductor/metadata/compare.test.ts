@@ -121,7 +121,7 @@ describe('comparison with the engine', () => {
     const registered = { ...definition, createTime: 1, retryDelaySeconds: 60, rateLimitPerFrequency: 0, inputKeys: [] };
     expect(compareDefinition('task type', definition, registered)).toEqual([]);
     expect(compareDefinition('task type', { ...definition, retryCount: 3 }, registered)).toEqual([
-      { path: 'retryCount', file: undefined, engine: 0 },
+      { path: 'retryCount', file: 3, engine: 0 },
     ]);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { help, parseFlags, readSettings } from '../../../dev/stack/options.ts';
+import { lastingPrograms } from '../../../dev/stack/programs.ts';
 
 describe('parseFlags', () => {
   it('knows --verbose and --help', () => {
@@ -44,6 +45,16 @@ describe('readSettings', () => {
       MDM_URL: 'http://127.0.0.1:5/mdm',
       WORKERS_CLIENTID: 'worker',
     });
+  });
+
+  it('tells the pruner where its own engine keeps its data, and nothing of a given one', async () => {
+    const own = await readSettings({ STATE_DIR: '/tmp/a-stack' });
+    expect(own.env['CONDUCTOR_DATABASEURL']).toBe('sqlite:/tmp/a-stack/engine/conductor.db');
+    expect(lastingPrograms.map(({ entry }) => entry)).toContain('retention/main.ts');
+    const given = await readSettings({ CONDUCTOR_URL: 'http://engine.example:9000' });
+    expect(given.env['CONDUCTOR_DATABASEURL']).toBeUndefined();
+    const named = await readSettings({ CONDUCTOR_DATABASEURL: 'postgresql://u:p@db/conductor' });
+    expect(named.env['CONDUCTOR_DATABASEURL']).toBe('postgresql://u:p@db/conductor');
   });
 
   it('leaves alone what the environment says', async () => {

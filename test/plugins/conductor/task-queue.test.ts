@@ -356,6 +356,22 @@ describe('a task that is handed over', () => {
     expect(await poll(tasks, { timeoutMs: 20 })).toEqual([]);
   });
 
+  it('that was withdrawn is given to nobody while the engine still has it queued', async () => {
+    const engine = new HeldEngine();
+    const tasks = createQueue(engine);
+    for (const n of [1, 2]) tasks.handOver(task(n));
+    expect(await poll(tasks)).toEqual([task(1).taskId]);
+    for (const n of [1, 2]) tasks.withdraw(task(n).taskId);
+    tasks.giveBack([task(1)]);
+    queue(engine, 1);
+    queue(engine, 2);
+    tasks.announce();
+    expect(await poll(tasks, { count: 4, timeoutMs: 50 })).toEqual([]);
+    expect(engine.queued).toEqual([]);
+    for (const n of [1, 2]) tasks.settle(task(n).taskId);
+    expect(tasks.idle).toBe(true);
+  });
+
   it('that comes back goes to the next worker, never to the engine', async () => {
     const engine = new HeldEngine();
     const tasks = createQueue(engine);

@@ -87,3 +87,34 @@ describe('a wait', () => {
     expect(await waits.waitFor('x', 5_000, AbortSignal.abort())).toBeNull();
   });
 });
+
+describe('several waits for one execution', () => {
+  it('all end with the update, and share their reads', async () => {
+    const engine = engineThatSays(running);
+    const waits = new Waits(engine, log);
+    const waiting = [1, 2, 3].map(() => waits.waitFor('x', 5_000, here));
+    expect(waits.size).toBe(3);
+    waits.wake('x');
+    waits.wake('x', completed);
+    expect(await Promise.all(waiting)).toEqual([completed, completed, completed]);
+    expect(engine.reads).toBe(1);
+    expect(waits.size).toBe(0);
+  });
+
+  it('one whose budget is spent leaves the others waiting, and reading', async () => {
+    const waits = new Waits(engineThatSays(running, completed), log);
+    const patient = waits.waitFor('x', 5_000, here);
+    expect(await waits.waitFor('x', 1, here)).toBeNull();
+    expect(waits.size).toBe(1);
+    expect(await patient).toEqual(completed);
+  });
+
+  it('one that begins while the others are being told begins anew', async () => {
+    const waits = new Waits(engineThatSays(completed), log);
+    const first = waits.waitFor('x', 5_000, here);
+    waits.wake('x', completed);
+    const second = waits.waitFor('x', 5_000, here);
+    expect(await Promise.all([first, second])).toEqual([completed, completed]);
+    expect(waits.size).toBe(0);
+  });
+});

@@ -1,66 +1,79 @@
-// The rate limit counts by client, refuses with 429, and lets go when its window is over.
+// The rate limit counts by client or by route, says what is left, refuses with 429, and lets go when its window is over.
 
-import express from 'express';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { setContext } from '../../../gateway/contract.ts';
-import { answerProblem } from '../../../gateway/answer-problem.ts';
-import { rateLimitPolicy } from '../../../plugins/limits/rate-limit.ts';
+import type { Config } from '../../../config/schema.ts';
+import { createRateLimitPolicy } from '../../../plugins/limits/rate-limit.ts';
+import { WindowsInMemory } from '../../../plugins/limits/store/windows.ts';
 import { call } from '../../stack/client.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
+import { startLimitedHost } from './host.ts';
 
 const stops: (() => void)[] = [];
 afterEach(() => stops.splice(0).forEach((stop) => stop()));
 
-async function startHost(action: { requests: number; perSeconds?: number }): Promise<string> {
-  const app = express();
-  app.use((request, _response, next) => {
-    const clientId = request.get('x-client');
-    setContext(request, { requestId: 'r', route: 'test', ...(clientId === undefined ? {} : { clientId }) });
-    next();
-  });
-  const handler = rateLimitPolicy.policy(action as never);
-  app.use((request, response, next) => void Promise.resolve(handler(request, response, next)).catch(next));
-  app.use((_request, response) => void response.end('through'));
-  app.use(
-    ((error, request, response, _next) => void answerProblem(request, response, error)) as express.ErrorRequestHandler,
-  );
-  const server = app.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  stops.push(
-    () => server.closeAllConnections(),
-    () => server.close(),
-  );
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+async function startHost(action: object, config: object = {}): Promise<string> {
+  const host = await startLimitedHost(createRateLimitPolicy(config as Config, new WindowsInMemory()), action);
+  stops.push(host.stop);
+  return host.url;
 }
 
-const statuses = async (url: string, client: string, times: number) =>
-  (await Promise.all(Array.from({ length: times }, () => call(url, { headers: { 'x-client': client } })))).map(
-    ({ status }) => status,
-  );
+const statuses = async (url: string, headers: Record<string, string>, times: number) =>
+  (await Promise.all(Array.from({ length: times }, () => call(url, { headers })))).map(({ status }) => status).sort();
+const client = (name: string) => ({ 'x-client': name });
 
 describe('rate-limit', () => {
   it('more than the allowed requests of one client: 429 with Retry-After, other clients pass', async () => {
     const url = await startHost({ requests: 3, perSeconds: 30 });
-    expect((await statuses(url, 'a', 5)).sort()).toEqual([200, 200, 200, 429, 429]);
-    expect(await statuses(url, 'b', 3)).toEqual([200, 200, 200]);
-    const refused = await call(url, { headers: { 'x-client': 'a' } });
+    expect(await statuses(url, client('a'), 5)).toEqual([200, 200, 200, 429, 429]);
+    expect(await statuses(url, client('b'), 3)).toEqual([200, 200, 200]);
+    const refused = await call(url, { headers: client('a') });
     expect(refused.json()).toMatchObject({ type: '/problems/too-many-requests', status: 429 });
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
   });
 
+  it('each answer says what is left, the refusal too', async () => {
+    const url = await startHost({ requests: 2, perSeconds: 30 });
+    const seen = [];
+    for (const _ of [1, 2, 3]) {
+      const { headers, status } = await call(url, { headers: client('a') });
+      seen.push([status, headers['ratelimit-policy'], headers['ratelimit']]);
+    }
+    const state = (left: number) => expect.stringMatching(`^"client";r=${left};t=(30|29)$`);
+    expect(seen).toEqual([
+      [200, '"client";q=2;w=30', state(1)],
+      [200, '"client";q=2;w=30', state(0)],
+      [429, '"client";q=2;w=30', state(0)],
+    ]);
+  });
+
   it('a request without a client is counted by its address', async () => {
     const url = await startHost({ requests: 1, perSeconds: 30 });
-    expect((await call(url)).status).toBe(200);
-    expect((await call(url)).status).toBe(429);
+    expect(await statuses(url, {}, 2)).toEqual([200, 429]);
+  });
+
+  it('one route does not use up another', async () => {
+    const url = await startHost({ requests: 1, perSeconds: 30 });
+    expect(await statuses(url, { ...client('a'), 'x-route': 'one' }, 1)).toEqual([200]);
+    expect(await statuses(url, { ...client('a'), 'x-route': 'other' }, 2)).toEqual([200, 429]);
+  });
+
+  it('by route: all clients together', async () => {
+    const url = await startHost({ requests: 2, perSeconds: 30, by: 'route' });
+    expect([...(await statuses(url, client('a'), 2)), ...(await statuses(url, client('b'), 1))]).toEqual([
+      200, 200, 429,
+    ]);
+  });
+
+  it('a client with a limit of its own has that one, whatever the map says', async () => {
+    const url = await startHost({ requests: 1, perSeconds: 30 }, { 'client.big.requestsPerSecond': 2 });
+    expect(await statuses(url, client('big'), 61)).toEqual([...Array<number>(60).fill(200), 429]);
+    expect(await statuses(url, client('small'), 2)).toEqual([200, 429]);
   });
 
   it('the window over: the client passes again', async () => {
     const url = await startHost({ requests: 1, perSeconds: 1 });
-    await statuses(url, 'a', 2);
-    await pollUntil('the client to pass again', async () => (await statuses(url, 'a', 1))[0] === 200, {
-      timeoutMs: 3_000,
+    expect(await statuses(url, client('a'), 2)).toEqual([200, 429]);
+    await pollUntil('the window to be over', async () => (await call(url, { headers: client('a') })).status === 200, {
       everyMs: 100,
     });
   });

@@ -1,0 +1,83 @@
+// How much the engine's database grows with requests, and what pruning takes away: `npm run bench:growth -- sqlite 400`.
+
+import { openEngineDatabase, type EngineDatabase } from '../conductor/database/engine-database.ts';
+import { Engine } from '../conductor/engine.ts';
+import { ExecutionApi } from '../conductor/executions/execution-api.ts';
+import { prune } from '../retention/prune.ts';
+import { endedStates } from '../retention/rules.ts';
+import { type EngineKind, type FaultEngine, startFaultEngine } from '../test/faults/engine.ts';
+import { type Caller, callerFor } from '../test/stack/client.ts';
+import { pollUntil } from '../test/stack/poll-until.ts';
+import { startStack } from '../test/stack/stack.ts';
+
+const kind: EngineKind = process.argv[2] === 'postgresql' ? 'postgresql' : 'sqlite';
+const requests = Number(process.argv[3] ?? 400);
+/** One request in five is a PATCH that MDM hears of and shares; one in fifty is a PATCH that the college refuses. */
+const isPatch = (index: number) => index % 5 === 0;
+const isRefused = (index: number) => index % 50 === 0;
+const person = { known: '0318204', unknown: 'nobody' };
+
+const { PGHOST = '127.0.0.1', PGPORT = '5432', PGUSER = 'postgres', PGPASSWORD = '' } = process.env;
+
+function urlOf({ databaseFile, databaseUrl }: FaultEngine): string {
+  if (databaseUrl === undefined) return `sqlite:${databaseFile}`;
+  return `postgresql://${PGUSER}:${PGPASSWORD}@${PGHOST}:${PGPORT}/${databaseUrl.split('/').at(-1)}`;
+}
+
+async function load(client: Caller): Promise<void> {
+  for (let index = 0; index < requests; index++) {
+    const answer = isPatch(index)
+      ? await client(`/adaptor/001/mock/colleges/001/persons/${isRefused(index) ? person.unknown : person.known}`, {
+          method: 'PATCH',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ cccid: `G${index}` }),
+        })
+      : await client('/movies/Metropolis');
+    const expected = isRefused(index) ? 404 : 200;
+    if (answer.status !== expected) throw new Error(`request ${index}: ${answer.status} ${answer.text}`);
+  }
+}
+
+async function untilIdle(api: ExecutionApi, database: EngineDatabase, events: number): Promise<void> {
+  await pollUntil(
+    'every event to be handled and every execution to end',
+    async () => {
+      const running = await api.search({ status: 'RUNNING' }, { offset: 0, size: 1 });
+      return running.total === 0 && (await database.countEvents(Date.now() + 2_000)) >= events;
+    },
+    { timeoutMs: 180_000, everyMs: 500 },
+  );
+}
+
+const engine = await startFaultEngine(kind);
+const stack = await startStack({ engineUrl: engine.url });
+const database = await openEngineDatabase(urlOf(engine));
+const client = new Engine({ url: engine.url, timeoutMs: 30_000, connections: 4 });
+const api = new ExecutionApi(client.request.bind(client));
+try {
+  const demo = await callerFor(stack.url);
+  const patches = Math.ceil(requests / 5);
+  const refused = Math.ceil(requests / 50);
+  // The handler of the PATCH, and the one of the share for each that was applied.
+  const events = patches + (patches - refused);
+  const bytes = [await database.usedBytes()];
+  for (let round = 0; round < 2; round++) {
+    await load(demo);
+    await untilIdle(api, database, events);
+    bytes.push(await database.usedBytes());
+    const rule = { name: 'ended', statuses: endedStates, olderThanMs: 1 };
+    const options = { api, rules: [rule], database, eventsOlderThanMs: -2_000, batchSize: 100, now: Date.now() };
+    console.log(await prune(options));
+    if (kind === 'postgresql') await database.compact();
+    bytes.push(await database.usedBytes());
+  }
+  const [empty = 0, loaded = 0, pruned = 0, again = 0, prunedAgain = 0] = bytes;
+  console.log({ kind, requests, empty, loaded, pruned, again, prunedAgain });
+  console.log(`grows by ${((loaded - empty) / requests).toFixed(0)} bytes a request without pruning`);
+  console.log(`keeps ${((prunedAgain - pruned) / requests).toFixed(0)} bytes a request after pruning (second round)`);
+} finally {
+  await database.close();
+  await client.close();
+  await stack.stop();
+  await engine.stop();
+}

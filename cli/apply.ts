@@ -1,0 +1,160 @@
+// `apply`: does what the plan shows, and nothing else.
+
+import { loadConfig } from '../config/load.ts';
+import { type Applied, applyPlan } from '../conductor/metadata/apply.ts';
+import { digestPlan, isRepublished } from '../conductor/metadata/plan.ts';
+import { addYesOption } from './confirmation.ts';
+import { paint } from './colours.ts';
+import {
+  addPlanOptions,
+  type PlanVerbOptions,
+  readPlan,
+  readRepository,
+  readShownPlan,
+  type ShownPlan,
+} from './definition-scope.ts';
+import { type EngineAccess, openEngine } from './engine-access.ts';
+import { type Outcome, VerbError } from './outcome.ts';
+import { describeCounts, describePlan, nameOf, planToJson } from './plan-lines.ts';
+import { countOf } from './table.ts';
+import type { Verb, VerbContext } from './verb.ts';
+
+export interface ApplyVerbOptions extends PlanVerbOptions {
+  /** The number of the plan that was agreed on. */
+  readonly plan?: string;
+}
+
+export const apply: Verb<ApplyVerbOptions> = {
+  name: 'apply',
+  description: 'Show the plan, ask, and do what it says. May be interrupted at any point and run again.',
+  exitCodes: {
+    0: 'the engine is as the files say',
+    1: 'error, or the answer was no; what was done and what was not is said',
+    2: 'nothing was written: --force is needed and was not given, or the plan is not the one that was agreed on',
+  },
+  examples: [
+    { command: 'apply', does: 'show the plan and ask' },
+    { command: 'apply --yes', does: 'in a pipeline, where nobody can answer' },
+    { command: 'apply --yes --plan 4f1c0a9be327', does: 'only what `plan` has shown under this number' },
+    { command: 'apply --prune', does: 'remove as well what the files do not have' },
+  ],
+  addOptions: (command) =>
+    addYesOption(addPlanOptions(command)).option(
+      '--plan <number>',
+      'do nothing unless the plan is the one that `plan` showed under this number',
+    ),
+  run: runApply,
+};
+
+export async function runApply(options: ApplyVerbOptions, context: VerbContext): Promise<Outcome> {
+  const repository = readRepository(options);
+  const { config } = await loadConfig();
+  const engine = await openEngine(options, config);
+  try {
+    const { diff, force = false } = options;
+    const shown = await readShownPlan({ repository, config }, engine.api, options);
+    if (shown.changes.length === 0) return nothingToDo(shown, engine.address);
+    context.show(describePlan(shown, { diff, force }));
+    const refusal = findRefusal(shown, options);
+    if (refusal !== undefined) return refused(shown, engine.address, refusal);
+    context.show([`plan ${digestPlan(shown)}: ${describeCounts(shown)}`]);
+    await context.confirm(`Make ${countOf(shown.changes.length, 'change')} in ${engine.address}?`);
+    const replan = () => readPlan(repository, engine.api, options);
+    return describe(await run(shown, { engine, context, replan }), shown, engine.address);
+  } finally {
+    await engine.close();
+  }
+}
+
+/** Why nothing may be written, if so. @throws VerbError for what this way to the engine does not allow */
+function findRefusal(shown: ShownPlan, { force, plan, router }: ApplyVerbOptions): string | undefined {
+  if (router !== undefined && shown.changes.some(({ action }) => action === 'remove')) {
+    throw new VerbError(['nothing was changed: the router lets nobody remove definitions; prune with --engine']);
+  }
+  if (plan !== undefined && plan !== digestPlan(shown)) {
+    return `this is plan ${digestPlan(shown)}, not ${plan}: files or engine have changed since it was shown. Run \`plan\` again`;
+  }
+  if (force === true) return undefined;
+  if (shown.changes.some(isRepublished)) {
+    return 'a published workflow version differs. Give it a new version, or overwrite it with --force';
+  }
+  const routed = shown.changes.find(({ routes }) => routes.length > 0);
+  return routed && `${nameOf(routed)} would go, and route ${routed.routes.join(', ')} starts it`;
+}
+
+interface Run {
+  readonly engine: EngineAccess;
+  readonly context: VerbContext;
+  readonly replan: () => ReturnType<typeof readPlan>;
+}
+
+/** The first Ctrl-C or SIGTERM ends it after the step under way, the second at once. */
+async function run(shown: ShownPlan, { engine, context, replan }: Run): Promise<Applied> {
+  const stop = new AbortController();
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const onSignal = () => stop.abort();
+  for (const signal of signals) process.once(signal, onSignal);
+  try {
+    return await applyPlan(shown, {
+      api: engine.api,
+      replan,
+      signal: stop.signal,
+      onStep: (change, outcome) => {
+        const note = outcome === 'done' ? '' : paint('faint', '  (somebody else did it meanwhile)');
+        context.show([`${verbs[change.action]} ${nameOf(change)}${note}`]);
+      },
+    });
+  } finally {
+    for (const signal of signals) process.off(signal, onSignal);
+  }
+}
+
+const verbs = { add: 'added  ', change: 'changed', remove: 'removed' } as const;
+
+function nothingToDo(shown: ShownPlan, address: string): Outcome {
+  return {
+    exitCode: 0,
+    lines: [`${address}: nothing to do; ${shown.unchanged} the same`],
+    json: { ok: true, engine: address, outcome: 'done', ...planToJson(shown), done: [] },
+  };
+}
+
+function refused(shown: ShownPlan, address: string, reason: string): Outcome {
+  return {
+    exitCode: 2,
+    lines: [`${address}: nothing was written: ${reason}`],
+    json: { ok: false, engine: address, outcome: 'refused', problems: [reason], ...planToJson(shown), done: [] },
+  };
+}
+
+function describe(applied: Applied, shown: ShownPlan, address: string): Outcome {
+  const { outcome, done } = applied;
+  const problems = problemsOf(applied, shown);
+  const nothingWritten = outcome === 'engine changed' && done.length === 0;
+  const titles = done.map(({ action, kind, name, version }) => ({ action, kind, name, version }));
+  return {
+    exitCode: outcome === 'done' ? 0 : nothingWritten ? 2 : 1,
+    lines:
+      outcome === 'done'
+        ? [`${address}: ${countOf(done.length, 'change')} made, the engine is as the files say`]
+        : problems.map((problem, index) => (index === 0 ? `${address}: ${problem}` : problem)),
+    json: { ok: outcome === 'done', engine: address, outcome, problems, ...planToJson(shown), done: titles },
+  };
+}
+
+function problemsOf({ outcome, done, unseen, error }: Applied, { changes }: ShownPlan): string[] {
+  const progress = `${done.length} of ${countOf(changes.length, 'change')} made`;
+  switch (outcome) {
+    case 'done':
+      return [];
+    case 'interrupted':
+      return [`interrupted: ${progress}; \`apply\` again does the rest`];
+    case 'failed':
+      return [`${error?.message ?? 'failed'}`, `${progress}; \`apply\` again does the rest`];
+    case 'engine changed':
+      return [
+        `the engine has changed since the plan was shown; ${progress}. Run \`plan\` again. What it did not show:`,
+        ...unseen.map((change) => `  ${change.action} ${nameOf(change)}`),
+      ];
+  }
+}

@@ -1,0 +1,89 @@
+// `dump`: writes the engine's definitions into files, in the layout of the repository.
+
+import { resolve } from 'node:path';
+import { loadConfig } from '../config/load.ts';
+import { readDefinitions } from '../conductor/definitions/load-definitions.ts';
+import { addScopeOptions, concernedBy, type ScopeOptions } from './definition-scope.ts';
+import { type DumpedFile, findForeignNames, planDump, writeDump } from './dump-files.ts';
+import { openEngine } from './engine-access.ts';
+import { type Outcome, VerbError } from './outcome.ts';
+import { paintDiffLine } from './plan-lines.ts';
+import { rootDir } from './root-dir.ts';
+import { alignColumns, countOf } from './table.ts';
+import type { Verb } from './verb.ts';
+
+export interface DumpOptions extends ScopeOptions {
+  readonly force?: boolean;
+}
+
+export const dump: Verb<DumpOptions> = {
+  name: 'dump',
+  description: 'Write the definitions of the engine into files, as `plan` and `apply` read them.',
+  exitCodes: {
+    0: 'the files say what the engine has',
+    1: 'error: the engine is out of reach, or a file cannot be written',
+    2: 'nothing was written: files differ and --force was not given',
+  },
+  examples: [
+    { command: 'dump --dir /tmp/definitions', does: 'everything the engine has, into a directory of its own' },
+    { command: "dump --only 'mdm*' --force", does: 'take over what was changed in the engine by hand' },
+  ],
+  addOptions: (command) =>
+    addScopeOptions(command).option('--force', 'overwrite files that say something else (default: refuse)'),
+  run: runDump,
+};
+
+export async function runDump(options: DumpOptions): Promise<Outcome> {
+  const dir = resolve(options.dir ?? rootDir);
+  const { config } = await loadConfig();
+  const engine = await openEngine(options, config);
+  try {
+    const registered = await engine.api.readDefinitions();
+    const concerns = concernedBy(options);
+    const foreign = findForeignNames(registered, concerns);
+    if (foreign.length > 0) throw new VerbError(foreign);
+    const files = planDump(registered, { dir, concerns });
+    if (files.length === 0) throw new VerbError([`the engine has no definition${nameNote(options)}`]);
+    const differ = files.filter(({ state }) => state === 'differs');
+    if (differ.length > 0 && options.force !== true) return refused(differ, engine.address);
+    writeDump(files, dir);
+    return describe(files, dir, engine.address);
+  } finally {
+    await engine.close();
+  }
+}
+
+function nameNote({ only }: DumpOptions): string {
+  return only === undefined ? '' : ` with a name like ${only.join(' or ')}`;
+}
+
+function refused(differ: readonly DumpedFile[], address: string): Outcome {
+  const reason = `nothing was written: ${countOf(differ.length, 'file')} would be overwritten. Give --force, or another --dir`;
+  return {
+    exitCode: 2,
+    lines: [...differ.flatMap(({ diff }) => [...diff.map(paintDiffLine), '']), `${address}: ${reason}`],
+    json: { ok: false, engine: address, problems: [reason], files: differ.map(toJson) },
+  };
+}
+
+function describe(files: readonly DumpedFile[], dir: string, address: string): Outcome {
+  const words = { new: 'new', differs: 'changed', same: 'same' } as const;
+  const count = (state: DumpedFile['state']) => files.filter((file) => file.state === state).length;
+  const counts = `${count('new')} new, ${count('differs')} changed, ${count('same')} the same`;
+  const written = new Set(files.map(({ file }) => file));
+  const notes = readDefinitions(dir).problems.filter((problem) => written.has(problem.split(':')[0] ?? ''));
+  return {
+    exitCode: 0,
+    lines: [
+      ...alignColumns(files.map(({ file, state }) => [words[state], file])),
+      ...(notes.length === 0 ? [] : ['', 'The engine takes these, `check` and `plan` do not:', ...notes]),
+      '',
+      `${address}: ${counts}, in ${dir}`,
+    ],
+    json: { ok: true, engine: address, directory: dir, files: files.map(toJson), notes },
+  };
+}
+
+function toJson({ file, state, diff }: DumpedFile): Record<string, unknown> {
+  return { file, state, ...(state === 'differs' ? { diff: diff.join('\n') } : {}) };
+}

@@ -1,0 +1,120 @@
+// `events`: what the handlers saw, what they started, what they skipped and why. The engine's API does not tell; its database does.
+
+import { type EngineDatabase, type EventRecord, openEngineDatabase } from '../conductor/database/engine-database.ts';
+import { loadConfig } from '../config/load.ts';
+import { paint, printable } from './colours.ts';
+import { parseCount, parseMoment } from './input/duration.ts';
+import { parseName } from './input/names.ts';
+import { type Outcome, VerbError } from './outcome.ts';
+import { describeReason } from './executions/reason.ts';
+import { countOf, formatTable } from './table.ts';
+import type { Verb } from './verb.ts';
+
+export interface EventsOptions {
+  readonly handler?: string;
+  readonly state?: string;
+  readonly since?: string;
+  readonly limit: string;
+  readonly database?: string;
+}
+
+export const eventsVerb: Verb<EventsOptions> = {
+  name: 'events',
+  description:
+    'Show what the event handlers saw: what each started, what it skipped and why. Reads the engine database.',
+  exitCodes: {
+    0: 'the events are shown, also when there are none',
+    1: 'error: there is no database, or it is out of reach',
+  },
+  examples: [
+    { command: 'events', does: 'the newest, from the database that conductor.databaseURL names' },
+    { command: 'events --handler mdm --state skipped --since 2h', does: 'which PATCHes did not go to MDM, and why' },
+    { command: 'events --database sqlite:.run/engine/conductor.db', does: 'the engine of npm start' },
+  ],
+  addOptions: (command) =>
+    command
+      .option('--handler <name>', 'only this handler')
+      .option('--state <states>', 'completed, skipped, failed, in-progress (comma-separated)')
+      .option('--since <when>', 'after this moment: 2026-11-21T08:00:00Z, or how long ago: 90s, 15m, 2h, 30d')
+      .option('--limit <count>', 'how many to show', '20')
+      .option('--database <url>', 'sqlite:<file> or postgresql://… (default: conductor.databaseURL)'),
+  run: runEvents,
+};
+
+const states = ['COMPLETED', 'SKIPPED', 'FAILED', 'IN_PROGRESS'];
+
+export async function runEvents(options: EventsOptions): Promise<Outcome> {
+  const { handler, state, since, limit } = options;
+  const query = {
+    limit: parseCount(limit, '--limit'),
+    ...(handler === undefined ? {} : { handler: parseName(handler, '--handler') }),
+    ...(state === undefined ? {} : { states: parseEventStates(state) }),
+    ...(since === undefined ? {} : { since: parseMoment(since, '--since', Date.now()) }),
+  };
+  const { config } = await loadConfig();
+  const url = options.database ?? config['conductor.databaseURL'];
+  if (url === undefined) {
+    throw new VerbError([
+      "the engine's API does not tell of events, only its database does: set conductor.databaseURL or give --database (sqlite:<file> or postgresql://…)",
+    ]);
+  }
+  const database = await openEngineDatabase(url);
+  try {
+    return describe(await database.readEvents(query), database);
+  } finally {
+    await database.close();
+  }
+}
+
+function parseEventStates(text: string): string[] {
+  return text.split(',').map((word) => {
+    const state = word.trim().toUpperCase().replaceAll('-', '_');
+    if (states.includes(state)) return state;
+    throw new VerbError([`--state: ${word} is none of completed, skipped, failed, in-progress`]);
+  });
+}
+
+function describe(events: readonly EventRecord[], { kind }: EngineDatabase): Outcome {
+  const told = events.map((event) => ({
+    ...event,
+    ...(event.failure === undefined ? {} : { failure: describeReason(event.failure) }),
+  }));
+  const columns = ['at', 'handler', 'state', 'event', 'what came of it'];
+  return {
+    exitCode: 0,
+    lines:
+      told.length === 0 ? ['no event'] : [...formatTable(columns, told.map(toRow)), '', countOf(told.length, 'event')],
+    json: { ok: true, database: kind, events: told },
+  };
+}
+
+function toRow(event: EventRecord): string[] {
+  const { at, handler, state, event: name } = event;
+  return [
+    at,
+    printable(handler),
+    paintEventState(state),
+    printable(name.replace(/^conductor:/, '')),
+    printable(outcomeOf(event)),
+  ];
+}
+
+function paintEventState(state: string): string {
+  const meaning =
+    state === 'COMPLETED' ? 'good' : state === 'SKIPPED' ? 'faint' : state === 'FAILED' ? 'bad' : 'warning';
+  return paint(meaning, state.toLowerCase().replace('_', ' '));
+}
+
+function outcomeOf({ state, started, condition, source, method, answered, failure, messageId }: EventRecord): string {
+  if (started !== undefined) return `started ${started}`;
+  if (state === 'SKIPPED') {
+    const was = [method, answered === undefined ? undefined : `answered ${answered}`].filter(
+      (part) => part !== undefined,
+    );
+    return `${was.join(' ') || 'an event'}${source === undefined ? '' : ` of ${source}`}: the condition does not hold (${condition ?? 'none is kept'})`;
+  }
+  if (failure !== undefined) return failure;
+  return state === 'IN_PROGRESS'
+    ? `begun and not ended: the engine was killed over it; the reconciler looks after it (EVENT task ${messageId})`
+    : `nothing was started (EVENT task ${messageId})`;
+}

@@ -1,0 +1,112 @@
+// `executions retry`, `terminate` and `cancel`: what all three do alike.
+
+import { loadConfig } from '../../config/load.ts';
+import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
+import {
+  foresee,
+  intervene,
+  type Intervened,
+  type Intervention,
+  type Prospect,
+} from '../../conductor/executions/interventions.ts';
+import { paint } from '../colours.ts';
+import { addYesOption } from '../confirmation.ts';
+import { addEngineOptions, type EngineAccess, type EngineAccessOptions, openEngine } from '../engine-access.ts';
+import { parseExecutionId } from '../input/names.ts';
+import { type Outcome, VerbError } from '../outcome.ts';
+import { alignColumns, countOf } from '../table.ts';
+import type { Verb, VerbContext } from '../verb.ts';
+
+export interface InterventionOptions extends EngineAccessOptions {
+  readonly reason?: string;
+}
+
+const did = { retry: 'retried', terminate: 'terminated', cancel: 'cancelled' } as const;
+
+/** @param words what stands in its help */
+export function interventionVerb(
+  intervention: Intervention,
+  words: Pick<Verb<InterventionOptions>, 'description' | 'examples'>,
+): Verb<InterventionOptions> {
+  return {
+    name: intervention,
+    ...words,
+    exitCodes: {
+      0: `every one of them was ${did[intervention]}`,
+      1: 'error: nothing was changed, or the engine went out of reach on the way',
+      2: 'some were refused; the others were done',
+    },
+    addOptions: (command) => {
+      const withIds = addYesOption(addEngineOptions(command.argument('<id...>', 'execution ids')));
+      return intervention === 'retry'
+        ? withIds
+        : withIds.option(
+            '--reason <text>',
+            'stands in the execution, for everybody to read',
+            `${intervention} by an operator`,
+          );
+    },
+    run: (options, context) => run(intervention, options, context),
+  };
+}
+
+async function run(intervention: Intervention, options: InterventionOptions, context: VerbContext): Promise<Outcome> {
+  const ids = [...new Set(context.args.map(parseExecutionId))];
+  const { config } = await loadConfig();
+  const engine = await openEngine(options, config);
+  try {
+    refuseRouter(intervention, engine);
+    const api = new ExecutionApi(engine.call);
+    const prospects: Prospect[] = [];
+    for (const id of ids) prospects.push(await foresee(intervention, id, api));
+    const possible = prospects.filter((prospect) => prospect.kind === 'possible');
+    if (possible.length === 0) throw new VerbError(prospects.map(describeProspect));
+    context.show(
+      alignColumns(
+        prospects.map((prospect) => [
+          prospect.executionId,
+          describeProspect(prospect).slice(prospect.executionId.length + 2),
+        ]),
+      ),
+    );
+    await context.confirm(`${intervention} ${countOf(possible.length, 'execution')}?`);
+    const reason = options.reason ?? '';
+    const results: Intervened[] = [];
+    for (const { executionId } of possible) results.push(await intervene(intervention, executionId, { api, reason }));
+    return describe(intervention, prospects, results);
+  } finally {
+    await engine.close();
+  }
+}
+
+/** The router lets operators read and register, and nothing else. */
+function refuseRouter(intervention: Intervention, { isThroughRouter }: EngineAccess): void {
+  if (!isThroughRouter) return;
+  throw new VerbError([`the router does not let ${intervention} pass: go to the engine itself with --engine <url>`]);
+}
+
+function describeProspect(prospect: Prospect): string {
+  const { executionId, kind } = prospect;
+  if (kind === 'refused') return `${executionId}: ${prospect.reason}`;
+  return `${executionId}: ${prospect.warning === undefined ? 'can be done' : paint('warning', prospect.warning)}`;
+}
+
+function describe(intervention: Intervention, prospects: readonly Prospect[], results: readonly Intervened[]): Outcome {
+  const early = prospects.flatMap((prospect): Intervened[] =>
+    prospect.kind === 'refused'
+      ? [{ executionId: prospect.executionId, outcome: 'refused', reason: prospect.reason }]
+      : [],
+  );
+  const all = [...results, ...early];
+  const refused = all.filter(({ outcome }) => outcome === 'refused').length;
+  const rows = all.map(({ executionId, outcome, reason = '' }) => [
+    executionId,
+    outcome === 'done' ? paint('good', did[intervention]) : paint('bad', 'refused'),
+    reason,
+  ]);
+  return {
+    exitCode: refused === 0 ? 0 : 2,
+    lines: alignColumns(rows),
+    json: { ok: refused === 0, executions: all },
+  };
+}

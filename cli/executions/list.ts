@@ -1,0 +1,119 @@
+// `executions list`: the newest executions, by route, client, workflow, state and time.
+
+import { loadConfig } from '../../config/load.ts';
+import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
+import {
+  type ExecutionFilter,
+  type ExecutionList,
+  findExecutions,
+  type ListedExecution,
+} from '../../conductor/executions/find-executions.ts';
+import type { Config } from '../../config/schema.ts';
+import { workflowRoutes } from '../../gateway/mapped-routes.ts';
+import { printable } from '../colours.ts';
+import { addEngineOptions, type EngineAccessOptions, openEngine } from '../engine-access.ts';
+import { formatSpan, parseCount, parseMoment } from '../input/duration.ts';
+import { parseName } from '../input/names.ts';
+import { parseStates } from '../input/states.ts';
+import type { Outcome } from '../outcome.ts';
+import { readRouteMap, routeNamed } from '../read-route-map.ts';
+import { countOf, formatTable } from '../table.ts';
+import type { Verb } from '../verb.ts';
+import { paintState } from './paint-state.ts';
+
+export interface ListOptions extends EngineAccessOptions {
+  readonly route?: string;
+  readonly client?: string;
+  readonly workflow?: string;
+  readonly state?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly limit: string;
+}
+
+/** Rows of the engine's index that a search reads before it gives up. */
+const maxScanned = 20_000;
+
+export const listExecutions: Verb<ListOptions> = {
+  name: 'list',
+  description: 'List executions, the newest first. Neither requests nor answers are shown.',
+  exitCodes: { 0: 'the list is shown, also when it is empty', 1: 'error' },
+  examples: [
+    { command: 'executions list', does: 'the newest' },
+    { command: 'executions list --state failed,timed-out --since 24h', does: 'what went wrong since yesterday' },
+    { command: 'executions list --route adaptor --client demo --limit 100', does: 'what one client did on one route' },
+  ],
+  addOptions: (command) =>
+    addEngineOptions(command)
+      .option('--route <name>', 'only those of this route of gateway.config.yml')
+      .option('--client <id>', 'only those of this OAuth client')
+      .option('--workflow <name>', 'only those of this workflow; also mdmWF and mdm-shareWF, which no route starts')
+      .option('--state <states>', 'running, completed, failed, timed-out, terminated, paused (comma-separated)')
+      .option('--since <when>', 'started after this moment: 2026-11-21T08:00:00Z, or how long ago: 90s, 15m, 2h, 30d')
+      .option('--until <when>', 'started before this moment')
+      .option('--limit <count>', 'how many to show', '20'),
+  run: runList,
+};
+
+export async function runList(options: ListOptions): Promise<Outcome> {
+  const { config } = await loadConfig();
+  const filter = toFilter(options, config);
+  const limit = parseCount(options.limit, '--limit');
+  const engine = await openEngine(options, config);
+  try {
+    return describe(await findExecutions(new ExecutionApi(engine.call), filter, { limit, maxScanned }));
+  } finally {
+    await engine.close();
+  }
+}
+
+function toFilter({ route, client, workflow, state, since, until }: ListOptions, config: Config): ExecutionFilter {
+  const now = Date.now();
+  const mapped = route === undefined ? undefined : routeNamed(workflowRoutes(readRouteMap(config)), route);
+  const workflows = [workflow === undefined ? undefined : parseName(workflow, '--workflow'), mapped?.workflow];
+  const named = workflows.find((name) => name !== undefined);
+  return {
+    ...(named === undefined ? {} : { workflows: [named] }),
+    ...(route === undefined ? {} : { route }),
+    ...(client === undefined ? {} : { clientId: parseName(client, '--client') }),
+    ...(state === undefined ? {} : { statuses: parseStates(state) }),
+    ...(since === undefined ? {} : { since: parseMoment(since, '--since', now) }),
+    ...(until === undefined ? {} : { until: parseMoment(until, '--until', now) }),
+  };
+}
+
+function describe(list: ExecutionList): Outcome {
+  const { executions, isComplete, scanned } = list;
+  const gaveUp = isComplete
+    ? []
+    : [`there may be more: the search ended after ${scanned} executions; narrow it with --since or --state`];
+  const rows = executions.map(toRow);
+  const lines =
+    rows.length === 0
+      ? ['no execution', ...gaveUp]
+      : [
+          ...formatTable(
+            ['execution', 'started', 'took', 'state', 'answer', 'route', 'method', 'client', 'workflow'],
+            rows,
+          ),
+          '',
+          countOf(rows.length, 'execution'),
+          ...gaveUp,
+        ];
+  return { exitCode: 0, lines, json: { ok: true, ...list } };
+}
+
+function toRow(execution: ListedExecution): string[] {
+  const { executionId, startedAt, durationMs, state, answered, route, method, clientId, workflow, version } = execution;
+  return [
+    executionId,
+    startedAt.replace(/\.\d+Z$/, 'Z'),
+    durationMs === undefined ? '-' : formatSpan(durationMs),
+    paintState(state),
+    answered === undefined ? '-' : String(answered),
+    printable(route ?? '-'),
+    printable(method ?? '-'),
+    printable(clientId ?? '-'),
+    `${workflow} v${version}`,
+  ];
+}

@@ -1,0 +1,17 @@
+// `executions retry`.
+
+import { interventionVerb } from './intervention.ts';
+
+export const retryExecutions = interventionVerb('retry', {
+  description: 'Let the engine go on with failed executions at the task that failed. A write is sent once more.',
+  examples: [
+    {
+      command: 'executions retry 0fc5f23b-426d-4282-aaed-d10bc2399d72',
+      does: 'an mdmWF that failed, once MDM works again',
+    },
+    {
+      command: 'executions retry 0fc5f23b-426d-4282-aaed-d10bc2399d72 --yes --json',
+      does: 'without a question, for a program',
+    },
+  ],
+});

@@ -1,0 +1,141 @@
+// `executions show`: one execution and what happened to it, step by step.
+
+import { loadConfig } from '../../config/load.ts';
+import { callerOf } from '../../conductor/executions/caller.ts';
+import { ExecutionApi, type WholeExecution } from '../../conductor/executions/execution-api.ts';
+import { answeredOf } from '../../conductor/executions/find-executions.ts';
+import { type Timeline, timelineOf } from '../../conductor/executions/timeline.ts';
+import { printable } from '../colours.ts';
+import { addEngineOptions, type EngineAccessOptions, openEngine } from '../engine-access.ts';
+import { formatSpan } from '../input/duration.ts';
+import { parseExecutionId } from '../input/names.ts';
+import { type Outcome, VerbError } from '../outcome.ts';
+import { alignColumns } from '../table.ts';
+import type { Verb, VerbContext } from '../verb.ts';
+import { paintState } from './paint-state.ts';
+import { readPayload } from './payload.ts';
+import { describeReason } from './reason.ts';
+import { describeSteps } from './step-lines.ts';
+
+export interface ShowOptions extends EngineAccessOptions {
+  readonly payload?: boolean;
+}
+
+export const showExecution: Verb<ShowOptions> = {
+  name: 'show',
+  description: 'Show one execution: who asked, its tasks in order, what waited, who worked on it and what failed.',
+  exitCodes: { 0: 'it is shown', 1: 'error: the engine has no such execution, or is out of reach' },
+  examples: [
+    {
+      command: 'executions show 8d7639e9-acd5-4759-a909-d12318e8e65b',
+      does: 'the id is the X-Execution-Id of an answer',
+    },
+    {
+      command: 'executions show 8d7639e9-acd5-4759-a909-d12318e8e65b --payload',
+      does: 'with paths and bodies: whole persons',
+    },
+  ],
+  addOptions: (command) =>
+    addEngineOptions(command.argument('<id>', 'execution id')).option(
+      '--payload',
+      'also show the request and the answer; decrypted with the keys of payload.*',
+    ),
+  run: runShow,
+};
+
+export async function runShow(options: ShowOptions, { args }: Pick<VerbContext, 'args'>): Promise<Outcome> {
+  const id = parseExecutionId(args[0] ?? '');
+  const { config } = await loadConfig();
+  const engine = await openEngine(options, config);
+  try {
+    const api = new ExecutionApi(engine.call);
+    const execution = await api.readWhole(id);
+    if (execution === null) throw new VerbError([`${engine.address} has no execution ${id}: it may have been pruned`]);
+    const { executions: followers } = await api.search({ correlationIds: [id] }, { offset: 0, size: 20 });
+    const follows = followers.filter(({ workflowId }) => workflowId !== id);
+    return describe(execution, {
+      timeline: timelineOf(execution, Date.now()),
+      follows: follows.map(({ workflowId, workflowType, status }) => ({
+        executionId: workflowId,
+        workflow: workflowType,
+        state: status,
+      })),
+      payload: options.payload === true ? readPayload(execution, config) : undefined,
+    });
+  } finally {
+    await engine.close();
+  }
+}
+
+interface Shown {
+  readonly timeline: Timeline;
+  readonly follows: readonly { readonly executionId: string; readonly workflow: string; readonly state: string }[];
+  readonly payload: ReturnType<typeof readPayload> | undefined;
+}
+
+function describe(execution: WholeExecution, shown: Shown): Outcome {
+  const { timeline, follows, payload } = shown;
+  const followers = follows.map(({ executionId, workflow, state }) => [executionId, workflow, paintState(state)]);
+  return {
+    exitCode: 0,
+    lines: [
+      ...describeHead(execution, timeline),
+      '',
+      ...describeSteps(timeline),
+      ...(followers.length === 0 ? [] : ['', 'what followed', ...alignColumns(followers).map((line) => `  ${line}`)]),
+      ...(payload === undefined ? [] : ['', ...payload.lines]),
+    ],
+    json: toJson(execution, shown),
+  };
+}
+
+const time = (ms: number) => new Date(ms).toISOString();
+
+function reasonOf({ reasonForIncompletion }: WholeExecution): string | undefined {
+  return reasonForIncompletion === undefined ? undefined : describeReason(reasonForIncompletion);
+}
+
+function describeHead(execution: WholeExecution, { totalMs, waitsFor }: Timeline): string[] {
+  const { workflowId, workflowName, workflowVersion, status, startTime, endTime, input, output } = execution;
+  const { route, method, college, clientId, requestId } = callerOf(input);
+  const reason = reasonOf(execution);
+  const answered = answeredOf(output);
+  const rows: [name: string, value: string | undefined][] = [
+    ['execution', workflowId],
+    ['workflow', `${workflowName} v${workflowVersion}`],
+    ['state', `${paintState(status)}${reason === undefined ? '' : `: ${printable(reason)}`}`],
+    ['started', time(startTime)],
+    ['ended', endTime > 0 ? `${time(endTime)}, after ${formatSpan(totalMs)}` : `not yet, after ${formatSpan(totalMs)}`],
+    ['answered', answered === undefined ? undefined : String(answered)],
+    ...Object.entries({ route, method, college, client: clientId, request: requestId }).map(
+      ([name, value]): [string, string | undefined] => [name, value === undefined ? undefined : printable(value)],
+    ),
+    ['waits for', waitsFor],
+  ];
+  return alignColumns(rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+}
+
+function toJson(execution: WholeExecution, { timeline, follows, payload }: Shown): Record<string, unknown> {
+  const { workflowId, workflowName, workflowVersion, status, startTime, endTime, input, output } = execution;
+  const reason = reasonOf(execution);
+  const answered = answeredOf(output);
+  const steps = timeline.steps.map((step) => ({
+    ...step,
+    ...(step.reason === undefined ? {} : { reason: describeReason(step.reason) }),
+  }));
+  return {
+    ok: true,
+    executionId: workflowId,
+    workflow: workflowName,
+    version: workflowVersion,
+    state: status,
+    ...(reason === undefined ? {} : { reason }),
+    startedAt: time(startTime),
+    ...(endTime > 0 ? { endedAt: time(endTime) } : {}),
+    ...(answered === undefined ? {} : { answered }),
+    ...callerOf(input),
+    timeline: { ...timeline, steps },
+    follows,
+    ...(payload === undefined ? {} : { payload: payload.json }),
+  };
+}

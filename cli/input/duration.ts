@@ -1,0 +1,56 @@
+// Spans and moments of time as people type them.
+
+import { VerbError } from '../outcome.ts';
+
+const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * `90s`, `15m`, `2h`, `30d` in milliseconds.
+ * @param option for the message
+ * @throws VerbError for anything else
+ */
+export function parseDuration(text: string, option: string): number {
+  const [, amount = '', unit = ''] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? [];
+  const factor = units[unit];
+  if (factor === undefined) throw new VerbError([`${option} must be a time such as 90s, 15m, 2h or 30d, not ${text}`]);
+  return Number(amount) * factor;
+}
+
+/**
+ * A moment in milliseconds since 1970: RFC 3339 (`2026-11-21`, `2026-11-21T08:00:00Z`), or how long ago (`2h`).
+ * @throws VerbError for anything else
+ */
+export function parseMoment(text: string, option: string, now: number): number {
+  if (/^\d{4}-\d{2}-\d{2}/.test(text)) {
+    const time = Date.parse(text);
+    if (!Number.isNaN(time)) return time;
+  }
+  if (/^[\d.]+[smhd]$/.test(text)) return now - parseDuration(text, option);
+  throw new VerbError([
+    `${option} must be a moment such as 2026-11-21T08:00:00Z, or how long ago, such as 2h, not ${text}`,
+  ]);
+}
+
+/** A number of things, at least `least`. @throws VerbError */
+export function parseCount(text: string, option: string, least = 1): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < least) {
+    throw new VerbError([`${option} must be a whole number of at least ${least}, not ${text}`]);
+  }
+  return value;
+}
+
+/** Milliseconds for people: `870 ms`, `12.3 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`. */
+export function formatSpan(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1).replace(/\.0$/, '')} s`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 3_600) return pair(seconds, 60, ['min', 's']);
+  if (seconds < 86_400) return pair(Math.round(seconds / 60), 60, ['h', 'min']);
+  return pair(Math.round(seconds / 3_600), 24, ['d', 'h']);
+}
+
+function pair(value: number, base: number, [large, small]: readonly [string, string]): string {
+  const rest = value % base;
+  return `${Math.floor(value / base)} ${large}${rest === 0 ? '' : ` ${rest} ${small}`}`;
+}

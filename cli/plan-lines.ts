@@ -1,0 +1,92 @@
+// A plan, as text and as JSON.
+
+import { type Change, digestPlan, isRepublished } from '../conductor/metadata/plan.ts';
+import { diffOf } from '../conductor/metadata/unified-diff.ts';
+import { type Meaning, paint, printable } from './colours.ts';
+import { titleOf } from './definition-lines.ts';
+import type { ShownChange, ShownPlan } from './definition-scope.ts';
+import { countOf } from './table.ts';
+
+const signs = { add: '+', change: '~', remove: '-' } as const;
+const meanings: Record<Change['action'], Meaning> = { add: 'added', change: 'changed', remove: 'removed' };
+
+export interface PlanLineOptions {
+  /** With the diff of each change. */
+  readonly diff: boolean;
+  /** `--force` was given: what it is needed for needs no mark. */
+  readonly force: boolean;
+}
+
+/** One line a change, its diff below it. */
+export function describePlan({ changes, kept }: ShownPlan, { diff, force }: PlanLineOptions): string[] {
+  const blocks = changes.map((change) => [
+    describeChange(change, force),
+    ...(diff ? [...diffOf(change).map(paintDiffLine), ''] : []),
+  ]);
+  return [...blocks.flat(), ...describeKept(kept)];
+}
+
+/** `2 to add, 1 to change, 0 to remove; 10 are the same` */
+export function describeCounts({ changes, unchanged }: ShownPlan): string {
+  const count = (action: Change['action']) => changes.filter((change) => change.action === action).length;
+  return `${count('add')} to add, ${count('change')} to change, ${count('remove')} to remove; ${unchanged} the same`;
+}
+
+/** Why a change is not made without `--force`; empty when it is. */
+export function forceReasonsOf(change: ShownChange): string[] {
+  const { routes } = change;
+  const routed = routes.length === 0 ? [] : [`started by route ${routes.join(', ')}`];
+  return [...(isRepublished(change) ? ['published'] : []), ...routed];
+}
+
+/** `workflow moviesWF v1` */
+export function nameOf(change: Pick<Change, 'kind' | 'name' | 'version'>): string {
+  return printable(`${change.kind} ${titleOf(change)}`);
+}
+
+export function planToJson(plan: ShownPlan): Record<string, unknown> {
+  return {
+    plan: digestPlan(plan),
+    changes: plan.changes.map((change) => {
+      const { action, kind, name, version, file, running } = change;
+      const runningExecutions = running && { runningExecutions: running.count, orMore: running.more };
+      const needsForce = forceReasonsOf(change).length > 0;
+      return { action, kind, name, version, file, needsForce, ...runningExecutions, diff: diffOf(change).join('\n') };
+    }),
+    unchanged: plan.unchanged,
+    onlyInEngine: plan.kept,
+  };
+}
+
+function describeChange(change: ShownChange, force: boolean): string {
+  const { action, file } = change;
+  const notes = [
+    file ?? 'not in the files',
+    ...(force ? [] : forceReasonsOf(change).map((reason) => paint('bad', `${reason}: needs --force`))),
+    ...describeRunning(change).map((note) => paint('warning', note)),
+  ];
+  return `${paint(meanings[action], `${signs[action]} ${nameOf(change)}`)}  ${notes.join('  ')}`;
+}
+
+/** What it means for those that run: the engine gives each execution a copy of its definitions at the start. */
+function describeRunning({ kind, running }: ShownChange): string[] {
+  if (running === undefined || running.count === 0) return [];
+  const executions = `${running.more ? 'at least ' : ''}${countOf(running.count, 'running execution')}`;
+  if (kind === 'event handler') return [`${executions} may still produce its event`];
+  return [`${executions} ${running.count === 1 ? 'keeps' : 'keep'} the old one`];
+}
+
+function describeKept(kept: ShownPlan['kept']): string[] {
+  if (kept.length === 0) return [];
+  const names = kept.map((id) => `  ${nameOf(id)}`);
+  return [paint('faint', `Only in the engine, and left there (--prune removes them):`), ...names, ''];
+}
+
+/** A line of a unified diff in the colours people know. */
+export function paintDiffLine(line: string): string {
+  const text = printable(line);
+  if (text.startsWith('---') || text.startsWith('+++')) return paint('heading', text);
+  if (text.startsWith('@@')) return paint('faint', text);
+  if (text.startsWith('+')) return paint('added', text);
+  return text.startsWith('-') ? paint('removed', text) : text;
+}

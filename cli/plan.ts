@@ -1,0 +1,58 @@
+// `plan`: what would make the engine's definitions those of the files, and whom it would touch.
+
+import { loadConfig } from '../config/load.ts';
+import { digestPlan } from '../conductor/metadata/plan.ts';
+import {
+  addPlanOptions,
+  type PlanVerbOptions,
+  readRepository,
+  readShownPlan,
+  type ShownPlan,
+} from './definition-scope.ts';
+import { openEngine } from './engine-access.ts';
+import type { ExitCode, Outcome } from './outcome.ts';
+import { describeCounts, describePlan, planToJson } from './plan-lines.ts';
+import type { Verb } from './verb.ts';
+
+export const plan: Verb<PlanVerbOptions> = {
+  name: 'plan',
+  description: 'Compare files, engine and running executions: what `apply` would do, as diffs. Changes nothing.',
+  exitCodes: {
+    0: 'there is nothing to do',
+    1: 'error: a definition file is not valid, or the engine is out of reach',
+    2: 'there are changes',
+  },
+  examples: [
+    { command: 'plan', does: 'what `apply` would do' },
+    { command: 'plan --prune --no-diff', does: 'the same with what would be removed, as a list' },
+    { command: "plan --only 'mdm*'", does: 'only what begins with mdm' },
+    { command: 'plan --json', does: 'for programs: the number of the plan, every change and its diff' },
+  ],
+  addOptions: addPlanOptions,
+  run: runPlan,
+};
+
+export async function runPlan(options: PlanVerbOptions): Promise<Outcome> {
+  const repository = readRepository(options);
+  const { config } = await loadConfig();
+  const engine = await openEngine(options, config);
+  try {
+    return describe(await readShownPlan({ repository, config }, engine.api, options), engine.address, options);
+  } finally {
+    await engine.close();
+  }
+}
+
+function describe(shown: ShownPlan, address: string, { diff, force = false }: PlanVerbOptions): Outcome {
+  const exitCode: ExitCode = shown.changes.length === 0 ? 0 : 2;
+  return {
+    exitCode,
+    lines: [...describePlan(shown, { diff, force }), `${address}: ${conclusion(shown)}`],
+    json: { ok: exitCode === 0, engine: address, ...planToJson(shown) },
+  };
+}
+
+function conclusion(shown: ShownPlan): string {
+  if (shown.changes.length === 0) return `nothing to do; ${shown.unchanged} the same`;
+  return `plan ${digestPlan(shown)}: ${describeCounts(shown)}`;
+}

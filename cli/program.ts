@@ -1,0 +1,45 @@
+// The whole command line: every verb in the order in which people meet it. Nothing runs until it is parsed.
+
+import { Command } from 'commander';
+import { apply } from './apply.ts';
+import { check } from './check.ts';
+import { paint } from './colours.ts';
+import { commandsOf } from './command-tree.ts';
+import { completionVerb } from './completion.ts';
+import { dump } from './dump.ts';
+import { plan } from './plan.ts';
+import { eventsVerb } from './events.ts';
+import { executionsCommand } from './executions/index.ts';
+import { pruneVerb } from './prune.ts';
+import { reconcileVerb } from './reconcile.ts';
+import { registerVerb } from './register.ts';
+import { routes } from './routes.ts';
+import { status } from './status.ts';
+import { tokenVerb } from './token.ts';
+import { toCommand } from './verb.ts';
+import { workersVerb } from './workers.ts';
+
+/** A new command line. Its help, its completion and docs/cli.md are all made from it. */
+export function createProgram(): Command {
+  const program = new Command('router')
+    .description('Operate the service router: its files, its definitions, its engine.')
+    .addHelpText('after', '\nConfiguration is read as the router reads it: property files, profile, environment.')
+    .addCommand(toCommand(check))
+    .addCommand(toCommand(status))
+    .addCommand(toCommand(plan))
+    .addCommand(toCommand(apply))
+    .addCommand(toCommand(dump))
+    .addCommand(toCommand(registerVerb))
+    .addCommand(toCommand(routes))
+    .addCommand(executionsCommand())
+    .addCommand(toCommand(workersVerb))
+    .addCommand(toCommand(eventsVerb))
+    .addCommand(toCommand(tokenVerb))
+    .addCommand(toCommand(reconcileVerb))
+    .addCommand(toCommand(pruneVerb))
+    .addCommand(toCommand(completionVerb(createProgram)));
+  for (const { command } of commandsOf(program)) {
+    command.configureHelp({ styleTitle: (title) => paint('heading', title) });
+  }
+  return program;
+}

@@ -1,0 +1,56 @@
+// What `prune` is asked to delete, as rules.
+
+import type { WorkflowStatus } from '../conductor/types.ts';
+import type { Config } from '../config/schema.ts';
+import { endedStates, failedStates, type PruneRule, restrictionOf, type RouteWorkflow } from '../retention/rules.ts';
+import { parseDuration } from './input/duration.ts';
+import { parseName } from './input/names.ts';
+import { parseStates } from './input/states.ts';
+import { VerbError } from './outcome.ts';
+
+export interface RuleOptions {
+  readonly olderThan?: string;
+  readonly state?: string;
+  readonly route?: string;
+  readonly workflow?: string;
+}
+
+/** True when the command says more than the configuration. */
+export function isNarrowed({ olderThan, state, route, workflow }: RuleOptions): boolean {
+  return [olderThan, state, route, workflow].some((option) => option !== undefined);
+}
+
+const dayMs = 86_400_000;
+
+/** @throws VerbError for what cannot be asked for */
+export function rulesFor(options: RuleOptions, config: Config, routes: readonly RouteWorkflow[]): PruneRule[] {
+  const { olderThan, state, route, workflow } = options;
+  if (route !== undefined && workflow !== undefined) throw new VerbError(['give --route or --workflow, not both']);
+  if (route !== undefined && !routes.some(({ name }) => name === route)) {
+    throw new VerbError([`--route: ${route} is none of ${routes.map(({ name }) => name).join(', ')}`]);
+  }
+  const statuses = state === undefined ? endedStates : parseStates(state, endedStates);
+  const what = {
+    ...(route === undefined ? {} : restrictionOf(route, routes)),
+    ...(workflow === undefined ? {} : { workflow: parseName(workflow, '--workflow') }),
+  };
+  const where = route === undefined ? (workflow ?? '') : `route ${route}`;
+  if (olderThan !== undefined) {
+    const olderThanMs = parseDuration(olderThan, '--older-than');
+    return [{ name: [where, nameOf(statuses)].filter(Boolean).join(', '), statuses, olderThanMs, ...what }];
+  }
+  const own = route === undefined ? undefined : config[`prune.${route}.days`];
+  return [
+    { kind: ['COMPLETED'] as readonly WorkflowStatus[], days: own ?? config['prune.completedDays'] },
+    { kind: failedStates, days: own ?? config['prune.failedDays'] },
+  ].flatMap(({ kind, days }) => {
+    const wanted = kind.filter((one) => statuses.includes(one));
+    const name = [where, nameOf(wanted)].filter(Boolean).join(', ');
+    return wanted.length === 0 ? [] : [{ name, statuses: wanted, olderThanMs: days * dayMs, ...what }];
+  });
+}
+
+function nameOf(statuses: readonly WorkflowStatus[]): string {
+  if (statuses.length === endedStates.length) return 'ended';
+  return statuses.map((status) => status.toLowerCase().replace('_', ' ')).join(' or ');
+}

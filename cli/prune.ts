@@ -1,0 +1,144 @@
+// `prune`: deletes what has ended long ago, and the engine's records of events.
+
+import { openEngineDatabase } from '../conductor/database/engine-database.ts';
+import { ExecutionApi } from '../conductor/executions/execution-api.ts';
+import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { workflowRoutes } from '../gateway/mapped-routes.ts';
+import { planPrune, prune, type PruneOptions, type PrunePlan, type PruneReport } from '../retention/prune.ts';
+import { problemsOf, rulesOf } from '../retention/rules.ts';
+import { workflowNames } from '../retention/workflow-names.ts';
+import { paint } from './colours.ts';
+import { addEngineOptions, type EngineAccess, type EngineAccessOptions, openEngine } from './engine-access.ts';
+import { formatSpan, parseCount, parseDuration } from './input/duration.ts';
+import { startInterruption } from './interruption.ts';
+import { type Outcome, VerbError } from './outcome.ts';
+import { startProgressBar } from './progress-bar.ts';
+import { isNarrowed, type RuleOptions, rulesFor } from './prune-rules.ts';
+import { readRouteMap } from './read-route-map.ts';
+import { countOf, formatTable } from './table.ts';
+import type { Verb } from './verb.ts';
+
+export interface PruneVerbOptions extends EngineAccessOptions, RuleOptions {
+  readonly events: boolean;
+  readonly database?: string;
+  readonly batch?: string;
+  readonly yes?: boolean;
+}
+
+export const pruneVerb: Verb<PruneVerbOptions> = {
+  name: 'prune',
+  description:
+    'Delete executions that ended long ago, and the records of events in the engine database. Without --yes, only show what would go.',
+  exitCodes: {
+    0: 'there is nothing to delete, or it was deleted',
+    1: 'error; what was deleted until then stays deleted, and running it again goes on',
+    2: 'nothing was deleted (no --yes), or it was interrupted: there is more to delete',
+  },
+  examples: [
+    {
+      command: 'prune',
+      does: 'what would go by prune.completedDays, prune.failedDays, prune.eventDays and prune.<route>.days',
+    },
+    { command: 'prune --yes', does: 'delete it; safe to interrupt and to run again' },
+    {
+      command: 'prune --older-than 7d --state completed --route movies --yes',
+      does: 'more than the configuration asks for',
+    },
+  ],
+  addOptions: (command) =>
+    addEngineOptions(command)
+      .option('--older-than <span>', 'ended longer ago than this, such as 7d or 12h (default: as configured)')
+      .option('--state <states>', 'completed, failed, timed-out, terminated (comma-separated; default: all)')
+      .option('--route <name>', 'only executions of this route of gateway.config.yml')
+      .option('--workflow <name>', 'only executions of this workflow, such as mdmWF')
+      .option('--no-events', 'leave the records of events alone')
+      .option('--database <url>', "the engine's database for the records of events (default: conductor.databaseURL)")
+      .option('--batch <count>', 'how many are deleted in one call, at most 1000 (default: prune.batchSize)')
+      .option('-y, --yes', 'delete'),
+  run: runPrune,
+};
+
+export async function runPrune(options: PruneVerbOptions): Promise<Outcome> {
+  const { config } = await loadConfig();
+  const engine = await openEngine(options, config);
+  const url = options.events ? (options.database ?? config['conductor.databaseURL']) : undefined;
+  const database = url === undefined ? null : await openEngineDatabase(url);
+  const interruption = startInterruption();
+  try {
+    if (engine.isThroughRouter)
+      throw new VerbError(['the router lets nobody delete: go to the engine itself with --engine <url>']);
+    const plan = await toPlan(options, { config, engine });
+    const work: PruneOptions = { ...plan, database, signal: interruption.signal };
+    const planned = await planPrune(work);
+    if (options.yes !== true) return describePlan(planned, engine.address);
+    const total = planned.rules.reduce((sum, { executions }) => sum + executions, planned.events ?? 0);
+    const bar = startProgressBar('deleting', total);
+    const report = await prune(work, (done) => bar.advance(done)).finally(() => bar.stop());
+    return describeReport(report, engine.address);
+  } finally {
+    interruption.stop();
+    await database?.close();
+    await engine.close();
+  }
+}
+
+async function toPlan(
+  options: PruneVerbOptions,
+  { config, engine }: { config: Config; engine: EngineAccess },
+): Promise<Omit<PruneOptions, 'database' | 'signal'>> {
+  const routes = workflowRoutes(readRouteMap(config));
+  const rules = isNarrowed(options)
+    ? rulesFor(options, config, routes)
+    : rulesOf(config, routes, await workflowNames(engine.api, routes));
+  const problems = problemsOf(rules, config);
+  if (problems.length > 0) throw new VerbError(problems);
+  const batchSize = options.batch === undefined ? config['prune.batchSize'] : parseCount(options.batch, '--batch');
+  if (batchSize > 1_000) throw new VerbError(['--batch: the engine takes at most 1000 in one call']);
+  const eventsOlderThanMs =
+    options.olderThan === undefined
+      ? config['prune.eventDays'] * 86_400_000
+      : parseDuration(options.olderThan, '--older-than');
+  return { api: new ExecutionApi(engine.call), now: Date.now(), batchSize, rules, eventsOlderThanMs };
+}
+
+const withoutDatabase =
+  'records of events are not looked at: that needs conductor.databaseURL or --database (sqlite:<file> or postgresql://…)';
+
+function describePlan({ rules, events }: PrunePlan, address: string): Outcome {
+  const total = rules.reduce((sum, { executions }) => sum + executions, 0);
+  const isEmpty = total === 0 && (events ?? 0) === 0;
+  const rows = rules.map(({ name, workflow, olderThanMs, executions }) => [
+    String(executions),
+    workflow === undefined || name.includes(workflow) ? name : `${workflow}, ${name}`,
+    formatSpan(olderThanMs),
+  ]);
+  return {
+    exitCode: isEmpty ? 0 : 2,
+    lines: [
+      ...formatTable(['executions', 'which', 'ended longer ago than'], rows),
+      '',
+      events === null ? paint('faint', withoutDatabase) : `${countOf(events, 'record')} of events`,
+      isEmpty ? `${address}: there is nothing to delete` : `${address}: nothing was deleted; --yes deletes`,
+    ],
+    json: { ok: isEmpty, engine: address, dryRun: true, rules, events },
+  };
+}
+
+function describeReport(report: PruneReport, address: string): Outcome {
+  const { executions, kept, orphans, events, isComplete } = report;
+  const lines = [
+    `${address}: ${countOf(executions, 'execution')} deleted`,
+    ...(kept > 0
+      ? [`${countOf(kept, 'execution')} kept: of another route, running again, or refused by the engine`]
+      : []),
+    ...(orphans > 0
+      ? [
+          `${countOf(orphans, 'row')} of the index without an execution${events === null ? ': only a database URL can delete them' : ' deleted'}`,
+        ]
+      : []),
+    events === null ? paint('faint', withoutDatabase) : `${countOf(events, 'record')} of events deleted`,
+    ...(isComplete ? [] : ['interrupted: run it again to go on']),
+  ];
+  return { exitCode: isComplete ? 0 : 2, lines, json: { ok: isComplete, engine: address, dryRun: false, ...report } };
+}

@@ -1,0 +1,23 @@
+// The part of a page that a command writes, between two comments that say which.
+
+const begin = '<!-- generated: npm run docs:cli -->';
+const end = '<!-- end of generated -->';
+
+/** The generated part, without its comments. @throws Error when the page has none */
+export function readGeneratedPart(page: string): string {
+  const { from, to } = findPart(page);
+  return page.slice(from, to).trim();
+}
+
+/** The page with another generated part. */
+export function replaceGeneratedPart(page: string, part: string): string {
+  const { from, to } = findPart(page);
+  return `${page.slice(0, from)}\n\n${part}\n\n${page.slice(to)}`;
+}
+
+function findPart(page: string): { from: number; to: number } {
+  const start = page.indexOf(begin);
+  const to = page.indexOf(end);
+  if (start === -1 || to < start) throw new Error(`the page has no ${begin} … ${end}`);
+  return { from: start + begin.length, to };
+}

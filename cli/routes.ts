@@ -1,0 +1,112 @@
+// `routes`: the effective map as a table.
+
+import { resolve } from 'node:path';
+import { loadConfig } from '../config/load.ts';
+import { loadDefinitions } from '../conductor/definitions/load-definitions.ts';
+import { paint } from './colours.ts';
+import { loadMap } from './load-map.ts';
+import { type Outcome, VerbError } from './outcome.ts';
+import { rootDir } from './root-dir.ts';
+import { type Access, type Limits, mapRoutes, type MappedRoute } from './route-map.ts';
+import { formatTable } from './table.ts';
+import type { Verb } from './verb.ts';
+
+export interface RoutesOptions {
+  readonly dir?: string;
+}
+
+export const routes: Verb<RoutesOptions> = {
+  name: 'routes',
+  description:
+    'Show the effective map: each public path with its scope, workflow, wait, task types, lane and limits; needs no engine.',
+  exitCodes: {
+    0: 'the map was printed',
+    1: 'error: configuration, gateway.config.yml or a definition file is not valid',
+  },
+  examples: [
+    { command: 'routes', does: 'the map with the values of the configuration filled in' },
+    { command: 'routes --json', does: 'for programs' },
+    { command: 'routes --dir ../candidate', does: 'the map of another checkout' },
+  ],
+  addOptions: (command) =>
+    command.option(
+      '--dir <directory>',
+      'directory with gateway.config.yml, workflows/ and event-handlers/ (default: the product)',
+    ),
+  run: runRoutes,
+};
+
+export async function runRoutes(options: RoutesOptions): Promise<Outcome> {
+  const { config } = await loadConfig();
+  const gateway = loadMap(options, config);
+  if (gateway === undefined) throw new VerbError(['gateway.config.yml: there is no such file']);
+  const map = mapRoutes(gateway, config, loadDefinitions(resolve(options.dir ?? rootDir)));
+  return { exitCode: 0, lines: describe(map), json: { ok: true, routes: map } };
+}
+
+const columns = ['route', 'methods', 'path', 'scope', 'workflow', 'wait', 'task types', 'lane', 'limits'];
+
+/** A row a path: what a route's further paths share with the first is not said again. */
+function describe(map: readonly MappedRoute[]): string[] {
+  const rows = map.flatMap((route) => {
+    const [first = '', ...others] = route.paths;
+    return [describeRoute(route, first), ...others.map((path) => ['', '', path])];
+  });
+  return [...formatTable(columns, rows), ...map.flatMap(describeNotes)];
+}
+
+function describeRoute(
+  { route, methods, host, access, workflow, waitBudgetMs, lane, limits }: MappedRoute,
+  path: string,
+) {
+  return [
+    route,
+    methods?.join(' ') ?? 'any',
+    `${host ?? ''}${path}`,
+    describeAccess(access),
+    workflow === undefined ? '-' : `${workflow.name} v${workflow.version}`,
+    waitBudgetMs === undefined ? '-' : `${waitBudgetMs / 1_000} s`,
+    workflow === undefined ? '-' : (workflow.taskTypes?.join(' ') ?? paint('bad', 'no such version')),
+    lane?.name ?? '-',
+    describeLimits(limits),
+  ];
+}
+
+function describeAccess({ token, scopes, anyScope, writeScope }: Access): string {
+  if (!token) return 'no token';
+  const parts = [
+    ...(scopes.length > 0 ? [scopes.join(' and ')] : []),
+    ...(anyScope.length > 0 ? [anyScope.join(' or ')] : []),
+    ...(writeScope === undefined ? [] : [`to write ${writeScope}`]),
+  ];
+  return parts.length === 0 ? 'any token' : parts.join('; ');
+}
+
+function describeLimits({ rates, inFlight, misCodes, maxBodyBytes, maxAnswerBytes }: Limits): string {
+  const whose = (by: string) => (by === 'route' ? 'together' : 'each client');
+  const limits = [
+    ...rates.map(
+      ({ by, requests, windowSeconds }) => `${requests}/${windowSeconds === 1 ? '' : windowSeconds}s ${whose(by)}`,
+    ),
+    ...inFlight.map(({ by, requests }) => `${requests} at a time ${whose(by)}`),
+    ...(misCodes === undefined ? [] : [`:${misCodes} by client`]),
+    ...(maxBodyBytes === undefined ? [] : [`body ${bytes(maxBodyBytes)}`]),
+    ...(maxAnswerBytes === undefined ? [] : [`answer ${bytes(maxAnswerBytes)}`]),
+  ];
+  return limits.length === 0 ? '-' : limits.join(', ');
+}
+
+function bytes(count: number): string {
+  const units = [
+    ['MiB', 1_048_576],
+    ['KiB', 1_024],
+  ] as const;
+  const [unit, size] = units.find(([, limit]) => count >= limit && count % limit === 0) ?? ['bytes', 1];
+  return `${count / size} ${unit}`;
+}
+
+function describeNotes({ route, lane, conditions }: MappedRoute): string[] {
+  const domains = Object.entries(lane?.domains ?? {}).map(([code, domain]) => `${code} to domain ${domain}`);
+  const notes = [...(domains.length > 0 ? [`tasks of ${domains.join(', ')}`] : []), ...conditions];
+  return notes.length === 0 ? [] : [`${route}: ${notes.join('; ')}`];
+}

@@ -1,0 +1,153 @@
+// `token`: gets or takes an access token, shows what it says, and whether the routes would let its holder in.
+
+import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import type { AccessToken } from '../plugins/oauth2/access-token/access-token.ts';
+import type { OAuth2 } from '../plugins/oauth2/create-oauth2.ts';
+import type { MappedRoute } from '../gateway/mapped-routes.ts';
+import { paint, printable } from './colours.ts';
+import type { Outcome } from './outcome.ts';
+import { readRouteMap, routeNamed } from './read-route-map.ts';
+import { alignColumns, formatTable } from './table.ts';
+import { decodeToken, type ShownClaims, showClaims } from './token/decode.ts';
+import { explainRefusal, type Refusal } from './token/explain.ts';
+import { judgeRoute, type Judgement } from './token/judge-route.ts';
+import { openOAuth } from './token/oauth-parts.ts';
+import { obtainToken, type TokenSource } from './token/obtain.ts';
+import type { Verb } from './verb.ts';
+
+export interface TokenOptions extends TokenSource {
+  readonly route?: string;
+  readonly method?: string;
+  readonly path?: string;
+  readonly raw?: boolean;
+}
+
+export const tokenVerb: Verb<TokenOptions> = {
+  name: 'token',
+  description:
+    'Get an access token or take a given one, show what it says, and why routes refuse it. The token itself is shown only with --raw.',
+  exitCodes: {
+    0: 'the token is valid, and the route lets it in when one is named',
+    1: 'error: there is no token, or it cannot be checked now',
+    2: 'the token is refused, or the named route refuses its holder',
+  },
+  examples: [
+    { command: 'token', does: 'one for ops.clientId from the identity provider, and what it may do' },
+    {
+      command: 'token --token-file - --route adaptor --method PATCH',
+      does: 'why the token on standard input is refused there',
+    },
+    {
+      command: 'token --client-id demo --route adaptor --method PATCH --path /adaptor/001/x',
+      does: 'with the limits on colleges; the secret from OPS_CLIENTSECRET',
+    },
+    { command: 'token --raw', does: 'only the token, for curl' },
+  ],
+  addOptions: (command) =>
+    command
+      .option('--token-file <file>', 'a token that exists already; - is standard input')
+      .option('--router <url>', "get it at the router's token path (default: at the identity provider, oauth.issuer)")
+      .option('--client-id <id>', 'OAuth client (default: ops.clientId)')
+      .option('--client-secret <secret>', 'its secret; others can see a command line, so better in OPS_CLIENTSECRET')
+      .option('--scope <scopes>', 'scopes to ask for, separated by spaces (default: all the client may have)')
+      .option('--route <name>', 'judge this route of gateway.config.yml (default: all)')
+      .option('--method <method>', 'and this method (default: all of the route)')
+      .option('--path <path>', 'and this path, such as /adaptor/001/x: limits on MIS codes, calls of the engine')
+      .option('--raw', 'print the token and nothing else'),
+  run: runToken,
+};
+
+export async function runToken(options: TokenOptions): Promise<Outcome> {
+  const { config } = await loadConfig({ required: ['oauth.issuer'] });
+  const routes = readRouteMap(config).filter(({ steps }) => steps.some(({ policy }) => policy === 'bearer'));
+  const wanted = options.route === undefined ? routes : [routeNamed(routes, options.route)];
+  const oauth = openOAuth(config);
+  try {
+    const token = await obtainToken(options, config, oauth);
+    const checked = await check(token, config, oauth);
+    const judgements = 'scopes' in checked.result ? judge(wanted, checked.result, { options, config }) : [];
+    const outcome = describe(checked, judgements, options);
+    return options.raw === true ? { ...outcome, lines: [token], json: { ...outcome.json, token } } : outcome;
+  } finally {
+    await oauth.stop();
+  }
+}
+
+interface Checked {
+  readonly characters: number;
+  readonly said: ShownClaims | null;
+  readonly result: AccessToken | Refusal;
+}
+
+/** By the very code that the bearer policy uses. */
+async function check(token: string, config: Config, { accessTokens }: OAuth2): Promise<Checked> {
+  const decoded = decodeToken(token);
+  const said = decoded === null ? null : showClaims(decoded);
+  const result = await accessTokens.check(token).catch((error: unknown) => explainRefusal(error, said, config));
+  return { characters: token.length, said, result };
+}
+
+const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+function judge(
+  routes: readonly MappedRoute[],
+  { clientId, scopes }: AccessToken,
+  { options, config }: { options: TokenOptions; config: Config },
+): Judgement[] {
+  const { method, path } = options;
+  return routes.flatMap((route) => {
+    const methods = method === undefined ? (route.endpoint.methods ?? allMethods) : [method.toUpperCase()];
+    return methods.map((each) =>
+      judgeRoute(route, { clientId, scopes, method: each, ...(path === undefined ? {} : { path }) }, config),
+    );
+  });
+}
+
+function describe(
+  { characters, said, result }: Checked,
+  judgements: readonly Judgement[],
+  { route }: TokenOptions,
+): Outcome {
+  const isValid = 'scopes' in result;
+  const isLetIn = route === undefined || judgements.some(({ outcome }) => outcome === 'passes');
+  const facts =
+    said === null ? [['kind', 'opaque']] : [['kind', 'JWT'], ...Object.entries(said as Record<string, string>)];
+  const verdict = isValid
+    ? `${paint('good', 'valid')}: client ${printable(result.clientId)}, scopes ${printable([...result.scopes].join(' ') || 'none')}`
+    : `${paint('bad', `refused with ${result.status}`)}: ${result.reason}: ${printable(result.explanation)}`;
+  const rows = judgements.map(({ route: name, method, outcome, status, reason = '' }) => [
+    name,
+    method,
+    outcome === 'passes' ? paint('good', 'passes') : paint('bad', `refused with ${status}`),
+    printable(reason),
+  ]);
+  const exitCode = !isValid && result.status === 503 ? 1 : isValid && isLetIn ? 0 : 2;
+  return {
+    exitCode,
+    lines: [
+      ...alignColumns(
+        [...facts, ['length', `${characters} characters`]].map(([name = '', value = '']) => [
+          nameOf(name),
+          printable(value),
+        ]),
+      ),
+      '',
+      `token ${verdict}`,
+      ...(rows.length === 0 ? [] : ['', ...formatTable(['route', 'method', 'holder', 'why'], rows)]),
+    ],
+    json: {
+      ok: exitCode === 0,
+      token: { characters, ...(said ?? {}) },
+      ...(isValid
+        ? { valid: true, clientId: result.clientId, scopes: [...result.scopes] }
+        : { valid: false, ...result }),
+      routes: judgements,
+    },
+  };
+}
+
+/** `issuedAt` → `issued at`. */
+function nameOf(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}

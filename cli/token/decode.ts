@@ -1,0 +1,70 @@
+// What a token says of itself, without believing it.
+
+export interface DecodedToken {
+  readonly header: Readonly<Record<string, unknown>>;
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+/** Header and claims of a JWT (RFC 7519); null for what is none: only its issuer can tell what it says. */
+export function decodeToken(token: string): DecodedToken | null {
+  const [header, claims, signature, ...rest] = token.split('.');
+  if (header === undefined || claims === undefined || signature === undefined || rest.length > 0) return null;
+  const [decodedHeader, decodedClaims] = [decode(header), decode(claims)];
+  return decodedHeader === null || decodedClaims === null ? null : { header: decodedHeader, claims: decodedClaims };
+}
+
+function decode(segment: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(segment, 'base64url').toString('utf8'));
+    return value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What is shown of a token: who it is for and until when. Other claims may tell who a person is: their names only. */
+export interface ShownClaims {
+  readonly algorithm?: string;
+  readonly keyId?: string;
+  readonly type?: string;
+  readonly issuer?: string;
+  readonly audience?: string;
+  readonly client?: string;
+  readonly scopes?: string;
+  readonly issuedAt?: string;
+  readonly notBefore?: string;
+  readonly expiresAt?: string;
+  readonly otherClaims?: string;
+}
+
+const shown = ['iss', 'aud', 'client_id', 'azp', 'scope', 'scp', 'scopes', 'iat', 'nbf', 'exp'];
+
+export function showClaims({ header, claims }: DecodedToken): ShownClaims {
+  const other = Object.keys(claims).filter((name) => !shown.includes(name));
+  return {
+    ...field('algorithm', header['alg']),
+    ...field('keyId', header['kid']),
+    ...field('type', header['typ']),
+    ...field('issuer', claims['iss']),
+    ...field('audience', claims['aud']),
+    ...field('client', claims['client_id'] ?? claims['azp']),
+    ...field('scopes', claims['scope'] ?? claims['scp'] ?? claims['scopes']),
+    ...field('issuedAt', timeOf(claims['iat'])),
+    ...field('notBefore', timeOf(claims['nbf'])),
+    ...field('expiresAt', timeOf(claims['exp'])),
+    ...field('otherClaims', other.length === 0 ? undefined : other.join(' ')),
+  };
+}
+
+function field(name: keyof ShownClaims, value: unknown): Partial<ShownClaims> {
+  if (value === undefined || value === null) return {};
+  const text = Array.isArray(value) ? value.map(String).join(' ') : String(value);
+  return { [name]: text };
+}
+
+/** A NumericDate as RFC 3339; what is none stays as it is. */
+function timeOf(value: unknown): unknown {
+  return typeof value === 'number' && Math.abs(value) < 8.64e12 ? new Date(value * 1_000).toISOString() : value;
+}

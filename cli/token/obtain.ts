@@ -1,0 +1,84 @@
+// Where the token comes from: a file, standard input, the router's token path, or the identity provider itself.
+
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import type { Config } from '../../config/schema.ts';
+import type { OAuth2 } from '../../plugins/oauth2/create-oauth2.ts';
+import { OAuthError } from '../../plugins/oauth2/token/oauth-error.ts';
+import { ProviderError } from '../../plugins/oauth2/provider/provider-error.ts';
+import { VerbError } from '../outcome.ts';
+
+export interface TokenSource {
+  /** `-` is standard input. */
+  readonly tokenFile?: string;
+  readonly router?: string;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  /** Separated by spaces. */
+  readonly scope?: string;
+}
+
+/** @throws VerbError that never holds the token or a secret */
+export async function obtainToken(source: TokenSource, config: Config, oauth: OAuth2): Promise<string> {
+  if (source.tokenFile !== undefined) return readToken(source.tokenFile);
+  const clientId = source.clientId ?? config['ops.clientId'];
+  const clientSecret = source.clientSecret ?? config['ops.clientSecret'];
+  if (clientId === undefined || clientSecret === undefined) {
+    throw new VerbError([
+      'there is no client: set ops.clientId and ops.clientSecret (OPS_CLIENTID, OPS_CLIENTSECRET), give --client-id and --client-secret, or a token with --token-file',
+    ]);
+  }
+  const client = { clientId, clientSecret };
+  try {
+    if (source.router !== undefined) return await askRouter(source.router, client, source.scope);
+    return (await oauth.token.grant.request(client, source.scope)).access_token;
+  } catch (error) {
+    if (error instanceof OAuthError) {
+      throw new VerbError(
+        [`the identity provider gave client "${clientId}" no token: ${error.code}: ${error.message}`],
+        { cause: error },
+      );
+    }
+    if (error instanceof ProviderError) {
+      throw new VerbError([`the identity provider gives no token now: ${error.message}`], { cause: error });
+    }
+    throw error;
+  }
+}
+
+async function readToken(file: string): Promise<string> {
+  const content = file === '-' ? await text(process.stdin) : readFileSync(file, 'utf8');
+  const token = content.trim();
+  if (token === '') throw new VerbError([`there is no token in ${file === '-' ? 'standard input' : file}`]);
+  return token;
+}
+
+interface Client {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+async function askRouter(
+  router: string,
+  { clientId, clientSecret }: Client,
+  scope: string | undefined,
+): Promise<string> {
+  const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
+  const url = `${router.replace(/\/+$/, '')}/token/v1/token`;
+  const response = await fetch(url, {
+    method: 'POST',
+    body: new URLSearchParams({ ...form, ...(scope === undefined ? {} : { scope }) }),
+    signal: AbortSignal.timeout(10_000),
+    redirect: 'error',
+  }).catch((error: unknown) => {
+    throw new VerbError([`${router} does not answer`], { cause: error });
+  });
+  const body = (await response.json().catch(() => ({}))) as {
+    access_token?: unknown;
+    error?: unknown;
+    title?: unknown;
+  };
+  if (response.status === 200 && typeof body.access_token === 'string') return body.access_token;
+  const why = [body.error ?? body.title].filter((part) => typeof part === 'string').join('');
+  throw new VerbError([`the router gave client "${clientId}" no token: ${response.status} ${why}`.trimEnd()]);
+}

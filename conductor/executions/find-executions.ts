@@ -1,0 +1,134 @@
+// Lists executions by what an operator knows of them: route, client, workflow, state and time.
+
+import type { WorkflowStatus } from '../types.ts';
+import { type Caller, callerOf, mayBeOf } from './caller.ts';
+import type { ExecutionApi, ExecutionQuery, ExecutionSummary } from './execution-api.ts';
+
+export interface ExecutionFilter {
+  /** Exact names; any when absent. */
+  readonly workflows?: readonly string[];
+  readonly statuses?: readonly WorkflowStatus[];
+  readonly route?: string;
+  readonly clientId?: string;
+  /** Start of the execution, milliseconds since 1970. */
+  readonly since?: number;
+  readonly until?: number;
+}
+
+/** One line of a list. Nothing of the request or the answer but the status code. */
+export interface ListedExecution extends Caller {
+  readonly executionId: string;
+  readonly workflow: string;
+  readonly version: number;
+  readonly state: WorkflowStatus;
+  /** RFC 3339. */
+  readonly startedAt: string;
+  /** Milliseconds from start to end; absent while it runs. */
+  readonly durationMs?: number;
+  /** Of the back end's answer. */
+  readonly answered?: number;
+}
+
+export interface ExecutionList {
+  /** Newest first. */
+  readonly executions: readonly ListedExecution[];
+  /** False: the search was given up after so many rows of the index. */
+  readonly isComplete: boolean;
+  /** Rows of the index that were read. */
+  readonly scanned: number;
+}
+
+/** Rows carry whole inputs and outputs: pages stay small, and grow only when they are light. */
+const firstPage = 50;
+const largestPage = 500;
+const pageBytes = 4_194_304;
+
+/**
+ * The newest executions that the filter lets through.
+ * @param bounds `limit`: executions to find; `maxScanned`: rows of the index to read for them
+ */
+export async function findExecutions(
+  api: ExecutionApi,
+  filter: ExecutionFilter,
+  bounds: { limit: number; maxScanned: number },
+): Promise<ExecutionList> {
+  const types = filter.workflows ?? [undefined];
+  const lists = await Promise.all(types.map((workflowType) => findOfType(api, { filter, workflowType, bounds })));
+  const executions = lists
+    .flatMap((list) => list.executions)
+    .toSorted((one, other) => Date.parse(other.startedAt) - Date.parse(one.startedAt))
+    .slice(0, bounds.limit);
+  return {
+    executions,
+    isComplete: lists.every((list) => list.isComplete),
+    scanned: lists.reduce((sum, list) => sum + list.scanned, 0),
+  };
+}
+
+interface TypeSearch {
+  readonly filter: ExecutionFilter;
+  readonly workflowType: string | undefined;
+  readonly bounds: { limit: number; maxScanned: number };
+}
+
+async function findOfType(api: ExecutionApi, { filter, workflowType, bounds }: TypeSearch): Promise<ExecutionList> {
+  const query = toQuery(filter, workflowType);
+  const executions: ListedExecution[] = [];
+  let scanned = 0;
+  for (let size = Math.min(firstPage, bounds.limit); ;) {
+    const page = await api.search(query, { offset: scanned, size, order: 'newest' });
+    scanned += page.executions.length;
+    for (const row of page.executions) {
+      const listed = await toListed(api, row, { filter, workflowType });
+      if (listed !== null) executions.push(listed);
+      if (executions.length === bounds.limit) return { executions, isComplete: true, scanned };
+    }
+    if (page.executions.length < size) return { executions, isComplete: true, scanned };
+    if (scanned >= bounds.maxScanned) return { executions, isComplete: false, scanned };
+    size = Math.max(1, Math.min(largestPage, size * 4, Math.floor((size * pageBytes) / Math.max(page.bytes, 1))));
+  }
+}
+
+function toQuery({ statuses, since, until }: ExecutionFilter, workflowType: string | undefined): ExecutionQuery {
+  return {
+    ...(workflowType === undefined ? {} : { workflowType }),
+    ...(statuses === undefined ? {} : { statuses }),
+    ...(since === undefined ? {} : { startedAfter: since }),
+    ...(until === undefined ? {} : { startedBefore: until }),
+  };
+}
+
+/** The row as the execution itself has it; null when it is not wanted after all. */
+async function toListed(
+  api: ExecutionApi,
+  row: ExecutionSummary,
+  { filter, workflowType }: Pick<TypeSearch, 'filter' | 'workflowType'>,
+): Promise<ListedExecution | null> {
+  if (workflowType !== undefined && row.workflowType !== workflowType) return null;
+  if (!mayBeOf(row.input, filter)) return null;
+  const execution = await api.readWhole(row.workflowId, { includeTasks: false });
+  if (execution === null) return null;
+  const caller = callerOf(execution.input);
+  if (filter.clientId !== undefined && caller.clientId !== filter.clientId) return null;
+  if (filter.route !== undefined && caller.route !== filter.route) return null;
+  // The index may be behind: a state that is no longer so is not listed as if it were.
+  if (filter.statuses !== undefined && !filter.statuses.includes(execution.status)) return null;
+  const { workflowId: executionId, workflowType: workflow, version, startTime: startedAt } = row;
+  const answered = answeredOf(execution.output);
+  return {
+    executionId,
+    workflow,
+    version,
+    state: execution.status,
+    startedAt,
+    ...(execution.endTime > 0 ? { durationMs: execution.endTime - execution.startTime } : {}),
+    ...(answered === undefined ? {} : { answered }),
+    ...caller,
+  };
+}
+
+/** The status that the back end answered with. */
+export function answeredOf(output: Readonly<Record<string, unknown>>): number | undefined {
+  const status = (output['outbound'] as { statusCodeValue?: unknown } | null | undefined)?.statusCodeValue;
+  return typeof status === 'number' ? status : undefined;
+}

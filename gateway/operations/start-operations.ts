@@ -1,0 +1,25 @@
+// Everything behind the operations port, put together: health, metrics, the status page.
+
+import type { Registry } from 'prom-client';
+import type { Config } from '../../config/schema.ts';
+import { type OperationsServer, startOperationsServer } from './operations-server.ts';
+import type { ReadinessChecks } from './readiness.ts';
+import type { Activity } from './status/activity.ts';
+import { createStatus } from './status/status.ts';
+import { createStatusRoutes } from './status/status-page.ts';
+
+export interface OperationsOptions {
+  config: Config;
+  readiness: ReadinessChecks;
+  metrics: Registry;
+  /** The requests that the status page shows. */
+  activity: Activity;
+}
+
+/** @throws Error that names address and port when they cannot be bound */
+export function startOperations(options: OperationsOptions): Promise<OperationsServer> {
+  const { config, readiness, metrics, activity } = options;
+  const gather = createStatus({ readiness, metrics, activity });
+  const pages = createStatusRoutes(gather, { uiURL: config['conductor.uiURL'], workersRoute: 'conductor' });
+  return startOperationsServer({ host: config['ops.host'], port: config['ops.port'], readiness, metrics, pages });
+}

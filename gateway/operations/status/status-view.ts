@@ -1,0 +1,182 @@
+// The part of the status page that changes, as HTML: it is what the page begins with, and what its script fetches again.
+
+import { type Failure, type RouteActivity } from './activity.ts';
+import { latencyChart, rateChart } from './chart.ts';
+import { formatAge, formatMs, formatRate } from './format.ts';
+import { type Html, html } from './html.ts';
+import type { Reading, Status } from './status.ts';
+
+export interface StatusViewOptions {
+  /** Base of the engine's UI (`conductor.uiURL`); without it executions are named, not linked. */
+  readonly uiURL: string | undefined;
+  /** The route of workers, whose polls are held on purpose. */
+  readonly workersRoute: string;
+}
+
+export function statusView(status: Status, options: StatusViewOptions): Html {
+  return html`${health(status)}
+    <section aria-label="Now">
+      <h2>Now</h2>
+      ${tiles(status)}
+    </section>
+    <section>
+      <h2>Routes <small>last ten minutes</small></h2>
+      ${routesTable(status.routes, options)}
+    </section>
+    <section>
+      <h2>Engine, back ends, workers</h2>
+      ${partsTable(status)}
+    </section>
+    <section>
+      <h2>Latest failures</h2>
+      ${failuresTable(status.failures, options)}
+    </section>`;
+}
+
+function health({ readiness: { ready, reasons, notices }, upSeconds }: Status): Html {
+  const list = (found: Status['readiness']['reasons']) =>
+    Object.entries(found).flatMap(([name, lines]) => lines.map((line) => html`<li><b>${name}</b> ${line}</li>`));
+  const lines = [...list(reasons), ...list(notices)];
+  return html`<p class="health ${ready ? 'ok' : 'wrong'}">
+      <strong>${ready ? 'Ready' : 'Not ready'}</strong> <span>up ${formatAge(upSeconds)}</span>
+    </p>
+    ${
+      lines.length === 0
+        ? undefined
+        : html`<ul class="reasons">
+            ${lines}
+          </ul>`
+    }`;
+}
+
+function tiles({ inFlight, waits, queued, parkedPolls, engineErrors, unreconciled }: Status): Html {
+  const tile = (name: string, value: number, isWrong = false) =>
+    html`<div class="tile${isWrong ? ' wrong' : ''}">
+      <dt>${name}</dt>
+      <dd>${value}</dd>
+    </div>`;
+  return html`<dl class="tiles">
+    ${[
+      tile('requests in flight, without held polls', Math.max(0, inFlight - parkedPolls)),
+      tile('clients waiting for an execution', waits),
+      tile('requests in the queue', queued),
+      tile('parked polls', parkedPolls),
+      tile('engine errors since the start', engineErrors),
+      tile('events unreconciled', unreconciled, unreconciled > 0),
+    ]}
+  </dl>`;
+}
+
+function routesTable(routes: readonly RouteActivity[], { workersRoute }: StatusViewOptions): Html {
+  if (routes.length === 0) return html`<p class="none">No request yet.</p>`;
+  const ordered = routes.toSorted((a, b) => order(a.route, workersRoute) - order(b.route, workersRoute));
+  const rows = ordered.map((activity) => {
+    const { route, requestsPerSecond, requests, failures, p50, p99, steps } = activity;
+    const held = route === workersRoute;
+    return html`<tr>
+      <th scope="row">${route === 'none' ? 'not routed' : route}</th>
+      <td data-label="rate">${formatRate(requestsPerSecond)}</td>
+      <td data-label="requests">${requests}</td>
+      <td data-label="failed" class="${failures > 0 ? 'wrong' : ''}">${failures}</td>
+      <td data-label="p50">${held ? 'held' : formatMs(p50)}</td>
+      <td data-label="p99">${held ? 'held' : formatMs(p99)}</td>
+      <td class="drawing">${rateChart(steps)}</td>
+      <td class="drawing">${held ? undefined : latencyChart(steps)}</td>
+    </tr>`;
+  });
+  return html`<table class="routes">
+    <thead>
+      <tr>
+        <th scope="col">route</th>
+        <th scope="col">rate</th>
+        <th scope="col">requests</th>
+        <th scope="col">failed</th>
+        <th scope="col">p50</th>
+        <th scope="col">p99</th>
+        <th scope="col">requests a second</th>
+        <th scope="col">p50 and p99</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${rows}
+    </tbody>
+  </table>`;
+}
+
+/** Clients' routes first, then what nobody routes, then the workers'. */
+function order(route: string, workersRoute: string): number {
+  return ['none', 'token', 'conductor-token', workersRoute].indexOf(route);
+}
+
+const breakerStates = ['closed', 'half-open', 'open'];
+/** Workers ask every few seconds: one that has not asked for this long may be gone. */
+const silentSeconds = 60;
+
+function partsTable({ readiness, breakers, workers }: Status): Html {
+  const engineReasons = ['engine', 'engine-breaker'].flatMap((name) => readiness.reasons[name] ?? []);
+  const breakerOf = ({ name, value }: Reading) =>
+    row(name, { is: breakerStates[value] ?? '', isWrong: value > 0, what: 'circuit breaker' });
+  const workerOf = ({ name, value }: Reading) =>
+    Number.isFinite(value)
+      ? row(name, { is: `asked ${formatAge(value)} ago`, isWrong: value > silentSeconds, what: 'workers' })
+      : row(name, { is: 'never asked here', isWrong: true, what: 'workers' });
+  const engine = row('engine', {
+    is: engineReasons.length === 0 ? 'well' : engineReasons.join('; '),
+    isWrong: engineReasons.length > 0,
+    what: 'health',
+  });
+  return html`<table class="parts">
+    <thead>
+      <tr>
+        <th scope="col">part</th>
+        <th scope="col">what</th>
+        <th scope="col">state</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${[engine, ...breakers.map(breakerOf), ...workers.map(workerOf)]}
+    </tbody>
+  </table>`;
+}
+
+function row(name: string, { is, isWrong, what }: { is: string; isWrong: boolean; what: string }): Html {
+  return html`<tr>
+    <th scope="row">${name}</th>
+    <td data-label="what">${what}</td>
+    <td data-label="state" class="${isWrong ? 'wrong' : 'ok'}">${is}</td>
+  </tr>`;
+}
+
+function failuresTable(failures: readonly Failure[], { uiURL }: StatusViewOptions): Html {
+  if (failures.length === 0) return html`<p class="none">None.</p>`;
+  const rows = failures.map(({ at, route, method, status, problem, durationMs, executionId }) => {
+    const time = new Date(at).toISOString();
+    return html`<tr>
+      <th scope="row"><time datetime="${time}">${time.slice(11, 19)}</time></th>
+      <td data-label="request">${method} ${route}</td>
+      <td data-label="answer"><b>${status}</b> ${problem ?? 'the back end’s own'}</td>
+      <td data-label="after">${formatMs(durationMs)}</td>
+      <td data-label="execution">${execution(executionId, uiURL)}</td>
+    </tr>`;
+  });
+  return html`<table class="failures">
+    <thead>
+      <tr>
+        <th scope="col">time (UTC)</th>
+        <th scope="col">request</th>
+        <th scope="col">answer</th>
+        <th scope="col">after</th>
+        <th scope="col">execution</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${rows}
+    </tbody>
+  </table>`;
+}
+
+function execution(id: string | undefined, uiURL: string | undefined): Html {
+  if (id === undefined) return html`none was started`;
+  if (uiURL === undefined) return html`<code>${id}</code>`;
+  return html`<a href="${uiURL.replace(/\/+$/, '')}/execution/${encodeURIComponent(id)}"><code>${id}</code></a>`;
+}

@@ -1,0 +1,68 @@
+// Cancelling an execution that no worker has taken. What has been taken goes on as if nobody had asked.
+
+import { EngineError } from '../../../conductor/engine-error.ts';
+import type { Engine } from '../../../conductor/engine.ts';
+import type { ExecutionApi, WholeExecution } from '../../../conductor/executions/execution-api.ts';
+import { Problem } from '../../../problem/problem.ts';
+import type { Hints } from '../hints.ts';
+import { cancelled } from '../terminations.ts';
+import { hasEnded } from '../waits.ts';
+import { linksOf } from './links.ts';
+
+export interface CancellationParts {
+  readonly engine: Pick<Engine, 'terminate' | 'pause' | 'resume'>;
+  readonly executions: Pick<ExecutionApi, 'readWhole'>;
+  readonly hints: Pick<Hints, 'executionChanged'>;
+}
+
+/** True when no worker can have seen anything of an execution. */
+function isUntouched({ tasks }: WholeExecution): boolean {
+  return tasks.every(
+    ({ status, pollCount = 0, startTime = 0 }) => status === 'SCHEDULED' && pollCount === 0 && startTime === 0,
+  );
+}
+
+/**
+ * Cancels an execution. It is paused while its tasks are looked at: nobody hands out a task of a paused one (see
+ * withheld-tasks.ts).
+ * @returns it, cancelled; also when it had been before
+ * @throws Problem `execution-ended` or `execution-under-way` (409); EngineError, and then it goes on
+ */
+export async function cancelExecution(execution: WholeExecution, parts: CancellationParts): Promise<WholeExecution> {
+  const { engine, executions, hints } = parts;
+  const { workflowId } = execution;
+  const read = async () => (await executions.readWhole(workflowId)) ?? execution;
+  const before = hasEnded(execution) ? execution : await read();
+  if (hasEnded(before)) return expectCancelled(before);
+  if (!isUntouched(before)) throw underWay(workflowId);
+  // One that has ended meanwhile cannot be paused.
+  if (!(await engine.pause(workflowId))) return expectCancelled(await read());
+  try {
+    const paused = await read();
+    if (hasEnded(paused)) return expectCancelled(paused);
+    if (!isUntouched(paused)) throw underWay(workflowId);
+    await engine.terminate(workflowId, cancelled);
+  } catch (error) {
+    await engine.resume(workflowId).catch(() => undefined);
+    throw error;
+  }
+  hints.executionChanged(workflowId);
+  return expectCancelled(await read());
+}
+
+function expectCancelled(execution: WholeExecution): WholeExecution {
+  const { workflowId, status, reasonForIncompletion } = execution;
+  if (status === 'TERMINATED' && reasonForIncompletion === cancelled) return execution;
+  if (!hasEnded(execution)) throw new EngineError('refused', 'the engine did not cancel the execution');
+  throw new Problem('execution-ended', {
+    detail: 'Its answer is at the link `response`.',
+    extensions: { links: linksOf(workflowId) },
+  });
+}
+
+function underWay(executionId: string): Problem {
+  return new Problem('execution-under-way', {
+    detail: 'It goes on; its answer will be at the link `response`.',
+    extensions: { links: linksOf(executionId) },
+  });
+}

@@ -1,0 +1,49 @@
+// Executions that go on behind a 202: each keeps its place in admission control as long as a waiting client would have.
+
+import { Gauge, type Registry } from 'prom-client';
+import type { ExecutionEnding } from '../../../gateway/contract.ts';
+import { failureOf } from '../answer.ts';
+import { awaitEnd, type Parts } from '../executions.ts';
+
+/** Nobody saw it end: it says nothing about the back end. */
+const unseen: ExecutionEnding = { problem: undefined, clientGone: true };
+
+export class Deferred {
+  readonly #parts: Pick<Parts, 'waits' | 'engine' | 'executions' | 'draining'>;
+  #size = 0;
+
+  constructor(parts: Pick<Parts, 'waits' | 'engine' | 'executions' | 'draining'>, metrics: Registry) {
+    this.#parts = parts;
+    const size = () => this.#size;
+    new Gauge({
+      name: 'router_deferred_executions',
+      help: 'Executions behind a 202 that keep their place in admission control',
+      registers: [metrics],
+      collect() {
+        this.set(size());
+      },
+    });
+  }
+
+  /**
+   * Sees how an execution ends. Never rejects.
+   * @param budgetMs what is left of the time that a client would have waited; a router that drains does not wait
+   */
+  async follow(
+    executionId: string,
+    { budgetMs, readOnly }: { budgetMs: number; readOnly: boolean },
+  ): Promise<ExecutionEnding> {
+    this.#size++;
+    try {
+      const ended = await awaitEnd(executionId, { budgetMs, signal: this.#parts.draining }, this.#parts);
+      // A client that does not wait may well have asked for something long.
+      if (ended === null) return unseen;
+      const problem = ended.status === 'COMPLETED' ? undefined : failureOf(ended, { readOnly }).code;
+      return { problem, clientGone: false };
+    } catch {
+      return unseen;
+    } finally {
+      this.#size--;
+    }
+  }
+}

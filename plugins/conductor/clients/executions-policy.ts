@@ -1,0 +1,143 @@
+// The executions policy: a client looks at what it has started, waits for it, fetches the answer, or cancels it.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Request, Response } from 'express';
+import { Gauge } from 'prom-client';
+import { Type } from 'typebox';
+import { EngineError } from '../../../conductor/engine-error.ts';
+import type { WholeExecution } from '../../../conductor/executions/execution-api.ts';
+import { contextOf, definePolicy, type Policy, type RouterServices } from '../../../gateway/contract.ts';
+import { signalWhenGone } from '../../../gateway/signal-when-gone.ts';
+import { Problem } from '../../../problem/problem.ts';
+import type { AnswerOptions } from '../answer.ts';
+import type { Parts } from '../executions.ts';
+import { hasEnded } from '../waits.ts';
+import { cancelExecution } from './cancellation.ts';
+import { ClientExecutions, inboundOf } from './client-executions.ts';
+import { documentOf } from './execution-document.ts';
+import { linksOf } from './links.ts';
+import { parsePreferences, patienceOf, preferOf } from './preferences.ts';
+import { sendDocument } from './send-document.ts';
+import { sendOutcome } from './send-outcome.ts';
+
+const parameters = Type.Object(
+  {
+    serve: Type.Enum(['status', 'response'], {
+      description: 'status: the status document of the execution :id, and DELETE; response: its answer',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+/** Reads of an execution that has been announced as ended. */
+const mostTries = 10;
+
+export interface ExecutionsPolicyParts extends Parts {
+  answers: AnswerOptions;
+}
+
+/** Stands at `/executions/:id` and `/executions/:id/response`, behind `bearer`. */
+export function createExecutionsPolicy(services: RouterServices, parts: ExecutionsPolicyParts): Policy {
+  const api = new ExecutionsApi(services, parts);
+  return definePolicy({
+    name: 'executions',
+    schema: parameters,
+    create: ({ serve }) =>
+      async function showExecution(request, response) {
+        if (parts.draining.aborted)
+          throw new Problem('shutting-down', { headers: { connection: 'close', 'retry-after': '1' } });
+        try {
+          await api[serve](request, response);
+        } catch (error) {
+          throw error instanceof EngineError ? engineProblem(error) : error;
+        }
+      },
+  });
+}
+
+/** One method for each `serve`. */
+class ExecutionsApi {
+  readonly #parts: ExecutionsPolicyParts;
+  readonly #clients: ClientExecutions;
+  readonly #maxWaitMs: number;
+  readonly #maxLongPolls: number;
+  #longPolls = 0;
+
+  constructor({ config, metrics }: RouterServices, parts: ExecutionsPolicyParts) {
+    this.#parts = parts;
+    this.#clients = new ClientExecutions(parts.executions, parts.workflows);
+    this.#maxWaitMs = config['router.maxWaitMs'];
+    this.#maxLongPolls = config['router.maxLongPolls'];
+    const longPolls = () => this.#longPolls;
+    new Gauge({
+      name: 'router_long_polls',
+      help: 'Clients that wait at /executions',
+      registers: [metrics],
+      collect() {
+        this.set(longPolls());
+      },
+    });
+  }
+
+  async status(request: Request, response: Response): Promise<void> {
+    const { execution, waited } = await this.#find(request, response);
+    const shown = request.method === 'DELETE' ? await cancelExecution(execution, this.#parts) : execution;
+    const headers = {
+      ...(hasEnded(shown) ? {} : { 'retry-after': '1' }),
+      ...(waited === '' ? {} : { 'preference-applied': waited }),
+    };
+    sendDocument(response, 200, { body: documentOf(shown), headers });
+  }
+
+  async response(request: Request, response: Response): Promise<void> {
+    const { execution } = await this.#find(request, response);
+    if (!hasEnded(execution)) throw pending(execution.workflowId);
+    await sendOutcome(response, execution, { answers: this.#parts.answers });
+  }
+
+  /** The execution of the path, after the wait that its client prefers. */
+  async #find(request: Request, response: Response): Promise<{ execution: WholeExecution; waited: string }> {
+    const context = contextOf(request);
+    const { id = '' } = request.params;
+    const execution = await this.#clients.find(id, context.clientId);
+    context.executionId = execution.workflowId;
+    const { waitMs, applied } = this.#patienceOf(request);
+    const waits = waitMs > 0 && request.method !== 'DELETE' && !hasEnded(execution);
+    if (!waits || this.#longPolls >= this.#maxLongPolls) return { execution, waited: '' };
+    this.#longPolls++;
+    try {
+      const signal = AbortSignal.any([signalWhenGone(response), this.#parts.draining]);
+      const ended = await this.#parts.waits.waitFor(id, waitMs, signal);
+      return { execution: ended === null ? execution : await this.#readEnded(execution), waited: applied };
+    } finally {
+      this.#longPolls--;
+    }
+  }
+
+  /** Of the preferences only `wait` means something here. */
+  #patienceOf(request: Request) {
+    const preferences = { ...parsePreferences(preferOf(request)), respondAsync: false };
+    return patienceOf(preferences, { budgetMs: 0, maxWaitMs: this.#maxWaitMs });
+  }
+
+  /** An end that the router worked out by itself comes a moment before the engine can be read. */
+  async #readEnded(before: WholeExecution): Promise<WholeExecution> {
+    const { clientId } = inboundOf(before);
+    for (let tries = 0; ; tries++) {
+      const execution = await this.#clients.find(before.workflowId, clientId);
+      if (hasEnded(execution) || tries === mostTries) return execution;
+      await pause(20);
+    }
+  }
+}
+
+function pending(executionId: string): Problem {
+  return new Problem('answer-pending', {
+    headers: { 'retry-after': '1' },
+    extensions: { links: linksOf(executionId) },
+  });
+}
+
+function engineProblem(cause: EngineError): Problem {
+  return new Problem('engine-unavailable', { headers: { 'retry-after': '1' }, cause });
+}

@@ -1,0 +1,126 @@
+// From a request to its answer: started once, waited for as long as the client will, answered now or later.
+
+import type { Response } from 'express';
+import type { StartWorkflowRequest } from '../../conductor/types.ts';
+import type { InboundRequest } from '../../envelope/inbound.ts';
+import type { RequestContext } from '../../gateway/contract.ts';
+import { type AnswerOptions, answerOf, sendAnswer } from './answer.ts';
+import { isRead } from './clients/client-executions.ts';
+import type { Deferred } from './clients/deferred.ts';
+import { linksOf } from './clients/links.ts';
+import type { Patience } from './clients/preferences.ts';
+import { sendDocument } from './clients/send-document.ts';
+import { sendOutcome } from './clients/send-outcome.ts';
+import { type Execution, type Parts, startExecution, waitForEnd } from './executions.ts';
+import type { Once } from './idempotency/once.ts';
+import type { ExecutionWatch } from './observe/execution-watch.ts';
+import type { WatchedExecution } from './observe/watched-execution.ts';
+
+export interface ServeParts extends Parts {
+  answers: AnswerOptions;
+  once: Once;
+  deferred: Deferred;
+  watch: ExecutionWatch;
+}
+
+/** What a request asks for. */
+export interface Wanted {
+  /** The execution it becomes. */
+  readonly start: StartWorkflowRequest & { correlationId: string };
+  readonly received: InboundRequest;
+  /** True: `start.correlationId` stands for an Idempotency-Key; nothing is started for it twice. */
+  readonly isKeyed: boolean;
+  readonly patience: Patience;
+  /** How long a client of this route waits that prefers nothing, in milliseconds. */
+  readonly budgetMs: number;
+}
+
+/** Who asks. */
+export interface Exchange {
+  readonly context: RequestContext;
+  readonly response: Response;
+  readonly clientGone: AbortSignal;
+  /** What is seen of its execution. */
+  readonly watched: WatchedExecution;
+}
+
+/** @throws Problem, whatever the client is to be told instead of an answer of the back end */
+export async function serveRequest(wanted: Wanted, exchange: Exchange, parts: ServeParts): Promise<void> {
+  const { context, response, clientGone, watched } = exchange;
+  const { patience, received } = wanted;
+  const readOnly = isRead(received.httpMethod);
+  const execution = await begin(wanted, exchange, parts);
+  if (execution === null) return;
+  const { executionId } = execution;
+  const { answersLater } = patience;
+  const budgetMs = answersLater && patience.waitMs === 0 ? 0 : leftOf(patience.waitMs, context);
+  const ended = await waitForEnd(execution, { budgetMs, readOnly, clientGone, answersLater }, parts);
+  watched.ended(ended !== null && ended !== 'later');
+  if (ended === null) return watched.answered(response, 'client-gone');
+  if (ended === 'later') {
+    watched.answered(response, 'deferred');
+    context.goesOn = parts.deferred.follow(executionId, { budgetMs: leftOf(wanted.budgetMs, context), readOnly });
+    return sendAccepted(executionId, wanted, exchange);
+  }
+  const answer = answerOf(ended, { ...parts.answers, readOnly });
+  response.setHeader('x-execution-id', executionId);
+  watched.answered(response, 'answered');
+  sendAnswer(response, (await context.compress?.(answer)) ?? answer);
+}
+
+/** The execution that was started for this request; null when there is nobody, or nothing more, to answer. */
+async function begin(wanted: Wanted, exchange: Exchange, parts: ServeParts): Promise<Execution | null> {
+  const { context, response, clientGone, watched } = exchange;
+  const { received, patience, budgetMs } = wanted;
+  const options = {
+    readOnly: isRead(received.httpMethod),
+    // A client that waits less, or not at all, wants its execution started none the less.
+    budgetMs: leftOf(Math.max(budgetMs, patience.waitMs), context),
+    answersLater: patience.answersLater,
+    isKeyed: wanted.isKeyed,
+  };
+  const start = async () => {
+    watched.starting();
+    const execution = await startExecution(wanted.start, options, parts);
+    context.executionId = execution.executionId;
+    context.onStarted?.(execution.executionId);
+    parts.watch.started(execution.executionId, watched);
+    return execution;
+  };
+  if (!wanted.isKeyed) return start();
+  const keyed = {
+    name: wanted.start.correlationId,
+    workflow: wanted.start.name,
+    request: received,
+    noteFirst: (executionId: string) => void (context.executionId = executionId),
+  };
+  const once = await parts.once.start(keyed, clientGone, start);
+  if (once === null) return null;
+  if ('started' in once) return once.started;
+  context.reason = 'replayed: the first answer for its Idempotency-Key';
+  // It says nothing of how the back end is now.
+  context.goesOn = Promise.resolve({ problem: undefined, clientGone: true });
+  await sendOutcome(response, once.first, { answers: parts.answers, headers: { 'idempotency-replayed': 'true' } });
+  return null;
+}
+
+/** 202 (RFC 9110 section 15.3.3): where the execution is, and what of the preferences was applied (RFC 7240 section 3). */
+function sendAccepted(executionId: string, { patience, received }: Wanted, { context, response }: Exchange): void {
+  const { route, httpMethod, requestId } = received;
+  const links = linksOf(executionId);
+  context.reason = 'deferred: the client was told where to look';
+  sendDocument(response, 202, {
+    body: { id: executionId, state: 'running', route, method: httpMethod, requestId, links },
+    headers: {
+      location: links.self,
+      'retry-after': '1',
+      'preference-applied': patience.applied,
+      'x-execution-id': executionId,
+    },
+  });
+}
+
+/** What of the budget has not been spent in the queue and on the start. */
+function leftOf(budgetMs: number, { arrivedAt = performance.now() }: RequestContext): number {
+  return Math.max(1, Math.round(budgetMs - (performance.now() - arrivedAt)));
+}

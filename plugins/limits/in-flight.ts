@@ -1,0 +1,57 @@
+// The in-flight policy: so many requests at a time, of one client or on a whole route; more are refused before anything is started.
+
+import { Type } from 'typebox';
+import type { Config } from '../../config/schema.ts';
+import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
+import { Problem } from '../../problem/problem.ts';
+import { by, callerOf, keyOf, limitsUnavailable } from './caller.ts';
+import type { Places } from './store/places.ts';
+import { RedisAway } from './store/shared-redis.ts';
+
+const parameters = Type.Object(
+  {
+    requests: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'requests at a time; without it only clients with a limit of their own have one',
+      }),
+    ),
+    by,
+  },
+  { additionalProperties: false },
+);
+
+/**
+ * Counts by OAuth client (stands behind `bearer`), without one by address, or by route. A client's places are those of
+ * all routes together. `client.<client id>.maxInFlight` takes the place of `requests` for that client.
+ * @throws Problem `too-many-requests` (429) with `Retry-After`; `limits-unavailable` (503) when Redis is away and
+ *   configuration says to refuse
+ */
+export function createInFlightPolicy(config: Config, places: Places): Policy {
+  return definePolicy({
+    name: 'in-flight',
+    schema: parameters,
+    create({ requests, by: subject = 'client' }) {
+      const mostOf = (clientId: string | undefined) =>
+        (subject === 'client' ? config[`client.${clientId}.maxInFlight`] : undefined) ?? requests;
+      return async function limitInFlight(request, response, next) {
+        const { clientId, route } = contextOf(request);
+        const most = mostOf(clientId);
+        if (most === undefined) return next();
+        const key = subject === 'client' ? keyOf('', callerOf(request)) : keyOf(route, null);
+        const leave = await places.take(key, most).catch((error: unknown) => {
+          throw error instanceof RedisAway ? limitsUnavailable(error) : error;
+        });
+        if (leave === null) {
+          throw new Problem('too-many-requests', {
+            detail: `At most ${most} requests at a time.`,
+            headers: { 'retry-after': '1' },
+          });
+        }
+        if (response.destroyed) return leave();
+        response.once('close', leave);
+        next();
+      };
+    },
+  });
+}

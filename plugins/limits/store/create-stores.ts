@@ -1,0 +1,28 @@
+// Where limits are counted, as configured: here, or in Redis with a choice for when that is away.
+
+import type { RouterServices } from '../../../gateway/contract.ts';
+import { type Places, PlacesInMemory, PlacesInRedis, PlacesWithFallback } from './places.ts';
+import { SharedRedis } from './shared-redis.ts';
+import { type Windows, WindowsInMemory, WindowsInRedis, WindowsWithFallback } from './windows.ts';
+
+export interface Stores {
+  readonly windows: Windows;
+  readonly places: Places;
+}
+
+/** Added to the longest wait of a request: its place is not free before it has been answered. Milliseconds. */
+const graceMs = 30_000;
+
+/** @throws Error when `limits.store` is `redis` and there is no `redis.url` */
+export function createStores({ config, log, onStop }: Pick<RouterServices, 'config' | 'log' | 'onStop'>): Stores {
+  if (config['limits.store'] === 'memory') return { windows: new WindowsInMemory(), places: new PlacesInMemory() };
+  const url = config['redis.url'];
+  if (url === undefined) throw new Error('limits.store = redis needs redis.url');
+  const redis = new SharedRedis(url, log);
+  redis.start();
+  onStop('redis of limits', () => redis.stop());
+  const windows = new WindowsInRedis(redis);
+  const places = new PlacesInRedis(redis, config['router.waitBudgetMs'] + graceMs);
+  if (config['limits.whenRedisIsAway'] === 'refuse') return { windows, places };
+  return { windows: new WindowsWithFallback(windows), places: new PlacesWithFallback(places) };
+}

@@ -1,0 +1,121 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bashScript } from '../../cli/completion/bash.ts';
+import { fishScript } from '../../cli/completion/fish.ts';
+import { type CommandWords, describeWords } from '../../cli/completion/words.ts';
+import { zshScript } from '../../cli/completion/zsh.ts';
+import { createProgram } from '../../cli/program.ts';
+import { toGroup } from '../../cli/verb.ts';
+import { runCli } from './run-cli.ts';
+
+/** The product's command line with a group of verbs and options of every kind in it. */
+function program(): Command {
+  const list = new Command('list')
+    .description("Find executions; those of today's clients.")
+    .option('--state <state>', 'only those')
+    .option('-o, --out <file>', 'where to');
+  list.options[0]?.choices(['running', 'failed']);
+  return createProgram().addCommand(toGroup('samples', 'Look at executions.', [list]));
+}
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'completion-'));
+  mkdirSync(join(dir, 'candidate'));
+  writeFileSync(join(dir, 'report.json'), '');
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** What bash offers for the last of these words. */
+function completeInBash(...words: string[]): string[] {
+  const script = `${bashScript(describeWords(program()))}
+    COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _service_router; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const output = execFileSync('bash', ['--norc', '-c', script, 'bash', 'router', ...words], {
+    cwd: dir,
+    encoding: 'utf8',
+  });
+  return output.split('\n').filter((line) => line !== '');
+}
+
+describe('words of the command line', () => {
+  const wordsOf = (path: string) => describeWords(program()).find((place) => place.path === path) as CommandWords;
+
+  it('every verb of the help, groups included', () => {
+    const names = program().commands.map((command) => command.name());
+    expect(wordsOf('').commands.map(({ text }) => text)).toEqual([...names, 'help']);
+    expect(wordsOf('/samples').commands.map(({ text }) => text)).toContain('list');
+  });
+
+  it('an option with a value: a closed set, files, directories, or unknown', () => {
+    expect(wordsOf('/samples/list').optionValues).toEqual([
+      { flags: ['--state'], value: { words: ['running', 'failed'] } },
+      { flags: ['--out', '-o'], value: 'file' },
+    ]);
+    expect(wordsOf('/check').optionValues).toEqual([{ flags: ['--dir'], value: 'directory' }]);
+  });
+});
+
+describe('completion in bash', () => {
+  it.each([
+    [[''], ['check', 'status', 'samples', 'help']],
+    [['ch'], ['check']],
+    [['check', '--c'], ['--config']],
+    [['check', '--dir', ''], ['candidate']],
+    [['samples', 'li'], ['list']],
+    [
+      ['samples', 'list', '--state', ''],
+      ['running', 'failed'],
+    ],
+    [['samples', 'list', '--out', 're'], ['report.json']],
+    [
+      ['samples', 'list', '--out', 'report.json', '-'],
+      ['--state', '--out', '-o', '--help'],
+    ],
+    [
+      ['completion', ''],
+      ['bash', 'zsh', 'fish'],
+    ],
+  ])('%j: offers %j', (words, expected) => {
+    expect(completeInBash(...words)).toEqual(expect.arrayContaining(expected));
+  });
+
+  it('the value of an option that nobody knows: offers nothing', () => {
+    expect(completeInBash('status', '--engine', '')).toEqual([]);
+  });
+});
+
+describe.each([
+  ['bash', bashScript],
+  ['zsh', zshScript],
+  ['fish', fishScript],
+] as const)('the script for %s', (shell, toScript) => {
+  const isThere = spawnSync(shell, ['--version']).status === 0;
+
+  it('holds every verb and every option', () => {
+    const script = toScript(describeWords(program()));
+    for (const { commands, options } of describeWords(program())) {
+      for (const { text } of commands) expect(script).toContain(text);
+      for (const { text } of options) expect(script).toContain(shell === 'fish' ? text.replace(/^--?/, '') : text);
+    }
+  });
+
+  it.skipIf(!isThere)(`${shell} takes it without an error`, () => {
+    const check = spawnSync(shell, ['-n'], { input: toScript(describeWords(program())), encoding: 'utf8' });
+    expect(check).toMatchObject({ status: 0, stderr: '' });
+  });
+
+  it('is what `completion` prints', async () => {
+    const { exitCode, stdout } = await runCli(['completion', shell]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: toScript(describeWords(createProgram())) });
+  });
+});
+
+it('a shell that nobody knows: refused with those that are known, exit 1', async () => {
+  const { exitCode, stderr } = await runCli(['completion', 'tcsh']);
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('Allowed choices are bash, zsh, fish');
+});

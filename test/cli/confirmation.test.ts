@@ -1,0 +1,43 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { confirm } from '../../cli/confirmation.ts';
+
+const ask = { yes: false, json: false };
+
+/** Somebody at a terminal who answers this, or closes it. */
+function operator(answer: string | undefined) {
+  const input = Object.assign(new PassThrough(), { isTTY: true });
+  const output = new PassThrough();
+  if (answer === undefined) input.end();
+  else input.write(`${answer}\n`);
+  return { input, output };
+}
+
+describe('confirmation', () => {
+  it.each(['y', 'yes', ' Y ', 'YES'])('the answer %j: goes on', async (answer) => {
+    const terminal = operator(answer);
+    await confirm('Change 3 definitions?', ask, terminal);
+    expect(String(terminal.output.read())).toContain('Change 3 definitions? [y/N] ');
+  });
+
+  it.each(['', 'n', 'no', 'yesterday', undefined])('the answer %j: nothing is changed', async (answer) => {
+    await expect(confirm('Sure?', ask, operator(answer))).rejects.toThrow(
+      'nothing was changed: the answer was not yes',
+    );
+  });
+
+  it('no terminal: refused, says that --yes is needed', async () => {
+    const terminal = { input: new PassThrough(), output: new PassThrough() };
+    await expect(confirm('Sure?', ask, terminal)).rejects.toThrow('there is no terminal to ask on; give --yes');
+  });
+
+  it('--json: refused even on a terminal, for nobody sees what is asked about', async () => {
+    await expect(confirm('Sure?', { yes: false, json: true }, operator('y'))).rejects.toThrow('--json needs --yes');
+  });
+
+  it('--yes: nobody is asked', async () => {
+    const terminal = operator('no');
+    await confirm('Sure?', { yes: true, json: false }, terminal);
+    expect(terminal.output.read()).toBeNull();
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { formatSpan, parseCount, parseDuration, parseMoment } from '../../cli/input/duration.ts';
+import { parseExecutionId, parseName } from '../../cli/input/names.ts';
+import { endedStates, parseStates } from '../../cli/input/states.ts';
+import { formatBar, startProgressBar } from '../../cli/progress-bar.ts';
+
+describe('spans and moments', () => {
+  it.each([
+    ['90s', 90_000],
+    ['15m', 900_000],
+    ['1.5h', 5_400_000],
+    ['30d', 2_592_000_000],
+  ])('%s: %i ms', (text, ms) => expect(parseDuration(text, '--x')).toBe(ms));
+
+  it.each(['', '10', 's', '-5s', '1w', '1e3s', '5 m'])('%j: refused with the option and an example', (text) => {
+    expect(() => parseDuration(text, '--older-than')).toThrow(
+      /^--older-than must be a time such as 90s, 15m, 2h or 30d/,
+    );
+  });
+
+  it('a moment: RFC 3339, a date, or how long ago', () => {
+    const now = Date.parse('2026-11-21T12:00:00Z');
+    expect(parseMoment('2026-11-21T08:00:00Z', '--since', now)).toBe(now - 4 * 3_600_000);
+    expect(parseMoment('2026-11-21', '--since', now)).toBe(now - 12 * 3_600_000);
+    expect(parseMoment('2h', '--since', now)).toBe(now - 2 * 3_600_000);
+    for (const bad of ['yesterday', '2026-13-01', '1700000000']) {
+      expect(() => parseMoment(bad, '--since', now), bad).toThrow(/^--since must be a moment/);
+    }
+  });
+
+  it.each([
+    [0, '0 ms'],
+    [870.4, '870 ms'],
+    [12_000, '12 s'],
+    [12_340, '12.3 s'],
+    [250_000, '4 min 10 s'],
+    [3_600_000, '1 h'],
+    [7_500_000, '2 h 5 min'],
+    [90_000_000, '1 d 1 h'],
+  ])('%i ms: %s', (ms, text) => expect(formatSpan(ms)).toBe(text));
+
+  it('a count: whole, and not less than asked for', () => {
+    expect(parseCount('20', '--limit')).toBe(20);
+    for (const bad of ['0', '1.5', 'ten', ''])
+      expect(() => parseCount(bad, '--limit'), bad).toThrow(/^--limit must be/);
+  });
+});
+
+describe('states and names', () => {
+  it('states: either spelling, several, and only those that are allowed', () => {
+    expect(parseStates('failed, timed-out,TIMED_OUT')).toEqual(['FAILED', 'TIMED_OUT', 'TIMED_OUT']);
+    expect(() => parseStates('running', endedStates)).toThrow(
+      'running is none of completed, failed, timed-out, terminated',
+    );
+  });
+
+  it.each(["x' OR 1", 'a AND b', 'a,b', 'a(b)', 'a*', ''])('%j: no name for a query of the engine', (text) => {
+    expect(() => parseName(text, '--client')).toThrow(/^--client: .* is not a name$/);
+  });
+
+  it('an execution id: as it is; anything that could be another path: refused', () => {
+    const id = '8d7639e9-acd5-4759-a909-d12318e8e65b';
+    expect(parseExecutionId(id)).toBe(id);
+    for (const bad of ['../metadata', 'a/b', 'short', '8d7639e9?x']) expect(() => parseExecutionId(bad), bad).toThrow();
+  });
+});
+
+describe('progress bar', () => {
+  it('shows how much of the total is done, and never more than all', () => {
+    expect(formatBar('deleting', 1_200, 3_000)).toBe(`deleting  ${'█'.repeat(12)}${'░'.repeat(18)}  1200 of 3000`);
+    expect(formatBar('deleting', 40, 30)).toBe(`deleting  ${'█'.repeat(30)}  40 of 40`);
+    expect(formatBar('deleting', 0, 0)).toContain('0 of 0');
+  });
+
+  it('a stream that is no terminal: nothing is written; a terminal: drawn, then taken away', () => {
+    const written: string[] = [];
+    const stream = (isTTY: boolean) =>
+      ({ isTTY, write: (text: string) => written.push(text) }) as unknown as NodeJS.WritableStream & { isTTY: boolean };
+    const quiet = startProgressBar('x', 10, stream(false));
+    quiet.advance(5);
+    quiet.stop();
+    expect(written).toEqual([]);
+    const bar = startProgressBar('x', 10, stream(true));
+    bar.advance(5);
+    bar.stop();
+    expect(written).toEqual([expect.stringContaining('5 of 10'), '\r\u001b[2K']);
+  });
+});

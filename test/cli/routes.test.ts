@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type CopyOfProduct, copyOfProduct } from '../conductor/definitions/copy-of-product.ts';
+import { runCli } from './run-cli.ts';
+
+let copy: CopyOfProduct;
+beforeEach(() => {
+  copy = copyOfProduct();
+});
+afterEach(() => copy.dispose());
+
+interface RoutesJson {
+  ok: boolean;
+  routes: { route: string; [field: string]: unknown }[];
+}
+
+describe('router routes', () => {
+  it('the product: a row a path with methods, scope, workflow, wait, task types, lane and limits', async () => {
+    const { exitCode, stdout, stderr } = await runCli(['routes']);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    const rows = stdout.split('\n').map((line) => line.split(/ {2,}/));
+    expect(rows[0]).toEqual([
+      ...['route', 'methods', 'path', 'scope', 'workflow', 'wait', 'task types', 'lane', 'limits'],
+    ]);
+    expect(rows).toContainEqual([
+      ...['movies', 'GET', '/movies/:title', 'any token', 'moviesWF v1', '25 s', 'movies_intake', 'movies'],
+      '1000/s each client, body 256 KiB, answer 8 MiB',
+    ]);
+    expect(rows).toContainEqual([
+      ...['adaptor', 'any', '/adaptor/:mis', 'to write sisdata_W', 'college-adaptorWF v2', '25 s'],
+      ...['college-adaptor_intake', 'adaptor :mis', '1000/s each client, :mis by client, body 256 KiB, answer 8 MiB'],
+    ]);
+    expect(rows).toContainEqual(['', '/adaptor/:mis/*']);
+    expect(rows).toContainEqual([...['token', 'POST', '/token/v1/token', 'no token', '-', '-', '-', '-', '-']]);
+    expect(stdout).toContain('conductor_worker or conductor_admin');
+  });
+
+  it('the configuration: its values are what is shown', async () => {
+    const env = {
+      ADAPTOR_WORKFLOWVERSION: '1',
+      ROUTER_WAITBUDGETMS: '30500',
+      ROUTER_RATELIMITPERSECOND: '7',
+      ROUTER_MAXBODYBYTES: '1000',
+      ADAPTOR_017_DOMAIN: 'north',
+    };
+    const result = await runCli(['routes', '--json'], env);
+    const { ok, routes } = result.json<RoutesJson>();
+    expect(ok).toBe(true);
+    expect(routes.find(({ route }) => route === 'adaptor')).toMatchObject({
+      paths: ['/adaptor/:mis', '/adaptor/:mis/*'],
+      access: { token: true, scopes: [], anyScope: [], writeScope: 'sisdata_W' },
+      workflow: { name: 'college-adaptorWF', version: 1, taskTypes: ['college-adaptor_intake'] },
+      waitBudgetMs: 30_500,
+      lane: { name: 'adaptor :mis', domains: { '017': 'north' } },
+      limits: {
+        rates: [{ by: 'client', requests: 7, windowSeconds: 1 }],
+        inFlight: [],
+        misCodes: 'mis',
+        maxBodyBytes: 1_000,
+        maxAnswerBytes: 8_388_608,
+      },
+    });
+    const { stdout } = await runCli(['routes'], env);
+    expect(stdout).toContain('30.5 s');
+    expect(stdout).toContain('body 1000 bytes');
+    expect(stdout).toMatch(/^adaptor: tasks of .*017 to domain north/m);
+  });
+
+  it('a pipeline with its own budget, window, scopes, host and a condition: shown as it is', async () => {
+    copy.replace('gateway.config.yml', 'paths: /movies/:title', 'paths: /movies/:title\n    host: films.example.org');
+    copy.replace(
+      'gateway.config.yml',
+      'name: moviesWF, version: 1,',
+      'name: moviesWF, version: 1, waitBudgetMs: 21000,',
+    );
+    copy.replace(
+      'gateway.config.yml',
+      '    apiEndpoints: [movies]\n    policies:\n      - bearer:\n      - rate-limit:\n          - action:\n',
+      '    apiEndpoints: [movies]\n    policies:\n      - bearer:\n          - action: { scopes: [films, read] }\n      - rate-limit:\n          - condition: { name: always }\n            action:\n              perSeconds: 60\n',
+    );
+    const { exitCode, stdout, stderr } = await runCli(['routes', '--dir', copy.dir]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(/^movies +GET +films\.example\.org\/movies\/:title +films and read +moviesWF v1 +21 s /m);
+    expect(stdout).toContain('1000/60s each client');
+    expect(stdout).toMatch(/^movies: rate-limit if always$/m);
+  });
+
+  it('limits of all callers together and of places in flight: shown', async () => {
+    copy.replace(
+      'gateway.config.yml',
+      '      - in-flight: # only clients with client.<client id>.maxInFlight\n      - admission:\n',
+      '      - in-flight:\n          - action: { requests: 40, by: route }\n      - admission:\n',
+    );
+    const { stdout } = await runCli(['routes', '--dir', copy.dir]);
+    expect(stdout).toMatch(/^movies .* 1000\/s each client, 40 at a time together, body/m);
+  });
+
+  it('a route to a version that is not there: marked in its row', async () => {
+    copy.replace('gateway.config.yml', 'name: moviesWF, version: 1', 'name: moviesWF, version: 3');
+    const { exitCode, stdout } = await runCli(['routes', '--dir', copy.dir]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/moviesWF v3 +25 s +no such version/);
+  });
+
+  it.each([
+    ['a broken map', 'gateway.config.yml', /^gateway\.config\.yml: /],
+    ['a broken definition', 'workflows/moviesWF.v1.json', /^workflows\/moviesWF\.v1\.json:1:\d+: /],
+  ])('%s: what is wrong, exit 1', async (_what, file, reason) => {
+    copy.write(file, '{');
+    const { exitCode, stdout, stderr } = await runCli(['routes', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(reason);
+  });
+
+  it('a directory without a map: says so, exit 1', async () => {
+    const { exitCode, stderr } = await runCli(['routes', '--dir', '/nowhere']);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: 'gateway.config.yml: there is no such file\n' });
+  });
+});

@@ -1,0 +1,510 @@
+// Long work: 202 with a place to look, waits that a client chooses, its executions, and nobody else's.
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { Task } from '../../conductor/types.ts';
+import { call, type Caller, callerFor, type CallOptions, type RouterAnswer } from '../stack/client.ts';
+import { type HandWorker, handWorker } from '../stack/hand-worker.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Program, startProgram } from '../stack/program.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+const engineUrl = inject('engineUrl');
+/** Tasks of this suite wait where no worker of another one polls. */
+const domain = `async-${randomBytes(4).toString('hex')}`;
+/** What a client waits that prefers nothing, and the longest it may ask for. */
+const [budgetMs, maxWaitMs] = [1_500, 3_000];
+
+let stack: Stack;
+let demo: Caller;
+let reader: Caller;
+/** The tests are the workers of the adaptors: they decide what is taken when. */
+let worker: HandWorker;
+
+beforeAll(async () => {
+  stack = await startStack({
+    engineUrl,
+    withWorkers: false,
+    router: {
+      ROUTER_WAITBUDGETMS: String(budgetMs),
+      ROUTER_MAXWAITMS: String(maxWaitMs),
+      ROUTER_MAXLONGPOLLS: '8',
+      ADAPTOR_001_DOMAIN: domain,
+    },
+  });
+  await meet();
+});
+afterAll(() => stack?.stop());
+
+async function meet(): Promise<void> {
+  demo = await callerFor(stack.url);
+  reader = await callerFor(stack.url, 'reader');
+  worker = await handWorker(stack.url, 'college-adaptor_intake', domain);
+}
+
+const person = '/adaptor/001/mock/colleges/001/persons/0320991';
+const change = { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"cccid":"AAA1234"}' };
+const prefer = (preference: string, options: CallOptions = change): CallOptions => ({
+  ...options,
+  headers: { ...options.headers, prefer: preference },
+});
+const outbound = {
+  statusCodeValue: 207,
+  headers: { 'content-type': 'text/plain; charset=utf-8', etag: '"1"', 'x-not-allowed': '1' },
+  body: 'dóne\n',
+};
+
+interface Document {
+  id: string;
+  state: string;
+  links: { self: string; response: string };
+}
+const typeOf = (answer: RouterAnswer) =>
+  answer.json<{ type: string }>().type.replace('/problems/', '');
+const stateOf = async (id: string, as = demo) => (await as(`/executions/${id}`)).json<Document>().state;
+const metric = async (name: string) =>
+  Number(new RegExp(`^${name}(?:\\{\\})? (\\d+)`, 'm').exec((await call(`${stack.operationsUrl}/metrics`)).text)?.[1]);
+/** Fields that belong to one exchange. */
+const withoutOwn = ({ headers }: RouterAnswer) => {
+  const { date: _d, connection: _c, 'keep-alive': _k, 'x-request-id': _r, 'x-execution-id': _e, ...rest } = headers;
+  return rest;
+};
+
+async function startLater(options = prefer('respond-async'), path = person): Promise<Document> {
+  const accepted = await demo(path, options);
+  expect(accepted.status, accepted.text).toBe(202);
+  return accepted.json<Document>();
+}
+
+async function answerNext(answer: object = outbound): Promise<void> {
+  expect((await worker.report(await worker.take(), answer)).status).toBe(200);
+}
+
+describe('Prefer: respond-async', () => {
+  it('202 at once, with where to look; the response is the synchronous answer, byte for byte', async () => {
+    const accepted = await demo(person, prefer('respond-async'));
+    expect(accepted.status).toBe(202);
+    const { id, ...document } = accepted.json<Document>();
+    const links = { self: `/executions/${id}`, response: `/executions/${id}/response` };
+    expect(document).toMatchObject({ state: 'running', route: 'adaptor', method: 'PATCH', links });
+    expect(accepted.headers).toMatchObject({
+      location: links.self,
+      'retry-after': '1',
+      'preference-applied': 'respond-async',
+      'x-execution-id': id,
+      'cache-control': 'no-store',
+    });
+    const running = await demo(links.self);
+    expect(running.json()).toMatchObject({
+      id,
+      state: 'running',
+      route: 'adaptor',
+      startedAt: expect.any(String),
+      links,
+    });
+    expect(running.headers['retry-after']).toBe('1');
+    const pending = await demo(links.response);
+    expect([pending.status, typeOf(pending), pending.headers['retry-after']]).toEqual([404, 'answer-pending', '1']);
+    await answerNext();
+    const done = (await demo(links.self)).json();
+    expect(done).toMatchObject({ id, state: 'completed', endedAt: expect.any(String), links });
+    const later = await demo(links.response);
+
+    const waiting = demo(person, change);
+    await answerNext();
+    const now = await waiting;
+    expect(now).toMatchObject({ status: 207, text: 'dóne\n' });
+    expect(later).toMatchObject({ status: now.status, bytes: now.bytes });
+    expect(withoutOwn(later)).toEqual(withoutOwn(now));
+    expect(later.headers['x-execution-id']).toBe(id);
+  });
+
+  it('an answer that is a problem is the same one later: its request id, its detail', async () => {
+    const { id, links } = await startLater();
+    const task = await worker.take();
+    const reasonForIncompletion = 'back-end-timeout: no answer within 20000 ms; the change may have been applied';
+    await worker.reportAs(task, { status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion });
+    await pollUntil('its end', async () => (await stateOf(id)) === 'failed');
+    const first = await demo(links.response);
+    expect(first.status).toBe(504);
+    expect(first.json()).toMatchObject({ executionId: id, links, detail: reasonForIncompletion.slice(18) });
+    expect(first.headers['content-type']).toBe('application/problem+json');
+    const { requestId } = (await demo(links.self)).json<{ requestId: string }>();
+    expect(first.json()['requestId']).toBe(requestId);
+    expect((await demo(links.response)).bytes).toEqual(first.bytes);
+  });
+
+  it('a read as well; a HEAD gets the head of the document', async () => {
+    const { id, links } = await startLater(prefer('respond-async', { method: 'GET' }));
+    const head = await demo(links.self, { method: 'HEAD' });
+    expect([head.status, head.text, Number(head.headers['content-length']) > 100]).toEqual([200, '', true]);
+    await answerNext();
+    await pollUntil('its end', async () => (await stateOf(id)) === 'completed');
+    expect((await demo(links.response)).text).toBe('dóne\n');
+  });
+
+  it('it keeps its place in admission control until it has ended', async () => {
+    const { id } = await startLater();
+    expect(await metric('router_deferred_executions')).toBe(1);
+    await answerNext();
+    await pollUntil('its place to be free', async () => (await metric('router_deferred_executions')) === 0);
+    expect(await stateOf(id)).toBe('completed');
+    expect(await metric('router_waits')).toBe(0);
+  });
+
+  it('what is meant for the router does not reach the back end, other preferences do', async () => {
+    await startLater(prefer('return=minimal, Respond-Async, wait=0 ,handling="a, b"'));
+    const task = await worker.take();
+    const { headers } = (task.inputData as { inbound: { headers: Record<string, string> } }).inbound;
+    if (process.env['TEST_PAYLOAD_KEY'] === undefined)
+      expect(headers['prefer']).toBe('return=minimal, handling="a, b"');
+    await worker.report(task, outbound);
+  });
+});
+
+describe('Prefer: wait', () => {
+  it('shorter than usual: 202 when it is spent, and the execution goes on', async () => {
+    const startedAt = performance.now();
+    const accepted = await demo(person, prefer('wait=1', { method: 'GET' }));
+    expect(accepted).toMatchObject({ status: 202, headers: { 'preference-applied': 'wait=1' } });
+    expect(performance.now() - startedAt).toBeGreaterThan(950);
+    expect(performance.now() - startedAt).toBeLessThan(budgetMs);
+    const { id, links } = accepted.json<Document>();
+    expect(await stateOf(id)).toBe('running');
+    await answerNext();
+    expect((await demo(links.response, prefer('wait=2', {}))).text).toBe('dóne\n');
+  });
+
+  it('longer than usual: the answer, when it comes in time', async () => {
+    const waiting = demo(person, prefer('respond-async, wait=3'));
+    const task = await worker.take();
+    await pause(budgetMs + 300);
+    await worker.report(task, outbound);
+    expect(await waiting).toMatchObject({ status: 207, text: 'dóne\n' });
+  });
+
+  it('longer than the cap: the cap, which 202 names', async () => {
+    const startedAt = performance.now();
+    const accepted = await demo(person, prefer('wait=99999999999999999999'));
+    expect(accepted).toMatchObject({ status: 202, headers: { 'preference-applied': `wait=${maxWaitMs / 1_000}` } });
+    expect(performance.now() - startedAt).toBeLessThan(maxWaitMs + 1_000);
+    await answerNext();
+  });
+
+  it('0: 202 at once', async () => {
+    const accepted = await demo(person, prefer('wait=0'));
+    expect(accepted).toMatchObject({ status: 202, headers: { 'preference-applied': 'wait=0' } });
+    await answerNext();
+  });
+
+  it.each([
+    ...[
+      ';',
+      ',,,',
+      '=',
+      'wait',
+      'wait=',
+      'wait=-1',
+      'wait=1.5',
+      'wait=ten',
+      'wait=1s',
+      'wait=0x1',
+      '"wait=1',
+      'wait="1',
+    ],
+    ...['respond-async=yes', 'respond-async-please', '"respond-async"', 'wait=a, wait=0', 'x="respond-async, wait=0'],
+    ...['wait 0', 'respond-async respond-async', '\\', 'wait=\u00e9'],
+  ])('%j is ignored (RFC 7240 section 2)', async (preference) => {
+    const waiting = demo(person, prefer(preference));
+    await answerNext();
+    expect(await waiting).toMatchObject({ status: 207 });
+  });
+});
+
+it('a Prefer of 8 KB is ignored', async () => {
+  const waiting = demo(person, prefer('x'.repeat(8_000)));
+  await answerNext();
+  expect(await waiting).toMatchObject({ status: 207 });
+});
+
+describe('GET /executions/{id} with Prefer: wait', () => {
+  it('answers when the execution ends; several at once, and the synchronous client too', async () => {
+    const synchronous = demo(person, prefer('wait=3'));
+    const task = await worker.take();
+    const path = `/executions/${task.workflowInstanceId}`;
+    const polls = [1, 2, 3].map(() => demo(path, prefer('wait=3', {})));
+    await pollUntil('all of them to wait', async () => (await metric('router_long_polls')) === 3);
+    const startedAt = performance.now();
+    await worker.report(task, outbound);
+    for (const poll of polls) {
+      const answer = await poll;
+      expect(answer.json()).toMatchObject({ state: 'completed' });
+      expect(answer.headers['preference-applied']).toBe('wait=3');
+      expect(answer.headers['retry-after']).toBeUndefined();
+    }
+    expect(await synchronous).toMatchObject({ status: 207 });
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+
+  it('a wait that is spent: the document as it is, with Retry-After', async () => {
+    const { links } = await startLater();
+    const answer = await demo(links.self, prefer('wait=1', {}));
+    expect(answer).toMatchObject({ status: 200, headers: { 'retry-after': '1', 'preference-applied': 'wait=1' } });
+    expect(answer.json()).toMatchObject({ state: 'running' });
+    await answerNext();
+  });
+
+  it('clients that leave leave nothing behind; more than router.maxLongPolls are not kept waiting', async () => {
+    const { id, links } = await startLater();
+    const leave = new AbortController();
+    const gone = Array.from({ length: 8 }, () =>
+      demo(links.self, { ...prefer('wait=3', {}), signal: leave.signal }).catch(() => 'gone'),
+    );
+    await pollUntil('all of them to wait', async () => (await metric('router_long_polls')) === 8);
+    const oneMore = await demo(links.self, prefer('wait=3', {}));
+    expect(oneMore.headers['preference-applied']).toBeUndefined();
+    leave.abort();
+    expect(await Promise.all(gone)).toEqual(gone.map(() => 'gone'));
+    await pollUntil('no long poll', async () => (await metric('router_long_polls')) === 0);
+    await answerNext();
+    expect((await demo(links.self, prefer('wait=3', {}))).json()).toMatchObject({ id, state: 'completed' });
+    await pollUntil('no wait', async () => (await metric('router_waits')) === 0);
+  });
+});
+
+describe('DELETE /executions/{id}', () => {
+  it('no worker has it: cancelled; no worker gets it; again: the same', async () => {
+    const { id, links } = await startLater();
+    const cancelled = await demo(links.self, { method: 'DELETE' });
+    expect(cancelled).toMatchObject({ status: 200 });
+    expect(cancelled.json()).toMatchObject({ id, state: 'cancelled', endedAt: expect.any(String) });
+    expect(await worker.poll({ timeoutMs: 500 })).toEqual([]);
+    expect((await demo(links.self, { method: 'DELETE' })).json()).toEqual(cancelled.json());
+    const response = await demo(links.response);
+    expect([response.status, typeOf(response)]).toEqual([409, 'execution-cancelled']);
+  });
+
+  it('somebody waits for it: told at once', async () => {
+    const requestId = randomUUID();
+    const headers = { ...change.headers, prefer: 'wait=3', 'x-request-id': requestId };
+    const waiting = demo(person, { ...change, headers });
+    const found = await pollUntil('the execution', async () => {
+      const query = encodeURIComponent(`correlationId IN (${requestId})`);
+      const rows = await call(`${engineUrl}/api/workflow/search?query=${query}&size=5`);
+      return rows.json<{ results: { workflowId: string }[] }>().results[0]?.workflowId;
+    });
+    expect(await demo(`/executions/${found}`, { method: 'DELETE' })).toMatchObject({ status: 200 });
+    const answer = await waiting;
+    expect([answer.status, typeOf(answer)]).toEqual([409, 'execution-cancelled']);
+  });
+
+  it('a worker has it: 409, and it goes on; ended: 409', async () => {
+    const { id, links } = await startLater();
+    const task = await worker.take();
+    const refused = await demo(links.self, { method: 'DELETE' });
+    expect([refused.status, typeOf(refused)]).toEqual([409, 'execution-under-way']);
+    expect(refused.json()).toMatchObject({ executionId: id, links });
+    await worker.report(task, outbound);
+    const late = await demo(links.self, { method: 'DELETE' });
+    expect([late.status, typeOf(late)]).toEqual([409, 'execution-ended']);
+    expect((await demo(links.response)).status).toBe(207);
+  });
+
+  it('at the moment when a worker takes it, here or through another router: 200 only for what none ever gets', async () => {
+    const second = await startProgram('gateway/main.ts', { ...stack.routerEnv });
+    const workers = [worker, await handWorker(String(second.ready['url']), 'college-adaptor_intake', domain)];
+    const statuses: number[] = [];
+    for (let n = 0; n < 80; n++) {
+      const { id, links } = await startLater();
+      const taker = workers[n % 2] as HandWorker;
+      const take = async () => {
+        await pause(Math.random() * 15);
+        return taker.poll({ timeoutMs: 100 });
+      };
+      const [answer, tasks] = await Promise.all([demo(links.self, { method: 'DELETE' }), take()]);
+      const taken = [...tasks];
+      while (answer.status !== 200 && taken.length === 0) taken.push(...(await taker.poll({ timeoutMs: 2_000 })));
+      statuses.push(answer.status);
+      expect(taken.map(({ workflowInstanceId }) => workflowInstanceId)).toEqual(answer.status === 200 ? [] : [id]);
+      if (answer.status !== 200) {
+        expect([answer.status, typeOf(answer)]).toEqual([409, 'execution-under-way']);
+        await worker.report(taken[0] as Task, outbound);
+        await pollUntil('its end', async () => (await stateOf(id)) !== 'running');
+      }
+      expect(await stateOf(id)).toBe(answer.status === 200 ? 'cancelled' : 'completed');
+    }
+    for (const taker of workers) expect(await taker.poll({ timeoutMs: 300 })).toEqual([]);
+    expect(statuses.toSorted()).toEqual(expect.arrayContaining([200, 409]));
+    await second.stop();
+  });
+});
+
+describe('whose execution it is', () => {
+  /** Everything but what differs between any two exchanges. */
+  const shape = (answer: RouterAnswer) => {
+    const { requestId: _, ...document } = answer.json();
+    return { status: answer.status, document, headers: withoutOwn(answer) };
+  };
+  const unknown = '/executions/00000000-0000-4000-8000-000000000000';
+
+  it.each([
+    ['GET', ''],
+    ['HEAD', ''],
+    ['DELETE', ''],
+    ['GET', '/response'],
+  ])("%s %s of another client's is like one that does not exist", async (method, rest) => {
+    const { id } = await startLater();
+    const [foreign, absent] = [`/executions/${id}${rest}`, `${unknown}${rest}`];
+    if (method === 'HEAD') {
+      expect(withoutOwn(await reader(foreign, { method }))).toEqual(withoutOwn(await reader(absent, { method })));
+    } else {
+      const refused = await reader(foreign, { method });
+      expect([refused.status, typeOf(refused), refused.headers['x-execution-id']]).toEqual([
+        404,
+        'execution-unknown',
+        undefined,
+      ]);
+      expect(shape(refused)).toEqual(shape(await reader(absent, { method })));
+    }
+    expect(await stateOf(id)).toBe('running');
+    await answerNext();
+  });
+
+  it('nor does the time tell', async () => {
+    const { id } = await startLater();
+    const took: Record<string, number[]> = { [`/executions/${id}`]: [], [unknown]: [] };
+    for (let n = 0; n < 25; n++) {
+      for (const [path, times] of Object.entries(took)) {
+        const startedAt = performance.now();
+        expect((await reader(path)).status).toBe(404);
+        times.push(performance.now() - startedAt);
+      }
+    }
+    await answerNext();
+    const [foreign, absent] = Object.values(took).map((times) => times.toSorted((a, b) => a - b)[12] as number);
+    expect(Math.abs(Number(foreign) - Number(absent))).toBeLessThan(25);
+  });
+
+  it('what the engine runs by itself is nobody’s, whatever client it names', async () => {
+    const inbound = { httpMethod: 'GET', path: '/x', params: {}, headers: {}, requestId: 'r', clientId: 'demo' };
+    const start = async (name: string, input: object) => {
+      const body = JSON.stringify({ name, version: 1, input, taskToDomain: { '*': 'nobody' } });
+      const headers = { 'content-type': 'application/json' };
+      return (await call(`${engineUrl}/api/workflow`, { method: 'POST', headers, body })).text;
+    };
+    const mine = await start('moviesWF', { inbound: { ...inbound, route: 'movies' } });
+    expect((await demo(`/executions/${mine}`)).status).toBe(200);
+    const others = [
+      await start('mdmWF', { inbound: { ...inbound, route: 'adaptor' } }),
+      await start('mdm-shareWF', { inbound: { ...inbound, route: 'adaptor' } }),
+      await start('moviesWF', { inbound: { ...inbound, route: 'reconciler' } }),
+      await start('moviesWF', {}),
+    ];
+    for (const id of others) {
+      for (const method of ['GET', 'DELETE']) expect((await demo(`/executions/${id}`, { method })).status).toBe(404);
+    }
+    for (const id of [mine, ...others]) await call(`${engineUrl}/api/workflow/${id}`, { method: 'DELETE' });
+  });
+
+  it.each([
+    'x',
+    '..',
+    '%2e%2e',
+    '%00',
+    "'",
+    '0'.repeat(10_000),
+    '00000000-0000-4000-8000-00000000000G',
+    '%F0%9F%92%A9',
+  ])('/executions/%s → 400 or 404', async (id) => {
+    for (const rest of ['', '/response']) expect([400, 404]).toContain((await demo(`/executions/${id}${rest}`)).status);
+  });
+
+  it('an id of 10 KB → 404', async () => {
+    expect((await demo(`/executions/${'0'.repeat(10_000)}`)).status).toBe(404);
+  });
+
+  it('without a token 401; any valid token will do; other methods 405', async () => {
+    expect((await call(`${stack.url}${unknown}`)).status).toBe(401);
+    for (const client of ['demo', 'reader', 'worker', 'ops'])
+      expect((await (await callerFor(stack.url, client))(unknown)).status).toBe(404);
+    expect(await demo(unknown, { method: 'PUT' })).toMatchObject({ status: 405 });
+    expect(await demo(`${unknown}/response`, { method: 'DELETE' })).toMatchObject({ status: 405 });
+  });
+});
+
+describe('a synchronous 504 on a write', () => {
+  it('has the links by which its outcome can be found', async () => {
+    const spent = await demo(person, change);
+    expect([spent.status, typeOf(spent)]).toEqual([504, 'wait-budget-spent']);
+    const { links, executionId } = spent.json<{ links: Document['links']; executionId: string }>();
+    expect(links).toEqual({ self: `/executions/${executionId}`, response: `/executions/${executionId}/response` });
+    expect(await stateOf(executionId)).toBe('running');
+    await answerNext();
+    expect(await demo(links.response)).toMatchObject({ status: 207, text: 'dóne\n' });
+  });
+
+  it('one on a read has none: it was terminated, and what it was told is told again', async () => {
+    const spent = await demo(person);
+    expect(spent.status).toBe(504);
+    const { executionId, links } = spent.json<{ executionId: string; links?: object }>();
+    expect(links).toBeUndefined();
+    const again = await pollUntil('its end', async () => {
+      const answer = await demo(`/executions/${executionId}/response`);
+      return answer.status !== 404 && answer;
+    });
+    expect(again).toMatchObject({ status: 504, text: spent.text });
+  });
+});
+
+describe('routers come and go', () => {
+  it('killed between the 202 and the result: the next one has the answer', async () => {
+    const { id, links } = await startLater();
+    await stack.router.kill();
+    await stack.restartRouter();
+    await meet();
+    expect(await stateOf(id)).toBe('running');
+    const waiting = demo(links.self, prefer('wait=3', {}));
+    await answerNext();
+    expect((await waiting).json()).toMatchObject({ state: 'completed' });
+    expect(await demo(links.response)).toMatchObject({ status: 207, text: 'dóne\n' });
+  });
+
+  describe('another one on the same engine', () => {
+    let second: Program;
+    let atSecond: Caller;
+    beforeAll(async () => {
+      second = await startProgram('gateway/main.ts', { ...stack.routerEnv });
+      atSecond = await callerFor(String(second.ready['url']));
+    });
+    afterAll(() => second?.stop());
+
+    it('shows, waits for, cancels and answers what this one has started', async () => {
+      const { id, links } = await startLater();
+      const waiting = atSecond(links.self, prefer('wait=3', {}));
+      await answerNext();
+      expect((await waiting).json()).toMatchObject({ id, state: 'completed' });
+      expect(await atSecond(links.response)).toMatchObject({ status: 207, text: 'dóne\n' });
+      const other = await startLater();
+      expect((await atSecond(other.links.self, { method: 'DELETE' })).json()).toMatchObject({ state: 'cancelled' });
+      expect(await stateOf(other.id)).toBe('cancelled');
+    });
+  });
+
+  it('SIGTERM: who can look later is answered at once, and the execution goes on', async () => {
+    const accepted = demo(person, prefer('wait=3'));
+    const task = await worker.take();
+    const watching = demo(`/executions/${task.workflowInstanceId}`, prefer('wait=3', {}));
+    await pollUntil('it to wait', async () => (await metric('router_long_polls')) === 1);
+    const startedAt = performance.now();
+    const stopped = stack.router.stop();
+    expect(await accepted).toMatchObject({ status: 202 });
+    expect((await watching).json()).toMatchObject({ state: 'running' });
+    expect(await stopped).toBe(0);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    await stack.restartRouter();
+    await meet();
+    expect((await worker.report(task, outbound)).status).toBe(200);
+    expect((await demo(`/executions/${task.workflowInstanceId}/response`)).status).toBe(207);
+  });
+});

@@ -1,0 +1,302 @@
+// `executions` and `workers` against the real engine: real executions in each state, looked at, retried and ended.
+
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { runCli } from '../cli/run-cli.ts';
+import { call, type Caller, callerFor } from '../stack/client.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+const engineUrl = inject('engineUrl');
+let stack: Stack;
+let demo: Caller;
+
+beforeAll(async () => {
+  stack = await startStack({ engineUrl });
+  demo = await callerFor(stack.url);
+});
+afterAll(() => stack?.stop());
+
+const cli = (args: string[], env: Record<string, string> = {}) => runCli([...args, '--engine', engineUrl], env);
+const ops = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'ops-secret' };
+const idOf = (headers: Record<string, unknown>) => String(headers['x-execution-id']);
+const newDomain = () => `d${randomBytes(4).toString('hex')}`;
+
+interface Listed {
+  executionId: string;
+  state: string;
+  route?: string;
+  clientId?: string;
+  answered?: number;
+}
+interface Shown {
+  state: string;
+  reason?: string;
+  clientId?: string;
+  timeline: {
+    steps: { task: string; state: string; attempt: number; polls: number; worker?: string; waitedMs?: number }[];
+    failed: string[];
+    waitsFor?: string;
+  };
+  follows: { workflow: string; state: string }[];
+}
+
+const list = async (...options: string[]) =>
+  (await cli(['executions', 'list', '--json', ...options])).json<{ executions: Listed[] }>().executions;
+const show = async (id: string) => (await cli(['executions', 'show', id, '--json'])).json<Shown>();
+
+/** A PATCH in a domain of its own: nobody polls there unless the test does. */
+async function startPatch(domain: string, person = '0319375'): Promise<string> {
+  const inbound = {
+    httpMethod: 'PATCH',
+    path: `/mock/colleges/001/persons/${person}`,
+    params: { mis: '001' },
+    headers: { 'content-type': 'application/json' },
+    requestId: `cli-test-${domain}`,
+    clientId: `client-${domain}`,
+    route: 'adaptor',
+    body: JSON.stringify({ cccid: 'SECRETVALUE' }),
+    bodyEncoding: 'text',
+  };
+  const started = await call(`${engineUrl}/api/workflow`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'college-adaptorWF', version: 2, input: { inbound }, taskToDomain: { '*': domain } }),
+  });
+  expect(started.status).toBe(200);
+  return started.text;
+}
+
+async function take(domain: string): Promise<{ taskId: string }> {
+  const path = `/api/tasks/poll/batch/college-adaptor_intake?count=1&timeout=0&domain=${domain}&workerid=hand-${domain}`;
+  const [task] = (await call(`${engineUrl}${path}`)).json<{ taskId: string }[]>();
+  expect(task).toBeDefined();
+  return task!;
+}
+
+async function report(task: { taskId: string }, id: string, result: object): Promise<void> {
+  const answer = await call(`${engineUrl}/api/tasks`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ taskId: task.taskId, workflowInstanceId: id, ...result }),
+  });
+  expect(answer.status).toBe(200);
+}
+
+describe('executions list', () => {
+  it('a route, a client and a state: only theirs, newest first, without what was sent or answered', async () => {
+    const first = idOf((await demo('/movies/Metropolis')).headers);
+    const second = idOf((await demo('/movies/Nobody-knows-it')).headers);
+    const listed = await list('--route', 'movies', '--client', 'demo', '--state', 'completed', '--since', '1h');
+    expect(listed.slice(0, 2).map(({ executionId, answered }) => [executionId, answered])).toEqual([
+      [second, 404],
+      [first, 200],
+    ]);
+    expect(
+      listed.every(({ route, clientId, state }) => route === 'movies' && clientId === 'demo' && state === 'COMPLETED'),
+    ).toBe(true);
+    const { stdout } = await cli(['executions', 'list', '--route', 'movies', '--client', 'demo', '--limit', '2']);
+    expect(stdout).toContain(second);
+    expect(stdout).not.toMatch(/Metropolis|Nobody-knows-it|\u001b/);
+  });
+
+  it('a client that wrote the name of another into its path: not listed as the other', async () => {
+    await demo('/movies/x,%20clientId=somebody-else');
+    expect(await list('--client', 'somebody-else')).toEqual([]);
+  });
+
+  it('a failed one: by its state; an unknown route and an unknown state: exit 1 with those there are', async () => {
+    const failed = idOf((await demo('/adaptor/777/x')).headers);
+    expect((await list('--route', 'adaptor', '--state', 'failed')).map(({ executionId }) => executionId)).toContain(
+      failed,
+    );
+    const route = await cli(['executions', 'list', '--route', 'film']);
+    expect([route.exitCode, route.stderr]).toEqual([1, '--route: film is none of lmsDW, adaptor, movies\n']);
+    const state = await cli(['executions', 'list', '--state', 'broken']);
+    expect([state.exitCode, state.stderr]).toMatchObject([
+      1,
+      expect.stringContaining('broken is none of running, completed'),
+    ]);
+  });
+
+  it('through the router as the ops client: the same list', async () => {
+    const through = ['executions', 'list', '--limit', '3', '--json', '--route', 'movies'];
+    const there = (await runCli([...through, '--router', stack.url], ops)).json<{ executions: Listed[] }>();
+    expect(there.executions).toEqual((await cli(through)).json<{ executions: Listed[] }>().executions);
+  });
+});
+
+describe('executions show', () => {
+  it('a PATCH that MDM heard of: every task with wait, time and worker, and what followed; no value of a person', async () => {
+    const answer = await demo('/adaptor/001/mock/colleges/001/persons/0319375', {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ cccid: 'SHOWN01' }),
+    });
+    const id = idOf(answer.headers);
+    await pollUntil(
+      'mdmWF to follow',
+      async () => (await show(id)).follows.some(({ workflow }) => workflow === 'mdmWF'),
+      {
+        timeoutMs: 70_000,
+        everyMs: 1_000,
+      },
+    );
+    const { timeline, state } = await show(id);
+    expect(state).toBe('COMPLETED');
+    expect(timeline.steps.map(({ task, attempt }) => [task, attempt])).toEqual([
+      ['college-adaptor_intake', 1],
+      ['on_patch', 1],
+      ['person_patched', 1],
+    ]);
+    expect(timeline.steps[0]).toMatchObject({
+      state: 'COMPLETED',
+      polls: 1,
+      worker: expect.any(String),
+      waitedMs: expect.any(Number),
+    });
+    for (const options of [[], ['--json']]) {
+      const { stdout } = await cli(['executions', 'show', id, ...options]);
+      expect(stdout).not.toMatch(/SHOWN01|0319375|persons/);
+    }
+    const open = await cli(['executions', 'show', id, '--payload']);
+    expect(open.stdout).toMatch(/^request {2}PATCH .*persons\/0319375$/m);
+    expect(open.stdout).toContain('"cccid":"SHOWN01"');
+  });
+
+  it('a failed one: which task, and the reason', async () => {
+    const { state, reason, timeline } = await show(idOf((await demo('/adaptor/778/x')).headers));
+    expect({ state, reason, failed: timeline.failed }).toEqual({
+      state: 'FAILED',
+      reason: 'unknown-college: no adaptor is configured for this MIS code',
+      failed: ['college-adaptor_intake'],
+    });
+  });
+
+  it('a reason in which a worker of somebody else names a person: scrubbed', async () => {
+    const domain = newDomain();
+    const id = await startPatch(domain);
+    const reasonForIncompletion = 'no rights on /persons/0319375 of ramona@college.example\n  at stack line';
+    await report(await take(domain), id, { status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion });
+    const { stdout } = await cli(['executions', 'show', id]);
+    expect(stdout).toContain('no rights on /persons/[removed]');
+    expect(stdout).not.toMatch(/ramona|0319375|stack line|SECRETVALUE/);
+  });
+
+  it('one that waits for a worker, then for a result: says for what, in which domain, and who has it', async () => {
+    const domain = newDomain();
+    const id = await startPatch(domain);
+    expect((await show(id)).timeline.waitsFor).toMatch(
+      new RegExp(`^a worker that takes college-adaptor_intake in domain ${domain}, for \\d+ s$`),
+    );
+    await take(domain);
+    const { timeline } = await show(id);
+    expect(timeline.waitsFor).toMatch(/^the result of college-adaptor_intake/);
+    expect(timeline.steps[0]).toMatchObject({ state: 'IN_PROGRESS', worker: `hand-${domain}` });
+    await cli(['executions', 'terminate', id, '--yes']);
+  });
+
+  it('an unknown id: exit 1 and a reason; what is no id: exit 1 without asking the engine', async () => {
+    const unknown = await cli(['executions', 'show', '00000000-0000-4000-8000-000000000000']);
+    expect([unknown.exitCode, unknown.stderr]).toMatchObject([
+      1,
+      expect.stringContaining('has no execution 00000000-'),
+    ]);
+    const bad = await cli(['executions', 'show', '../metadata']);
+    expect([bad.exitCode, bad.stderr]).toMatchObject([1, expect.stringContaining('is not an execution id')]);
+  });
+});
+
+describe('executions retry, terminate and cancel', () => {
+  it('without --yes and without a terminal: nothing is changed, exit 1', async () => {
+    const id = await startPatch(newDomain());
+    for (const verb of ['terminate', 'cancel']) {
+      const { exitCode, stderr } = await cli(['executions', verb, id]);
+      expect([exitCode, stderr]).toMatchObject([1, expect.stringContaining('nothing was changed')]);
+    }
+    expect((await show(id)).state).toBe('RUNNING');
+    await cli(['executions', 'cancel', id, '--yes']);
+  });
+
+  it('cancel: ends what no worker has begun, refuses what one has; terminate ends that too', async () => {
+    const [idle, busy] = [newDomain(), newDomain()];
+    const [waiting, taken] = [await startPatch(idle), await startPatch(busy)];
+    await take(busy);
+    const cancelled = await cli(['executions', 'cancel', waiting, taken, '--yes', '--json']);
+    expect(cancelled.exitCode).toBe(2);
+    expect(cancelled.json()).toMatchObject({
+      executions: [
+        { executionId: waiting, outcome: 'done' },
+        {
+          executionId: taken,
+          outcome: 'refused',
+          reason: expect.stringContaining('a worker has begun college-adaptor_intake'),
+        },
+      ],
+    });
+    expect([(await show(waiting)).state, (await show(taken)).state]).toEqual(['TERMINATED', 'RUNNING']);
+    const ended = await cli(['executions', 'terminate', taken, '--yes', '--reason', 'the college is closed']);
+    expect([ended.exitCode, ended.stdout]).toMatchObject([0, expect.stringContaining('stays unknown')]);
+    expect(await show(taken)).toMatchObject({ state: 'TERMINATED', reason: 'the college is closed' });
+    const again = await cli(['executions', 'terminate', taken, '--yes']);
+    expect([again.exitCode, again.stderr]).toEqual([1, `${taken}: it has ended already: TERMINATED\n`]);
+  });
+
+  it('retry of a failed PATCH: warned that it is sent once more, then it goes on and completes', async () => {
+    const domain = newDomain();
+    const id = await startPatch(domain);
+    await report(await take(domain), id, { status: 'FAILED', reasonForIncompletion: 'back-end-timeout: no answer' });
+    expect((await show(id)).state).toBe('FAILED');
+    const retried = await cli(['executions', 'retry', id, '--yes']);
+    expect([retried.exitCode, retried.stdout]).toMatchObject([
+      0,
+      expect.stringContaining('a PATCH is sent to the back end once more'),
+    ]);
+    const outbound = { statusCodeValue: 404, headers: {} };
+    await report(await take(domain), id, { status: 'COMPLETED', outputData: { outbound } });
+    const { state, timeline } = await show(id);
+    expect(state).toBe('COMPLETED');
+    expect(timeline.steps.slice(0, 2).map(({ state: step, attempt }) => [step, attempt])).toEqual([
+      ['FAILED', 1],
+      ['COMPLETED', 2],
+    ]);
+  });
+
+  it('a completed one, a running one, an unknown one: retry refuses each with its reason, exit 1', async () => {
+    const completed = idOf((await demo('/movies/Metropolis')).headers);
+    const running = await startPatch(newDomain());
+    const unknown = '00000000-0000-4000-8000-000000000001';
+    const { exitCode, stderr } = await cli(['executions', 'retry', completed, running, unknown, '--yes']);
+    expect(exitCode).toBe(1);
+    expect(stderr).toBe(
+      `${completed}: only what failed can be retried, and it is COMPLETED\n${running}: only what failed can be retried, and it is RUNNING\n${unknown}: the engine has no such execution\n`,
+    );
+    await cli(['executions', 'cancel', running, '--yes']);
+  });
+
+  it('through the router: refused before anything is asked', async () => {
+    const id = await startPatch(newDomain());
+    const { exitCode, stderr } = await runCli(['executions', 'terminate', id, '--yes', '--router', stack.url], ops);
+    expect([exitCode, stderr]).toEqual([
+      1,
+      'the router does not let terminate pass: go to the engine itself with --engine <url>\n',
+    ]);
+    await cli(['executions', 'cancel', id, '--yes']);
+  });
+});
+
+describe('workers', () => {
+  it('a worker that polls: with domain and worker; a domain in which a task waits and nobody polls: exit 2', async () => {
+    expect((await cli(['workers', '--domain', '002'])).exitCode).toBe(0);
+    const domain = newDomain();
+    const id = await startPatch(domain);
+    const deserted = await cli(['workers', '--domain', domain]);
+    expect(deserted.exitCode).toBe(2);
+    expect(deserted.stdout).toMatch(new RegExp(`^college-adaptor_intake +${domain} +1 +nobody polls`, 'm'));
+    await take(domain);
+    const { stdout, exitCode } = await cli(['workers', '--domain', domain]);
+    expect(stdout).toMatch(new RegExp(`^college-adaptor_intake +${domain} +0 +\\d+ s ago +hand-${domain}$`, 'm'));
+    expect(exitCode).toBe(0);
+    await cli(['executions', 'terminate', id, '--yes']);
+  });
+});

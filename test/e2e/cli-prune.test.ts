@@ -1,0 +1,247 @@
+// `prune` and `events` on engines of their own, on SQLite and on PostgreSQL: batches, a kill in the middle, the daily program.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type EngineDatabase, openEngineDatabase } from '../../conductor/database/engine-database.ts';
+import { runCli } from '../cli/run-cli.ts';
+import { type EngineKind, type FaultEngine, startFaultEngine } from '../faults/engine.ts';
+import { call, type Caller, callerFor } from '../stack/client.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { startProgram } from '../stack/program.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+const main = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+/** What ended a moment ago may go. */
+const young = { RECONCILER_LOOKBACKSECONDS: '0', RECONCILER_AFTERMS: '1' };
+const { PGHOST = '127.0.0.1', PGPORT = '5432', PGUSER = 'postgres', PGPASSWORD = '' } = process.env;
+
+const kinds: EngineKind[] = ['sqlite', 'postgresql'];
+
+describe.each(kinds)('prune on %s', (kind) => {
+  let engine: FaultEngine;
+  let stack: Stack;
+  let demo: Caller;
+  let databaseUrl: string;
+  let database: EngineDatabase;
+
+  beforeAll(async () => {
+    engine = await startFaultEngine(kind);
+    const name = engine.databaseUrl?.split('/').at(-1);
+    databaseUrl =
+      kind === 'sqlite'
+        ? `sqlite:${engine.databaseFile}`
+        : `postgresql://${PGUSER}:${PGPASSWORD}@${PGHOST}:${PGPORT}/${name}`;
+    database = await openEngineDatabase(databaseUrl);
+    stack = await startStack({ engineUrl: engine.url });
+    demo = await callerFor(stack.url);
+  }, 240_000);
+  afterAll(async () => {
+    await database?.close();
+    await stack?.stop();
+    await engine?.stop();
+  }, 60_000);
+
+  const prune = (...options: string[]) =>
+    runCli(['prune', '--engine', engine.url, '--database', databaseUrl, ...options], young);
+  interface Report {
+    executions: number;
+    events: number;
+    kept: number;
+    orphans: number;
+    rules: { executions: number }[];
+  }
+  const count = async (query = '') =>
+    (await call(`${engine.url}/api/workflow/search?start=0&size=1${query}`)).json<{ totalHits: number }>().totalHits;
+  const patch = (person: string, cccid = 'PRUNE01') =>
+    demo(`/adaptor/001/mock/colleges/001/persons/${person}`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ cccid }),
+    });
+  async function movies(times: number): Promise<void> {
+    for (let at = 0; at < times; at += 10) {
+      const answers = await Promise.all(Array.from({ length: 10 }, () => demo('/movies/Metropolis')));
+      expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    }
+  }
+  async function sql(statement: string): Promise<void> {
+    if (kind === 'sqlite') {
+      const direct = new DatabaseSync(engine.databaseFile, { timeout: 5_000 });
+      direct.exec(statement);
+      direct.close();
+      return;
+    }
+    const direct = postgres(databaseUrl, { max: 1 });
+    await direct.unsafe(statement);
+    await direct.end();
+  }
+  const untilEvents = (least: number) =>
+    pollUntil(
+      'the handlers to have seen the events',
+      async () => (await database.countEvents(Date.now() + 1_000)) >= least,
+      {
+        timeoutMs: 70_000,
+        everyMs: 250,
+      },
+    );
+  const untilIdle = () =>
+    pollUntil(
+      'nothing to run any more',
+      async () => (await count(`&query=${encodeURIComponent('status = RUNNING')}`)) === 0,
+      {
+        timeoutMs: 20_000,
+        everyMs: 250,
+      },
+    );
+
+  it('events: what the handler started, what it skipped and why, without what a person is', async () => {
+    const applied = String((await patch('0318204')).headers['x-execution-id']);
+    const refused = String((await patch('nobody')).headers['x-execution-id']);
+    await untilEvents(3);
+    const events = (...options: string[]) => runCli(['events', '--database', databaseUrl, ...options]);
+    const { events: all } = (await events('--handler', 'mdm', '--json')).json<{ events: Record<string, unknown>[] }>();
+    const skipped = all.find(({ state }) => state === 'SKIPPED');
+    expect(skipped).toMatchObject({
+      source: refused,
+      method: 'PATCH',
+      answered: 404,
+      condition: expect.stringContaining('statusCodeValue'),
+    });
+    const started = String(all.find(({ state }) => state === 'COMPLETED')?.['started']);
+    const mdm = (await call(`${engine.url}/api/workflow/${started}`)).json<{
+      workflowName: string;
+      correlationId: string;
+    }>();
+    expect(mdm).toMatchObject({ workflowName: 'mdmWF', correlationId: applied });
+    const shown = await events('--state', 'skipped');
+    expect(shown.stdout).toContain(`PATCH answered 404 of ${refused}: the condition does not hold`);
+    expect(shown.stdout).not.toMatch(/PRUNE01|nobody|persons/);
+  });
+
+  it('what is younger than the reconciler looks back: refused, exit 1', async () => {
+    const { exitCode, stderr } = await runCli(['prune', '--engine', engine.url, '--older-than', '1s', '--yes']);
+    expect([exitCode, stderr]).toMatchObject([1, expect.stringContaining('the reconciler looks back so far')]);
+  });
+
+  it('a dry run: counts what would go, deletes nothing, exit 2', async () => {
+    await untilIdle();
+    const before = await count();
+    const { exitCode, json } = await prune('--older-than', '0.01s', '--json');
+    expect(exitCode).toBe(2);
+    expect(json<Report>()).toMatchObject({ dryRun: true, rules: [{ executions: before }], events: 3 });
+    expect(await count()).toBe(before);
+  });
+
+  it('by state and by route: the others stay', async () => {
+    await movies(10);
+    await demo('/adaptor/777/x');
+    await untilIdle();
+    const before = await count();
+    const failed = (
+      await prune('--older-than', '0.01s', '--state', 'failed', '--no-events', '--yes', '--json')
+    ).json<Report>();
+    expect(failed).toMatchObject({ executions: 1, events: null });
+    const route = (
+      await prune('--older-than', '0.01s', '--route', 'movies', '--no-events', '--yes', '--json')
+    ).json<Report>();
+    expect(route).toMatchObject({ executions: 10, events: null });
+    expect(await count()).toBe(before - 11);
+    expect((await prune('--older-than', '1h', '--no-events', '--yes', '--json')).json<Report>().executions).toBe(0);
+  });
+
+  it('an index that is behind: what runs on stays, and a row without an execution goes', async () => {
+    const start = async () =>
+      call(`${engine.url}/api/workflow`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'moviesWF', version: 1, input: {}, taskToDomain: { '*': 'nobody-polls' } }),
+      });
+    const [running, gone] = [(await start()).text, (await start()).text];
+    // As a kill of the engine between the execution and its row would leave them.
+    await sql(
+      `UPDATE workflow_index SET status = 'FAILED', end_time = start_time WHERE workflow_id IN ('${running}', '${gone}')`,
+    );
+    await sql(`DELETE FROM workflow WHERE workflow_id = '${gone}'`);
+    const report = (await prune('--older-than', '0.01s', '--state', 'failed', '--yes', '--json')).json<Report>();
+    expect(report).toMatchObject({ executions: 0, kept: 1, orphans: 1 });
+    expect((await call(`${engine.url}/api/workflow/${running}`)).json()).toMatchObject({ status: 'RUNNING' });
+    expect(await count(`&query=${encodeURIComponent('status = FAILED')}`), 'the row of the running one').toBe(1);
+    expect((await call(`${engine.url}/api/workflow/${running}?reason=test`, { method: 'DELETE' })).status).toBe(200);
+    expect(
+      (await prune('--older-than', '0.01s', '--state', 'terminated', '--yes', '--json')).json<Report>().executions,
+    ).toBe(1);
+  });
+
+  it('killed with SIGKILL in the middle: the next run deletes the rest, and only ended ones', async () => {
+    await movies(120);
+    await patch('0318204');
+    await patch('nobody');
+    await untilIdle();
+    const waiting = await call(`${engine.url}/api/workflow`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'moviesWF', version: 1, input: {}, taskToDomain: { '*': 'nobody-polls' } }),
+    });
+    const before = await count();
+    const child = spawnPrune(engine.url, databaseUrl);
+    await pollUntil('some to be deleted', async () => (await count()) < before - 3, { timeoutMs: 20_000, everyMs: 5 });
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const left = await count();
+    expect(left).toBeLessThan(before);
+    expect(left, 'it was killed before it had ended').toBeGreaterThan(10);
+    const { exitCode, json } = await prune('--older-than', '0.01s', '--yes', '--json');
+    expect(exitCode).toBe(0);
+    const report = json<Report>();
+    expect(report).toMatchObject({ kept: 0, isComplete: true });
+    expect(report.executions).toBeGreaterThan(0);
+    // The engine's index may have held rows of what the killed run had deleted.
+    expect(report.executions).toBeLessThan(left);
+    await pollUntil('all to be gone but the running one', async () => (await count()) === 1, { timeoutMs: 10_000 });
+    expect((await call(`${engine.url}/api/workflow/${waiting.text}`)).json()).toMatchObject({ status: 'RUNNING' });
+    expect(await database.countEvents(Date.now() + 1_000)).toBe(0);
+    expect((await prune('--older-than', '0.01s', '--json')).exitCode, 'nothing is left to do').toBe(0);
+    expect((await demo('/movies/Metropolis')).status, 'the engine serves on').toBe(200);
+    expect((await call(`${engine.url}/api/workflow/${waiting.text}?reason=test`, { method: 'DELETE' })).status).toBe(
+      200,
+    );
+  });
+
+  it('the daily program: prunes by the configuration, and stops when it is told to', async () => {
+    await movies(10);
+    await untilIdle();
+    const pruner = await startProgram('retention/main.ts', {
+      ...young,
+      CONDUCTOR_URL: engine.url,
+      CONDUCTOR_DATABASEURL: databaseUrl,
+      PRUNE_INTERVALSECONDS: '1',
+    });
+    await pollUntil('two rounds', () => pruner.output().split('"msg":"pruned"').length > 2, { timeoutMs: 20_000 });
+    expect(pruner.output()).toMatch(/"executions":0,"kept":0,"orphans":0,"events":0,"isComplete":true/);
+    expect(await count(), 'all of it is younger than 30 days').toBeGreaterThan(10);
+    expect(await pruner.stop()).toBe(0);
+  });
+});
+
+/** Small batches, so that there is a middle. */
+function spawnPrune(engineUrl: string, databaseUrl: string): ChildProcess {
+  const args = [
+    main,
+    'prune',
+    '--engine',
+    engineUrl,
+    '--database',
+    databaseUrl,
+    '--older-than',
+    '0.01s',
+    '--batch',
+    '2',
+    '--yes',
+  ];
+  const { PATH, HOME } = process.env;
+  return spawn(process.execPath, args, { env: { PATH, HOME, ...young }, stdio: 'ignore' });
+}

@@ -1,0 +1,133 @@
+// `reconcile` on the real engine: nothing owed, a lost event found by a dry run, mended once, and nothing owed again.
+
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { runCli } from '../cli/run-cli.ts';
+import { call, type Caller, callerFor } from '../stack/client.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+let stack: Stack;
+let demo: Caller;
+
+beforeAll(async () => {
+  // Its router does not reconcile: whatever is mended here was mended by the command.
+  stack = await startStack({ engineUrl: inject('engineUrl') });
+  demo = await callerFor(stack.url);
+});
+afterAll(() => stack?.stop());
+
+interface Report {
+  findings: { executionId: string; case: string; action: string; wouldBe?: string; started: string[] }[];
+  unreconciled: Record<string, number>;
+  dryRun: boolean;
+}
+
+const engine = (path: string, method = 'GET', body?: unknown) =>
+  call(`${inject('engineUrl')}/api${path}`, {
+    method,
+    ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+  });
+/** Only what this file has lost: other suites leave executions behind on purpose. */
+const reconcile = async (...options: string[]) => {
+  const args = ['reconcile', '--engine', inject('engineUrl'), '--after', '1s', '--look-back', lookBack(), ...options];
+  return runCli(args, stack.routerEnv);
+};
+let lostAt = Date.now();
+/** Longer by what the start of a process takes on a busy machine. */
+const lookBack = () => `${Math.ceil((Date.now() - lostAt) / 1_000) + 20}s`;
+const mdmOf = async (id: string) =>
+  (await engine(`/workflow/mdmWF/correlated/${id}?includeClosed=true`)).json<
+    { workflowId: string; status: string }[]
+  >();
+
+/** A PATCH whose event the engine takes while the handler is switched off. */
+async function loseEvent(): Promise<string> {
+  lostAt = Date.now();
+  const handlers = (await engine('/event')).json<{ name: string }[]>();
+  const handler = handlers.find(({ name }) => name === 'mdm');
+  expect((await engine('/event', 'PUT', { ...handler, active: false })).status).toBe(200);
+  try {
+    const answer = await demo('/adaptor/001/mock/colleges/001/persons/0319375', {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ cccid: 'LOST001' }),
+    });
+    expect(answer.status).toBe(200);
+    const waiting = async () =>
+      (await engine('/tasks/queue/all')).json<Record<string, number>>()['college-adaptorWF:person_patched'] ?? 0;
+    await pollUntil('the engine to have taken the event', async () => (await waiting()) === 0, {
+      timeoutMs: 70_000,
+      everyMs: 250,
+    });
+    return String(answer.headers['x-execution-id']);
+  } finally {
+    await engine('/event', 'PUT', { ...handler, active: true });
+  }
+}
+
+it(
+  'a lost event: a dry run names it and changes nothing, --yes mends it, then nothing of it is owed',
+  { timeout: 150_000 },
+  async () => {
+    const lost = await loseEvent();
+    const found = await pollUntil(
+      'it to be due',
+      async () => {
+        const { exitCode, json } = await reconcile('--json');
+        const report = json<Report>();
+        return report.findings.some(({ executionId }) => executionId === lost) && { exitCode, report };
+      },
+      { timeoutMs: 30_000 },
+    );
+    expect(found.exitCode).toBe(2);
+    expect(found.report).toMatchObject({ dryRun: true });
+    expect(found.report.unreconciled['event_lost']).toBeGreaterThan(0);
+    const finding = { executionId: lost, case: 'event_lost', action: 'none', wouldBe: 'start', started: [] };
+    expect(found.report.findings).toContainEqual(finding);
+    expect(await mdmOf(lost), 'a dry run starts nothing').toEqual([]);
+
+    const text = await reconcile();
+    expect(text.stdout).toMatch(new RegExp(`^${lost} +event_lost +start what should have followed +-$`, 'm'));
+    expect(text.stdout).toContain('nothing was changed; --yes mends');
+    expect(text.stdout).not.toMatch(/LOST001|0319375/);
+
+    const mended = await reconcile('--yes', '--json');
+    expect(mended.exitCode).toBe(2);
+    const [started] = await mdmOf(lost);
+    expect(mended.json<Report>().findings).toContainEqual({
+      executionId: lost,
+      case: 'event_lost',
+      action: 'started',
+      started: [started?.workflowId],
+    });
+    await pollUntil('MDM to have heard of it', async () => (await mdmOf(lost))[0]?.status === 'COMPLETED', {
+      timeoutMs: 20_000,
+    });
+
+    const again = (await reconcile('--yes', '--json')).json<Report>();
+    expect(again.findings.filter(({ executionId }) => executionId === lost)).toEqual([]);
+    expect(await mdmOf(lost), 'once').toHaveLength(1);
+  },
+);
+
+it('nothing owed: exit 0', async () => {
+  lostAt = Date.now();
+  const { exitCode, stdout } = await runCli(
+    ['reconcile', '--engine', inject('engineUrl'), '--after', '600d', '--look-back', '1s'],
+    stack.routerEnv,
+  );
+  expect([exitCode, stdout]).toMatchObject([0, expect.stringMatching(/: 0 executions found; /)]);
+});
+
+it('an engine that is away: exit 1; through the router a dry run works and --yes is refused', async () => {
+  const away = await runCli(['reconcile', '--engine', 'http://127.0.0.1:1']);
+  expect([away.exitCode, away.stderr]).toMatchObject([1, expect.stringContaining('does not answer')]);
+  const ops = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'ops-secret' };
+  const through = ['reconcile', '--router', stack.url, '--after', '600d', '--look-back', '1s'];
+  expect((await runCli(through, ops)).exitCode).toBe(0);
+  const refused = await runCli([...through, '--yes'], ops);
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    1,
+    'the router lets nobody mend: go to the engine itself with --engine <url>\n',
+  ]);
+});

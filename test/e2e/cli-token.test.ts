@@ -1,0 +1,239 @@
+// `token`: what it says of a token, reason by reason, is what the running router answers.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type CliResult, runCli } from '../cli/run-cli.ts';
+import { createKey, createToken, type SigningKey, type TokenMint, type TokenParts } from '../plugins/oauth2/forge.ts';
+import { call, tokenOf } from '../stack/client.ts';
+import { issuerKey } from '../stack/issuer-key.ts';
+import { audience, type Stack, startStack } from '../stack/stack.ts';
+
+const foreign = createKey();
+let stack: Stack;
+let key: SigningKey;
+let mint: TokenMint;
+let dir: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'cli-token-'));
+  const limits = { 'client.demo.misCodes': '001' };
+  stack = await startStack({ engineUrl: inject('engineUrl'), withWorkers: false, router: limits });
+  key = await issuerKey(stack);
+  mint = { issuer: stack.issuer, audience, nowSeconds: () => Date.now() / 1_000 };
+  env = { ...stack.routerEnv, OPS_CLIENTID: 'demo', OPS_CLIENTSECRET: 'demo-secret' };
+});
+afterAll(async () => {
+  await stack?.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const now = () => Math.floor(Date.now() / 1_000);
+const token = ({ header = {}, claims = {} }: TokenParts = {}, by = key) =>
+  createToken(by, mint, { header, claims: { client_id: 'demo', scope: 'sisdata_W', ...claims } });
+
+function explain(text: string, ...options: string[]): Promise<CliResult> {
+  const file = join(dir, 'token');
+  writeFileSync(file, `${text}\n`);
+  return runCli(['token', '--token-file', file, ...options], env);
+}
+
+/** What the router answers to a request with this token. */
+async function statusOf(text: string, path: string, method = 'GET'): Promise<number> {
+  return (await call(`${stack.url}${path}`, { method, headers: { authorization: `Bearer ${text}` } })).status;
+}
+
+describe('a token that is refused', () => {
+  const reasons: [reason: string, forge: () => string, says: RegExp][] = [
+    ['format', () => 'opaque-token', /opaque tokens are not accepted: oauth\.introspectionURL is not set/],
+    ['size', () => token({ claims: { filler: 'x'.repeat(9_000) } }), /longer than 8192/],
+    [
+      'algorithm',
+      () => token({ header: { alg: 'HS256' } }),
+      /signed with HS256; oauth\.algorithms has RS256, PS256, ES256/,
+    ],
+    [
+      'type',
+      () => token({ header: { typ: 'JWT' } }),
+      /its typ is JWT; oauth\.acceptedTypes has at\+jwt: is it an ID token\?/,
+    ],
+    ['critical-extension', () => token({ header: { crit: ['x'], x: 1 } }), /names an extension/],
+    ['unknown-key', () => token({}, foreign), /has no key [\w-]+ for RS256/],
+    ['signature', () => token({}, { ...foreign, kid: key.kid }), /it was changed, or made by somebody else/],
+    ['claims', () => token({ claims: { exp: 'tomorrow' } }), /exp must be a number/],
+    [
+      'issuer',
+      () => token({ claims: { iss: 'https://elsewhere.example' } }),
+      /its issuer is https:\/\/elsewhere\.example; oauth\.issuer is http/,
+    ],
+    [
+      'audience',
+      () => token({ claims: { aud: 'urn:other' } }),
+      /it is for urn:other; oauth\.audience is urn:service-router/,
+    ],
+    [
+      'expired',
+      () => token({ claims: { iat: now() - 7_200, exp: now() - 3_600 } }),
+      /it expired 1 h( \d+ min)? ago: get another one/,
+    ],
+    ['not-yet-valid', () => token({ claims: { nbf: now() + 600 } }), /valid from 20\d\d-.* on: do the clocks/],
+    ['too-long-life', () => token({ claims: { exp: now() + 90 * 86_400 } }), /oauth\.maxTokenSeconds allows 1 d/],
+    ['sender-constrained', () => token({ claims: { cnf: { jkt: 'x' } } }), /bound to a key of its holder/],
+  ];
+
+  it.each(reasons)(
+    '%s: named with what the token says and what is configured, 401 as the router answers',
+    async (reason, forge, says) => {
+      const text = forge();
+      const { exitCode, stdout, stderr } = await explain(text);
+      expect([exitCode, stderr]).toEqual([2, '']);
+      expect(stdout).toMatch(new RegExp(`^token refused with 401: ${reason}: `, 'm'));
+      expect(stdout).toMatch(says);
+      expect(stdout).not.toContain(text);
+      expect(stdout).not.toContain(text.split('.').at(-1));
+      expect(await statusOf(text, '/movies/Metropolis')).toBe(401);
+    },
+  );
+
+  it('inactive: what the identity provider says of an opaque one', async () => {
+    const introspection = {
+      OAUTH_INTROSPECTIONURL: `${stack.issuer}/token/introspection`,
+      OAUTH_INTROSPECTIONCLIENTID: 'introspector',
+      OAUTH_INTROSPECTIONCLIENTSECRET: 'introspector-secret',
+    };
+    const file = join(dir, 'token');
+    writeFileSync(file, 'made-up-token');
+    const { exitCode, stdout } = await runCli(['token', '--token-file', file], { ...env, ...introspection });
+    expect([exitCode, stdout]).toMatchObject([2, expect.stringMatching(/^token refused with 401: inactive: /m)]);
+  });
+
+  it('an identity provider that is away: exit 1, and it says that it cannot tell', async () => {
+    const away = { ...env, OAUTH_ISSUER: 'http://127.0.0.1:1' };
+    const file = join(dir, 'token');
+    writeFileSync(file, token());
+    const { exitCode, stderr } = await runCli(['token', '--token-file', file], away);
+    expect([exitCode, stderr]).toMatchObject([
+      1,
+      expect.stringMatching(/token refused with 503: unavailable: it cannot be checked now/),
+    ]);
+  });
+});
+
+describe('a valid token', () => {
+  const cases: [
+    title: string,
+    client: string,
+    options: string[],
+    path: string,
+    method: string,
+    refused: [number, RegExp] | null,
+  ][] = [
+    [
+      'without the write scope',
+      'reader',
+      ['--route', 'adaptor', '--method', 'PATCH'],
+      '/adaptor/001/x',
+      'PATCH',
+      [403, /needs sisdata_W; the token has sisdata_R/],
+    ],
+    [
+      'of no operator',
+      'demo',
+      ['--route', 'conductor', '--method', 'GET'],
+      '/conductor/api/workflow/x',
+      'GET',
+      [403, /needs one of conductor_worker, conductor_admin/],
+    ],
+    [
+      'of another college',
+      'demo',
+      ['--route', 'adaptor', '--method', 'GET', '--path', '/adaptor/002/x'],
+      '/adaptor/002/x',
+      'GET',
+      [403, /client\.demo\.misCodes does not have it/],
+    ],
+    [
+      'of another college further down',
+      'demo',
+      ['--route', 'adaptor', '--method', 'GET', '--path', '/adaptor/001/mock/colleges/002/x'],
+      '/adaptor/001/mock/colleges/002/x',
+      'GET',
+      [403, /client\.demo\.misCodes does not have it/],
+    ],
+    [
+      'with a method that the route does not have',
+      'demo',
+      ['--route', 'movies', '--method', 'DELETE'],
+      '/movies/x',
+      'DELETE',
+      [405, /only GET/],
+    ],
+    [
+      'of a worker at a call for operators',
+      'worker',
+      ['--route', 'conductor', '--method', 'GET', '--path', '/conductor/api/workflow/x'],
+      '/conductor/api/workflow/x',
+      'GET',
+      [403, /this call needs conductor_admin/],
+    ],
+    [
+      'at a call that does not pass',
+      'ops',
+      ['--route', 'conductor', '--method', 'DELETE', '--path', '/conductor/api/workflow/x'],
+      '/conductor/api/workflow/x',
+      'DELETE',
+      [404, /does not pass the router/],
+    ],
+    [
+      'of an operator',
+      'ops',
+      ['--route', 'conductor', '--method', 'GET', '--path', '/conductor/api/metadata/taskdefs'],
+      '/conductor/api/metadata/taskdefs',
+      'GET',
+      null,
+    ],
+  ];
+
+  it.each(cases)('%s (%s): judged as the router answers', async (_title, client, options, path, method, refused) => {
+    const text = await tokenOf(stack.url, client);
+    const { exitCode, stdout } = await explain(text, ...options);
+    const status = await statusOf(text, path, method);
+    if (refused === null) {
+      expect([exitCode, status]).toEqual([0, 200]);
+      expect(stdout).toMatch(/ passes$/m);
+      return;
+    }
+    expect([exitCode, status]).toEqual([2, refused[0]]);
+    expect(stdout).toContain(`refused with ${refused[0]}`);
+    expect(stdout).toMatch(refused[1]);
+  });
+
+  it('from the identity provider or from the router: shown without the token, and alone with --raw', async () => {
+    for (const from of [[], ['--router', stack.url]]) {
+      const shown = await runCli(['token', ...from, '--json'], env);
+      expect(shown.exitCode).toBe(0);
+      expect(shown.json()).toMatchObject({
+        ok: true,
+        valid: true,
+        clientId: 'demo',
+        scopes: ['sisdata_W'],
+        token: { issuer: stack.issuer },
+      });
+      expect(shown.stdout).not.toMatch(/eyJ|demo-secret/);
+      const raw = await runCli(['token', ...from, '--raw'], env);
+      expect(raw.stdout).toMatch(/^eyJ[\w-]+\.[\w-]+\.[\w-]+\n$/);
+      expect(await statusOf(raw.stdout.trim(), '/lmsDW/999/x')).not.toBe(401);
+    }
+  });
+
+  it('a wrong secret: exit 1, and the secret is not repeated', async () => {
+    for (const from of [[], ['--router', stack.url]]) {
+      const { exitCode, stdout, stderr } = await runCli(['token', ...from], { ...env, OPS_CLIENTSECRET: 'guessed' });
+      expect([exitCode, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(/gave client "demo" no token: (401 )?invalid_client/);
+      expect(stderr).not.toContain('guessed');
+    }
+  });
+});

@@ -1,0 +1,495 @@
+// Safe retries: one key starts one execution, whoever repeats it, at whichever router, and whatever breaks meanwhile.
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient } from 'redis';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { BackEndEvent } from '../../dev/back-ends/history.ts';
+import { createToken } from '../plugins/oauth2/forge.ts';
+import { type EngineMood, type EngineProxy, startEngineProxy } from '../faults/engine-proxy.ts';
+import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
+import { call, type Caller, callerFor, type CallOptions, type RouterAnswer } from '../stack/client.ts';
+import { issuerKey } from '../stack/issuer-key.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Program, startProgram } from '../stack/program.ts';
+import { audience, type Stack, startStack } from '../stack/stack.ts';
+
+const redisUrl = process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1:6379';
+const redisAnswers = await new Promise<boolean>((resolve) => {
+  const { hostname, port } = new URL(redisUrl);
+  const socket = connect(Number(port), hostname, () => {
+    socket.destroy();
+    resolve(true);
+  });
+  socket.on('error', () => resolve(false));
+});
+
+const engineUrl = inject('engineUrl');
+const dir = mkdtempSync(join(tmpdir(), 'service-router-idempotency-'));
+const historyFile = join(dir, 'history.jsonl');
+writeFileSync(historyFile, '');
+const [oldKey, newKey] = ['old', 'new'].map((id) => `${id}:${randomBytes(32).toString('base64')}`) as [string, string];
+
+/** Room for all pairs: it is not overload that is tried here. */
+const room = {
+  ADMISSION_QUEUELENGTH: '2000',
+  ADMISSION_QUEUEMS: '60000',
+  ADMISSION_BACKENDSHAREPERCENT: '100',
+  ADMISSION_RESERVEDPERCENT: '1',
+  ROUTER_WAITBUDGETMS: '60000',
+};
+
+let engine: EngineProxy;
+let stack: Stack;
+let demo: Caller;
+
+beforeAll(async () => {
+  engine = await startEngineProxy(engineUrl);
+  stack = await startStack({
+    engineUrl: engine.url,
+    router: { ...room, PAYLOAD_KEY: oldKey },
+    workers: { PAYLOAD_KEY: oldKey, PAYLOAD_DECRYPTIONKEYS: newKey },
+    backEnds: { BACKENDS_HISTORY_FILE: historyFile },
+    colocatedDomain: null,
+  });
+  demo = await callerFor(stack.url);
+  await pollUntil('workers', async () => (await demo('/adaptor/001/mock/echo')).status === 200);
+});
+afterAll(async () => {
+  await stack?.stop();
+  await engine?.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const echo = (name: string = randomUUID()) => `/adaptor/001/mock/echo/${name}`;
+const keyed = (key: string, options: CallOptions = {}): CallOptions => ({
+  method: 'PUT',
+  body: '{"name":"x"}',
+  ...options,
+  headers: { 'content-type': 'application/json', ...options.headers, 'idempotency-key': key },
+});
+const typeOf = (answer: RouterAnswer) =>
+  answer.json<{ type: string }>().type.replace('/problems/', '');
+const replayed = ({ headers }: RouterAnswer) => headers['idempotency-replayed'];
+
+/** What the back ends received at a path of `echo`, or at whatever contains a text. */
+function received(path: string): (BackEndEvent & { target: string })[] {
+  const text = path.slice(path.lastIndexOf('/') + 1);
+  const lines = readFileSync(historyFile, 'utf8').trimEnd().split('\n');
+  return lines
+    .filter((line) => line.includes(text))
+    .map((line) => JSON.parse(line) as BackEndEvent & { event: string; target: string })
+    .filter(({ event }) => event === 'received');
+}
+
+/** Everything but what belongs to one exchange. */
+function essence({ status, bytes, headers }: RouterAnswer) {
+  const {
+    date: _d,
+    connection: _c,
+    'keep-alive': _k,
+    'x-request-id': _r,
+    'idempotency-replayed': _i,
+    ...rest
+  } = headers;
+  return { status, bytes, headers: rest };
+}
+
+async function restartRouter(env: Record<string, string>): Promise<void> {
+  await stack.router.stop();
+  await stack.restartRouter(env);
+}
+
+describe('the same key and the same request', () => {
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
+    '%s: the first answer again; the back end saw it once',
+    async (method) => {
+      const path = echo();
+      const options = keyed(randomUUID(), { method });
+      const first = await demo(`${path}?a=%20b`, options);
+      expect([first.status, replayed(first)]).toEqual([200, undefined]);
+      const second = await demo(`${path}?a=%20b`, options);
+      expect(replayed(second)).toBe('true');
+      expect(essence(second)).toEqual(essence(first));
+      expect(received(path)).toHaveLength(1);
+      // What the back end gets is the execution's id, not the client's key.
+      const { headers } = first.json<{ headers: Record<string, string> }>();
+      expect(headers['idempotency-key']).toBe(first.headers['x-execution-id']);
+    },
+  );
+
+  it('in quotation marks it is the same key; other headers do not matter', async () => {
+    const [path, key] = [echo(), randomUUID()];
+    await demo(path, keyed(key));
+    expect(replayed(await demo(path, keyed(`"${key}"`, { headers: { 'user-agent': 'other' } })))).toBe('true');
+    expect(received(path)).toHaveLength(1);
+  });
+
+  it('a problem is replayed as well, to the byte', async () => {
+    const path = `/adaptor/001/mock/faults/cut/1?x=/${randomUUID()}`;
+    const key = randomUUID();
+    const first = await demo(path, keyed(key));
+    expect([first.status, typeOf(first)]).toEqual([502, 'back-end-bad-answer']);
+    const second = await demo(path, keyed(key));
+    expect(replayed(second)).toBe('true');
+    expect(essence(second)).toEqual(essence(first));
+    expect(received(path)).toHaveLength(1);
+  });
+
+  it('while the first is under way: 409 with its links; then its answer', async () => {
+    const path = `/adaptor/001/mock/faults/slow/1500?x=/${randomUUID()}`;
+    const options = keyed(randomUUID());
+    const first = demo(path, options);
+    await pollUntil('the back end to have it', () => received(path).length === 1);
+    const second = await demo(path, options);
+    expect([second.status, typeOf(second), second.headers['retry-after']]).toEqual([
+      409,
+      'idempotency-key-in-use',
+      '1',
+    ]);
+    const { executionId, links } = second.json<{ executionId: string; links: { self: string; response: string } }>();
+    expect(links.self).toBe(`/executions/${executionId}`);
+    expect((await demo(links.self)).json()).toMatchObject({ id: executionId, state: 'running' });
+    expect((await first).headers['x-execution-id']).toBe(executionId);
+    expect(essence(await demo(path, options))).toEqual(essence(await first));
+    expect(essence(await demo(links.response))).toEqual(essence(await first));
+  });
+
+  it('with Prefer: respond-async, too: 202 once, then 409, then the answer', async () => {
+    const path = `/adaptor/001/mock/faults/slow/1000?x=/${randomUUID()}`;
+    const options = keyed(randomUUID(), { headers: { prefer: 'respond-async' } });
+    const accepted = await demo(path, options);
+    expect(accepted.status).toBe(202);
+    expect((await demo(path, options)).status).toBe(409);
+    await demo(String(accepted.headers['location']), { headers: { prefer: 'wait=10' } });
+    expect(await demo(path, options)).toMatchObject({ status: 200, text: '{"slept":1000}' });
+    expect(received(path)).toHaveLength(1);
+  });
+
+  it('the client hangs up and tries again: it is started once', async () => {
+    const path = `/adaptor/001/mock/faults/slow/700?x=/${randomUUID()}`;
+    const options = keyed(randomUUID());
+    const leave = new AbortController();
+    const gone = demo(path, { ...options, signal: leave.signal }).catch(() => 'gone');
+    await pollUntil('the back end to have it', () => received(path).length === 1);
+    leave.abort();
+    expect(await gone).toBe('gone');
+    const again = await pollUntil('its answer', async () => {
+      const answer = await demo(path, options);
+      return answer.status !== 409 && answer;
+    });
+    expect(again).toMatchObject({ status: 200, text: '{"slept":700}' });
+    expect(received(path)).toHaveLength(1);
+  });
+
+  it('on a read a key means nothing, not even a malformed one', async () => {
+    const path = echo();
+    for (const key of ['k', 'k', 'a b'])
+      expect(replayed(await demo(path, { headers: { 'idempotency-key': key } }))).toBe(undefined);
+    expect(received(path)).toHaveLength(3);
+  });
+
+  it('of a PATCH: MDM hears of one', async () => {
+    const person = '/adaptor/001/mock/colleges/001/persons/0320991';
+    const options = keyed(randomUUID(), { method: 'PATCH', body: `{"cccid":"I${Date.now() % 1e7}"}` });
+    const first = await demo(person, options);
+    expect(first.status).toBe(200);
+    expect(essence(await demo(person, options))).toEqual(essence(first));
+    const executionId = String(first.headers['x-execution-id']);
+    const log = async () =>
+      (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${executionId}`)).json<unknown[]>();
+    await pollUntil('MDM', async () => (await log()).length > 0, { timeoutMs: 70_000 });
+    expect((await demo(`/adaptor/001/mock/idempotency-keys/${executionId}`)).json()).toMatchObject({
+      received: 1,
+      applied: 1,
+    });
+  }, 90_000);
+});
+
+describe('the same key and another request', () => {
+  const path = echo();
+  const key = randomUUID();
+  it.each<[string, string, CallOptions]>([
+    ['another body', path, { body: '{"name": "x"}' }],
+    ['no body', path, { body: '' }],
+    ['another method', path, { method: 'PATCH' }],
+    ['another query', `${path}?a`, {}],
+    ['an empty query', `${path}?`, {}],
+    ['another path', `${path}/`, {}],
+    ['another college', path.replace('001', '002'), {}],
+  ])('%s → 422', async (_what, target, options) => {
+    await demo(path, keyed(key));
+    const answer = await demo(target, keyed(key, options));
+    expect([answer.status, typeOf(answer), replayed(answer)]).toEqual([422, 'idempotency-key-reused', undefined]);
+    expect(received(path)).toHaveLength(1);
+  });
+
+  it("another client's: its own execution", async () => {
+    const own = echo();
+    const shared = randomUUID();
+    const mint = { issuer: stack.issuer, audience, nowSeconds: () => Date.now() / 1000 };
+    const token = createToken(await issuerKey(stack), mint, { claims: { client_id: 'other', sub: 'other' } });
+    const other = keyed(shared, { headers: { authorization: `Bearer ${token}` } });
+    const mine = await demo(own, keyed(shared));
+    const theirs = await call(stack.url + own, other);
+    expect([theirs.status, replayed(theirs)]).toEqual([200, undefined]);
+    expect(theirs.headers['x-execution-id']).not.toBe(mine.headers['x-execution-id']);
+    expect((await call(stack.url + own, keyed(shared, { ...other, body: '{}' }))).status).toBe(422);
+  });
+});
+
+describe('a malformed key', () => {
+  it.each([
+    ['empty', ''],
+    ['empty, in quotation marks', '""'],
+    ['256 characters', 'k'.repeat(256)],
+    ['10 KB', 'k'.repeat(10_240)],
+    ['a tab inside', 'a\tb'],
+    ['a space inside', 'a b'],
+    ['two keys', 'a, b'],
+    ['an unfinished string', '"a'],
+    ['a string and more', '"a"b'],
+    ['a bad escape', '"a\\b"'],
+    ['bytes beyond ASCII', 'k\u00e9y'],
+  ])('%s → 400, and nothing is started', async (_what, key) => {
+    const path = echo();
+    const answer = await demo(path, keyed(key));
+    expect([answer.status, typeOf(answer)]).toEqual([400, 'malformed-idempotency-key']);
+    expect(answer.headers['x-execution-id']).toBeUndefined();
+    expect(answer.text).not.toContain('kkkk');
+    expect(received(path)).toEqual([]);
+  });
+
+  it('two fields → 400; control characters never get through HTTP', async () => {
+    const two = await demo(echo(), { method: 'PUT', headers: { 'idempotency-key': ['a', 'b'] } });
+    expect([two.status, typeOf(two)]).toEqual([400, 'malformed-idempotency-key']);
+    const { hostname, port } = new URL(stack.url);
+    const head = await new Promise<string>((resolve) => {
+      let text = '';
+      const socket = connect(Number(port), hostname, () =>
+        socket.end(`PUT /adaptor/001/x HTTP/1.1\r\nHost: x\r\nIdempotency-Key: a\x01b\r\nContent-Length: 0\r\n\r\n`),
+      );
+      socket.on('data', (chunk) => (text += chunk.toString())).on('close', () => resolve(text));
+    });
+    expect(head).toMatch(/^HTTP\/1.1 400 /);
+  });
+
+  it('255 characters are a key', async () => {
+    expect((await demo(echo(), keyed(randomUUID().padEnd(255, 'k')))).status).toBe(200);
+  });
+});
+
+describe('what is kept', () => {
+  it('neither key nor payload in clear: the engine has a digest of one, and the other encrypted', async () => {
+    const [key, secret] = [`very-secret-${randomUUID()}`, `payload-${randomUUID()}`];
+    const answer = await demo(echo('kept'), keyed(key, { body: secret }));
+    const execution = await call(
+      `${engineUrl}/api/workflow/${String(answer.headers['x-execution-id'])}?includeTasks=true`,
+    );
+    expect(execution.json()['correlationId']).toMatch(/^idempotency-[0-9a-f]{64}$/);
+    for (const text of [key, secret]) {
+      expect(execution.text).not.toContain(text);
+      expect(stack.router.output() + stack.workers.map((worker) => worker.output()).join('')).not.toContain(text);
+    }
+  });
+
+  it('outlives the router; after a rotation of payload keys, the old one is needed to compare', async () => {
+    const [path, key] = [echo(), randomUUID()];
+    const first = await demo(path, keyed(key));
+    await stack.router.kill();
+    await stack.restartRouter({ PAYLOAD_KEY: newKey, PAYLOAD_DECRYPTIONKEYS: oldKey });
+    expect(essence(await demo(path, keyed(key)))).toEqual(essence(first));
+    expect((await demo(path, keyed(key, { body: '{}' }))).status).toBe(422);
+    await restartRouter({ PAYLOAD_KEY: newKey });
+    const unreadable = await demo(path, keyed(key));
+    expect([unreadable.status, typeOf(unreadable)]).toEqual([502, 'payload-unreadable']);
+    expect(received(path)).toHaveLength(1);
+    await restartRouter({});
+  });
+});
+
+describe('when the engine breaks', () => {
+  const onlyStarts: EngineProxy['concerns'] = ({ method, url }) => method === 'POST' && url === '/api/workflow';
+  const lookups: EngineProxy['concerns'] = ({ url = '' }) => url.includes('/correlated/');
+
+  it.each<[string, EngineProxy['concerns']]>([
+    ['the look for an earlier execution', lookups],
+    ['the start', onlyStarts],
+  ])('it fails at %s: 503, nothing was started, and the key is as new', async (_what, concerns) => {
+    const [path, key] = [echo(), randomUUID()];
+    Object.assign(engine, { mood: '500', concerns });
+    const refused = await demo(path, keyed(key));
+    engine.mood = 'pass';
+    expect([refused.status, typeOf(refused)]).toEqual([503, 'engine-unavailable']);
+    expect(received(path)).toEqual([]);
+    const answer = await demo(path, keyed(key));
+    expect([answer.status, replayed(answer)]).toEqual([200, undefined]);
+    expect(received(path)).toHaveLength(1);
+  });
+
+  it.each<EngineMood>(['reset', '500-after', 'html'])(
+    'its answer to the start is lost (%s): 504; the same key finds what was started',
+    async (mood) => {
+      const [path, key] = [echo(), randomUUID()];
+      Object.assign(engine, { mood, concerns: onlyStarts });
+      const first = await demo(path, keyed(key));
+      engine.mood = 'pass';
+      expect([first.status, typeOf(first)]).toEqual([504, 'outcome-unknown']);
+      const answer = await pollUntil('its answer', async () => {
+        const again = await demo(path, keyed(key));
+        return again.status !== 409 && again;
+      });
+      expect([answer.status, replayed(answer)]).toEqual([200, 'true']);
+      expect(received(path)).toHaveLength(1);
+    },
+  );
+
+  it('nobody knows whether the start has arrived: 409 until it can no longer come, never a second one', async () => {
+    const [path, key] = [echo(), randomUUID()];
+    // Not HTTP at all: the engine did not get the start, and the router cannot know.
+    Object.assign(engine, { mood: 'garbage', concerns: onlyStarts });
+    const first = await demo(path, keyed(key));
+    engine.mood = 'pass';
+    expect([first.status, typeOf(first)]).toEqual([504, 'outcome-unknown']);
+    const second = await demo(path, keyed(key));
+    expect([second.status, typeOf(second)]).toEqual([409, 'idempotency-key-in-use']);
+    expect(second.json()['links']).toBeUndefined();
+    expect(received(path)).toEqual([]);
+  });
+});
+
+describe('required by the map', () => {
+  it('400 without a key on a write; reads and keyed writes pass', async () => {
+    const map = join(dir, 'map.yml');
+    const text = readFileSync('gateway.config.yml', 'utf8');
+    const where = '              name: college-adaptorWF\n';
+    expect(text).toContain(where);
+    writeFileSync(map, text.replace(where, `${where}              idempotencyKey: required\n`));
+    const entry = join(dir, 'router.ts');
+    const root = process.cwd();
+    writeFileSync(
+      entry,
+      `import { loadConfig } from '${root}/config/load.ts';
+       import { startRouter } from '${root}/gateway/start-router.ts';
+       import { createLog } from '${root}/logging/log.ts';
+       const { config } = await loadConfig();
+       const router = await startRouter({ config, log: createLog('router', 'warn'), gatewayConfigFile: '${map}' });
+       process.send({ ready: { url: router.url } });
+       process.on('SIGTERM', () => void router.stop().then(() => process.exit(0)));`,
+    );
+    const router = await startProgram(entry, stack.routerEnv);
+    const strict = await callerFor(String(router.ready['url']));
+    const missing = await strict(echo(), { method: 'PUT' });
+    expect([missing.status, typeOf(missing)]).toEqual([400, 'idempotency-key-missing']);
+    expect((await strict(echo())).status).toBe(200);
+    expect((await strict(echo(), keyed(randomUUID()))).status).toBe(200);
+    await router.stop();
+  });
+});
+
+/**
+ * 500 pairs of the same request with the same key, each pair at the same instant and all of them at once; every key
+ * starts one execution. On a busy machine some are refused or told that the outcome is unknown: they ask again.
+ */
+async function race(callers: [Caller, Caller]): Promise<Record<string, number>> {
+  const outcomes: Record<string, number> = {};
+  const run = randomUUID();
+  const names = Array.from({ length: 500 }, (_, n) => `${run}-${n}`);
+  const executionOf = ({ headers }: RouterAnswer) => String(headers['x-execution-id']);
+  const pairs = await Promise.all(
+    names.map(async (name) => {
+      const pair = await Promise.all(callers.map((caller) => caller(echo(name), keyed(name))));
+      const seen = pair.map((answer) => (replayed(answer) === 'true' ? 'replayed' : String(answer.status))).toSorted();
+      outcomes[seen.join()] = (outcomes[seen.join()] ?? 0) + 1;
+      return { name, ids: new Set(pair.map(executionOf).filter((id) => id !== 'undefined')) };
+    }),
+  );
+  for (const { name, ids } of pairs) {
+    const [caller] = callers;
+    const asked = async () => {
+      const answer = await caller(echo(name), keyed(name));
+      return answer.status === 200 && answer;
+    };
+    const last = await pollUntil(`the answer of ${name}`, asked, { timeoutMs: 90_000, everyMs: 200 });
+    expect([...ids, executionOf(last)]).toEqual(Array.from({ length: ids.size + 1 }, () => executionOf(last)));
+  }
+  const targets = received(run).map(({ target }) => target);
+  expect(targets).toHaveLength(500);
+  expect(new Set(targets).size).toBe(500);
+  // Without load each pair is one of these two.
+  const plain = (outcomes['200,409'] ?? 0) + (outcomes['200,replayed'] ?? 0);
+  expect(plain, JSON.stringify(outcomes)).toBeGreaterThan(0);
+  return outcomes;
+}
+
+describe('500 pairs at the same instant start 500 executions', () => {
+  it('at one router', async () => {
+    await restartRouter({});
+    demo = await callerFor(stack.url);
+    await race([demo, demo]);
+  }, 400_000);
+
+  describe.skipIf(!redisAnswers)('at two routers, with Redis', () => {
+    let redis: BreakableProxy;
+    let second: Program;
+    let atSecond: Caller;
+
+    beforeAll(async () => {
+      redis = await startBreakableProxy(redisUrl.replace('redis:', 'http:'));
+      const env = { REDIS_URL: redis.url.replace('http:', 'redis:') };
+      await restartRouter(env);
+      second = await startProgram('gateway/main.ts', { ...stack.routerEnv, ...env });
+      demo = await callerFor(stack.url);
+      atSecond = await callerFor(String(second.ready['url']));
+      const ready = async (caller: Caller) => (await caller(echo(), keyed(randomUUID()))).status === 200;
+      await pollUntil('both routers', async () => (await ready(demo)) && (await ready(atSecond)));
+    });
+    afterAll(async () => {
+      await second?.stop();
+      await redis?.stop();
+    });
+
+    it('one of each pair at each', async () => {
+      await race([demo, atSecond]);
+      const client = createClient({ url: redisUrl });
+      await client.connect();
+      const left = async () => (await client.keys('service-router:idempotency-*')).length;
+      await pollUntil('no claim to be left in Redis', async () => (await left()) === 0);
+      client.destroy();
+    }, 400_000);
+
+    it('what one has started the other one replays', async () => {
+      const [path, key] = [echo(), randomUUID()];
+      const first = await demo(path, keyed(key));
+      const again = await atSecond(path, keyed(key));
+      expect([replayed(again), essence(again)]).toEqual(['true', essence(first)]);
+    });
+
+    it.each(['cut', 'frozen'])(
+      'Redis %s: 503, nothing is started; without a key all is well; back: again',
+      async (how) => {
+        if (how === 'cut') await redis.cut();
+        else redis.freeze();
+        const [path, key] = [echo(), randomUUID()];
+        const refused = await demo(path, keyed(key));
+        expect([refused.status, typeOf(refused), refused.headers['retry-after']]).toEqual([
+          503,
+          'idempotency-unavailable',
+          '1',
+        ]);
+        expect(received(path)).toEqual([]);
+        expect((await demo(echo(), { method: 'PUT' })).status).toBe(200);
+        await redis.mend();
+        const answer = await pollUntil('Redis', async () => {
+          const again = await demo(path, keyed(key));
+          return again.status === 200 && again;
+        });
+        expect(replayed(answer)).toBeUndefined();
+        expect(received(path)).toHaveLength(1);
+      },
+    );
+  });
+});

@@ -1,0 +1,43 @@
+// A copy of the product's definitions whose names nobody else uses, so that many can be on one engine.
+
+import { randomBytes } from 'node:crypto';
+import { type CopyOfProduct, copyOfProduct } from '../conductor/definitions/copy-of-product.ts';
+
+/** A copy of the definitions whose names nobody else uses. */
+export interface RandomDefinitions extends CopyOfProduct {
+  readonly suffix: string;
+}
+
+export function randomDefinitions(): RandomDefinitions {
+  const copy = copyOfProduct();
+  const suffix = randomBytes(4).toString('hex');
+  const rename = (directory: string, name: string, version = '') => {
+    const file = `${directory}/${name}${suffix}${version}.json`;
+    copy.rename(`${directory}/${name}${version}.json`, file);
+    return file;
+  };
+  const workflow = rename('workflows', 'moviesWF', '.v1');
+  copy.replace(workflow, '"moviesWF"', `"moviesWF${suffix}"`);
+  copy.replace(workflow, 'movies_intake', `movies_intake${suffix}`);
+  copy.replace(rename('workflows/tasks', 'movies_intake'), '"movies_intake"', `"movies_intake${suffix}"`);
+  for (const [name, version] of [
+    ['lms-dwWF', 1],
+    ['mdmWF', 1],
+    ['mdm-shareWF', 1],
+    ['college-adaptorWF', 1],
+    ['college-adaptorWF', 2],
+  ] as const) {
+    const file = rename('workflows', name, `.v${version}`);
+    copy.replace(file, `"${name}"`, `"${name}${suffix}"`);
+  }
+  const mdm = rename('event-handlers', 'mdm');
+  copy.replace(mdm, '"name": "mdm"', `"name": "mdm${suffix}"`);
+  copy.replace(mdm, 'college-adaptorWF', `college-adaptorWF${suffix}`);
+  copy.replace(mdm, '"mdmWF"', `"mdmWF${suffix}"`);
+  copy.rename('event-handlers/mdm-share-002.json', `event-handlers/mdm-share${suffix}-002.json`);
+  const share = `event-handlers/mdm-share${suffix}-002.json`;
+  copy.replace(share, '"mdm-share-002"', `"mdm-share${suffix}-002"`);
+  copy.replace(share, 'conductor:mdmWF', `conductor:mdmWF${suffix}`);
+  copy.replace(share, '"mdm-shareWF"', `"mdm-shareWF${suffix}"`);
+  return { ...copy, suffix };
+}

@@ -1,0 +1,48 @@
+// A small server with one limit in front: clients name themselves in a header, and some requests wait until they are let go.
+
+import express from 'express';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { answerProblem } from '../../../gateway/answer-problem.ts';
+import { type Policy, setContext } from '../../../gateway/contract.ts';
+
+export interface LimitedHost {
+  readonly url: string;
+  /** Requests to `/held` that wait. */
+  readonly held: number;
+  /** Answers them. */
+  letGo(): void;
+  stop(): void;
+}
+
+/** @param action the parameters of the policy, as in gateway.config.yml */
+export async function startLimitedHost(policy: Policy, action: object = {}): Promise<LimitedHost> {
+  const app = express();
+  const waiting: express.Response[] = [];
+  app.use((request, _response, next) => {
+    const clientId = request.get('x-client');
+    const route = request.get('x-route') ?? 'test';
+    setContext(request, { requestId: 'r', route, ...(clientId === undefined ? {} : { clientId }) });
+    next();
+  });
+  const handler = policy.policy(action as never);
+  app.use((request, response, next) => void Promise.resolve(handler(request, response, next)).catch(next));
+  app.get('/held', (_request, response) => void waiting.push(response));
+  app.use((_request, response) => void response.end('through'));
+  app.use(
+    ((error, request, response, _next) => void answerProblem(request, response, error)) as express.ErrorRequestHandler,
+  );
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get held() {
+      return waiting.length;
+    },
+    letGo: () => waiting.splice(0).forEach((response) => void response.end('let go')),
+    stop() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

@@ -1,0 +1,64 @@
+// The in-flight limit: so many at a time, and a place is free again when its request has ended, however it ended.
+
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Config } from '../../../config/schema.ts';
+import { createInFlightPolicy } from '../../../plugins/limits/in-flight.ts';
+import { PlacesInMemory } from '../../../plugins/limits/store/places.ts';
+import { call } from '../../stack/client.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
+import { type LimitedHost, startLimitedHost } from './host.ts';
+
+const stops: (() => void)[] = [];
+afterEach(() => stops.splice(0).forEach((stop) => stop()));
+
+async function startHost(action: object, config: object = {}): Promise<LimitedHost> {
+  const host = await startLimitedHost(createInFlightPolicy(config as Config, new PlacesInMemory()), action);
+  stops.push(host.stop);
+  return host;
+}
+
+const client = (name: string) => ({ headers: { 'x-client': name } });
+
+describe('in-flight', () => {
+  it('one more than allowed: 429 with Retry-After, other clients pass; free again after the answer', async () => {
+    const host = await startHost({ requests: 2 });
+    const held = [1, 2].map(() => call(`${host.url}/held`, client('a')));
+    await pollUntil('both to be held', () => host.held === 2);
+    const refused = await call(host.url, client('a'));
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '1']);
+    expect(refused.json()).toMatchObject({ detail: 'At most 2 requests at a time.' });
+    expect((await call(host.url, client('b'))).status).toBe(200);
+    host.letGo();
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
+    await pollUntil('a place to be free', async () => (await call(host.url, client('a'))).status === 200);
+  });
+
+  it('a client that leaves gives its place back', async () => {
+    const host = await startHost({ requests: 1 });
+    const leave = new AbortController();
+    const held = call(`${host.url}/held`, { ...client('a'), signal: leave.signal }).catch(() => 'gone');
+    await pollUntil('it to be held', () => host.held === 1);
+    leave.abort();
+    expect(await held).toBe('gone');
+    await pollUntil('the place to be free', async () => (await call(host.url, client('a'))).status === 200);
+  });
+
+  it('by route: all clients together', async () => {
+    const host = await startHost({ requests: 1, by: 'route' });
+    const held = call(`${host.url}/held`, client('a'));
+    await pollUntil('it to be held', () => host.held === 1);
+    expect((await call(host.url, client('b'))).status).toBe(429);
+    host.letGo();
+    await held;
+  });
+
+  it('without parameters: only clients with a limit of their own', async () => {
+    const host = await startHost({}, { 'client.loud.maxInFlight': 1 });
+    const held = ['loud', 'quiet'].map((name) => call(`${host.url}/held`, client(name)));
+    await pollUntil('both to be held', () => host.held === 2);
+    expect((await call(host.url, client('loud'))).status).toBe(429);
+    expect((await call(host.url, client('quiet'))).status).toBe(200);
+    host.letGo();
+    await Promise.all(held);
+  });
+});

@@ -1,0 +1,153 @@
+// Limits of several routers counted together in a real Redis, and what becomes of them when it is away or hangs.
+
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Config } from '../../../config/schema.ts';
+import { createLog } from '../../../logging/log.ts';
+import { createInFlightPolicy } from '../../../plugins/limits/in-flight.ts';
+import { createRateLimitPolicy } from '../../../plugins/limits/rate-limit.ts';
+import { createStores } from '../../../plugins/limits/store/create-stores.ts';
+import { PlacesInRedis } from '../../../plugins/limits/store/places.ts';
+import { SharedRedis } from '../../../plugins/limits/store/shared-redis.ts';
+import { type BreakableProxy, startBreakableProxy } from '../../stack/breakable-proxy.ts';
+import { call } from '../../stack/client.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
+import { type LimitedHost, startLimitedHost } from './host.ts';
+
+const redisUrl = process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1:6379';
+const redisAnswers = await new Promise<boolean>((resolve) => {
+  const { hostname, port } = new URL(redisUrl);
+  const socket = connect(Number(port), hostname);
+  socket.once('connect', () => resolve(true));
+  socket.once('error', () => resolve(false));
+  socket.once('connect', () => socket.destroy());
+});
+const log = createLog('test', 'silent');
+
+it('redis without its address: says what is missing', () => {
+  const config = { 'limits.store': 'redis', 'redis.url': undefined } as unknown as Config;
+  expect(() => createStores({ config, log, onStop: () => undefined })).toThrow('limits.store = redis needs redis.url');
+});
+
+describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
+  const stops: (() => unknown)[] = [];
+  let proxy: BreakableProxy;
+  /** Nobody else counts under this name. */
+  let headers: Record<string, string>;
+
+  beforeEach(async () => {
+    proxy = await startBreakableProxy(redisUrl.replace('redis:', 'http:'));
+    headers = { 'x-client': randomUUID() };
+  });
+  afterEach(async () => {
+    for (const stop of stops.splice(0)) await stop();
+    await proxy.stop();
+  });
+
+  async function startTwo(
+    policy: 'rate-limit' | 'in-flight',
+    action: object,
+    whenRedisIsAway = 'count-alone',
+  ): Promise<[LimitedHost, LimitedHost]> {
+    const config = {
+      'limits.store': 'redis',
+      'limits.whenRedisIsAway': whenRedisIsAway,
+      'redis.url': proxy.url.replace('http:', 'redis:'),
+      'router.waitBudgetMs': 1_000,
+    } as unknown as Config;
+    const start = async () => {
+      const { windows, places } = createStores({ config, log, onStop: (_name, stop) => void stops.push(stop) });
+      const create =
+        policy === 'rate-limit' ? createRateLimitPolicy(config, windows) : createInFlightPolicy(config, places);
+      const host = await startLimitedHost(create, action);
+      stops.push(host.stop);
+      return host;
+    };
+    return [await start(), await start()];
+  }
+  const statusOf = async ({ url }: LimitedHost, path = '/') => (await call(`${url}${path}`, { headers })).status;
+
+  /** Until both count in Redis: what one takes the other lacks. */
+  async function untilShared([one, other]: [LimitedHost, LimitedHost], most: number): Promise<void> {
+    await pollUntil('both routers to count in Redis', async () => {
+      headers = { 'x-client': randomUUID() };
+      const statuses = [];
+      for (let n = 0; n <= most; n++) statuses.push(await statusOf(n % 2 === 0 ? one : other));
+      return statuses.at(-1) === 429;
+    });
+    headers = { 'x-client': randomUUID() };
+  }
+
+  it('requests are counted together', async () => {
+    const hosts = await startTwo('rate-limit', { requests: 3, perSeconds: 30 });
+    await untilShared(hosts, 3);
+    const [one, other] = hosts;
+    expect([await statusOf(one), await statusOf(other), await statusOf(one), await statusOf(other)]).toEqual([
+      200, 200, 200, 429,
+    ]);
+  });
+
+  it('places in flight are counted together, and given back', async () => {
+    const [one, other] = await startTwo('in-flight', { requests: 1 });
+    await pollUntil('both routers to count in Redis', async () => {
+      headers = { 'x-client': randomUUID() };
+      const held = call(`${one.url}/held`, { headers });
+      await pollUntil('it to be held', () => one.held === 1);
+      const status = await statusOf(other);
+      one.letGo();
+      await held;
+      return status === 429;
+    });
+    await pollUntil('the place to be free', async () => (await statusOf(other)) === 200);
+  });
+
+  it.each(['cut', 'freeze'] as const)(
+    'Redis is away (%s): each counts for itself, and nobody waits long',
+    async (how) => {
+      const hosts = await startTwo('rate-limit', { requests: 2, perSeconds: 30 });
+      await untilShared(hosts, 2);
+      await proxy[how]();
+      const startedAt = performance.now();
+      const statuses = await Promise.all(hosts.flatMap((host) => [statusOf(host), statusOf(host), statusOf(host)]));
+      expect(statuses.toSorted()).toEqual([200, 200, 200, 200, 429, 429]);
+      expect(performance.now() - startedAt).toBeLessThan(5_000);
+      await proxy.mend();
+      await untilShared(hosts, 2);
+    },
+  );
+
+  it('Redis is away, and configuration says to refuse: 503, not started', async () => {
+    const [one] = await startTwo('rate-limit', { requests: 2, perSeconds: 30 }, 'refuse');
+    await proxy.cut();
+    const refused = await call(one.url, { headers });
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+    expect(refused.json()).toMatchObject({ type: '/problems/limits-unavailable' });
+    await proxy.mend();
+    await pollUntil('requests to be counted again', async () => (await statusOf(one)) === 200);
+  });
+
+  it('a place of a router that was killed is free again after its lease', async () => {
+    const redis = new SharedRedis(redisUrl, log);
+    redis.start();
+    stops.push(() => redis.stop());
+    await pollUntil('Redis to be there', () => redis.connection.isReady);
+    const key = randomUUID();
+    const places = new PlacesInRedis(redis, 300);
+    expect([await places.take(key, 1), await places.take(key, 1)]).toEqual([expect.any(Function), null]);
+    await pollUntil('the lease to be over', async () => (await places.take(key, 1)) !== null);
+  });
+
+  it('Redis learns no client and no address', async () => {
+    const hosts = await startTwo('rate-limit', { requests: 3, perSeconds: 30 });
+    await untilShared(hosts, 3);
+    await statusOf(hosts[0]);
+    const redis = new SharedRedis(redisUrl, log);
+    redis.start();
+    stops.push(() => redis.stop());
+    await pollUntil('Redis to be there', () => redis.connection.isReady);
+    const keys = await redis.ask((connection) => connection.keys('service-router:rate:*'));
+    expect(keys.length).toBeGreaterThan(0);
+    expect(keys.filter((key) => key.includes(headers['x-client'] as string) || key.includes('127.0.0.1'))).toEqual([]);
+  });
+});

@@ -1,0 +1,123 @@
+// What is seen of a task: the time of its calls, its trace at the back end, and nothing that changes what it does.
+
+import { describe, expect, it } from 'vitest';
+import type { Task } from '../../../conductor/types.ts';
+import type { Tracer } from '../../../tracing/tracer.ts';
+import type { BackEndRequest } from '../../../workers/back-end/call-back-end.ts';
+import { observeCalls } from '../../../workers/observe/observe-calls.ts';
+import { observeTask } from '../../../workers/observe/observe-task.ts';
+import { CodedFailure } from '../../../workers/task-failure.ts';
+import type { TaskOutcome } from '../../../workers/worker.ts';
+import { keepingTracer } from '../../tracing/keeping-tracer.ts';
+
+const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+const call: BackEndRequest = {
+  base: 'http://back-end.example:81/x',
+  method: 'GET',
+  path: '/p/marker',
+  headers: {},
+  body: Buffer.alloc(0),
+};
+const task = (inputData: Record<string, unknown> = {}) =>
+  ({ taskId: 't', workflowInstanceId: 'e-1', inputData }) as unknown as Task;
+const answer = { status: 200, headers: {}, body: Buffer.alloc(0) };
+
+/** Runs a task that makes these calls; what the back end was sent comes back with the outcome. */
+async function run(
+  inputData: Record<string, unknown>,
+  options: { tracer?: Tracer; calls?: number; fail?: Error; outcome?: TaskOutcome } = {},
+) {
+  const { tracer, calls = 1, fail, outcome = { status: 'COMPLETED', outputData: { outbound: {} } } } = options;
+  const sent: BackEndRequest[] = [];
+  const callBackEnd = observeCalls(async (request) => {
+    sent.push(request);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    if (fail !== undefined) throw fail;
+    return answer;
+  });
+  const execute = async () => {
+    for (let made = 0; made < calls; made++) await callBackEnd(call).catch(() => undefined);
+    return outcome;
+  };
+  const ended = await observeTask({ taskDefName: 'x_intake', execute }, tracer).execute(task(inputData));
+  return { ended, sent };
+}
+
+describe('a task', () => {
+  it('says in its output how long its calls took together, in tenths of a millisecond', async () => {
+    const { ended } = await run({}, { calls: 2 });
+    const { timing } = (ended as unknown as { outputData: { timing: { backEndMs: number } } }).outputData;
+    expect(timing.backEndMs).toBeGreaterThanOrEqual(38);
+    expect(String(timing.backEndMs)).toMatch(/^\d+(\.\d)?$/);
+    expect(ended).toMatchObject({ status: 'COMPLETED', outputData: { outbound: {} } });
+  });
+
+  it('that failed says it, too; one that is handed out again says nothing yet', async () => {
+    const failed = await run({}, { outcome: { status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion: 'r' } });
+    expect(failed.ended).toMatchObject({
+      reasonForIncompletion: 'r',
+      outputData: { timing: { backEndMs: expect.any(Number) } },
+    });
+    const again: TaskOutcome = { status: 'IN_PROGRESS', callbackAfterSeconds: 1, outputData: { waitingFor: 'MDM' } };
+    expect((await run({}, { outcome: again })).ended).toEqual(again);
+  });
+
+  it('two at once: each has its own time and trace', async () => {
+    const [one, two] = await Promise.all([run({ traceparent }, { calls: 3 }), run({}, { calls: 1 })]);
+    const msOf = ({ ended }: typeof one) =>
+      (ended as unknown as { outputData: { timing: { backEndMs: number } } }).outputData.timing.backEndMs;
+    expect(msOf(one)).toBeGreaterThan(msOf(two) + 20);
+    expect(two.sent[0]?.headers).toEqual({});
+  });
+});
+
+describe('the trace, while this process sends no spans', () => {
+  it.each([
+    ['in the request', { inbound: { traceparent } }, traceparent],
+    ['beside an encrypted request', { inbound: { sealed: 'x', traceparent } }, traceparent],
+    ['in the task’s own input', { traceparent }, traceparent],
+    ['nowhere', { inbound: {} }, undefined],
+    ['that is none', { inbound: { traceparent: 'x\r\ny: z' } }, undefined],
+    ['that is null, as the engine has it', { traceparent: null, inbound: null }, undefined],
+  ])('%s', async (_title, inputData, expected) => {
+    const { sent } = await run(inputData);
+    expect(sent[0]?.headers['traceparent']).toBe(expected);
+  });
+});
+
+describe('spans', () => {
+  it('the task below the request, its call below the task; the back end gets the call’s', async () => {
+    const { tracer, written } = keepingTracer();
+    const { sent } = await run({ inbound: { traceparent } }, { tracer });
+    expect(written.map(({ name, options }) => [name, options.kind, options.parent])).toEqual([
+      ['process x_intake', 'consumer', traceparent],
+      ['GET', 'client', undefined],
+    ]);
+    expect(sent[0]?.headers['traceparent']).toBe('of GET');
+    expect(written[1]).toMatchObject({
+      options: { attributes: { 'server.address': 'back-end.example', 'server.port': 81 } },
+      end: { attributes: { 'http.response.status_code': 200 } },
+    });
+    expect(JSON.stringify(written)).not.toContain('marker');
+  });
+
+  it('a call that fails: its code, not its message', async () => {
+    const { tracer, written } = keepingTracer();
+    await run({}, { tracer, fail: new CodedFailure('back-end-timeout', 'marker text') });
+    await run({}, { tracer, fail: new Error('marker error') });
+    expect(written.filter(({ name }) => name === 'GET').map(({ end }) => end?.error)).toEqual([
+      'back-end-timeout',
+      'failed',
+    ]);
+    expect(JSON.stringify(written)).not.toContain('marker');
+  });
+
+  it('outside of a task a call is left as it is', async () => {
+    let seen: BackEndRequest | undefined;
+    await observeCalls(async (request) => {
+      seen = request;
+      return answer;
+    })(call);
+    expect(seen).toBe(call);
+  });
+});

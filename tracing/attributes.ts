@@ -1,0 +1,37 @@
+// What a span may say of itself, as an allow-list: no path, query, header, body, token or address of a client.
+
+/** Names follow OpenTelemetry's semantic conventions where there is one. */
+export const spanAttributeNames = [
+  'http.request.method',
+  'http.response.status_code',
+  'error.type',
+  'server.address',
+  'server.port',
+  'router.route',
+  'router.request_id',
+  'router.client_id',
+  'conductor.execution_id',
+  'conductor.workflow',
+  'conductor.workflow_version',
+  'conductor.task_type',
+  'conductor.task_status',
+] as const;
+
+export type SpanAttributeName = (typeof spanAttributeNames)[number];
+
+export type SpanAttributes = { readonly [name in SpanAttributeName]?: string | number | undefined };
+
+const allowed: ReadonlySet<string> = new Set(spanAttributeNames);
+
+/** Longer values are cut: no name of ours is. */
+const maxLength = 128;
+
+/** The allowed ones that have a value. */
+export function allowedAttributes(attributes: SpanAttributes = {}): Record<string, string | number> {
+  const kept: Record<string, string | number> = {};
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || !allowed.has(name)) continue;
+    kept[name] = typeof value === 'string' ? value.slice(0, maxLength) : value;
+  }
+  return kept;
+}

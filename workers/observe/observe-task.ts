@@ -1,0 +1,46 @@
+// What is seen of each task: a span, and in its output how long the back end took.
+
+import type { Task } from '../../conductor/types.ts';
+import { traceparentOf } from '../../envelope/traceparent.ts';
+import type { Span, Tracer } from '../../tracing/tracer.ts';
+import type { TaskOutcome, Worker } from '../worker.ts';
+import { runTask } from './current-task.ts';
+
+/** @param worker one whose `execute` never rejects; `tracer` is undefined while tracing is off */
+export function observeTask(worker: Worker, tracer: Tracer | undefined): Worker {
+  const { taskDefName } = worker;
+  const execute = async (task: Task): Promise<TaskOutcome> => {
+    const traceparent = traceparentOf(task.inputData);
+    const span = tracer && startSpan(tracer, task, { taskDefName, traceparent });
+    const scope = { span, traceparent, backEndMs: 0 };
+    const outcome = await runTask(scope, () => worker.execute(task));
+    endSpan(span, outcome);
+    return withTiming(outcome, scope.backEndMs);
+  };
+  return { taskDefName, execute };
+}
+
+function startSpan(
+  tracer: Tracer,
+  task: Task,
+  { taskDefName, traceparent }: { taskDefName: string; traceparent: string | undefined },
+): Span {
+  return tracer.start(`process ${taskDefName}`, {
+    kind: 'consumer',
+    parent: traceparent,
+    attributes: { 'conductor.task_type': taskDefName, 'conductor.execution_id': task.workflowInstanceId },
+  });
+}
+
+function endSpan(span: Span | undefined, { status }: TaskOutcome): void {
+  const error = status === 'FAILED_WITH_TERMINAL_ERROR' ? status : undefined;
+  span?.end({ attributes: { 'conductor.task_status': status }, error });
+}
+
+/** A task that is handed out again has its time when it ends. */
+function withTiming(outcome: TaskOutcome, backEndMs: number): TaskOutcome {
+  if (outcome.status === 'IN_PROGRESS') return outcome;
+  // In tenths: numbers with many digits would keep the router from passing the result on in its short form.
+  const timing = { backEndMs: Math.round(backEndMs * 10) / 10 };
+  return { ...outcome, outputData: { ...outcome.outputData, timing } };
+}
