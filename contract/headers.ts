@@ -3,6 +3,18 @@
 import type { Header, Reference } from './openapi.ts';
 
 const text = { type: 'string' } as const;
+/** Items of both `RateLimit` fields: the limit's name in quotation marks, then its parameters. */
+const limitsPattern = (parameters: string) => `^"[a-z]+"${parameters}(?:, "[a-z]+"${parameters})*$`;
+const rateLimit = {
+  description:
+    'What the limits of this path leave: `r` requests in the `t` seconds until the window ends (draft-ietf-httpapi-ratelimit-headers).',
+  schema: { type: 'string', pattern: limitsPattern(';r=[0-9]+;t=[0-9]+') },
+};
+const rateLimitPolicy = {
+  description:
+    'The limits of this path: `q` requests in a window of `w` seconds. `"client"` is the limit of each client, `"route"` that of all together.',
+  schema: { type: 'string', pattern: limitsPattern(';q=[0-9]+;w=[0-9]+') },
+};
 const executionId = 'The execution behind this answer: quote it when you report something.';
 
 /** `components.headers`. Those that end in `Optional` may be absent. */
@@ -40,6 +52,30 @@ export const commonHeaders = {
     schema: text,
   },
   Vary: { description: 'Request header fields that the answer depends on.', schema: text },
+  Location: {
+    description: 'Where to look for what becomes of it: a path of the router.',
+    required: true,
+    schema: text,
+  },
+  LocationOptional: { description: 'The path to look at, or what the back end says.', schema: text },
+  PreferenceApplied: {
+    description: 'What of `Prefer` was applied, with the seconds that were waited (RFC 7240 section 3).',
+    required: true,
+    schema: text,
+  },
+  PreferenceAppliedOptional: { description: 'What of `Prefer` was applied (RFC 7240 section 3).', schema: text },
+  IdempotencyReplayedOptional: {
+    description: '`true`: this is the answer to an earlier request with the same `Idempotency-Key`.',
+    schema: { const: 'true' },
+  },
+  RateLimit: { ...rateLimit, required: true },
+  RateLimitOptional: rateLimit,
+  RateLimitPolicy: { ...rateLimitPolicy, required: true },
+  RateLimitPolicyOptional: rateLimitPolicy,
+  ServerTimingOptional: {
+    description: 'Where the time went, in milliseconds, for clients with the scope that configuration names for it.',
+    schema: text,
+  },
 } as const satisfies Record<string, Header>;
 
 /** A reference to one of them. */

@@ -19,10 +19,15 @@ const base: Schema = {
     title: text('The same for every occurrence of a type.'),
     status: { type: 'integer', description: 'The status of the answer.' },
     detail: text('What happened this time.'),
-    requestId: text('Also `X-Request-Id`.'),
+    requestId: text('Also `X-Request-Id`. In the answer of an earlier request it is the one of that request.'),
     executionId: text('Also `X-Execution-Id`, once there is an execution.'),
     mayStillComplete: { type: 'boolean', description: 'True when a write may still be applied.' },
     execution: text('Where an operator can read the execution.'),
+    links: {
+      type: 'object',
+      description: 'Where its client finds the execution: `self` its status, `response` its answer once there is one.',
+      properties: { self: text('A path of the router.'), response: text('A path of the router.') },
+    },
     error: text('On the token path only: a word for OAuth clients that look for nothing else.'),
   },
 };
@@ -73,6 +78,11 @@ function responseOf(status: string, codes: readonly ProblemCode[]): Response {
   };
 }
 
+const executionHeaders = {
+  'Retry-After': headerRef('RetryAfterOptional'),
+  'X-Execution-Id': headerRef('XExecutionIdOptional'),
+};
+
 /** What the status calls for. One of several codes may do without: then the field is optional. */
 function headersOf(status: string, codes: readonly ProblemCode[]): Record<string, Header | Reference> {
   switch (status) {
@@ -84,9 +94,21 @@ function headersOf(status: string, codes: readonly ProblemCode[]): Record<string
       return {
         'WWW-Authenticate': headerRef(codes.includes('forbidden') ? 'WWWAuthenticateOptional' : 'WWWAuthenticate'),
       };
+    case '404':
+      return codes.includes('answer-pending') ? executionHeaders : {};
     case '405':
       return { Allow: headerRef('Allow') };
+    case '409':
+      return executionHeaders;
+    case '422':
+      return { 'X-Execution-Id': headerRef('XExecutionIdOptional') };
     case '429':
+      return {
+        'Retry-After': headerRef('RetryAfter'),
+        'X-Execution-Id': headerRef('XExecutionIdOptional'),
+        RateLimit: headerRef('RateLimitOptional'),
+        'RateLimit-Policy': headerRef('RateLimitPolicyOptional'),
+      };
     case '503':
       return { 'Retry-After': headerRef('RetryAfter'), 'X-Execution-Id': headerRef('XExecutionIdOptional') };
     case '502':

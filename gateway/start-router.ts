@@ -52,14 +52,8 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
 
   const readiness = new ReadinessChecks();
   const draining = new AbortController();
-  const stops: { name: string; stop: () => void | Promise<void> }[] = [];
-  const stopPlugins = async () => {
-    for (const { name, stop } of stops.splice(0).reverse()) {
-      await Promise.resolve(stop()).catch((error: unknown) =>
-        log.error({ name, ...errorFields(error) }, 'did not stop cleanly'),
-      );
-    }
-  };
+  const stops: Stop[] = [];
+  const stopPlugins = () => stopInReverse(stops.splice(0), log);
   const document = new RouterDocument();
   const services: RouterServices = {
     config,
@@ -104,6 +98,20 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   } catch (error) {
     await stopPlugins();
     throw error;
+  }
+}
+
+/** Something to be stopped once the last request has been answered. */
+interface Stop {
+  readonly name: string;
+  readonly stop: () => void | Promise<void>;
+}
+
+async function stopInReverse(stops: readonly Stop[], log: Logger): Promise<void> {
+  for (const { name, stop } of stops.toReversed()) {
+    await Promise.resolve(stop()).catch((error: unknown) =>
+      log.error({ name, ...errorFields(error) }, 'did not stop cleanly'),
+    );
   }
 }
 

@@ -7,22 +7,29 @@ import {
 } from '../../contract/back-end-description.ts';
 import type { Endpoint, ListedOperation, PolicyDescription } from '../../contract/description.ts';
 import { headerRef } from '../../contract/headers.ts';
-import type { Parameter, Responses } from '../../contract/openapi.ts';
+import type { Operation, Parameter, Response, Responses } from '../../contract/openapi.ts';
 import { templateOf } from '../../contract/templates.ts';
 import { failureCodes } from '../../envelope/failure.ts';
 import type { ProblemCode } from '../../problem/catalogue.ts';
+import { acceptedBeside, describeRetries, executionComponents, preferLater } from './clients/describe-later.ts';
 
-/** Problems of a route's execution, with those that a worker may name. */
+/** How an execution may end for its client, with what a worker may name. */
+export const problemsOfExecutions: readonly ProblemCode[] = [
+  'execution-failed',
+  'execution-timed-out',
+  'execution-cancelled',
+  'wait-budget-spent',
+  ...failureCodes.filter((code) => code !== 'unknown-college'),
+];
+
+/** Those of a route. */
 const problems: readonly ProblemCode[] = [
   'shutting-down',
   'body-too-large',
   'engine-unavailable',
   'definition-missing',
-  'execution-failed',
-  'execution-timed-out',
-  'wait-budget-spent',
   'outcome-unknown',
-  ...failureCodes.filter((code) => code !== 'unknown-college'),
+  ...problemsOfExecutions,
 ];
 
 /** Where nobody has described what the back end answers. */
@@ -34,24 +41,33 @@ export interface DescribedWorkflow {
   readonly strip: string;
   /** Path parameter that must look like a MIS code. */
   readonly domainOf?: string | undefined;
+  /** Whether a write needs an Idempotency-Key. */
+  readonly idempotencyKey?: 'optional' | 'required' | undefined;
   /** OpenAPI fragment of the back end. */
   readonly openapi?: string | undefined;
 }
 
 /** @throws Error when the fragment cannot be read, or describes what the map does not route */
-export function describeWorkflow({ strip, domainOf, openapi }: DescribedWorkflow): PolicyDescription {
+export function describeWorkflow({ strip, domainOf, openapi, idempotencyKey }: DescribedWorkflow): PolicyDescription {
   const backEnd = openapi === undefined ? undefined : readBackEndDescription(openapi);
   const code: Parameter[] =
     domainOf === undefined
       ? []
       : [{ name: domainOf, in: 'path', schema: { type: 'string', pattern: '^[0-9A-Za-z]{1,8}$' } }];
   return {
-    operation: () => ({
-      problems: [...problems, ...(domainOf === undefined ? [] : (['unknown-college'] as const))],
-      parameters: code,
-      headers: { 'X-Execution-Id': headerRef('XExecutionId') },
-      ...(backEnd === undefined ? {} : { components: backEnd.components }),
-    }),
+    operation({ method }) {
+      const retries = describeRetries(method, idempotencyKey === 'required');
+      return {
+        problems: [...problems, ...(domainOf === undefined ? [] : (['unknown-college'] as const)), ...retries.problems],
+        parameters: [...code, preferLater, ...retries.parameters],
+        headers: {
+          'X-Execution-Id': headerRef('XExecutionId'),
+          'Server-Timing': headerRef('ServerTimingOptional'),
+          ...retries.headers,
+        },
+        components: { schemas: { ...executionComponents.schemas, ...backEnd?.components.schemas } },
+      };
+    },
     operations: (endpoint) => operationsOf(endpoint, templateOf(strip), backEnd),
   };
 }
@@ -63,7 +79,14 @@ function operationsOf(endpoint: Endpoint, prefix: string, backEnd: BackEndDescri
   const others = endpoint.templates.flatMap((path) =>
     endpoint.methods.map((method) => ({ method, path, operation: { responses: anyAnswer, ...anyBody(method) } })),
   );
-  return [...described, ...others.filter(({ method, path }) => !taken.has(`${method} ${path}`))];
+  const all = [...described, ...others.filter(({ method, path }) => !taken.has(`${method} ${path}`))];
+  return all.map(({ operation, ...place }) => ({ ...place, operation: withAccepted(operation) }));
+}
+
+/** A client of any operation may ask for its answer later. */
+function withAccepted(operation: Operation): Operation {
+  const responses = (operation.responses ?? {}) as Record<string, Response>;
+  return { ...operation, responses: { ...responses, 202: acceptedBeside(responses['202'] ?? responses['default']) } };
 }
 
 function anyBody(method: string): Pick<ListedOperation['operation'], 'requestBody'> {

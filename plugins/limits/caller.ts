@@ -5,6 +5,7 @@ import { hash } from 'node:crypto';
 import { Type } from 'typebox';
 import { networkOf } from '../../gateway/client-address.ts';
 import { contextOf } from '../../gateway/contract.ts';
+import type { ProblemCode } from '../../problem/catalogue.ts';
 import { Problem } from '../../problem/problem.ts';
 
 /** The parameter that says whom. */
@@ -24,6 +25,9 @@ export function callerOf(request: Request): string {
 export function keyOf(route: string, caller: string | null): string {
   return caller === null ? `route:${route}` : `caller:${route}:${hash('sha256', caller, 'base64url')}`;
 }
+
+/** What a limit may answer with. */
+export const limitProblems = ['too-many-requests', 'limits-unavailable'] as const satisfies readonly ProblemCode[];
 
 /** Configuration says to refuse what cannot be counted. */
 export function limitsUnavailable(cause: Error): Problem {

@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import type { Config } from '../../config/schema.ts';
 import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
 import { Problem } from '../../problem/problem.ts';
-import { by, callerOf, keyOf, limitsUnavailable } from './caller.ts';
+import { by, callerOf, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
 import type { Places } from './store/places.ts';
 import { RedisAway } from './store/shared-redis.ts';
 
@@ -53,5 +53,6 @@ export function createInFlightPolicy(config: Config, places: Places): Policy {
         next();
       };
     },
+    describe: () => ({ operation: () => ({ problems: limitProblems }) }),
   });
 }

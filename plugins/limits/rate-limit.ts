@@ -2,9 +2,10 @@
 
 import { Type } from 'typebox';
 import type { Config } from '../../config/schema.ts';
+import { headerRef } from '../../contract/headers.ts';
 import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
 import { Problem } from '../../problem/problem.ts';
-import { by, callerOf, keyOf, limitsUnavailable } from './caller.ts';
+import { by, callerOf, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
 import { RedisAway } from './store/shared-redis.ts';
 import type { Counted, Window, Windows } from './store/windows.ts';
 
@@ -54,7 +55,12 @@ export function createRateLimitPolicy(config: Config, windows: Windows): Policy 
         next();
       };
     },
-    describe: () => ({ operation: () => ({ problems: ['too-many-requests'] }) }),
+    describe: () => ({
+      operation: () => ({
+        problems: limitProblems,
+        headers: { RateLimit: headerRef('RateLimit'), 'RateLimit-Policy': headerRef('RateLimitPolicy') },
+      }),
+    }),
   });
 }
 

@@ -60,8 +60,7 @@ interface Document {
   state: string;
   links: { self: string; response: string };
 }
-const typeOf = (answer: RouterAnswer) =>
-  answer.json<{ type: string }>().type.replace('/problems/', '');
+const typeOf = (answer: RouterAnswer) => answer.json<{ type: string }>().type.replace('/problems/', '');
 const stateOf = async (id: string, as = demo) => (await as(`/executions/${id}`)).json<Document>().state;
 const metric = async (name: string) =>
   Number(new RegExp(`^${name}(?:\\{\\})? (\\d+)`, 'm').exec((await call(`${stack.operationsUrl}/metrics`)).text)?.[1]);

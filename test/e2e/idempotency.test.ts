@@ -71,8 +71,7 @@ const keyed = (key: string, options: CallOptions = {}): CallOptions => ({
   ...options,
   headers: { 'content-type': 'application/json', ...options.headers, 'idempotency-key': key },
 });
-const typeOf = (answer: RouterAnswer) =>
-  answer.json<{ type: string }>().type.replace('/problems/', '');
+const typeOf = (answer: RouterAnswer) => answer.json<{ type: string }>().type.replace('/problems/', '');
 const replayed = ({ headers }: RouterAnswer) => headers['idempotency-replayed'];
 
 /** What the back ends received at a path of `echo`, or at whatever contains a text. */

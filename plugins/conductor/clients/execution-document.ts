@@ -6,7 +6,9 @@ import { inboundOf } from './client-executions.ts';
 import { linksOf, type ExecutionLinks } from './links.ts';
 
 /** `failed`: no answer of the back end; the link `response` has the problem. */
-export type ExecutionState = 'running' | 'completed' | 'failed' | 'timed-out' | 'cancelled';
+export const executionStates = ['running', 'completed', 'failed', 'timed-out', 'cancelled'] as const;
+
+export type ExecutionState = (typeof executionStates)[number];
 
 /** Body of `GET /executions/{id}`. Times are RFC 3339, the engine's clock. */
 export interface ExecutionDocument {

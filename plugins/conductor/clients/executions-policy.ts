@@ -14,6 +14,7 @@ import type { Parts } from '../executions.ts';
 import { hasEnded } from '../waits.ts';
 import { cancelExecution } from './cancellation.ts';
 import { ClientExecutions, inboundOf } from './client-executions.ts';
+import { describeExecutions } from './describe-executions.ts';
 import { documentOf } from './execution-document.ts';
 import { linksOf } from './links.ts';
 import { parsePreferences, patienceOf, preferOf } from './preferences.ts';
@@ -52,6 +53,7 @@ export function createExecutionsPolicy(services: RouterServices, parts: Executio
           throw error instanceof EngineError ? engineProblem(error) : error;
         }
       },
+    describe: ({ serve }) => describeExecutions(serve),
   });
 }
 

@@ -1,0 +1,111 @@
+// The document says what Prefer, Idempotency-Key, limits and /executions do to the answers.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OpenApiDocument, Operation, Response, Responses } from '../../contract/openapi.ts';
+import { acceptedBeside } from '../../plugins/conductor/clients/describe-later.ts';
+import { describeWorkflow } from '../../plugins/conductor/describe-workflow.ts';
+import { type LoneRouter, startLoneRouter } from './lone-router.ts';
+
+let router: LoneRouter;
+let document: OpenApiDocument;
+
+beforeAll(async () => {
+  router = await startLoneRouter();
+  document = (await router.ask('/openapi.json')).json<OpenApiDocument & Record<string, unknown>>();
+});
+afterAll(() => router?.stop());
+
+const person = '/adaptor/{mis}/mock/colleges/{college}/persons/{sisPersonId}';
+const operationOf = (path: string, method: string): Operation => {
+  const operation = document.paths[path]?.[method];
+  if (operation === undefined) throw new Error(`the document has no ${method} ${path}`);
+  return operation;
+};
+const headerParametersOf = ({ parameters = [] }: Operation) =>
+  parameters.filter((each) => each.in === 'header').map(({ name }) => name);
+const responseOf = ({ responses = {} }: Operation, status: string) => (responses as Record<string, Response>)[status];
+/** Codes of the problems of a status, from the name that its answer has among the components. */
+const codesOf = ({ responses = {} }: Operation, status: string) => {
+  const { $ref = '' } = ((responses as Responses)[status] ?? {}) as { $ref?: string };
+  // A name that several answers would have gets a number behind it.
+  return ($ref.split('/').at(-1)?.split('.') ?? []).filter((part) => !/^[0-9]+$/.test(part));
+};
+
+describe('the document of a route with a workflow', () => {
+  it('a read: takes Prefer, may be answered 202 with its fields, and knows no key', () => {
+    const read = operationOf(person, 'get');
+    expect(headerParametersOf(read)).toEqual(['Prefer']);
+    expect(Object.keys(responseOf(read, '202')?.headers ?? {})).toEqual(
+      expect.arrayContaining(['Location', 'Retry-After', 'Preference-Applied', 'X-Execution-Id', 'Server-Timing']),
+    );
+    expect(responseOf(read, '200')?.headers).not.toHaveProperty('Idempotency-Replayed');
+    expect(codesOf(read, '409')).toEqual(['execution-cancelled']);
+  });
+
+  it('a write: takes an Idempotency-Key, which it does not need, and names what the key may lead to', () => {
+    const write = operationOf(person, 'patch');
+    expect(headerParametersOf(write)).toEqual(['Prefer', 'Idempotency-Key']);
+    expect(write.parameters?.find(({ name }) => name === 'Idempotency-Key')).not.toHaveProperty('required');
+    expect(responseOf(write, '200')?.headers).toHaveProperty('Idempotency-Replayed');
+    expect(codesOf(write, '400')).toEqual(['malformed-idempotency-key', 'malformed-request']);
+    expect(codesOf(write, '409')).toEqual(['execution-cancelled', 'idempotency-key-in-use']);
+    expect(codesOf(write, '422')).toEqual(['idempotency-key-reused']);
+    expect(codesOf(write, '503')).toContain('idempotency-unavailable');
+  });
+
+  it('a write on a route that requires a key: the parameter is required, and its absence a problem', () => {
+    const { operation } = describeWorkflow({ strip: '/a', idempotencyKey: 'required' });
+    const described = operation?.({ method: 'POST', path: '/a' });
+    expect(described?.problems).toContain('idempotency-key-missing');
+    expect(described?.parameters).toContainEqual(expect.objectContaining({ name: 'Idempotency-Key', required: true }));
+  });
+
+  it('a limit: RateLimit fields on the answers of the back end and on 429, and the problem of limits that cannot be counted', () => {
+    const read = operationOf(person, 'get');
+    for (const field of ['RateLimit', 'RateLimit-Policy'])
+      expect(responseOf(read, '200')?.headers, field).toHaveProperty(field);
+    expect(document.components.responses?.['429.too-many-requests']?.headers).toHaveProperty('RateLimit');
+    expect(codesOf(read, '503')).toContain('limits-unavailable');
+  });
+});
+
+describe('the document of /executions', () => {
+  it('GET and DELETE of one execution: its document, and the problems of each', () => {
+    const [look, cancel] = [operationOf('/executions/{id}', 'get'), operationOf('/executions/{id}', 'delete')];
+    expect(headerParametersOf(look)).toEqual(['Prefer']);
+    expect(headerParametersOf(cancel)).toEqual([]);
+    for (const operation of [look, cancel]) {
+      expect(responseOf(operation, '200')?.content).toEqual({
+        'application/json': { schema: { $ref: '#/components/schemas/Execution' } },
+      });
+      expect(codesOf(operation, '404')).toEqual(['execution-unknown']);
+      expect(operation.security).toEqual([{ accessToken: [] }]);
+    }
+    expect(codesOf(cancel, '409')).toEqual(['execution-ended', 'execution-under-way']);
+    expect(codesOf(look, '409')).toEqual([]);
+  });
+
+  it('the answer of an execution: any of the back end, compressed where accepted, and every problem it may have', () => {
+    const response = operationOf('/executions/{id}/response', 'get');
+    expect(responseOf(response, 'default')?.headers).toHaveProperty('Content-Encoding');
+    expect(codesOf(response, '404')).toEqual(['answer-pending', 'execution-unknown', 'unknown-college']);
+    expect(codesOf(response, '409')).toEqual(['execution-cancelled']);
+    expect(codesOf(response, '504')).toEqual(['back-end-timeout', 'execution-timed-out', 'wait-budget-spent']);
+  });
+});
+
+describe('202', () => {
+  it('where the back end has none: the fields of the router are there', () => {
+    expect(acceptedBeside(undefined).headers).toHaveProperty('Location', { $ref: '#/components/headers/Location' });
+  });
+
+  it('where the back end has its own: either body, and no field that only one of them has is required', () => {
+    const own: Response = { description: 'Queued.', content: { 'application/json': { schema: { type: 'array' } } } };
+    const { description, headers, content } = acceptedBeside(own);
+    expect(description).toContain('Queued.');
+    expect(headers).toHaveProperty('Location', { $ref: '#/components/headers/LocationOptional' });
+    expect(content?.['application/json']?.schema).toEqual({
+      anyOf: [{ $ref: '#/components/schemas/Execution' }, { type: 'array' }],
+    });
+  });
+});
