@@ -28,7 +28,7 @@ const responseOf = ({ responses = {} }: Operation, status: string) => (responses
 const codesOf = ({ responses = {} }: Operation, status: string) => {
   const { $ref = '' } = ((responses as Responses)[status] ?? {}) as { $ref?: string };
   // A name that several answers would have gets a number behind it.
-  return ($ref.split('/').at(-1)?.split('.') ?? []).filter((part) => !/^[0-9]+$/.test(part));
+  return ($ref.split('/').at(-1)?.split('.') ?? []).filter((part) => !/^[0-9]*$/.test(part));
 };
 
 describe('the document of a route with a workflow', () => {

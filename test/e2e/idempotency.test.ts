@@ -92,6 +92,7 @@ function essence({ status, bytes, headers }: RouterAnswer) {
     'keep-alive': _k,
     'x-request-id': _r,
     'idempotency-replayed': _i,
+    ratelimit: _l,
     ...rest
   } = headers;
   return { status, bytes, headers: rest };
