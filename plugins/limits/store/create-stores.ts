@@ -22,7 +22,8 @@ export function createStores({ config, log, onStop }: Pick<RouterServices, 'conf
   redis.start();
   onStop('redis of limits', () => redis.stop());
   const windows = new WindowsInRedis(redis);
-  const places = new PlacesInRedis(redis, config['router.waitBudgetMs'] + graceMs);
+  const longestMs = Math.max(config['router.waitBudgetMs'], config['router.maxWaitMs']);
+  const places = new PlacesInRedis(redis, longestMs + graceMs);
   if (config['limits.whenRedisIsAway'] === 'refuse') return { windows, places };
   return { windows: new WindowsWithFallback(windows), places: new PlacesWithFallback(places) };
 }
