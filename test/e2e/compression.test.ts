@@ -1,5 +1,6 @@
 // Compressed answers on the whole way: from the back end through the engine to clients that accept br, gzip or nothing.
 
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -73,6 +74,21 @@ describe('an answer over 1 KiB', () => {
     seen.length = 0;
     await demo('/adaptor/001/large', asking('br;q=0.7'));
     expect(seen.map(({ headers }) => headers['accept-encoding'])).not.toContain('br;q=0.7');
+  });
+});
+
+describe('an answer that is sent once more', () => {
+  it('at /executions/{id}/response, and for its Idempotency-Key: as each request accepts it', async () => {
+    const put = { method: 'PUT', headers: { 'idempotency-key': randomUUID() } };
+    const first = await demo('/adaptor/001/large', put);
+    expect(first.text).toBe(text);
+    const later = await demo(`/executions/${String(first.headers['x-execution-id'])}/response`, asking('br'));
+    expect(later.headers).toMatchObject({ 'content-encoding': 'br', vary: 'Accept-Encoding' });
+    expect(brotliDecompressSync(later.bytes).toString()).toBe(text);
+    const headers = { ...put.headers, ...asking('gzip').headers };
+    const replayed = await demo('/adaptor/001/large', { ...put, headers });
+    expect(replayed.headers).toMatchObject({ 'content-encoding': 'gzip', 'idempotency-replayed': 'true' });
+    expect(gunzipSync(replayed.bytes).toString()).toBe(text);
   });
 });
 
