@@ -92,6 +92,7 @@ function essence({ status, bytes, headers }: RouterAnswer) {
     connection: _c,
     'keep-alive': _k,
     'x-request-id': _r,
+    ratelimit: _l,
     'idempotency-replayed': _i,
     ...rest
   } = headers;
