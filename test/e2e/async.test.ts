@@ -68,8 +68,15 @@ const metric = async (name: string) =>
   Number(new RegExp(`^${name}(?:\\{\\})? (\\d+)`, 'm').exec((await call(`${stack.operationsUrl}/metrics`)).text)?.[1]);
 /** Fields that belong to one exchange. */
 const withoutOwn = ({ headers }: RouterAnswer) => {
-  const { date: _d, connection: _c, 'keep-alive': _k, 'x-request-id': _r, 'x-execution-id': _e, ...others } = headers;
-  const { ratelimit: _l, ...rest } = others;
+  const {
+    date: _d,
+    connection: _c,
+    'keep-alive': _k,
+    'x-request-id': _r,
+    'x-execution-id': _e,
+    ratelimit: _l,
+    ...rest
+  } = headers;
   return rest;
 };
 

@@ -91,8 +91,8 @@ function essence({ status, bytes, headers }: RouterAnswer) {
     connection: _c,
     'keep-alive': _k,
     'x-request-id': _r,
-    'idempotency-replayed': _i,
     ratelimit: _l,
+    'idempotency-replayed': _i,
     ...rest
   } = headers;
   return { status, bytes, headers: rest };

@@ -288,6 +288,8 @@ describe('header fields on their way to the client', () => {
     const { answer } = await send('/adaptor/777/answer');
     const { 'x-request-id': id, 'x-execution-id': execution, date, 'keep-alive': _, ...rest } = answer.headers;
     expect(rest).toEqual({
+      ratelimit: expect.stringMatching(/^"client";r=\d+;t=1$/),
+      'ratelimit-policy': '"client";q=1000;w=1',
       connection: 'keep-alive',
       'content-length': '2',
       'content-type': 'text/plain',
