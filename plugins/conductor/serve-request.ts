@@ -63,9 +63,10 @@ export async function serveRequest(wanted: Wanted, exchange: Exchange, parts: Se
     return sendAccepted(executionId, wanted, exchange);
   }
   const answer = answerOf(ended, { ...parts.answers, readOnly });
+  const sent = (await context.compress?.(answer)) ?? answer;
   response.setHeader('x-execution-id', executionId);
   watched.answered(response, 'answered');
-  sendAnswer(response, (await context.compress?.(answer)) ?? answer);
+  sendAnswer(response, sent);
 }
 
 /** The execution that was started for this request; null when there is nobody, or nothing more, to answer. */
