@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isAskedFor } from '../opt-in.ts';
 import { type EngineDatabase, openEngineDatabase } from '../../conductor/database/engine-database.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type EngineKind, type FaultEngine, startFaultEngine } from '../faults/engine.ts';
@@ -19,7 +20,12 @@ const main = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 const young = { RECONCILER_LOOKBACKSECONDS: '0', RECONCILER_AFTERMS: '1' };
 const { PGHOST = '127.0.0.1', PGPORT = '5432', PGUSER = 'postgres', PGPASSWORD = '' } = process.env;
 
-const kinds: EngineKind[] = ['sqlite', 'postgresql'];
+const withPostgresql = isAskedFor(
+  'WITH_POSTGRESQL',
+  'pruning an engine on PostgreSQL',
+  'WITH_POSTGRESQL=1 npm test -- test/e2e/cli-prune.test.ts',
+);
+const kinds: EngineKind[] = withPostgresql ? ['sqlite', 'postgresql'] : ['sqlite'];
 
 describe.each(kinds)('prune on %s', (kind) => {
   let engine: FaultEngine;
