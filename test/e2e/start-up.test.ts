@@ -69,12 +69,12 @@ describe('gateway.config.yml', () => {
     ],
     [
       'a policy nobody provides',
-      (text: string) => text.replace('policies: [token,', 'policies: [proxy, token,'),
+      (text: string) => text.replace(/^(policies:\s+)\[token,/m, '$1[proxy, token,'),
       'no plugin provides "proxy"',
     ],
     [
       'an undeclared policy',
-      (text: string) => text.replace(/^(policies: .*), workflow\b/m, '$1'),
+      (text: string) => text.replace(/^(policies:\s+\[.*), workflow\b/m, '$1'),
       'not declared under policies',
     ],
     [
