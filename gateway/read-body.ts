@@ -64,7 +64,11 @@ function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
     reject(new Problem('malformed-request', { detail: 'The request body ended early.', cause }));
   if (request.destroyed) endEarly();
   request.on('data', take);
-  request.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)));
+  request.once('end', () => {
+    // An error nobody gets is not cheap: it takes its stack along.
+    request.off('close', endEarly);
+    resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
+  });
   request.once('error', endEarly);
   request.once('close', endEarly);
   return promise;
