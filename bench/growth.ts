@@ -1,6 +1,7 @@
 // How much the engine's database grows with requests, and what pruning takes away: `npm run bench:growth -- sqlite 400`.
 
-import { openEngineDatabase, type EngineDatabase } from '../conductor/database/engine-database.ts';
+import type { EngineDatabase } from '../conductor/database/database.ts';
+import { openEngineDatabase } from '../conductor/database/engine-database.ts';
 import { Engine } from '../conductor/engine.ts';
 import { ExecutionApi } from '../conductor/executions/execution-api.ts';
 import { prune } from '../retention/prune.ts';

@@ -1,6 +1,6 @@
 // The OpenAPI 3.1 document of the whole router, made from gateway.config.yml and from what its policies say of themselves.
 
-import type { Description, Endpoint, ListedOperation, PolicyDescription } from './description.ts';
+import type { Described, Endpoint, ListedOperation, PolicyDescription } from './description.ts';
 import { commonHeaders } from './headers.ts';
 import type { Components, OpenApiDocument, Operation, Response, Responses } from './openapi.ts';
 import { assembleOperation, problemsOfEveryPath } from './operation.ts';
@@ -11,12 +11,6 @@ import { securitySchemes } from './security-schemes.ts';
 export interface DescribedEndpoint extends Endpoint {
   readonly summary?: string | undefined;
   readonly policies: readonly PolicyDescription[];
-}
-
-/** One operation with what was said of it. */
-export interface Described extends ListedOperation {
-  readonly tag: string;
-  readonly descriptions: readonly Description[];
 }
 
 const introduction = `Every routed call becomes one execution of a workflow; the answer is the back end's own. What the router says in its own name is a problem document (RFC 9457): its \`type\` leads to a page that says what happened and what to do.

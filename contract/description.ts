@@ -52,6 +52,12 @@ export interface ListedOperation extends Place {
   readonly operation: Operation;
 }
 
+/** One operation with what was said of it; its tag is the endpoint's name. */
+export interface Described extends ListedOperation {
+  readonly tag: string;
+  readonly descriptions: readonly Description[];
+}
+
 /** A policy at one place in gateway.config.yml. */
 export interface PolicyDescription {
   operation?(place: Place): Description;

@@ -1,6 +1,6 @@
 // How a client shows who it is, from what the policies ask for.
 
-import type { Described } from './build-document.ts';
+import type { Described } from './description.ts';
 
 /** Names of the schemes; policies refer to them. */
 export const schemes = {

@@ -1,7 +1,7 @@
 // One round of pruning: executions by every rule, then the engine's records of events, in batches that leave it room to work.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EngineDatabase } from '../conductor/database/engine-database.ts';
+import type { EngineDatabase } from '../conductor/database/database.ts';
 import { countPrunable, pruneExecutions, type PruneContext } from './prune-executions.ts';
 import type { PruneRule } from './rules.ts';
 

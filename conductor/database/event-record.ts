@@ -2,7 +2,7 @@
 
 import { callerOf } from '../executions/caller.ts';
 import { answeredOf } from '../executions/find-executions.ts';
-import type { EventRecord } from './engine-database.ts';
+import type { EventRecord } from './database.ts';
 
 interface StoredEvent {
   id?: string;

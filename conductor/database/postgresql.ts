@@ -1,7 +1,7 @@
 // The engine's database on a PostgreSQL server.
 
 import postgres from 'postgres';
-import type { EngineDatabase } from './engine-database.ts';
+import type { EngineDatabase } from './database.ts';
 import { readEventRecord } from './event-record.ts';
 
 /** How long a connection may take, in seconds, and one statement, in milliseconds. */

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import type { EngineDatabase, EventQuery } from './engine-database.ts';
+import type { EngineDatabase, EventQuery } from './database.ts';
 import { readEventRecord } from './event-record.ts';
 
 /** How long a write waits for the engine's own, in milliseconds; the engine waits 15 s for ours. */
