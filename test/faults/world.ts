@@ -7,6 +7,7 @@ import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-pro
 import { tokenOf } from '../stack/client.ts';
 import { freePort } from '../stack/free-port.ts';
 import { pollUntil } from '../stack/poll-until.ts';
+import type { Program } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type BadBackEnd, startBadBackEnd } from './bad-back-end.ts';
 import { checkHistory, type Violation, type WrittenText } from './check-history.ts';
@@ -62,6 +63,9 @@ export interface World {
   killWorkers(): Promise<void>;
   killRouter(): Promise<void>;
   startWorkers(): Promise<void>;
+  /** Starts another in the place of the default pool's workers, or of the router, which have ended by themselves. */
+  replaceWorkers(): Promise<void>;
+  replaceRouter(): Promise<void>;
   /** Sends reads until both routes have answered one with success. @throws Error after `timeoutMs`, default 30 s */
   untilServed(timeoutMs?: number): Promise<void>;
   /** Waits until MDM has heard of every PATCH that was answered with success; false when it never does. */
@@ -179,6 +183,16 @@ function assemble({ dir, token, ...parts }: Parts): World {
       // The default pool stays the first.
       stack.workers.pop();
       stack.workers.unshift(added);
+    },
+    async replaceWorkers() {
+      await stack.addWorkers();
+      const [ended] = stack.workers.splice(0, 1, stack.workers.pop() as Program);
+      texts.push({ name: 'workers', text: ended?.output() ?? '' });
+    },
+    async replaceRouter() {
+      const ended = stack.router;
+      await stack.restartRouter();
+      texts.push({ name: 'router', text: ended.output() });
     },
     untilServed: (timeoutMs = 30_000) => untilServed(operations, timeoutMs),
     untilMdmHeard: (timeoutMs) =>
