@@ -6,6 +6,7 @@ import { Turns } from '../../reconciler/turns.ts';
 
 const now = 1_795_275_400_000;
 const afterMs = 60_000;
+const concurrency = configSchema.properties['workers.concurrency'] as { default: number };
 
 /** How many of a hundred executions get a turn. */
 function countTurns(turns: Turns, backEnd: string, at = now): number {
@@ -27,7 +28,7 @@ describe('questions to one back end', () => {
         turns.note({ backEnd: '001', executionId: `001-${index}` }, 'answered', now);
       return count;
     });
-    const most = Number(configSchema.properties['workers.concurrency']?.default) / 2;
+    const most = concurrency.default / 2;
     expect(granted).toEqual([1, 2, most, most, most]);
   });
 
