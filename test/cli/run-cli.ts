@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { Host } from '../../cli/host.ts';
 import { run } from '../../cli/run.ts';
+import { compileCache } from '../stack/compile-cache.ts';
 
 export interface CliResult {
   /** -1 when a signal ended it. */
@@ -31,7 +32,7 @@ export function startCli(args: readonly string[], env: Record<string, string> = 
   const child = execFile(
     process.execPath,
     [cliEntry, ...args],
-    { env: withBasics(env), timeout: 30_000, maxBuffer: 16_777_216 },
+    { env: { ...compileCache, ...withBasics(env) }, timeout: 30_000, maxBuffer: 16_777_216 },
     (error, stdout, stderr) => {
       resolve(toResult(error === null ? 0 : Number(error.code ?? -1), stdout, stderr));
     },
