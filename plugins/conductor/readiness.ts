@@ -3,23 +3,23 @@
 import type { Engine } from '../../conductor/engine.ts';
 import type { ReadinessCheck } from '../../gateway/contract.ts';
 import type { TaskQueues } from './task-queues.ts';
-
-/** A workflow version that requests may need. */
-export interface NeededWorkflow {
-  name: string;
-  version: number;
-}
+import type { NeededWorkflow } from './versions/create-versions.ts';
 
 /** A worker counts as gone when it has not polled for this long, in milliseconds. */
 const polledWithinMs = 60_000;
 
-/** Checks the engine: reachable, and every definition that ships with the router registered. */
-export function createEngineCheck(engine: Pick<Engine, 'request'>, needed: readonly NeededWorkflow[]): ReadinessCheck {
+/**
+ * Checks the engine: reachable, and every definition registered that requests may need.
+ * @param needed asked each time: what the map starts is known once its policies are there
+ */
+export function createEngineCheck(
+  engine: Pick<Engine, 'request'>,
+  needed: () => readonly NeededWorkflow[],
+): ReadinessCheck {
   return async () => {
     const { status } = await engine.request({ method: 'GET', path: '/health', timeoutMs: 2_000 });
     if (status !== 200) return [`the engine's health answered ${status}`];
-    const missing = await Promise.all(needed.map((workflow) => isMissing(engine, workflow)));
-    return missing.filter((reason) => reason !== null);
+    return missingFrom(engine, needed());
   };
 }
 
@@ -35,6 +35,16 @@ export function createWorkersCheck(
     const elsewhere = await polledElsewhere(engine);
     return unseen.filter((taskType) => !elsewhere.has(taskType)).map((taskType) => `no worker polls ${taskType}`);
   };
+}
+
+/** One line for each that the engine does not have. */
+export async function missingFrom(
+  engine: Pick<Engine, 'request'>,
+  needed: readonly NeededWorkflow[],
+): Promise<string[]> {
+  const different = new Map(needed.map((workflow) => [`${workflow.name} ${workflow.version}`, workflow]));
+  const missing = await Promise.all([...different.values()].map((workflow) => isMissing(engine, workflow)));
+  return missing.filter((reason) => reason !== null);
 }
 
 async function isMissing(engine: Pick<Engine, 'request'>, { name, version }: NeededWorkflow): Promise<string | null> {
