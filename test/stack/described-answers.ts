@@ -95,7 +95,6 @@ const ownFields = [
   'server-timing',
   'www-authenticate',
   'x-execution-id',
-  'x-request-id',
   'x-workflow-version',
 ];
 

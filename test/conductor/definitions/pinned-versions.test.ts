@@ -39,7 +39,10 @@ describe('readPinnedVersions', () => {
     ['{ versions: {} }', 'versions is empty: name each version with its share, such as versions: { 1: 10, 2: 90 }'],
     ['{ versions: 2 }', 'versions is no map: name each version with its share, such as versions: { 1: 10, 2: 90 }'],
     ['{ versions: }', 'versions is no map: name each version with its share, such as versions: { 1: 10, 2: 90 }'],
-    ['{ versions: [1, 2] }', 'versions is no map: name each version with its share, such as versions: { 1: 10, 2: 90 }'],
+    [
+      '{ versions: [1, 2] }',
+      'versions is no map: name each version with its share, such as versions: { 1: 10, 2: 90 }',
+    ],
     [
       '{ versions: { 1: 0, 2: 0 } }',
       'versions: the shares sum to 0, so no version would get a request: give one of them more, such as versions: { 1: 10, 2: 90 }',

@@ -66,10 +66,14 @@ describe('requestedVersion', () => {
 
   it('no scope is configured: 403 for everybody, and none would help', () => {
     const read = () =>
-      requestedVersion({ headers: { 'x-workflow-version': '1' } }, { scopes: new Set(['undefined', '']) }, {
-        versions: [1],
-        scope: undefined,
-      });
+      requestedVersion(
+        { headers: { 'x-workflow-version': '1' } },
+        { scopes: new Set(['undefined', '']) },
+        {
+          versions: [1],
+          scope: undefined,
+        },
+      );
     expect(problemOf(read)).toMatchObject({ code: 'workflow-version-forbidden', headers: {} });
   });
 

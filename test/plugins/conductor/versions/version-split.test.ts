@@ -29,7 +29,16 @@ describe('versions', () => {
     expect(choose({ 1: 50, 2: 50 })).toEqual(choose({ 1: 50, 2: 50 }));
     // Worked out by another program: a release that hashes in another way would move everybody.
     const twos = clients.slice(0, 10).filter((client) => splitOf({ 1: 50, 2: 50 }).choose(client) === 2);
-    expect(twos).toEqual(['client-0', 'client-1', 'client-2', 'client-4', 'client-6', 'client-7', 'client-8', 'client-9']);
+    expect(twos).toEqual([
+      'client-0',
+      'client-1',
+      'client-2',
+      'client-4',
+      'client-6',
+      'client-7',
+      'client-8',
+      'client-9',
+    ]);
   });
 
   it('the order of the map and the unit of its shares mean nothing', () => {
