@@ -37,7 +37,7 @@ export function createWorkersCheck(
   };
 }
 
-/** One line for each that the engine does not have. */
+/** One line for each that the engine does not have. @throws Error when the engine cannot say, EngineError */
 export async function missingFrom(
   engine: Pick<Engine, 'request'>,
   needed: readonly NeededWorkflow[],
@@ -50,7 +50,9 @@ export async function missingFrom(
 async function isMissing(engine: Pick<Engine, 'request'>, { name, version }: NeededWorkflow): Promise<string | null> {
   const path = `/api/metadata/workflow/${encodeURIComponent(name)}?version=${version}`;
   const { status } = await engine.request({ method: 'GET', path, timeoutMs: 2_000 });
-  return status === 200 ? null : `workflow ${name} version ${version} is not registered`;
+  if (status === 200) return null;
+  if (status === 404) return `workflow ${name} version ${version} is not registered`;
+  throw new Error(`the engine answered ${status} when asked for workflow ${name} version ${version}`);
 }
 
 async function polledElsewhere(engine: Pick<Engine, 'request'>): Promise<Set<string>> {
