@@ -71,6 +71,10 @@ describe('router routes', () => {
     const { stdout } = await runCli(['routes', '--dir', copy.dir]);
     expect(stdout).toContain('college-adaptorWF v1 25 %, v2 75 %');
     expect(stdout).toMatch(/moviesWF v1 10 %, v9 90 % .*no such version/);
+  });
+
+  it('several versions, --json: the shares as the map has them, and the task types of all', async () => {
+    copy.replace('gateway.config.yml', 'version: ${adaptor.workflowVersion}', 'versions: { 1: 10, 2: 30 }');
     const { routes } = (await runCli(['routes', '--json', '--dir', copy.dir])).json<RoutesJson>();
     expect(routes.find(({ route }) => route === 'adaptor')?.['workflow']).toEqual({
       name: 'college-adaptorWF',
