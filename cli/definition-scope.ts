@@ -105,7 +105,9 @@ export async function readShownPlan(
 function routesStarting({ action, kind, name, version }: Change, map: readonly MappedRoute[]): string[] {
   if (action !== 'remove' || kind !== 'workflow') return [];
   return map
-    .filter(({ workflow }) => workflow?.name === name && version !== undefined && versionsOf(workflow).includes(version))
+    .filter(
+      ({ workflow }) => workflow?.name === name && version !== undefined && versionsOf(workflow).includes(version),
+    )
     .map(({ route }) => route);
 }
 

@@ -20,7 +20,8 @@ let versions: RouteVersions;
 beforeEach(() => {
   registry = new Registry();
   engineFailures = new EngineFailures();
-  const parts = { scope: 'choose', metrics: createVersionMetrics(registry), engineFailures, log: createLog('test', 'silent') };
+  const log = createLog('test', 'silent');
+  const parts = { scope: 'choose', metrics: createVersionMetrics(registry), engineFailures, log };
   const shares = new Map([
     [1, 50],
     [2, 50],
@@ -64,7 +65,8 @@ describe('RouteVersions', () => {
 
   it('without a token: the same version for the same network', () => {
     const networks = Array.from({ length: 40 }, (_, n) => `2001:db8:0:${n}:`);
-    const [first, second] = [':1', ':2'].map((host) => networks.map((net) => ask(undefined, {}, `${net}${host}`).version));
+    const versionsOf = (host: string) => networks.map((network) => ask(undefined, {}, `${network}${host}`).version);
+    const [first, second] = [versionsOf(':1'), versionsOf(':2')];
     expect(first).toEqual(second);
     expect(new Set(first)).toEqual(new Set([1, 2]));
   });
