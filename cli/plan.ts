@@ -1,5 +1,6 @@
 // `plan`: what would make the engine's definitions those of the files, and whom it would touch.
 
+import { paint, printable } from './colours.ts';
 import { loadConfig } from '../config/load.ts';
 import { digestPlan } from '../conductor/metadata/plan.ts';
 import {
@@ -19,7 +20,7 @@ export const plan: Verb<PlanVerbOptions> = {
   description: 'Compare files, engine and running executions: what `apply` would do, as diffs. Changes nothing.',
   exitCodes: {
     0: 'there is nothing to do',
-    1: 'error: a definition file is not valid, or the engine is out of reach',
+    1: 'error: a definition file is not valid, the engine is out of reach, or a route starts a version that nobody has',
     2: 'there are changes',
   },
   examples: [
@@ -44,11 +45,13 @@ export async function runPlan(options: PlanVerbOptions, { host }: Pick<VerbConte
 }
 
 function describe(shown: ShownPlan, address: string, { diff, force = false }: PlanVerbOptions): Outcome {
-  const exitCode: ExitCode = shown.changes.length === 0 ? 0 : 2;
+  const { missing } = shown;
+  const exitCode: ExitCode = missing.length > 0 ? 1 : shown.changes.length === 0 ? 0 : 2;
+  const problems = missing.map((line) => paint('bad', printable(line)));
   return {
     exitCode,
-    lines: [...describePlan(shown, { diff, force }), `${address}: ${conclusion(shown)}`],
-    json: { ok: exitCode === 0, engine: address, ...planToJson(shown) },
+    lines: [...describePlan(shown, { diff, force }), ...problems, `${address}: ${conclusion(shown)}`],
+    json: { ok: exitCode === 0, engine: address, ...planToJson(shown), missing },
   };
 }
 
