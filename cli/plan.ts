@@ -1,6 +1,7 @@
 // `plan`: what would make the engine's definitions those of the files, and whom it would touch.
 
 import { loadConfig } from '../config/load.ts';
+import { asConfigured } from '../conductor/definitions/activation.ts';
 import { digestPlan } from '../conductor/metadata/plan.ts';
 import {
   addPlanOptions,
@@ -33,8 +34,9 @@ export const plan: Verb<PlanVerbOptions> = {
 };
 
 export async function runPlan(options: PlanVerbOptions): Promise<Outcome> {
-  const repository = readRepository(options);
+  const files = readRepository(options);
   const { config } = await loadConfig();
+  const repository = asConfigured(files, config);
   const engine = await openEngine(options, config);
   try {
     return describe(await readShownPlan({ repository, config }, engine.api, options), engine.address, options);

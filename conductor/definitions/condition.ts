@@ -25,8 +25,35 @@ export function problemOfCondition(condition: string): string | undefined {
   return undefined;
 }
 
-function evaluate(condition: string, event: string): void {
+/** Messages that are none, and one that is. */
+const badMessages = ['{}', 'null', '"no JSON object"', '[]', '17'];
+const goodMessage = { sisPersonId: 'B00417733', cccid: 'ABC1234', updateId: '0f5b3c0e-6f0a-4c55-8f0b-7c1f6f3b2a10' };
+
+/**
+ * What is wrong with the condition of a queue of the broker's. It is the other way round there: the engine acknowledges a
+ * message that the condition does not let pass, and it is gone; one whose condition throws is refused, and the broker parks it.
+ * @param code MIS code of the college whose queue it is
+ */
+export function problemOfQueueCondition(condition: string, code: string): string | undefined {
+  const wrong = [...badMessages, JSON.stringify({ ...goodMessage, misCode: `${code}x` })].find((message) => {
+    try {
+      evaluate(condition, message);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  if (wrong !== undefined) return `must throw for the message ${wrong}: otherwise it would not be parked, but lost`;
+  const message = JSON.stringify({ ...goodMessage, misCode: code });
+  try {
+    return evaluate(condition, message) === true ? undefined : `must be true for ${message}`;
+  } catch (error) {
+    return `must be true for ${message}, and throws: ${(error as Error).message}`;
+  }
+}
+
+function evaluate(condition: string, event: string): unknown {
   const context = createContext(Object.create(null) as object, { codeGeneration: { strings: false, wasm: false } });
   const script = new Script(`"use strict"; const $ = JSON.parse(${JSON.stringify(event)}); (${condition}\n)`);
-  script.runInContext(context, { timeout: deadlineMs });
+  return script.runInContext(context, { timeout: deadlineMs });
 }
