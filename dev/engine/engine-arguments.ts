@@ -12,7 +12,7 @@ export const postgresqlProperties = fileURLToPath(
 
 /** What an engine that listens to MDM's update queue gets besides. */
 export const queueProperties = fileURLToPath(new URL('../../conductor/server/amqp.properties', import.meta.url));
-const queueVariable = /^CONDUCTOR_EVENTQUEUES_AMQP_[A-Z]+$/;
+const queueVariable = /^(?:CONDUCTOR_EVENTQUEUES_AMQP_[A-Z]+|SPRING_CONFIG_IMPORT)$/;
 
 /**
  * One logger context for the whole process. The default looks for the caller's own on the stack, and the engine asks
@@ -82,7 +82,10 @@ export function engineEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(passed.map((name) => [name, env[name]]).filter(([, value]) => value !== undefined));
 }
 
-/** Where the broker is and who the engine is to it, by the names that Spring takes for `conductor.event-queues.amqp.…`. */
+/**
+ * Where the broker is and who the engine is to it, by the names that Spring takes for
+ * `conductor.event-queues.amqp.…`; `SPRING_CONFIG_IMPORT=configtree:<directory>/` reads what is secret from files.
+ */
 export function queueEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => queueVariable.test(name)));
 }

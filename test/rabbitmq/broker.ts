@@ -23,10 +23,19 @@ export function hasRabbitMq(what: string): boolean {
   return found;
 }
 
+/** The permissions that docs/deployment.md asks for: configure, write, read. */
+const users = {
+  mdm: ['^$', '^mdm\\.updates$', '^$'],
+  engine: ['^mdm\\.updates\\.[0-9A-Za-z]+$', '^amq\\.default$', '^mdm\\.updates\\.[0-9A-Za-z]+$'],
+  operator: ['.*', '.*', '.*'],
+} as const;
+/** Of each user, followed by its name. */
+export const passwordOf = (user: keyof typeof users) => `only-for-tests-${user}`;
+
 export interface Broker {
   readonly port: number;
-  /** With the user of the definitions that a test adds: guest. */
-  readonly url: string;
+  /** For a user of the suite's: `mdm` may publish updates, `engine` may take them, `operator` may do anything. */
+  url(user: keyof typeof users): string;
   /** Starts it, or starts it again with everything it had. */
   start(): Promise<void>;
   /** SIGKILL: no chance to write anything. */
@@ -37,7 +46,7 @@ export interface Broker {
   remove(): Promise<void>;
 }
 
-/** Prepares a node with the product's own definitions and a user `guest`; it listens on 127.0.0.1 only. */
+/** Prepares a node with the product's own definitions and the suite's users; it listens on 127.0.0.1 only. */
 export async function createBroker(): Promise<Broker> {
   const dir = mkdtempSync(join(tmpdir(), 'service-router-broker-'));
   const [port, distributionPort] = [await freePort(), await freePort()];
@@ -47,7 +56,7 @@ export async function createBroker(): Promise<Broker> {
   const run = promisify(execFile);
   const broker: Broker = {
     port,
-    url: `amqp://guest:guest@127.0.0.1:${port}`,
+    url: (user) => `amqp://${user}:${passwordOf(user)}@127.0.0.1:${port}`,
     async start() {
       const log = openSync(join(dir, 'output.log'), 'a');
       // A group of its own: the script starts Erlang as its child.
@@ -95,14 +104,20 @@ function environmentOf(dir: string, ports: { port: number; distributionPort: num
   };
 }
 
-/** Definitions are imported at every boot, as in production; the password of `guest` is a test's own. */
+/** Definitions are imported at every boot, as in production. */
 function writeConfiguration(dir: string, port: number): void {
   mkdirSync(join(dir, 'log'));
   const definitions = JSON.parse(readFileSync(definitionsFile, 'utf8')) as Record<string, unknown>;
-  const user = { name: 'guest', password: 'guest', tags: 'administrator' };
-  const permissions = [{ user: 'guest', vhost: '/', configure: '.*', write: '.*', read: '.*' }];
+  const names = Object.keys(users) as (keyof typeof users)[];
+  const added = {
+    users: names.map((name) => ({ name, password: passwordOf(name), tags: '' })),
+    permissions: names.map((user) => {
+      const [configure, write, read] = users[user];
+      return { user, vhost: '/', configure, write, read };
+    }),
+  };
   const file = join(dir, 'definitions.json');
-  writeFileSync(file, JSON.stringify({ ...definitions, users: [user], permissions }));
+  writeFileSync(file, JSON.stringify({ ...definitions, ...added }));
   writeFileSync(join(dir, 'enabled_plugins'), '[].');
   const settings = [`listeners.tcp.1 = 127.0.0.1:${port}`, `load_definitions = ${file}`, 'log.console = false'];
   writeFileSync(join(dir, 'rabbitmq.conf'), settings.map((line) => `${line}\n`).join(''));

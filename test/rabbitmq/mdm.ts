@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { Connection, type SyncMessage } from 'rabbitmq-client';
+import type { Broker } from './broker.ts';
 
 export interface Update {
   misCode: string;
@@ -27,13 +28,12 @@ export interface Mdm {
 
 export const parkedQueue = 'mdm.updates.parked';
 
-/** Connects, and connects again whenever the broker was away. */
-export async function connectMdm(url: string): Promise<Mdm> {
-  const connection = new Connection({ url, retryLow: 100, retryHigh: 500, connectionTimeout: 5_000 });
-  // Without a listener Node takes a lost connection for the end of the process.
-  connection.on('error', () => undefined);
+/** Connects both, and connects again whenever the broker was away. */
+export async function connectMdm(broker: Broker): Promise<Mdm> {
+  const connection = connect(broker.url('mdm'));
+  const operator = connect(broker.url('operator'));
   const publisher = connection.createPublisher({ confirm: true, maxAttempts: 20 });
-  await connection.onConnect(10_000);
+  await Promise.all([connection.onConnect(10_000), operator.onConnect(10_000)]);
   return {
     async publish(update, { messageId = randomUUID(), routingKey } = {}) {
       const isUpdate = !Buffer.isBuffer(update);
@@ -46,10 +46,17 @@ export async function connectMdm(url: string): Promise<Mdm> {
       };
       await publisher.send(envelope, isUpdate ? Buffer.from(JSON.stringify(update)) : update);
     },
-    takeParked: () => connection.basicGet({ queue: parkedQueue, noAck: true }),
+    takeParked: () => operator.basicGet({ queue: parkedQueue, noAck: true }),
     async close() {
       await publisher.close();
-      await connection.close();
+      await Promise.all([connection.close(), operator.close()]);
     },
   };
+}
+
+function connect(url: string): Connection {
+  const connection = new Connection({ url, retryLow: 100, retryHigh: 500, connectionTimeout: 5_000 });
+  // Without a listener Node takes a lost connection for the end of the process.
+  connection.on('error', () => undefined);
+  return connection;
 }

@@ -1,13 +1,14 @@
 // An engine that listens to a broker of the suite's own: it can be killed, and started again on what it left behind.
 
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type RunningEngine, startEngine } from '../../dev/engine/start-engine.ts';
 import { freePort } from '../stack/free-port.ts';
+import { passwordOf } from './broker.ts';
 
 export interface QueueEngine {
   readonly url: string;
@@ -30,7 +31,11 @@ export async function createQueueEngine(brokerPort: number): Promise<QueueEngine
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const start = (tuning: object) => startEngine({ port, stateDir, tuning, say: () => undefined });
-  const updateQueue = { CONDUCTOR_EVENTQUEUES_AMQP_HOSTS: `127.0.0.1:${brokerPort}` };
+  const updateQueue = {
+    CONDUCTOR_EVENTQUEUES_AMQP_HOSTS: `127.0.0.1:${brokerPort}`,
+    CONDUCTOR_EVENTQUEUES_AMQP_USERNAME: 'engine',
+    SPRING_CONFIG_IMPORT: `configtree:${writeSecrets(stateDir)}/`,
+  };
   // Registered first, without the queue: an engine looks for new handlers only once a minute.
   let running: RunningEngine | undefined = await start({});
   const env = { ...process.env, MDM_UPDATEQUEUE: 'true' };
@@ -55,4 +60,12 @@ export async function createQueueEngine(brokerPort: number): Promise<QueueEngine
       rmSync(stateDir, { recursive: true, force: true });
     },
   };
+}
+
+/** The password as a file, the way that container platforms mount secrets. */
+function writeSecrets(stateDir: string): string {
+  const dir = join(stateDir, 'secrets');
+  mkdirSync(dir);
+  writeFileSync(join(dir, 'conductor.event-queues.amqp.password'), passwordOf('engine'), { mode: 0o600 });
+  return dir;
 }
