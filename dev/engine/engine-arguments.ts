@@ -87,5 +87,7 @@ export function engineEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
  * `conductor.event-queues.amqp.…`; `SPRING_CONFIG_IMPORT=configtree:<directory>/` reads what is secret from files.
  */
 export function queueEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => queueVariable.test(name)));
+  const passed = Object.entries(env).filter(([name]) => queueVariable.test(name));
+  // A condition that takes longer refuses its message, and the first one has to load the engine's JavaScript: 4 s by default.
+  return { ...Object.fromEntries(passed), CONDUCTOR_SCRIPT_MAX_EXECUTION_SECONDS: '60' };
 }

@@ -61,7 +61,7 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
       jar,
       ...engineArguments({ properties: files, database, port }),
     ],
-    env: { ...engineEnvironment(process.env), ...queueEnvironment(updateQueue ?? {}) },
+    env: { ...engineEnvironment(process.env), ...(updateQueue === undefined ? {} : queueEnvironment(updateQueue)) },
     cwd: folder,
     output,
     stopDeadlineMs: 15_000,

@@ -36,7 +36,7 @@ export interface Broker {
   readonly port: number;
   /** For a user of the suite's: `mdm` may publish updates, `engine` may take them, `operator` may do anything. */
   url(user: keyof typeof users): string;
-  /** Starts it, or starts it again with everything it had. */
+  /** Starts it, or starts it again with everything it had; does nothing while it runs. */
   start(): Promise<void>;
   /** SIGKILL: no chance to write anything. */
   kill(): Promise<void>;
@@ -58,15 +58,16 @@ export async function createBroker(): Promise<Broker> {
     port,
     url: (user) => `amqp://${user}:${passwordOf(user)}@127.0.0.1:${port}`,
     async start() {
+      if (isRunning(child)) return;
       const log = openSync(join(dir, 'output.log'), 'a');
       // A group of its own: the script starts Erlang as its child.
       child = spawn(join(programs, 'rabbitmq-server'), [], { env, detached: true, stdio: ['ignore', log, log] });
       await pollUntil('RabbitMQ to answer', () => listens(port, child), { timeoutMs: 90_000, everyMs: 100 });
     },
     async kill() {
-      if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+      if (!isRunning(child)) return;
       const ended = once(child, 'exit');
-      process.kill(-child.pid, 'SIGKILL');
+      process.kill(-Number(child.pid), 'SIGKILL');
       await ended;
       await pollUntil('the port of RabbitMQ to close', async () => !(await listens(port)), { timeoutMs: 10_000 });
     },
@@ -83,6 +84,10 @@ export async function createBroker(): Promise<Broker> {
     },
   };
   return broker;
+}
+
+function isRunning(child: ChildProcess | undefined): child is ChildProcess {
+  return child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }
 
 function environmentOf(dir: string, ports: { port: number; distributionPort: number }): NodeJS.ProcessEnv {

@@ -14,7 +14,7 @@ export interface QueueEngine {
   readonly url: string;
   /** Where its database is, for `conductor.databaseURL`. */
   readonly databaseUrl: string;
-  /** Resolves when it answers; it may still wait for the broker. */
+  /** Resolves when it answers; it may still wait for the broker. Does nothing while it runs. */
   start(): Promise<void>;
   /** SIGKILL to the engine and whatever belongs to it. */
   kill(): Promise<void>;
@@ -46,7 +46,7 @@ export async function createQueueEngine(brokerPort: number): Promise<QueueEngine
     url,
     databaseUrl: `sqlite:${join(stateDir, 'engine', 'conductor.db')}`,
     async start() {
-      running = await start({ updateQueue });
+      running ??= await start({ updateQueue });
     },
     async kill() {
       if (running === undefined) return;

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createContext, Script } from 'node:vm';
+import { Script } from 'node:vm';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -104,10 +104,13 @@ describe('the published schema of an update', () => {
   };
   const validate = new Ajv2020().compile(schema);
   const handlers = loadDefinitions(productDir).eventHandlers.filter(({ definition }) => isQueueEvent(definition.event));
-  const accepts = (condition: string, message: unknown): boolean => {
-    const sandbox = createContext({ $: message });
+  const conditions = handlers.map(
+    ({ definition }) =>
+      new Script(`($) => (${definition.condition})`).runInThisContext() as (message: unknown) => unknown,
+  );
+  const accepts = (condition: (message: unknown) => unknown, message: unknown): boolean => {
     try {
-      return new Script(`(${condition})`).runInContext(sandbox) === true;
+      return condition(message) === true;
     } catch {
       return false;
     }
@@ -117,7 +120,8 @@ describe('the published schema of an update', () => {
   it('its example passes schema and conditions, and its fields are those that handlers may pass on', () => {
     expect(validate(example)).toBe(true);
     expect(schema.required.toSorted()).toEqual([...queueFields].toSorted());
-    for (const { definition } of handlers) expect(accepts(String(definition.condition), example)).toBe(true);
+    expect(conditions).toHaveLength(2);
+    for (const condition of conditions) expect(accepts(condition, example)).toBe(true);
   });
 
   it('whatever the fields hold, condition and schema say the same', () => {
@@ -131,9 +135,7 @@ describe('the published schema of an update', () => {
     fc.assert(
       fc.property(message, (fields) => {
         const update = { misCode: '002', ...fields };
-        for (const { definition } of handlers) {
-          expect(accepts(String(definition.condition), update)).toBe(validate(update));
-        }
+        for (const condition of conditions) expect(accepts(condition, update)).toBe(validate(update));
       }),
       { numRuns: 2_000 },
     );
