@@ -35,25 +35,30 @@ const goodMessage = { sisPersonId: 'B00417733', cccid: 'ABC1234', updateId: '0f5
  * @param code MIS code of the college whose queue it is
  */
 export function problemOfQueueCondition(condition: string, code: string): string | undefined {
-  const wrong = [...badMessages, JSON.stringify({ ...goodMessage, misCode: `${code}x` })].find((message) => {
-    try {
-      evaluate(condition, message);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-  if (wrong !== undefined) return `must throw for the message ${wrong}: otherwise it would not be parked, but lost`;
-  const message = JSON.stringify({ ...goodMessage, misCode: code });
+  const good = { ...goodMessage, misCode: code };
+  const messages = [...badMessages, JSON.stringify({ ...good, misCode: `${code}x` }), JSON.stringify(good)];
+  let verdicts: string[];
   try {
-    return evaluate(condition, message) === true ? undefined : `must be true for ${message}`;
+    verdicts = judge(condition, messages);
   } catch (error) {
-    return `must be true for ${message}, and throws: ${(error as Error).message}`;
+    return `cannot be evaluated: ${(error as Error).message}`;
   }
+  const lost = messages.slice(0, -1).find((_, index) => verdicts[index] !== 'throws');
+  if (lost !== undefined) return `must throw for the message ${lost}: otherwise it would not be parked, but lost`;
+  const verdict = verdicts.at(-1);
+  return verdict === 'true' ? undefined : `must be true for ${messages.at(-1)}: ${verdict}`;
 }
 
-function evaluate(condition: string, event: string): unknown {
+/** What a condition makes of each message: `throws`, or its value as a text. */
+function judge(condition: string, messages: readonly string[]): string[] {
+  const each = `(text) => { try { return String((($) => (${condition}\n))(JSON.parse(text))); } catch { return 'throws'; } }`;
+  const context = createContext(Object.create(null) as object, { codeGeneration: { strings: false, wasm: false } });
+  const script = new Script(`"use strict"; JSON.stringify(${JSON.stringify(messages)}.map(${each}))`);
+  return JSON.parse(String(script.runInContext(context, { timeout: deadlineMs }))) as string[];
+}
+
+function evaluate(condition: string, event: string): void {
   const context = createContext(Object.create(null) as object, { codeGeneration: { strings: false, wasm: false } });
   const script = new Script(`"use strict"; const $ = JSON.parse(${JSON.stringify(event)}); (${condition}\n)`);
-  return script.runInContext(context, { timeout: deadlineMs });
+  script.runInContext(context, { timeout: deadlineMs });
 }
