@@ -13,7 +13,7 @@ import {
 import { openEngine } from './engine-access.ts';
 import type { ExitCode, Outcome } from './outcome.ts';
 import { describeCounts, describePlan, planToJson } from './plan-lines.ts';
-import type { Verb } from './verb.ts';
+import type { Verb, VerbContext } from './verb.ts';
 
 export const plan: Verb<PlanVerbOptions> = {
   name: 'plan',
@@ -33,9 +33,9 @@ export const plan: Verb<PlanVerbOptions> = {
   run: runPlan,
 };
 
-export async function runPlan(options: PlanVerbOptions): Promise<Outcome> {
+export async function runPlan(options: PlanVerbOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
   const files = readRepository(options);
-  const { config } = await loadConfig();
+  const { config } = await loadConfig({ env: host.env });
   const repository = asConfigured(files, config);
   const engine = await openEngine(options, config);
   try {
