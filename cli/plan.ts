@@ -2,6 +2,7 @@
 
 import { paint, printable } from './colours.ts';
 import { loadConfig } from '../config/load.ts';
+import { asConfigured } from '../conductor/definitions/activation.ts';
 import { digestPlan } from '../conductor/metadata/plan.ts';
 import {
   addPlanOptions,
@@ -34,8 +35,9 @@ export const plan: Verb<PlanVerbOptions> = {
 };
 
 export async function runPlan(options: PlanVerbOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
-  const repository = readRepository(options);
+  const files = readRepository(options);
   const { config } = await loadConfig({ env: host.env });
+  const repository = asConfigured(files, config);
   const engine = await openEngine(options, config);
   try {
     return describe(await readShownPlan({ repository, config }, engine.api, options), engine.address, options);

@@ -21,7 +21,7 @@ describe('router check', () => {
     expect(stderr).toBe('');
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^ok {2}configuration /m);
-    expect(stdout).toMatch(/^ok {2}definitions +6 workflows, 5 task types, 2 event handlers$/m);
+    expect(stdout).toMatch(/^ok {2}definitions +7 workflows, 5 task types, 4 event handlers$/m);
     expect(stdout).toMatch(/^college-adaptor_intake +adaptor \(writes\) +20 s +90 s +25 s$/m);
     expect(stdout).toMatch(/^movies_intake +movies \(reads\) +20 s +22 s +25 s$/m);
     expect(stdout).toMatch(/^mdm_share +- +20 s +60 s +-$/m);

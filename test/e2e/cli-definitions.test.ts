@@ -564,15 +564,15 @@ describe('dump', () => {
     expect(planned).toMatchObject({ exitCode: 0, stdout: `${engineUrl}: nothing to do; 9 the same\n` });
   });
 
-  it("the product's own definitions: all thirteen, and a plan with --prune from there shows nothing", async () => {
-    const names = ['*WF', '*_intake', 'mdm_*', 'mdm', 'mdm-share-002'];
+  it("the product's own definitions: all sixteen, and a plan with --prune from there shows nothing", async () => {
+    const names = ['*WF', '*_intake', 'mdm_*', 'mdm', 'mdm-share-002', 'mdm-update-*'];
     const product = ['--engine', engineUrl, '--dir', target, ...names.flatMap((name) => ['--only', name])];
     const dumped = await runCli(['dump', ...product]);
     expect(dumped).toMatchObject({ exitCode: 0, stderr: '' });
     expect(dumped.stdout).not.toContain('`check` and `plan` do not');
-    expect(filesIn()).toHaveLength(13);
+    expect(filesIn()).toHaveLength(16);
     const planned = await runCli(['plan', ...product, '--prune']);
-    expect(planned).toMatchObject({ exitCode: 0, stdout: `${engineUrl}: nothing to do; 13 the same\n`, stderr: '' });
+    expect(planned).toMatchObject({ exitCode: 0, stdout: `${engineUrl}: nothing to do; 16 the same\n`, stderr: '' });
   });
 
   it('files that say the same in another way: left as they are', async () => {
