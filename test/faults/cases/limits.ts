@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Program } from '../../stack/program.ts';
 import { lightLoad, type Outage, outage, underLoad, withoutExecution } from '../outage.ts';
-import { supervise } from '../supervisor.ts';
+import type { Supervisor } from '../supervisor.ts';
 import type { World, WorldOptions } from '../world.ts';
 import type { Case } from './case.ts';
 
@@ -62,9 +62,13 @@ interface Victim {
   readonly replace: () => Promise<void>;
 }
 
-/** It dies of what it is sent, as often as it takes, and its supervisor starts it again. */
-async function runOutOfMemory(world: World, { program, replace }: Victim, what: Outage): Promise<void> {
-  const supervisor = supervise({
+const supervisors = new WeakMap<World, Supervisor>();
+
+/** One for all tries of a run. */
+function supervisorOf(world: World, { program, replace }: Victim): Supervisor {
+  const known = supervisors.get(world);
+  if (known !== undefined) return known;
+  const supervisor = world.supervise({
     running: () => program().process,
     async replace() {
       const ended = program();
@@ -73,13 +77,18 @@ async function runOutOfMemory(world: World, { program, replace }: Victim, what: 
       world.expect(ended.output().includes('heap out of memory'), 'it did not die for want of memory');
     },
   });
-  try {
-    await underLoad(world, lightLoad, () => outage(world, what, () => press(world)));
-  } finally {
-    await supervisor.stop();
-  }
-  world.note(`${supervisor.deaths} deaths`);
-  world.expect(supervisor.deaths > 0, 'the memory was enough');
+  supervisors.set(world, supervisor);
+  return supervisor;
+}
+
+/** It dies of what it is sent, as often as it takes, and its supervisor starts it again. */
+async function runOutOfMemory(world: World, { program, replace }: Victim, what: Outage): Promise<void> {
+  const supervisor = supervisorOf(world, { program, replace });
+  const before = supervisor.deaths;
+  await underLoad(world, lightLoad, () => outage(world, what, () => press(world)));
+  const deaths = supervisor.deaths - before;
+  world.note(`${deaths} deaths`);
+  world.expect(deaths > 0, 'the memory was enough');
 }
 
 const routerMemory: Case = {
