@@ -32,7 +32,7 @@ const descriptorsExhausted: Case = {
 
 /** How long clients want large answers, and how many clients: more than fit into the process. */
 const pressMs = 10_000;
-const pressing = 8;
+const pressing = 12;
 
 /** Clients that want the largest answers there are, one after the other. */
 async function press({ operations }: World): Promise<void> {
@@ -94,7 +94,7 @@ async function runOutOfMemory(world: World, { program, replace }: Victim, what: 
 const routerMemory: Case = {
   name: 'router-memory-limit',
   tries: 3,
-  world: worldWith({ router: { NODE_OPTIONS: '--max-old-space-size=88' } }),
+  world: worldWith({ router: { NODE_OPTIONS: '--max-old-space-size=72' } }),
   tryOnce: (world) =>
     runOutOfMemory(
       world,
