@@ -1,7 +1,6 @@
 // npm run test:cluster: the production topology without containers, every part of it killed under load.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { chmodSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { help, parseClusterOptions } from './options.ts';

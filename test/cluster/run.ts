@@ -4,11 +4,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { checkHistory, countUnacknowledged, type WrittenText } from '../faults/check-history.ts';
-import { History } from '../faults/history.ts';
+import { type AnyEvent, History } from '../faults/history.ts';
 import { moviePath, Operations, termsPathOf } from '../faults/operations.ts';
 import { call } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { keepToken, startClusterLoad } from './load.ts';
+import { type ClusterLoad, keepToken, startClusterLoad } from './load.ts';
 import { killEach } from './nemesis.ts';
 import type { ClusterOptions } from './options.ts';
 import type { Requirements } from './requirements.ts';
@@ -33,14 +33,14 @@ const restMs = 240_000;
 export async function runCluster(options: ClusterOptions, { dir, requirements, say }: Surroundings): Promise<string[]> {
   const history = new History(join(dir, 'history.jsonl'));
   const topology = await startTopology({ dir, historyFile: history.file, budgetMs, requirements, say });
-  const { components, url, secrets } = topology;
+  const { components, url, secrets, backEndsUrl } = topology;
   const victims = components.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
-  const token = await keepToken(url, secrets['demo'] as string);
+  const clientSecret = secrets['demo'] as string;
+  const token = await keepToken(url, clientSecret);
   try {
-    const operations = new Operations({
-      ...{ history, url, operationsUrl: url, token: token.value, clientSecret: secrets['demo'], budgetMs },
-      references: await readReferences(topology.backEndsUrl),
-    });
+    const references = await readReferences(backEndsUrl);
+    const common = { history, url, operationsUrl: url, budgetMs };
+    const operations = new Operations({ ...common, token: token.value, clientSecret, references });
     await warmUp(operations);
     say('all of it serves');
     const load = startClusterLoad(operations);
@@ -48,25 +48,26 @@ export async function runCluster(options: ClusterOptions, { dir, requirements, s
     const kills = await killEach({ components: victims, load, history, random: options.random, say });
     await pause(undisturbedMs);
     await load.stop();
-    const unrest = await untilAtRest(history, topology.backEndsUrl);
+    const unrest = await untilAtRest(history, backEndsUrl);
     const events = history.read();
-    say(`\n${tableOf(kills)}\n`);
-    const unknown = countUnacknowledged(events);
-    const patches = load.sent.filter(({ kind, outcome }) => kind === 'PATCH' && outcome?.status === 200).length;
-    say(
-      `${load.sent.length} requests, ${patches} PATCHes answered 200; ${unknown.applied} writes applied whose clients were not told so, MDM did not hear of ${unknown.withoutMdm} of them`,
-    );
-    // The values of all persons, and the token as it was at the end: a run has thousands of values.
+    say(`\n${tableOf(kills)}\n\n${sumOf(events, load)}\n`);
+    // The last token and the last values: a run has thousands of values.
     const hidden = [token.value(), ...Object.values(secrets), ...operations.personalValues.slice(-500)];
     const texts = writtenTexts(dir, topology);
     const { broken } = topology.loadBalancer;
-    const { sent } = load;
-    const { slack } = options;
-    return [...violationsOf({ events, texts, secrets: hidden, kills, sent, broken, slack }), ...unrest];
+    const input = { events, texts, secrets: hidden, kills, sent: load.sent, broken, slack: options.slack };
+    return [...violationsOf(input), ...unrest];
   } finally {
     token.stop();
     await topology.stop();
   }
+}
+
+/** One line for people. */
+function sumOf(events: readonly AnyEvent[], { sent }: ClusterLoad): string {
+  const { applied, withoutMdm } = countUnacknowledged(events);
+  const patches = sent.filter(({ kind, outcome }) => kind === 'PATCH' && outcome?.status === 200).length;
+  return `${sent.length} requests, ${patches} PATCHes answered 200; ${applied} writes were applied whose clients were not told so, and MDM did not hear of ${withoutMdm} of them`;
 }
 
 async function readReferences(backEndsUrl: string): Promise<Map<string, string>> {

@@ -8,7 +8,8 @@ import { freePort } from '../stack/free-port.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import type { Component } from './component.ts';
-import { type LoadBalancer, startLoadBalancer } from './load-balancer.ts';
+import { backEndAddresses, routerEnvironment, workersEnvironment } from './environment.ts';
+import { type LoadBalancer, startLoadBalancer, type Target } from './load-balancer.ts';
 import { startPostgresql } from './postgresql.ts';
 import { programComponent } from './program-component.ts';
 import { startRedis } from './redis.ts';
@@ -110,57 +111,28 @@ async function startPrograms({ dir, historyFile, budgetMs }: TopologyOptions, be
     onStop(() => component.stop());
     return component;
   };
-  const backEnds: Program = await startProgram('dev/back-ends/main.ts', {
-    ...{ STATE_DIR: state, BACKENDS_PORT: '0', BACKENDS_HISTORY_FILE: historyFile },
-  });
+  const backEndsEnv = { STATE_DIR: state, BACKENDS_PORT: '0', BACKENDS_HISTORY_FILE: historyFile };
+  const backEnds: Program = await startProgram('dev/back-ends/main.ts', backEndsEnv);
   onStop(() => backEnds.stop());
   const backEndsUrl = String(backEnds.ready['url']);
-  const addresses = {
-    ADAPTOR_001_URL: `${backEndsUrl}/adaptors/001`,
-    ADAPTOR_002_URL: `${backEndsUrl}/adaptors/002`,
-    ADAPTOR_002_DOMAIN: '002',
-    LMSDW_URL: `${backEndsUrl}/lms-dw`,
-    MOVIES_URL: `${backEndsUrl}/movies`,
-    MDM_URL: `${backEndsUrl}/mdm`,
-  };
-  const endpoints = `${keycloak.issuer}/protocol/openid-connect`;
+  const addresses = backEndAddresses(backEndsUrl);
   const routerEnv = {
     ...addresses,
-    NODE_ENV: 'production',
-    PRODUCTION_ACCEPTS: 'http-issuer',
-    CONDUCTOR_URL: engines.urls.join(','),
-    REDIS_URL: redisUrl,
-    LIMITS_STORE: 'redis',
-    OAUTH_ISSUER: keycloak.issuer,
-    OAUTH_AUDIENCE: 'urn:service-router',
-    OAUTH_JWKSURL: `${endpoints}/certs`,
-    OAUTH_TOKENURL: `${endpoints}/token`,
-    ROUTER_TRUSTEDPROXIES: '127.0.0.1',
-    ROUTER_WAITBUDGETMS: String(budgetMs),
-    // A run cannot wait for minutes.
-    RECONCILER_INTERVALMS: '3000',
-    RECONCILER_AFTERMS: '10000',
+    ...routerEnvironment({ engineUrls: engines.urls, keycloak, redisUrl, budgetMs }),
   };
-  const ports = await Promise.all([1, 2].map(async () => ({ router: await freePort(), operations: await freePort() })));
-  const routers = [];
-  for (const [index, { router, operations }] of ports.entries()) {
-    const own = { ROUTER_PORT: String(router), OPS_PORT: String(operations) };
-    routers.push(await start(`router ${index + 1}`, 'gateway/main.ts', { ...routerEnv, ...own }));
+  const targets: Target[] = [];
+  const routers: Component[] = [];
+  for (const name of ['router 1', 'router 2']) {
+    const [port, operationsPort] = [await freePort(), await freePort()];
+    const ports = { ROUTER_PORT: String(port), OPS_PORT: String(operationsPort) };
+    routers.push(await start(name, 'gateway/main.ts', { ...routerEnv, ...ports }));
+    const readyUrl = `http://127.0.0.1:${operationsPort}/health/ready`;
+    targets.push({ name, url: `http://127.0.0.1:${port}`, readyUrl });
   }
-  const targets = ports.map(({ router, operations }, index) => ({
-    name: `router ${index + 1}`,
-    url: `http://127.0.0.1:${router}`,
-    readyUrl: `http://127.0.0.1:${operations}/health/ready`,
-  }));
   const loadBalancer = await startLoadBalancer(targets);
   onStop(() => loadBalancer.stop());
-  const workersEnv = {
-    ...addresses,
-    CONDUCTOR_APIURL: `${loadBalancer.url}/conductor/api`,
-    WORKERS_CLIENTID: 'worker',
-    WORKERS_CLIENTSECRET: secrets['worker'] as string,
-  };
-  const workers = [
+  const workersEnv = { ...addresses, ...workersEnvironment(loadBalancer.url, secrets['worker'] as string) };
+  const workers: Component[] = [
     await start('worker 1', 'workers/main.ts', workersEnv),
     await start('worker 2', 'workers/main.ts', workersEnv),
     await start('worker of 002', 'workers/main.ts', { ...workersEnv, WORKERS_DOMAIN: '002' }),
