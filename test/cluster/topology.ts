@@ -2,7 +2,8 @@
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { startKeycloak, type Keycloak } from '../keycloak/start-keycloak.ts';
+import type { DatabaseServer } from '../../dev/engine/engine-arguments.ts';
+import { type Keycloak, startKeycloak } from '../keycloak/start-keycloak.ts';
 import { type EngineServers, startEngineServers } from '../stack/engine-servers.ts';
 import { freePort } from '../stack/free-port.ts';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -63,13 +64,8 @@ async function startAll(options: TopologyOptions, onStop: OnStop): Promise<Omit<
   const redis = await startRedis({ command: requirements.redisServer, dir });
   onStop(() => redis.process.stop());
   say('PostgreSQL and Redis run');
-  const engines = await startEngineServers({ database: postgresql.database, count: 2, dir });
-  onStop(() => engines.stop());
-  say('two engines run');
-  const placeholders = clients.map((client) => [`${client.toUpperCase()}_CLIENT_SECRET`, secrets[client] as string]);
-  const keycloak = await startKeycloak(Object.fromEntries(placeholders));
-  onStop(() => keycloak.stop());
-  say('Keycloak runs');
+  const [engines, keycloak] = await startSlowOnes({ database: postgresql.database, dir, secrets, onStop });
+  say('two engines and Keycloak run');
   const programs = await startPrograms(options, { engines, keycloak, redisUrl: redis.url, secrets, onStop });
   return {
     ...programs,
@@ -82,6 +78,26 @@ async function startAll(options: TopologyOptions, onStop: OnStop): Promise<Omit<
       postgresql.process,
     ],
   };
+}
+
+/** Java takes its time: side by side. What did start is stopped, even when another did not. */
+async function startSlowOnes(options: {
+  readonly database: DatabaseServer;
+  readonly dir: string;
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly onStop: OnStop;
+}): Promise<[EngineServers, Keycloak]> {
+  const { database, dir, secrets, onStop } = options;
+  const placeholders = clients.map((client) => [`${client.toUpperCase()}_CLIENT_SECRET`, secrets[client] as string]);
+  const starts = await Promise.allSettled([
+    startEngineServers({ database, count: 2, dir }),
+    startKeycloak(Object.fromEntries(placeholders)),
+  ]);
+  for (const start of starts) if (start.status === 'fulfilled') onStop(() => start.value.stop());
+  const [engines, keycloak] = starts;
+  if (engines.status === 'rejected') throw engines.reason;
+  if (keycloak.status === 'rejected') throw keycloak.reason;
+  return [engines.value, keycloak.value];
 }
 
 function engineComponents(engines: EngineServers): Component[] {

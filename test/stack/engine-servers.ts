@@ -78,7 +78,7 @@ export async function startEngineServers(options: EngineServersOptions): Promise
     await promisify(execFile)(process.execPath, ['cli/main.ts', 'register', '--engine', url], { cwd: rootDir });
     await options.prepare?.(url);
     await at(servers, 0).running?.stop();
-    for (let index = 0; index < count; index++) await start(index);
+    await Promise.all(servers.map((_, index) => start(index)));
   } catch (error) {
     await stopAll();
     throw error;
