@@ -61,7 +61,7 @@ export async function startKeycloak(environment: Record<string, string>): Promis
         JAVA: java.command,
         JAVA_OPTS_KC_HEAP: '-Xms64m -Xmx512m',
         // Quick to start, and never under load for long.
-        JAVA_OPTS_APPEND: '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC',
+        JAVA_OPTS_APPEND: '-XX:TieredStopAtLevel=1',
         KC_BOOTSTRAP_ADMIN_USERNAME: 'admin',
         KC_BOOTSTRAP_ADMIN_PASSWORD: adminPassword,
         ...environment,
