@@ -53,6 +53,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const readiness = new ReadinessChecks();
   const draining = new AbortController();
   const stops: Stop[] = [];
+  const startedHooks: (() => void)[] = [];
   const stopPlugins = () => stopInReverse(stops.splice(0), log);
   const document = new RouterDocument();
   const services: RouterServices = {
@@ -65,6 +66,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     draining: draining.signal,
     addReadinessCheck: (name, check) => readiness.add(name, check),
     addReadinessNotice: (name, notice) => readiness.addNotice(name, notice),
+    onStarted: (started) => startedHooks.push(started),
     onStop: (name, stop) => stops.push({ name, stop }),
   };
   try {
@@ -85,6 +87,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     collectDefaultMetrics({ register: metrics });
     const reconciler = startRouterReconciler({ config, metrics, log });
     if (reconciler !== null) stops.push({ name: 'reconciler', stop: () => reconciler.stop() });
+    for (const started of startedHooks) started();
     return {
       url: server.url,
       operationsUrl: operations.url,
