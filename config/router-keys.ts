@@ -6,6 +6,10 @@ import { bytes, count, list, milliseconds, port, text, withDefault } from './key
 export const router = {
   'router.host': withDefault(text('address the public port binds to'), '127.0.0.1'),
   'router.port': port('public port', 8080),
+  'router.tlsCertificateFile': text(
+    'PEM file: certificate of the public port and those up to the root; with it and the key, the port speaks HTTPS',
+  ),
+  'router.tlsKeyFile': text('PEM file: private key of the certificate'),
   'router.waitBudgetMs': milliseconds(
     'how long a client waits for its workflow, unless its route says otherwise',
     25_000,

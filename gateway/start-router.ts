@@ -19,6 +19,7 @@ import { createMethodGate, createNotRouted } from './not-routed.ts';
 import { ReadinessChecks } from './operations/readiness.ts';
 import { startOperations } from './operations/start-operations.ts';
 import { Activity } from './operations/status/activity.ts';
+import { tlsFilesOf } from './tls.ts';
 
 export interface RouterOptions {
   config: Config;
@@ -47,6 +48,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const { config, log, gatewayConfigFile = `${rootDir}gateway.config.yml`, reportError = () => undefined } = options;
   const { tracer, metrics = new Registry() } = options;
   const gatewayConfig = loadGatewayConfig(gatewayConfigFile, config);
+  const tlsFiles = tlsFilesOf(config);
   const imported = await importPlugins(gatewayConfig, rootDir);
   if (imported.problems.length > 0) throw new GatewayConfigError(gatewayConfigFile, imported.problems);
 
@@ -81,7 +83,8 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     const accessLog = createAccessLog(log, metrics, { tracer, ended: (request) => activity.note(request) });
     const messages = expressMessages(app);
     const limits = limitsOf(config);
-    const server = await startHttpServer({ host, port, app, messages, accessLog, metrics, limits });
+    const tls = tlsFiles && { files: tlsFiles, log };
+    const server = await startHttpServer({ host, port, app, messages, accessLog, metrics, limits, tls });
     collectDefaultMetrics({ register: metrics });
     const reconciler = startRouterReconciler({ config, metrics, log });
     if (reconciler !== null) stops.push({ name: 'reconciler', stop: () => reconciler.stop() });
