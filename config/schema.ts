@@ -13,13 +13,16 @@ import {
   secret,
   text,
   url,
+  urls,
   withDefault,
 } from './key-types.ts';
 import { router } from './router-keys.ts';
 import { prune } from './prune-keys.ts';
 
 const conductor = {
-  'conductor.url': withDefault(url('the engine itself, as the router and the CLI reach it'), 'http://127.0.0.1:8082'),
+  'conductor.url': urls('the engine itself, as the router and the CLI reach it: the address of each of its servers', [
+    'http://127.0.0.1:8082',
+  ]),
   'conductor.port': port('port of the embedded engine', 8082),
   'conductor.apiURL': withDefault(
     url("the engine's API behind the router, as workers reach it"),

@@ -36,7 +36,7 @@ export function init({ services, registerPolicy }: PluginContext): void {
   const { config, log } = services;
   const admission = createAdmission(services);
   const { watch, observe, handedOut, reported, withTrace } = createObservation(services, admission);
-  const engines = connectEngine(config, observe);
+  const engines = connectEngine(config, log, observe);
   const engine = engines.workers;
   const waits = new Waits(engines.clients, log);
   const known = { workflows: new Set<string>(), waitedFor: new Set<string>() };
@@ -71,6 +71,9 @@ export function init({ services, registerPolicy }: PluginContext): void {
   const taskTypes = taskDefs.map(({ definition }) => definition.name);
   services.addReadinessCheck('engine', createEngineCheck(engine, definitions));
   services.addReadinessCheck('workers', createWorkersCheck(engine, queues, taskTypes));
+  services.addReadinessNotice('engine-servers', () =>
+    engines.leftOut().map((server) => `${server}: this server of the engine does not answer`),
+  );
   createGauges(services, { waits, queues, calls: () => engines.calls(), taskTypes });
 
   services.onStop('engine', () => engines.close());
