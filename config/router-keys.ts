@@ -38,6 +38,14 @@ export const router = {
   'router.requestTimeoutMs': milliseconds('how long a whole request may take to arrive', 30_000),
   'router.keepAliveTimeoutMs': milliseconds('how long a connection may stay without a request', 65_000),
   'router.answerTimeoutMs': milliseconds('how long a client may take to read an answer that is ready', 30_000),
+  'router.shutdownDelayMs': withDefault(
+    Type.Integer({
+      minimum: 0,
+      description:
+        'how long SIGTERM leaves everything as it is, but for readiness: a load balancer has noticed by then (milliseconds)',
+    }),
+    0,
+  ),
   'router.drainMs': milliseconds('how long SIGTERM lets requests in flight finish', 30_000),
   'router.maxBodyBytes': bytes('largest request body', 262_144),
   'router.maxAnswerBytes': bytes('largest answer of a back end', 8_388_608),

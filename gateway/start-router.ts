@@ -1,5 +1,6 @@
 // Builds the router from its parts, in the order a request and a reader meet them.
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import express, { type ErrorRequestHandler } from 'express';
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -93,6 +94,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
       operationsUrl: operations.url,
       async stop() {
         readiness.drain();
+        if (config['router.shutdownDelayMs'] > 0) await pause(config['router.shutdownDelayMs']);
         draining.abort();
         await server.stop(config['router.drainMs']);
         await stopPlugins();
