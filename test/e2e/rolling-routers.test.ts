@@ -1,0 +1,95 @@
+// Two routers behind the load balancer of deploy/ while each is replaced: told to stop, no request fails; killed, only what it held.
+
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { hasHaproxy, type LoadBalancer, startLoadBalancer } from '../deploy/haproxy.ts';
+import { type Caller, callerFor, checkAnswersOf } from '../stack/client.ts';
+import { freePort } from '../stack/free-port.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Program, startProgram } from '../stack/program.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+const portOf = (url: string) => Number(new URL(url).port);
+/** As docker-compose.yml has it. */
+const env = { ROUTER_SHUTDOWNDELAYMS: '4000', ROUTER_TRUSTEDPROXIES: '127.0.0.1' };
+
+describe.skipIf(!hasHaproxy)('two routers behind the load balancer', () => {
+  let stack: Stack;
+  let second: Program;
+  let secondEnv: Record<string, string>;
+  let balancer: LoadBalancer;
+  let demo: Caller;
+
+  beforeAll(async () => {
+    const port = await freePort();
+    stack = await startStack({ engineUrl: inject('engineUrl'), router: env, withWorkers: false });
+    secondEnv = { ...stack.routerEnv, ROUTER_PORT: String(port), OPS_PORT: String(await freePort()) };
+    second = await startProgram('gateway/main.ts', secondEnv);
+    balancer = await startLoadBalancer([
+      { port: portOf(stack.url), opsPort: portOf(stack.operationsUrl) },
+      { port, opsPort: Number(secondEnv['OPS_PORT']) },
+    ]);
+    // Workers have no other way to the routers.
+    const through = { CONDUCTOR_APIURL: `${balancer.url}/conductor/api` };
+    await Promise.all([stack.addWorkers(through), stack.addWorkers({ ...through, WORKERS_DOMAIN: '002' })]);
+    await untilBothServe();
+    await checkAnswersOf(balancer.url);
+    demo = await callerFor(balancer.url);
+  }, 120_000);
+  afterAll(async () => {
+    await second?.stop();
+    await stack?.stop();
+    await balancer?.stop();
+  }, 60_000);
+
+  const untilBothServe = () =>
+    pollUntil('both routers to serve', async () => (await balancer.serving()).length === 2, { timeoutMs: 60_000 });
+
+  /** Statuses of all requests that four clients send, one after the other, while something happens. */
+  async function statusesWhile(happens: () => Promise<void>): Promise<Map<number | string, number>> {
+    const statuses = new Map<number | string, number>();
+    let isOver = false;
+    const clients = [1, 2, 3, 4].map(async () => {
+      while (!isOver) {
+        const status = await demo('/movies/Metropolis').then(
+          (answer) => answer.status,
+          (error: Error) => error.message,
+        );
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    });
+    await happens();
+    isOver = true;
+    await Promise.all(clients);
+    return statuses;
+  }
+
+  it('each is told to stop and started again under load → no request fails', async () => {
+    const statuses = await statusesWhile(async () => {
+      await stack.router.stop();
+      await stack.restartRouter();
+      await untilBothServe();
+      await second.stop();
+      second = await startProgram('gateway/main.ts', secondEnv);
+      await untilBothServe();
+    });
+    process.stdout.write(`rolling: ${JSON.stringify([...statuses])}\n`);
+    expect([...statuses.keys()]).toEqual([200]);
+    expect(statuses.get(200)).toBeGreaterThan(50);
+  }, 120_000);
+
+  it('one is killed under load → what it held fails with 502, the rest is served by the other', async () => {
+    const statuses = await statusesWhile(async () => {
+      await second.kill();
+      const served = async () => (await demo('/movies/Metropolis')).status === 200;
+      await pollUntil('the other to serve', served);
+      second = await startProgram('gateway/main.ts', secondEnv);
+      await untilBothServe();
+    });
+    process.stdout.write(`killed: ${JSON.stringify([...statuses])}\n`);
+    // Four clients have at most four requests at it; a worker's result may have been on its way through it as well.
+    const failed = [...statuses].filter(([status]) => status !== 200);
+    expect(failed.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(8);
+    for (const [status] of failed) expect([502, 504]).toContain(status);
+    expect(statuses.get(200)).toBeGreaterThan(20);
+  }, 120_000);
+});
