@@ -27,9 +27,13 @@ export interface LoadBalancer {
   stop(): Promise<void>;
 }
 
-export const hasHaproxy = spawnSync('haproxy', ['-v']).status === 0;
+const { HAPROXY: haproxy = 'haproxy' } = process.env;
+const [, version] = /version (\d+)\./.exec(spawnSync(haproxy, ['-v'], { encoding: 'utf8' }).stdout ?? '') ?? [];
+
+/** Older ones hang up on a client without a word when a router breaks off. */
+export const hasHaproxy = Number(version) >= 3;
 if (!hasHaproxy)
-  process.stderr.write('skipped: the load balancer. Install HAProxy (apt-get install haproxy) to run it\n');
+  process.stderr.write('skipped: the load balancer. HAProxy 3.0 or newer runs it (Debian 13: apt-get install haproxy; or HAPROXY=<path>)\n');
 
 /** The file with other addresses; throws when one of them is not in it any more. */
 function withAddresses(addresses: readonly (readonly [from: string, to: string])[]): string {
@@ -63,7 +67,7 @@ export async function startLoadBalancer(
     ['server keycloak keycloak:8080', 'server keycloak 127.0.0.1:9'],
   ]);
   writeFileSync(file, text);
-  const child = spawn('haproxy', ['-db', '-f', file], {
+  const child = spawn(haproxy, ['-db', '-f', file], {
     env: { PATH: process.env['PATH'], TLS: '', KEYCLOAK_URL: 'http://127.0.0.1:8083', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -35,7 +35,6 @@ describe('haproxy.cfg', () => {
     expect(millisecondsOf('timeout http-request')).toBeGreaterThan(config['router.headersTimeoutMs']);
     expect(millisecondsOf('timeout client')).toBeGreaterThan(config['router.requestTimeoutMs']);
     expect(millisecondsOf('timeout client')).toBeGreaterThan(config['router.answerTimeoutMs']);
-    expect(millisecondsOf('timeout http-keep-alive')).toBeLessThan(config['router.keepAliveTimeoutMs']);
   });
 
   it('its servers are services on a network of its own, on their ports', () => {
@@ -141,6 +140,9 @@ describe.skipIf(!hasHaproxy)('haproxy with that file', () => {
   const breakOff = (request: IncomingMessage) => void request.resume().on('end', () => request.socket.destroy());
 
   it.each(['PATCH', 'POST', 'PUT', 'DELETE', 'GET'])('%s that a router breaks off → 502, sent once', async (method) => {
+    // Not the first on its connection, where HAProxy by itself would only hang up.
+    await (await fetch(balancer.url)).text();
+    a.got.length = b.got.length = 0;
     a.answer = b.answer = breakOff;
     const answer = await fetch(balancer.url, { method, ...(method === 'GET' ? {} : { body: 'x' }) });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([502, 'application/problem+json']);

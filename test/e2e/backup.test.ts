@@ -86,7 +86,7 @@ describe.skipIf(!asked)('backup and restore', () => {
     expect(await count()).toBe(executions);
     expect(await stateOf(first)).toEqual(before);
     const plan = await runCli(['plan', '--engine', url]);
-    expect([plan.code, plan.stdout]).toEqual([0, expect.any(String)]);
+    expect([plan.exitCode, plan.stdout]).toEqual([0, expect.any(String)]);
     // What ran goes on: the worker takes its task from the restored queue.
     expect((await waiting).status).toBeGreaterThanOrEqual(200);
     await stack.addWorkers();

@@ -1,7 +1,9 @@
 // Two routers behind the load balancer of deploy/ while each is replaced: told to stop, no request fails; killed, only what it held.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { textOf } from '../deploy/deployment-files.ts';
 import { hasHaproxy, type LoadBalancer, startLoadBalancer } from '../deploy/haproxy.ts';
+import { hasPrometheus, startPrometheus } from '../deploy/prometheus.ts';
 import { type Caller, callerFor, checkAnswersOf } from '../stack/client.ts';
 import { freePort } from '../stack/free-port.ts';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -62,6 +64,43 @@ describe.skipIf(!hasHaproxy)('two routers behind the load balancer', () => {
     await Promise.all(clients);
     return statuses;
   }
+
+  it.skipIf(!hasPrometheus)('Prometheus scrapes all of it, has the rules, and answers what the dashboard asks', async () => {
+    expect((await demo('/movies/Metropolis')).status).toBe(200);
+    const host = (url: string) => new URL(url).host;
+    const prometheus = await startPrometheus({
+      'router-a:8081': host(stack.operationsUrl),
+      'router-b:8081': `127.0.0.1:${secondEnv['OPS_PORT']}`,
+      'load-balancer:8404': host(balancer.operationsUrl),
+    });
+    try {
+      await pollUntil('every target to be up', async () => {
+        const { activeTargets } = await prometheus.ask<{ activeTargets: { health: string }[] }>('targets');
+        return activeTargets.length === 4 && activeTargets.every(({ health }) => health === 'up');
+      });
+      await pollUntil('every rule to have been evaluated', async () => {
+        const { groups } = await prometheus.ask<{ groups: { rules: { health: string }[] }[] }>('rules');
+        const rules = groups.flatMap((group) => group.rules);
+        return rules.length > 10 && rules.every(({ health }) => health === 'ok');
+      });
+      const { panels } = JSON.parse(textOf('deploy/grafana/service-router.json')) as {
+        panels: { targets?: { expr: string }[] }[];
+      };
+      const asked = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+      const answered = [];
+      for (const expr of asked) {
+        // As Grafana replaces them: everything chosen.
+        const query = expr.replaceAll('$__rate_interval', '1m').replace(/\$\{?\w+\}?/g, '.*');
+        const { result } = await prometheus.ask<{ result: unknown[] }>(`query?query=${encodeURIComponent(query)}`);
+        if (result.length > 0) answered.push(expr);
+      }
+      process.stdout.write(`dashboard: ${answered.length} of ${asked.length} queries have an answer\n`);
+      // What never happened here (breakers, limits, failures) has no series.
+      expect(answered.length).toBeGreaterThan(asked.length / 2);
+    } finally {
+      await prometheus.stop();
+    }
+  }, 60_000);
 
   it('each is told to stop and started again under load → no request fails', async () => {
     const statuses = await statusesWhile(async () => {
