@@ -1,7 +1,7 @@
 // The servers of one engine: several processes on one database. Calls go to each in turn, and past the one that fails.
 
 import { Pool } from 'undici';
-import { EngineError } from './engine-error.ts';
+import type { EngineError } from './engine-error.ts';
 import { type EngineRequest, type EngineResponse, sendCall } from './send-call.ts';
 
 export interface EngineServersOptions {

@@ -50,9 +50,7 @@ function openAddresses(config: PartialConfig): string[] {
   const problems: string[] = [];
   for (const engine of config['conductor.url'] ?? []) {
     if (!isPublicLiteral(hostOf(engine)) || accepts(config, 'open-engine')) continue;
-    problems.push(
-      `conductor.url is ${engine}: the engine has no authentication, so it must not have a public address`,
-    );
+    problems.push(`conductor.url is ${engine}: the engine has no authentication, so it must not have a public address`);
   }
   const api = config['conductor.apiURL'];
   if (api?.startsWith('http:') === true && !isPrivateHost(hostOf(api) ?? '')) {

@@ -30,7 +30,7 @@ const conductor = {
   ),
   'conductor.timeoutMs': milliseconds('deadline of one call to the engine', 10_000),
   'conductor.uiURL': url("the engine's UI: the status page links each failed execution there; no link when absent"),
-  'conductor.connections': count('connections the router keeps to the engine', 64),
+  'conductor.connections': count('connections the router keeps to each server of the engine', 64),
   'conductor.maxParkedPollMs': milliseconds("longest time a worker's poll is held", 60_000),
   'conductor.databaseURL': Type.String({
     format: 'engine-database-url',

@@ -9,6 +9,8 @@ export const engineProperties = fileURLToPath(new URL('../../conductor/server/sq
 export const postgresqlProperties = fileURLToPath(
   new URL('../../conductor/server/postgresql.properties', import.meta.url),
 );
+/** What each of several engines on one PostgreSQL database reads after that. */
+export const clusterProperties = fileURLToPath(new URL('../../conductor/server/cluster.properties', import.meta.url));
 
 /**
  * One logger context for the whole process. The default looks for the caller's own on the stack, and the engine asks
@@ -47,8 +49,8 @@ export interface DatabaseServer {
 }
 
 export interface EngineArguments {
-  /** Path of the property file. */
-  readonly properties: string;
+  /** Path of the property file, or of several: later ones win. */
+  readonly properties: string | readonly string[];
   /** Path of the SQLite file, or where else the engine keeps its data. */
   readonly database: string | DatabaseServer;
   readonly port: number;
@@ -56,8 +58,9 @@ export interface EngineArguments {
 
 /** Arguments after `-jar <jar>`. */
 export function engineArguments({ properties, database, port }: EngineArguments): string[] {
+  const files = typeof properties === 'string' ? [properties] : properties;
   return [
-    `--spring.config.additional-location=file:${properties}`,
+    `--spring.config.additional-location=${files.map((file) => `file:${file}`).join(',')}`,
     ...dataSourceArguments(database),
     `--server.port=${port}`,
   ];

@@ -17,12 +17,14 @@ import type { InstalledEngine } from './install-engine.ts';
 
 /** What an engine may be given instead of the product's own choice, by benches and suites. */
 export interface EngineTuning {
-  /** Path of a property file. */
-  readonly properties?: string | undefined;
+  /** Path of a property file, or of several: later ones win. */
+  readonly properties?: string | readonly string[] | undefined;
   /** Default: an SQLite file in the state directory. */
   readonly database?: DatabaseServer | undefined;
   /** Options of the Java machine, in place of all others. */
   readonly javaOptions?: readonly string[] | undefined;
+  /** Its niceness, in place of the one that lets the router go first. */
+  readonly niceness?: number | undefined;
 }
 
 export interface JavaEngineOptions {
@@ -61,12 +63,13 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
       '-jar',
       jar,
       ...engineArguments({ properties, database, port }),
+      '--server.address=127.0.0.1',
     ],
     env: engineEnvironment(process.env),
     cwd: folder,
     output,
     stopDeadlineMs: 15_000,
-    niceness: engineNiceness,
+    niceness: tuning.niceness ?? engineNiceness,
     waitUntilReady: async (signal) => {
       await untilHealthy(url, signal);
       return { url };
