@@ -48,7 +48,7 @@ export const apply: Verb<ApplyVerbOptions> = {
 
 export async function runApply(options: ApplyVerbOptions, context: VerbContext): Promise<Outcome> {
   const repository = readRepository(options);
-  const { config } = await loadConfig();
+  const { config } = await loadConfig({ env: context.host.env });
   const engine = await openEngine(options, config);
   try {
     const { diff, force = false } = options;
@@ -90,10 +90,11 @@ interface Run {
 
 /** The first Ctrl-C or SIGTERM ends it after the step under way, the second at once. */
 async function run(shown: ShownPlan, { engine, context, replan }: Run): Promise<Applied> {
+  const { host } = context;
   const stop = new AbortController();
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const onSignal = () => stop.abort();
-  for (const signal of signals) process.once(signal, onSignal);
+  for (const signal of signals) host.once(signal, onSignal);
   try {
     return await applyPlan(shown, {
       api: engine.api,
@@ -105,7 +106,7 @@ async function run(shown: ShownPlan, { engine, context, replan }: Run): Promise<
       },
     });
   } finally {
-    for (const signal of signals) process.off(signal, onSignal);
+    for (const signal of signals) host.off(signal, onSignal);
   }
 }
 

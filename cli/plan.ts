@@ -12,7 +12,7 @@ import {
 import { openEngine } from './engine-access.ts';
 import type { ExitCode, Outcome } from './outcome.ts';
 import { describeCounts, describePlan, planToJson } from './plan-lines.ts';
-import type { Verb } from './verb.ts';
+import type { Verb, VerbContext } from './verb.ts';
 
 export const plan: Verb<PlanVerbOptions> = {
   name: 'plan',
@@ -32,9 +32,9 @@ export const plan: Verb<PlanVerbOptions> = {
   run: runPlan,
 };
 
-export async function runPlan(options: PlanVerbOptions): Promise<Outcome> {
+export async function runPlan(options: PlanVerbOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
   const repository = readRepository(options);
-  const { config } = await loadConfig();
+  const { config } = await loadConfig({ env: host.env });
   const engine = await openEngine(options, config);
   try {
     return describe(await readShownPlan({ repository, config }, engine.api, options), engine.address, options);

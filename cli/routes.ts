@@ -9,7 +9,7 @@ import { type Outcome, VerbError } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
 import { type Access, type Limits, mapRoutes, type MappedRoute } from './route-map.ts';
 import { formatTable } from './table.ts';
-import type { Verb } from './verb.ts';
+import type { Verb, VerbContext } from './verb.ts';
 
 export interface RoutesOptions {
   readonly dir?: string;
@@ -36,8 +36,8 @@ export const routes: Verb<RoutesOptions> = {
   run: runRoutes,
 };
 
-export async function runRoutes(options: RoutesOptions): Promise<Outcome> {
-  const { config } = await loadConfig();
+export async function runRoutes(options: RoutesOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+  const { config } = await loadConfig({ env: host.env });
   const gateway = loadMap(options, config);
   if (gateway === undefined) throw new VerbError(['gateway.config.yml: there is no such file']);
   const map = mapRoutes(gateway, config, loadDefinitions(resolve(options.dir ?? rootDir)));

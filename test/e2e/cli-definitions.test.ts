@@ -409,7 +409,7 @@ describe('something comes between', () => {
 
   it('the engine goes away in the middle: says what was done, exit 1; again does the rest', async () => {
     const held = gate.hold(nthWrite(3), 'before');
-    const { result } = on.start('apply', ['--yes'], gate.url);
+    const result = on.run('apply', '--yes', '--engine', gate.url);
     await held;
     await gate.stop();
     const { exitCode, stderr } = await result;
@@ -426,7 +426,7 @@ describe('something comes between', () => {
     // The second look is the one after the confirmation.
     let looks = 0;
     const held = gate.hold((call) => call === 'GET /api/metadata/taskdefs' && ++looks === 2, 'before');
-    const { result } = on.start('apply', ['--yes'], gate.url);
+    const result = on.run('apply', '--yes', '--engine', gate.url);
     await held;
     const foreign = definitionIn(files, movies.taskFile, { responseTimeoutSeconds: 99 });
     await on.send('PUT', '/api/metadata/taskdefs', foreign);
@@ -444,7 +444,7 @@ describe('something comes between', () => {
     files.set(movies.taskFile, ['responseTimeoutSeconds'], 23);
     files.set(`event-handlers/mdm-share${files.suffix}-002.json`, ['condition'], 'true');
     const held = gate.hold(isWrite, 'after');
-    const { result } = on.start('apply', ['--yes'], gate.url);
+    const result = on.run('apply', '--yes', '--engine', gate.url);
     await held;
     const handler = definitionIn(files, `event-handlers/mdm-share${files.suffix}-002.json`, { condition: '1 == 1' });
     await on.send('PUT', '/api/event', handler);
@@ -478,11 +478,11 @@ describe('something comes between', () => {
 
   it('two applies whose writes cross: the slower one finds done what the other did, exit 0', async () => {
     const held = gate.hold((call) => call === 'POST /api/metadata/workflow', 'before');
-    const slow = on.start('apply', ['--yes'], gate.url);
+    const slow = on.run('apply', '--yes', '--engine', gate.url);
     await held;
     expect((await on.run('apply', '--yes')).exitCode).toBe(0);
     gate.release();
-    const { exitCode, stdout, stderr } = await slow.result;
+    const { exitCode, stdout, stderr } = await slow;
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/^added {3}workflow \S+ v1 {2}\(somebody else did it meanwhile\)$/m);
     expect(await on.registered()).toEqual(everything);
@@ -492,7 +492,7 @@ describe('something comes between', () => {
     await on.prepare();
     files.set(movies.taskFile, ['responseTimeoutSeconds'], 23);
     const held = gate.hold(isWrite, 'before');
-    const slow = on.start('apply', ['--yes'], gate.url);
+    const slow = on.run('apply', '--yes', '--engine', gate.url);
     await held;
     const other = definitionIn(files, movies.taskFile, { responseTimeoutSeconds: 24 });
     await on.send('PUT', '/api/metadata/taskdefs', other);
@@ -501,7 +501,7 @@ describe('something comes between', () => {
     await seen;
     await on.send('PUT', '/api/metadata/taskdefs', other);
     gate.release();
-    const { exitCode, stderr } = await slow.result;
+    const { exitCode, stderr } = await slow;
     expect(exitCode).toBe(1);
     expect(stderr).toContain('the engine has changed since the plan was shown; 1 of 1 change made');
   });
