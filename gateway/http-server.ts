@@ -136,7 +136,11 @@ function nodeLimits({ headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs }: 
 }
 
 /** Every way in which Node hands over a request, or gives up on one. */
-function attachConnections(server: Server | HttpsServer, connections: Connections, handle: (exchange: Exchange) => void): void {
+function attachConnections(
+  server: Server | HttpsServer,
+  connections: Connections,
+  handle: (exchange: Exchange) => void,
+): void {
   // Node would drop what is beyond its own count, unseen by the guard.
   server.maxHeadersCount = 0;
   const known = new WeakMap<Socket, Connection>();

@@ -74,7 +74,16 @@ describe('what can reach what', () => {
       const near = services.map(([name]) => name).filter((name) => name !== engine && shareNetwork(name, engine));
       // Keycloak is there as a client of the same database server.
       const others = ['conductor-a', 'conductor-b'].filter((name) => name !== engine);
-      const expected = ['conductor-ui', 'keycloak', 'postgres', 'pruner', 'register', 'router-a', 'router-b', ...others];
+      const expected = [
+        'conductor-ui',
+        'keycloak',
+        'postgres',
+        'pruner',
+        'register',
+        'router-a',
+        'router-b',
+        ...others,
+      ];
       expect(near.sort()).toEqual(expected.sort());
       for (const network of networksOf(engine)) expect(compose.networks[network]).toEqual({ internal: true });
     },

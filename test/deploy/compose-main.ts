@@ -22,9 +22,18 @@ if (missing !== undefined) {
 }
 // Whoever reads the result must know what ran.
 for (const name of composeVariables().keys()) {
-  if (/_IMAGE$|_VERSION$/.test(name)) process.stdout.write(`${name}: ${process.env[name] ?? 'as in docker-compose.yml'}\n`);
+  if (/_IMAGE$|_VERSION$/.test(name))
+    process.stdout.write(`${name}: ${process.env[name] ?? 'as in docker-compose.yml'}\n`);
 }
-const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', '--retry', '0', 'test/deploy/compose-up.test.ts'];
+const vitest = [
+  'node_modules/vitest/vitest.mjs',
+  'run',
+  '--project',
+  'unit',
+  '--retry',
+  '0',
+  'test/deploy/compose-up.test.ts',
+];
 const child = spawn(process.execPath, [...vitest, ...process.argv.slice(2)], {
   cwd: rootDir,
   stdio: 'inherit',

@@ -12,11 +12,14 @@ const services = Object.entries(compose.services);
 
 /** What compose makes of `${…}` when every secret is set and nothing optional is. */
 function resolved(value: string): string {
-  return value.replace(/(?<!\$)\$\{(\w+)(?::([?+-])([^}]*))?\}/g, (_all, name: string, operator?: string, rest = '') => {
-    if (operator === '-') return rest as string;
-    if (operator === '+') return '';
-    return name.endsWith('_FILE') ? 'deploy/demo.properties' : `a-long-secret-of-${name.toLowerCase()}`;
-  });
+  return value.replace(
+    /(?<!\$)\$\{(\w+)(?::([?+-])([^}]*))?\}/g,
+    (_all, name: string, operator?: string, rest = '') => {
+      if (operator === '-') return rest as string;
+      if (operator === '+') return '';
+      return name.endsWith('_FILE') ? 'deploy/demo.properties' : `a-long-secret-of-${name.toLowerCase()}`;
+    },
+  );
 }
 const environmentOf = ({ environment = {} }: Service) =>
   Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, resolved(String(value))]));
@@ -24,15 +27,20 @@ const environmentOf = ({ environment = {} }: Service) =>
 const ofProduct = services.filter(([, { build }]) => build?.target === 'product');
 
 describe('the product’s services', () => {
-  it.each(ofProduct)('%s: every variable is a key of the configuration, with a value that production accepts', async (_name, service) => {
-    const env = environmentOf(service);
-    expect(Object.keys(env).filter((variable) => variable !== 'CONFIG_URL' && keyOfVariable(variable) === undefined)).toEqual([]);
-    // The file that is mounted, by its path here.
-    const { config } = await loadConfig({
-      env: { ...env, NODE_ENV: 'production', CONFIG_URL: `file://${rootDir}deploy/demo.properties` },
-    });
-    expect(config['movies.url']).toBe('http://back-ends:8084/movies');
-  });
+  it.each(ofProduct)(
+    '%s: every variable is a key of the configuration, with a value that production accepts',
+    async (_name, service) => {
+      const env = environmentOf(service);
+      expect(
+        Object.keys(env).filter((variable) => variable !== 'CONFIG_URL' && keyOfVariable(variable) === undefined),
+      ).toEqual([]);
+      // The file that is mounted, by its path here.
+      const { config } = await loadConfig({
+        env: { ...env, NODE_ENV: 'production', CONFIG_URL: `file://${rootDir}deploy/demo.properties` },
+      });
+      expect(config['movies.url']).toBe('http://back-ends:8084/movies');
+    },
+  );
 
   it.each(ofProduct)('%s runs a program of the image', (_name, { command }) => {
     expect(existsSync(`${rootDir}${String(command).split(' ')[0]}`)).toBe(true);
@@ -52,16 +60,18 @@ describe('the product’s services', () => {
 /** Ports that each service opens to others, by what its own files and the configuration say. */
 const { config: defaults } = await loadConfig({ env: {} });
 const ports: Record<string, number[]> = {
-  'postgres': [5432],
-  'redis': [6379],
+  postgres: [5432],
+  redis: [6379],
   'conductor-a': [8080],
   'conductor-b': [8080],
-  'conductor': [8080],
-  'keycloak': [8080],
+  conductor: [8080],
+  keycloak: [8080],
   'router-a': [defaults['router.port'], defaults['ops.port']],
   'router-b': [defaults['router.port'], defaults['ops.port']],
-  'load-balancer': [...textOf('deploy/load-balancer/haproxy.cfg').matchAll(/bind :(\d+)/g)].map(([, port]) => Number(port)),
-  'prometheus': [9090],
+  'load-balancer': [...textOf('deploy/load-balancer/haproxy.cfg').matchAll(/bind :(\d+)/g)].map(([, port]) =>
+    Number(port),
+  ),
+  prometheus: [9090],
   'back-ends': [8084],
 };
 /** Names on networks: services and their aliases. */
@@ -89,7 +99,9 @@ describe('addresses', () => {
     ['prometheus', 'deploy/prometheus/prometheus.yml'],
     ['grafana', 'deploy/grafana/provisioning/datasources/prometheus.yml'],
   ].map(([name = '', file = '']) => [name, textOf(file).replace(/'([\w-]+:\d+)'/g, "'//$1'")] as const);
-  const all = [...texts, ...files].flatMap(([name, text]) => addressesIn(text).map((address) => [name, ...address] as const));
+  const all = [...texts, ...files].flatMap(([name, text]) =>
+    addressesIn(text).map((address) => [name, ...address] as const),
+  );
 
   it('there are many', () => {
     expect(all.length).toBeGreaterThan(20);
@@ -107,9 +119,13 @@ describe('addresses', () => {
   });
 
   it('routers, registration and pruner know every server of the engine', () => {
-    const engines = services.map(([name]) => name).filter((name) => name.startsWith('conductor-') && name !== 'conductor-ui');
+    const engines = services
+      .map(([name]) => name)
+      .filter((name) => name.startsWith('conductor-') && name !== 'conductor-ui');
     for (const name of ['router-a', 'router-b', 'register', 'pruner'])
-      expect(compose.services[name]?.environment?.['CONDUCTOR_URL']).toBe(engines.map((engine) => `http://${engine}:8080`).join());
+      expect(compose.services[name]?.environment?.['CONDUCTOR_URL']).toBe(
+        engines.map((engine) => `http://${engine}:8080`).join(),
+      );
   });
 });
 
@@ -128,7 +144,9 @@ describe('files', () => {
       const { configs = [], command = [] } = service;
       for (const { source } of configs) expect(Object.keys(compose.configs)).toContain(source);
       const targets = configs.map(({ target }) => target);
-      const named = [...`${[command].flat().join(' ')} ${JSON.stringify(environmentOf(service))}`.matchAll(/\/etc\/[\w./-]+/g)];
+      const named = [
+        ...`${[command].flat().join(' ')} ${JSON.stringify(environmentOf(service))}`.matchAll(/\/etc\/[\w./-]+/g),
+      ];
       for (const [path] of named) expect([name, targets]).toEqual([name, expect.arrayContaining([path])]);
     }
   });
@@ -139,9 +157,12 @@ describe('files', () => {
   });
 
   it('both servers of the engine take the lock of their database', () => {
-    expect(textOf('conductor/server/cluster.properties')).toMatch(/^conductor\.workflow-execution-lock\.type=postgres$/m);
+    expect(textOf('conductor/server/cluster.properties')).toMatch(
+      /^conductor\.workflow-execution-lock\.type=postgres$/m,
+    );
     for (const engine of ['conductor-a', 'conductor-b']) {
-      const locations = [compose.services[engine]?.command].flat().find((part) => part?.includes('additional-location')) ?? '';
+      const locations =
+        [compose.services[engine]?.command].flat().find((part) => part?.includes('additional-location')) ?? '';
       // The later file wins.
       expect(locations).toMatch(/postgresql\.properties,file:\/etc\/conductor\/cluster\.properties$/);
     }
@@ -149,15 +170,18 @@ describe('files', () => {
 });
 
 describe('health checks', () => {
-  it.each(services.filter(([, { healthcheck }]) => healthcheck?.test !== undefined))('%s: asks itself, or says whom', (name, { healthcheck }) => {
-    const test = healthcheck?.test?.join(' ') ?? '';
-    const asked = [...test.matchAll(/http:\/\/([\w.-]+):/g)].map(([, host]) => host);
-    expect(asked.filter((host) => host !== '127.0.0.1')).toEqual(name.startsWith('workers') ? ['load-balancer'] : []);
-    // A check of curl or wget that takes any answer for health says nothing.
-    if (test.includes('curl')) expect(test).toMatch(/curl -f/);
-    const [, script] = /node,? ([\w/.-]+\.mjs)/.exec(test) ?? [];
-    if (script !== undefined) expect(existsSync(`${rootDir}${script}`)).toBe(true);
-  });
+  it.each(services.filter(([, { healthcheck }]) => healthcheck?.test !== undefined))(
+    '%s: asks itself, or says whom',
+    (name, { healthcheck }) => {
+      const test = healthcheck?.test?.join(' ') ?? '';
+      const asked = [...test.matchAll(/http:\/\/([\w.-]+):/g)].map(([, host]) => host);
+      expect(asked.filter((host) => host !== '127.0.0.1')).toEqual(name.startsWith('workers') ? ['load-balancer'] : []);
+      // A check of curl or wget that takes any answer for health says nothing.
+      if (test.includes('curl')) expect(test).toMatch(/curl -f/);
+      const [, script] = /node,? ([\w/.-]+\.mjs)/.exec(test) ?? [];
+      if (script !== undefined) expect(existsSync(`${rootDir}${script}`)).toBe(true);
+    },
+  );
 });
 
 describe('Grafana', () => {
@@ -166,7 +190,8 @@ describe('Grafana', () => {
     const [, path] = /path: (.+)/.exec(textOf('deploy/grafana/provisioning/dashboards/service-router.yml')) ?? [];
     expect(targets).toContain(`${path}/service-router.json`);
     expect(textOf('deploy/grafana/provisioning/datasources/prometheus.yml')).toMatch(/^ {4}type: prometheus$/m);
-    const [, shortest] = /timeInterval: (\S+)/.exec(textOf('deploy/grafana/provisioning/datasources/prometheus.yml')) ?? [];
+    const [, shortest] =
+      /timeInterval: (\S+)/.exec(textOf('deploy/grafana/provisioning/datasources/prometheus.yml')) ?? [];
     expect(textOf('deploy/prometheus/prometheus.yml')).toContain(`scrape_interval: ${shortest}`);
   });
 });

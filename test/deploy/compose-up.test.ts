@@ -6,11 +6,7 @@ import { call, type RouterAnswer } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type ComposeProject, createComposeProject } from './compose-project.ts';
 
-const asked = isAskedFor(
-  'WITH_COMPOSE',
-  'docker-compose.yml in real containers',
-  'npm run test:compose',
-);
+const asked = isAskedFor('WITH_COMPOSE', 'docker-compose.yml in real containers', 'npm run test:compose');
 
 /** With a version given, its images are used as they are; else they are built. */
 const build = process.env['SERVICE_ROUTER_VERSION'] === undefined ? ['--build'] : ['--no-build'];
@@ -121,7 +117,10 @@ describe.skipIf(!asked)('docker compose up', () => {
   it('the UI and Grafana ask for a login', async () => {
     for (const path of ['/', '/api/metadata/workflow']) {
       expect([path, (await ui(path, { headers: { authorization: '' } })).status]).toEqual([path, 401]);
-      expect([path, (await ui(path, { headers: { authorization: login('operator', 'x') } })).status]).toEqual([path, 401]);
+      expect([path, (await ui(path, { headers: { authorization: login('operator', 'x') } })).status]).toEqual([
+        path,
+        401,
+      ]);
     }
     if (!hasGrafana) return;
     expect((await call(`${project.grafanaUrl}/api/search`)).status).toBe(401);
@@ -149,16 +148,28 @@ describe.skipIf(!asked)('docker compose up', () => {
     async () => {
       for (const name of ['router-a', 'router-b', 'conductor-a', 'conductor-b']) {
         await project.run('kill', name);
-        await pollUntil(`answers without ${name}`, async () => (await callAs('demo', '/movies/Metropolis')).status === 200, {
-          timeoutMs: minutes,
-          everyMs: 500,
-        });
+        await pollUntil(
+          `answers without ${name}`,
+          async () => (await callAs('demo', '/movies/Metropolis')).status === 200,
+          {
+            timeoutMs: minutes,
+            everyMs: 500,
+          },
+        );
         await project.run('up', '--detach', '--wait', '--no-build', name);
       }
-      await pollUntil('both routers to be ready', () => health('ready').then(() => true, () => false), {
-        timeoutMs: 2 * minutes,
-        everyMs: 1_000,
-      });
+      await pollUntil(
+        'both routers to be ready',
+        () =>
+          health('ready').then(
+            () => true,
+            () => false,
+          ),
+        {
+          timeoutMs: 2 * minutes,
+          everyMs: 1_000,
+        },
+      );
     },
     10 * minutes,
   );
@@ -233,7 +244,9 @@ describe.skipIf(!asked)('docker compose up', () => {
       const state = await project.run('ps', '--all', '--format', '{{.ExitCode}}', 'workers');
       expect(state.trim()).toBe('0');
       const answer = callAs('demo', '/movies/Metropolis');
-      await pollUntil('the request to wait', async () => /^router_waits 1$/m.test((await metrics()).replaceAll(',', '\n')));
+      await pollUntil('the request to wait', async () =>
+        /^router_waits 1$/m.test((await metrics()).replaceAll(',', '\n')),
+      );
       await project.run('start', 'workers');
       expect((await answer).status).toBe(200);
     },

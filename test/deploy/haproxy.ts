@@ -33,17 +33,16 @@ const [, version] = /version (\d+)\./.exec(spawnSync(haproxy, ['-v'], { encoding
 /** Older ones hang up on a client without a word when a router breaks off. */
 export const hasHaproxy = Number(version) >= 3;
 if (!hasHaproxy)
-  process.stderr.write('skipped: the load balancer. HAProxy 3.0 or newer runs it (Debian 13: apt-get install haproxy; or HAPROXY=<path>)\n');
+  process.stderr.write(
+    'skipped: the load balancer. HAProxy 3.0 or newer runs it (Debian 13: apt-get install haproxy; or HAPROXY=<path>)\n',
+  );
 
 /** The file with other addresses; throws when one of them is not in it any more. */
 function withAddresses(addresses: readonly (readonly [from: string, to: string])[]): string {
-  return addresses.reduce(
-    (text, [from, to]) => {
-      if (!text.includes(from)) throw new Error(`haproxy.cfg does not say "${from}"`);
-      return text.replaceAll(from, to);
-    },
-    textOf('deploy/load-balancer/haproxy.cfg'),
-  );
+  return addresses.reduce((text, [from, to]) => {
+    if (!text.includes(from)) throw new Error(`haproxy.cfg does not say "${from}"`);
+    return text.replaceAll(from, to);
+  }, textOf('deploy/load-balancer/haproxy.cfg'));
 }
 
 /** Starts it in front of two routers and waits until its own port answers. */

@@ -63,7 +63,8 @@ describe.skipIf(!asked)('backup and restore', () => {
 
   it('a dump of a working engine, restored into an empty database → the same executions and definitions', async () => {
     const ids: string[] = [];
-    for (let turn = 0; turn < 20; turn += 1) ids.push(String((await demo('/movies/Metropolis')).headers['x-execution-id']));
+    for (let turn = 0; turn < 20; turn += 1)
+      ids.push(String((await demo('/movies/Metropolis')).headers['x-execution-id']));
     const first = String(ids[0]);
     const before = await stateOf(first);
     // One that is under way at the time of the dump: no worker is there to take it.
@@ -80,7 +81,9 @@ describe.skipIf(!asked)('backup and restore', () => {
     const began = performance.now();
     await postgres('pg_restore', '--exit-on-error', `--dbname=${nameOf(restored)}`, dump);
     const took = [dumped - started, performance.now() - began].map((ms) => `${Math.round(ms)} ms`);
-    process.stdout.write(`${executions} executions: dump ${took[0]}, ${statSync(dump).size} bytes, restore ${took[1]}\n`);
+    process.stdout.write(
+      `${executions} executions: dump ${took[0]}, ${statSync(dump).size} bytes, restore ${took[1]}\n`,
+    );
     await startOn(restored);
 
     expect(await count()).toBe(executions);
@@ -90,10 +93,14 @@ describe.skipIf(!asked)('backup and restore', () => {
     // What ran goes on: the worker takes its task from the restored queue.
     expect((await waiting).status).toBeGreaterThanOrEqual(200);
     await stack.addWorkers();
-    await pollUntil('nothing to run any more', async () => (await count(`&query=${encodeURIComponent('status = RUNNING')}`)) === 0, {
-      timeoutMs: 60_000,
-      everyMs: 250,
-    });
+    await pollUntil(
+      'nothing to run any more',
+      async () => (await count(`&query=${encodeURIComponent('status = RUNNING')}`)) === 0,
+      {
+        timeoutMs: 60_000,
+        everyMs: 250,
+      },
+    );
     expect((await demo('/movies/Metropolis')).status).toBe(200);
     expect(await count()).toBe(executions + 1);
   }, 240_000);

@@ -65,43 +65,50 @@ describe.skipIf(!hasHaproxy)('two routers behind the load balancer', () => {
     return statuses;
   }
 
-  it.skipIf(!hasPrometheus)('Prometheus scrapes all of it, has the rules, and answers what the dashboard asks', async () => {
-    expect((await demo('/movies/Metropolis')).status).toBe(200);
-    const host = (url: string) => new URL(url).host;
-    const prometheus = await startPrometheus({
-      'router-a:8081': host(stack.operationsUrl),
-      'router-b:8081': `127.0.0.1:${secondEnv['OPS_PORT']}`,
-      'load-balancer:8404': host(balancer.operationsUrl),
-    });
-    try {
-      await pollUntil('every target to be up', async () => {
-        const { activeTargets } = await prometheus.ask<{ activeTargets: { health: string }[] }>('targets');
-        return activeTargets.length === 4 && activeTargets.every(({ health }) => health === 'up');
+  it.skipIf(!hasPrometheus)(
+    'Prometheus scrapes all of it, has the rules, and answers what the dashboard asks',
+    async () => {
+      expect((await demo('/movies/Metropolis')).status).toBe(200);
+      const host = (url: string) => new URL(url).host;
+      const prometheus = await startPrometheus({
+        'router-a:8081': host(stack.operationsUrl),
+        'router-b:8081': `127.0.0.1:${secondEnv['OPS_PORT']}`,
+        'load-balancer:8404': host(balancer.operationsUrl),
       });
-      await pollUntil('every rule to have been evaluated', async () => {
-        const { groups } = await prometheus.ask<{ groups: { rules: { health: string }[] }[] }>('rules');
-        const rules = groups.flatMap((group) => group.rules);
-        return rules.length > 10 && rules.every(({ health }) => health === 'ok');
-      });
-      const { panels } = JSON.parse(textOf('deploy/grafana/service-router.json')) as {
-        panels: { targets?: { expr: string }[] }[];
-      };
-      // As Grafana replaces its variables: everything chosen.
-      const asked = panels
-        .flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
-        .map((expr) => expr.replaceAll('$__rate_interval', '1m').replace(/\$\{?\w+\}?/g, '.*'));
-      const series = async (query: string) =>
-        (await prometheus.ask<{ result: unknown[] }>(`query?query=${encodeURIComponent(query)}`)).result.length;
-      await pollUntil('a second look at the routers', async () => (await series('rate(router_http_requests_total[1m])')) > 0);
-      let answered = 0;
-      for (const query of asked) if ((await series(query)) > 0) answered += 1;
-      process.stdout.write(`dashboard: ${answered} of ${asked.length} queries have series\n`);
-      // What has not happened here (breakers, queues, failures) has none; what Prometheus does not understand is an error above.
-      expect(answered).toBeGreaterThan(10);
-    } finally {
-      await prometheus.stop();
-    }
-  }, 60_000);
+      try {
+        await pollUntil('every target to be up', async () => {
+          const { activeTargets } = await prometheus.ask<{ activeTargets: { health: string }[] }>('targets');
+          return activeTargets.length === 4 && activeTargets.every(({ health }) => health === 'up');
+        });
+        await pollUntil('every rule to have been evaluated', async () => {
+          const { groups } = await prometheus.ask<{ groups: { rules: { health: string }[] }[] }>('rules');
+          const rules = groups.flatMap((group) => group.rules);
+          return rules.length > 10 && rules.every(({ health }) => health === 'ok');
+        });
+        const { panels } = JSON.parse(textOf('deploy/grafana/service-router.json')) as {
+          panels: { targets?: { expr: string }[] }[];
+        };
+        // As Grafana replaces its variables: everything chosen.
+        const asked = panels
+          .flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+          .map((expr) => expr.replaceAll('$__rate_interval', '1m').replace(/\$\{?\w+\}?/g, '.*'));
+        const series = async (query: string) =>
+          (await prometheus.ask<{ result: unknown[] }>(`query?query=${encodeURIComponent(query)}`)).result.length;
+        await pollUntil(
+          'a second look at the routers',
+          async () => (await series('rate(router_http_requests_total[1m])')) > 0,
+        );
+        let answered = 0;
+        for (const query of asked) if ((await series(query)) > 0) answered += 1;
+        process.stdout.write(`dashboard: ${answered} of ${asked.length} queries have series\n`);
+        // What has not happened here (breakers, queues, failures) has none; what Prometheus does not understand is an error above.
+        expect(answered).toBeGreaterThan(10);
+      } finally {
+        await prometheus.stop();
+      }
+    },
+    60_000,
+  );
 
   it('each is told to stop and started again under load → no request fails', async () => {
     const statuses = await statusesWhile(async () => {

@@ -108,7 +108,9 @@ describe('HTTPS', () => {
   it('what is no HTTP inside → a problem document', async () => {
     const socket = await handshake();
     socket.write('HELLO\r\n\r\n');
-    expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [^]*application\/problem\+json[^]*"type":"\/problems\/malformed-request"/);
+    expect(await text(socket)).toMatch(
+      /^HTTP\/1\.1 400 [^]*application\/problem\+json[^]*"type":"\/problems\/malformed-request"/,
+    );
   });
 
   it('plain HTTP → closed, without a word, and others go on', async () => {
