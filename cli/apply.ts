@@ -1,6 +1,7 @@
 // `apply`: does what the plan shows, and nothing else.
 
 import { loadConfig } from '../config/load.ts';
+import { asConfigured } from '../conductor/definitions/activation.ts';
 import { type Applied, applyPlan } from '../conductor/metadata/apply.ts';
 import { digestPlan, isRepublished } from '../conductor/metadata/plan.ts';
 import { addYesOption } from './confirmation.ts';
@@ -47,8 +48,9 @@ export const apply: Verb<ApplyVerbOptions> = {
 };
 
 export async function runApply(options: ApplyVerbOptions, context: VerbContext): Promise<Outcome> {
-  const repository = readRepository(options);
+  const files = readRepository(options);
   const { config } = await loadConfig({ env: context.host.env });
+  const repository = asConfigured(files, config);
   const engine = await openEngine(options, config);
   try {
     const { diff, force = false } = options;

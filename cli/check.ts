@@ -92,7 +92,7 @@ function summary({ loaded, gateway, definitions }: Checked): string[] {
     ['configuration', `${countOf(set, 'key')} set, all others at their defaults`],
     [
       'gateway.config.yml',
-      `${countOf(gateway?.pipelines ?? 0, 'pipeline')}, ${gateway?.routes.length ?? 0} of them to workflows`,
+      `${countOf(gateway?.pipelines ?? 0, 'pipeline')}, ${new Set(gateway?.routes.map(({ name }) => name)).size} of them to workflows`,
     ],
     [
       'definitions',
@@ -119,7 +119,8 @@ function describeLadder(ladder: readonly Rung[]): string[] {
     seconds(responseMs),
     route === undefined ? '-' : seconds(route.waitBudgetMs),
   ]);
-  return alignColumns([['time-outs', 'route', 'back end', 'task', 'client'], ...rows]);
+  // Several versions of a workflow may well have the same tasks.
+  return [...new Set(alignColumns([['time-outs', 'route', 'back end', 'task', 'client'], ...rows]))];
 }
 
 function describeConfiguration(lines: readonly ConfigLine[]): string[] {

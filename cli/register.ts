@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path';
 import { loadConfig } from '../config/load.ts';
+import { asConfigured } from '../conductor/definitions/activation.ts';
 import { checkDefinitions } from '../conductor/definitions/check-definitions.ts';
 import { readDefinitions } from '../conductor/definitions/load-definitions.ts';
 import { type PlannedDefinition, type Registration, isInStep, register } from '../conductor/metadata/register.ts';
@@ -46,7 +47,7 @@ export async function runRegister(options: RegisterVerbOptions, { host }: Pick<V
   const engine = await openEngine(options, config);
   try {
     const { force = false, dryRun = false } = options;
-    return describe(await register(definitions, engine.api, { force, dryRun }), engine.address);
+    return describe(await register(asConfigured(definitions, config), engine.api, { force, dryRun }), engine.address);
   } finally {
     await engine.close();
   }

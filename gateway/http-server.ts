@@ -5,7 +5,6 @@ import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { once } from 'node:events';
 import type { Registry } from 'prom-client';
-import type { Logger } from '../logging/log.ts';
 import type { Problem } from '../problem/problem.ts';
 import type { AccessLog } from './access-log.ts';
 import { answerProblem } from './answer-problem.ts';
@@ -17,7 +16,7 @@ import { connectRefusal, endOfRequests, refuseOnSocket } from './refusals.ts';
 import type { MessageClasses } from './express-messages.ts';
 import { inviteBodyWith } from './read-body.ts';
 import { checkRequest, requestIdOf } from './request-guard.ts';
-import { createTlsServer, renewCertificate, type TlsFiles } from './tls.ts';
+import { createTlsServer, renewCertificate, type TlsOptions } from './tls.ts';
 
 /** Bounds in time and number for what clients may take. Times in milliseconds. */
 export interface ServerLimits {
@@ -46,8 +45,8 @@ export interface HttpServerOptions {
   accessLog: AccessLog;
   metrics: Registry;
   limits: ServerLimits;
-  /** Speaks HTTPS instead of HTTP; `watchMs`: how often the files are looked at. */
-  tls?: { files: TlsFiles; log: Logger; watchMs?: number } | undefined;
+  /** Speaks HTTPS instead of HTTP. */
+  tls?: TlsOptions | undefined;
 }
 
 export interface HttpServer {
@@ -115,7 +114,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 }
 
 /** HTTP, or HTTPS with its certificate kept up to date. */
-function createListener(options: ServerOptions, limits: ServerLimits, tls: HttpServerOptions['tls']) {
+function createListener(options: ServerOptions, limits: ServerLimits, tls?: TlsOptions) {
   if (tls === undefined) return { server: createServer(options), scheme: 'http', stopRenewal: () => undefined };
   const handshakes = { handshakeTimeout: limits.headersTimeoutMs, maxHandshakes: limits.maxConnections };
   const server = createTlsServer(tls.files, { ...options, ...handshakes });

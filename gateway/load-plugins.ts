@@ -72,7 +72,10 @@ export async function initPlugins(
 function checkParameters(ajv: Ajv, step: PipelineStep, policy: Policy | undefined): string[] {
   if (policy === undefined) return [];
   const validate = ajv.getSchema(policy.schema.$id) ?? ajv.compile({ ...policy.schema, additionalProperties: false });
-  if (validate(step.action)) return [];
+  if (validate(step.action)) {
+    const found = policy.check?.(step.action as never) ?? [];
+    return found.map((problem) => `${step.path}.action: ${problem}`);
+  }
   return (validate.errors ?? []).map((error) => {
     const unknown = error.params['additionalProperty'] as string | undefined;
     const where = `${step.path}.action${error.instancePath.replaceAll('/', '.')}`;

@@ -1,6 +1,5 @@
 // Builds the router from its parts, in the order a request and a reader meet them.
 
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import express, { type ErrorRequestHandler } from 'express';
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -20,7 +19,7 @@ import { createMethodGate, createNotRouted } from './not-routed.ts';
 import { ReadinessChecks } from './operations/readiness.ts';
 import { startOperations } from './operations/start-operations.ts';
 import { Activity } from './operations/status/activity.ts';
-import { tlsFilesOf } from './tls.ts';
+import { tlsOf } from './tls.ts';
 
 export interface RouterOptions {
   config: Config;
@@ -49,13 +48,13 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const { config, log, gatewayConfigFile = `${rootDir}gateway.config.yml`, reportError = () => undefined } = options;
   const { tracer, metrics = new Registry() } = options;
   const gatewayConfig = loadGatewayConfig(gatewayConfigFile, config);
-  const tlsFiles = tlsFilesOf(config);
   const imported = await importPlugins(gatewayConfig, rootDir);
   if (imported.problems.length > 0) throw new GatewayConfigError(gatewayConfigFile, imported.problems);
 
   const readiness = new ReadinessChecks();
   const draining = new AbortController();
   const stops: Stop[] = [];
+  const startedHooks: (() => void)[] = [];
   const stopPlugins = () => stopInReverse(stops.splice(0), log);
   const document = new RouterDocument();
   const services: RouterServices = {
@@ -68,6 +67,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     draining: draining.signal,
     addReadinessCheck: (name, check) => readiness.add(name, check),
     addReadinessNotice: (name, notice) => readiness.addNotice(name, notice),
+    onStarted: (started) => startedHooks.push(started),
     onStop: (name, stop) => stops.push({ name, stop }),
   };
   try {
@@ -84,17 +84,17 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     const accessLog = createAccessLog(log, metrics, { tracer, ended: (request) => activity.note(request) });
     const messages = expressMessages(app);
     const limits = limitsOf(config);
-    const tls = tlsFiles && { files: tlsFiles, log };
+    const tls = tlsOf(config, log);
     const server = await startHttpServer({ host, port, app, messages, accessLog, metrics, limits, tls });
     collectDefaultMetrics({ register: metrics });
     const reconciler = startRouterReconciler({ config, metrics, log });
     if (reconciler !== null) stops.push({ name: 'reconciler', stop: () => reconciler.stop() });
+    for (const started of startedHooks) started();
     return {
       url: server.url,
       operationsUrl: operations.url,
       async stop() {
-        readiness.drain();
-        if (config['router.shutdownDelayMs'] > 0) await pause(config['router.shutdownDelayMs']);
+        await readiness.drain(config['router.shutdownDelayMs']);
         draining.abort();
         await server.stop(config['router.drainMs']);
         await stopPlugins();

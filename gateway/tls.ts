@@ -14,20 +14,28 @@ export interface TlsFiles {
   readonly keyFile: string;
 }
 
-/** Pause between two looks at the files, in milliseconds. */
 const defaultWatchMs = 10_000;
 
+/** What a server needs to speak HTTPS. */
+export interface TlsOptions {
+  readonly files: TlsFiles;
+  /** Told of renewals. */
+  readonly log: Logger;
+  /** Pause between two looks at the files, in milliseconds; default 10,000. */
+  readonly watchMs?: number;
+}
+
 /**
- * The files of `router.tlsCertificateFile` and `router.tlsKeyFile`.
+ * By `router.tlsCertificateFile` and `router.tlsKeyFile`.
  * @returns undefined when the port speaks HTTP
  * @throws Error when only one of them is set
  */
-export function tlsFilesOf(config: Config): TlsFiles | undefined {
+export function tlsOf(config: Config, log: Logger): TlsOptions | undefined {
   const [certificateFile, keyFile] = [config['router.tlsCertificateFile'], config['router.tlsKeyFile']];
   if (certificateFile === undefined && keyFile === undefined) return undefined;
   if (certificateFile === undefined || keyFile === undefined)
     throw new Error('router.tlsCertificateFile and router.tlsKeyFile belong together: set both or neither');
-  return { certificateFile, keyFile };
+  return { files: { certificateFile, keyFile }, log };
 }
 
 /** @throws Error that names the files, when they cannot be read or do not belong together */
@@ -73,7 +81,7 @@ export function createTlsServer(files: TlsFiles, options: ServerOptions & { maxH
  */
 export function renewCertificate(
   server: Server,
-  { files, log, watchMs = defaultWatchMs }: { files: TlsFiles; log: Logger; watchMs?: number },
+  { files, log, watchMs = defaultWatchMs }: TlsOptions,
 ): () => void {
   const renew = () => {
     try {

@@ -22,6 +22,7 @@ export function createReconciliation(config: Config, call: EngineCall): Reconcil
     api: new ExecutionApi(call),
     flows: new Flows(loadDefinitions(rootDir)),
     codec: createPayloadCodec(config),
+    withUpdates: config['mdm.updateQueue'],
     afterMs: config['reconciler.afterMs'],
     lookBackMs: config['reconciler.lookBackSeconds'] * 1_000,
   });

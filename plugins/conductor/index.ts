@@ -23,6 +23,8 @@ import { TaskQueues } from './task-queues.ts';
 import { TaskUpdates } from './task-updates.ts';
 import { Waits } from './waits.ts';
 import { WorkerLimits } from './worker-limits.ts';
+import { createVersions } from './versions/create-versions.ts';
+import { reportMissing } from './versions/report-missing.ts';
 import { createWorkflowPolicy } from './workflow.ts';
 import { WorkflowShapes } from './workflow-shapes.ts';
 
@@ -35,7 +37,14 @@ const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 export function init({ services, registerPolicy }: PluginContext): void {
   const { config, log } = services;
   const admission = createAdmission(services);
-  const { watch, observe, handedOut, reported, withTrace } = createObservation(services, admission);
+  const versions = createVersions(services);
+  const { watch, observe, handedOut, reported, withTrace } = createObservation(services, {
+    observe(call) {
+      admission.observe(call);
+      versions.observe(call);
+    },
+    handedOut: (executionId) => admission.handedOut(executionId),
+  });
   const engines = connectEngine(config, log, observe);
   const engine = engines.workers;
   const waits = new Waits(engines.clients, log);
@@ -61,7 +70,7 @@ export function init({ services, registerPolicy }: PluginContext): void {
   };
 
   registerPolicy(admission.policy);
-  const forClients = createClientParts(services, { ...parts, watch, engine: engines.clients });
+  const forClients = createClientParts(services, { ...parts, watch, versions, engine: engines.clients });
   registerPolicy(createWorkflowPolicy(config, forClients));
   registerPolicy(createExecutionsPolicy(services, forClients));
   registerPolicy(createEngineApiPolicy(config, { ...parts, handedOut, reported, withTrace }));
@@ -69,7 +78,10 @@ export function init({ services, registerPolicy }: PluginContext): void {
   const { workflows, taskDefs } = loadDefinitions(rootDir);
   const definitions = workflows.map(({ definition }) => definition);
   const taskTypes = taskDefs.map(({ definition }) => definition.name);
-  services.addReadinessCheck('engine', createEngineCheck(engine, definitions));
+  services.addReadinessCheck(
+    'engine',
+    createEngineCheck(engine, () => [...definitions, ...versions.needed]),
+  );
   services.addReadinessCheck('workers', createWorkersCheck(engine, queues, taskTypes));
   services.addReadinessNotice('engine-servers', () =>
     engines.leftOut().map((server) => `${server}: this server of the engine does not answer`),
@@ -77,6 +89,10 @@ export function init({ services, registerPolicy }: PluginContext): void {
   createGauges(services, { waits, queues, calls: () => engines.calls(), taskTypes });
 
   services.onStop('engine', () => engines.close());
+  services.onStarted(() => {
+    const report = reportMissing(engine, versions.needed, log);
+    services.onStop('missing versions', () => report.stop());
+  });
   // Clients that still wait need workers, who get tasks until the last of them has its answer.
   const letPollsGo = () => void waits.whenIdle().then(() => queues.stop());
   services.draining.addEventListener('abort', letPollsGo, { once: true });

@@ -3,23 +3,23 @@
 import type { Engine } from '../../conductor/engine.ts';
 import type { ReadinessCheck } from '../../gateway/contract.ts';
 import type { TaskQueues } from './task-queues.ts';
-
-/** A workflow version that requests may need. */
-export interface NeededWorkflow {
-  name: string;
-  version: number;
-}
+import type { NeededWorkflow } from './versions/create-versions.ts';
 
 /** A worker counts as gone when it has not polled for this long, in milliseconds. */
 const polledWithinMs = 60_000;
 
-/** Checks the engine: reachable, and every definition that ships with the router registered. */
-export function createEngineCheck(engine: Pick<Engine, 'request'>, needed: readonly NeededWorkflow[]): ReadinessCheck {
+/**
+ * Checks the engine: reachable, and every definition registered that requests may need.
+ * @param needed asked each time: what the map starts is known once its policies are there
+ */
+export function createEngineCheck(
+  engine: Pick<Engine, 'request'>,
+  needed: () => readonly NeededWorkflow[],
+): ReadinessCheck {
   return async () => {
     const { status } = await engine.request({ method: 'GET', path: '/health', timeoutMs: 2_000 });
     if (status !== 200) return [`the engine's health answered ${status}`];
-    const missing = await Promise.all(needed.map((workflow) => isMissing(engine, workflow)));
-    return missing.filter((reason) => reason !== null);
+    return missingFrom(engine, needed());
   };
 }
 
@@ -37,10 +37,22 @@ export function createWorkersCheck(
   };
 }
 
+/** One line for each that the engine does not have. @throws Error when the engine cannot say, EngineError */
+export async function missingFrom(
+  engine: Pick<Engine, 'request'>,
+  needed: readonly NeededWorkflow[],
+): Promise<string[]> {
+  const different = new Map(needed.map((workflow) => [`${workflow.name} ${workflow.version}`, workflow]));
+  const missing = await Promise.all([...different.values()].map((workflow) => isMissing(engine, workflow)));
+  return missing.filter((reason) => reason !== null);
+}
+
 async function isMissing(engine: Pick<Engine, 'request'>, { name, version }: NeededWorkflow): Promise<string | null> {
   const path = `/api/metadata/workflow/${encodeURIComponent(name)}?version=${version}`;
   const { status } = await engine.request({ method: 'GET', path, timeoutMs: 2_000 });
-  return status === 200 ? null : `workflow ${name} version ${version} is not registered`;
+  if (status === 200) return null;
+  if (status === 404) return `workflow ${name} version ${version} is not registered`;
+  throw new Error(`the engine answered ${status} when asked for workflow ${name} version ${version}`);
 }
 
 async function polledElsewhere(engine: Pick<Engine, 'request'>): Promise<Set<string>> {

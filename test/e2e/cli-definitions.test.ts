@@ -228,6 +228,24 @@ describe('what the engine has and the files have not', () => {
     expect(await on.registered()).toEqual(everything);
   });
 
+  it('a version that a route starts and nobody has: said so, exit 1; in a file or in the engine it is none', async () => {
+    await on.prepare();
+    const versions = `name: ${movies.workflow}, versions: { 1: 90, 2: 10 }`;
+    files.replace('gateway.config.yml', 'name: moviesWF, version: 1', versions);
+    const missing = await on.run('plan');
+    expect(missing.exitCode).toBe(1);
+    expect(missing.stderr).toContain(
+      `route movies starts ${movies.workflow} v2, which neither the files nor the engine have\n`,
+    );
+    const second = writeSecondVersion();
+    expect((await on.run('plan')).exitCode).toBe(2);
+    await on.prepare();
+    files.remove(second);
+    expect((await on.run('plan')).exitCode).toBe(0);
+    const refused = await on.run('apply', '--prune', '--yes', '--no-diff');
+    expect(refused.stdout).toMatch(/started by route movies: needs --force$/m);
+  });
+
   it('everything of a kind at once: handlers go first, workflows before their task types, new handlers come last', async () => {
     await on.prepare();
     const { suffix } = files;
@@ -546,15 +564,15 @@ describe('dump', () => {
     expect(planned).toMatchObject({ exitCode: 0, stdout: `${engineUrl}: nothing to do; 9 the same\n` });
   });
 
-  it("the product's own definitions: all thirteen, and a plan with --prune from there shows nothing", async () => {
-    const names = ['*WF', '*_intake', 'mdm_*', 'mdm', 'mdm-share-002'];
+  it("the product's own definitions: all sixteen, and a plan with --prune from there shows nothing", async () => {
+    const names = ['*WF', '*_intake', 'mdm_*', 'mdm', 'mdm-share-002', 'mdm-update-*'];
     const product = ['--engine', engineUrl, '--dir', target, ...names.flatMap((name) => ['--only', name])];
     const dumped = await runCli(['dump', ...product]);
     expect(dumped).toMatchObject({ exitCode: 0, stderr: '' });
     expect(dumped.stdout).not.toContain('`check` and `plan` do not');
-    expect(filesIn()).toHaveLength(13);
+    expect(filesIn()).toHaveLength(16);
     const planned = await runCli(['plan', ...product, '--prune']);
-    expect(planned).toMatchObject({ exitCode: 0, stdout: `${engineUrl}: nothing to do; 13 the same\n`, stderr: '' });
+    expect(planned).toMatchObject({ exitCode: 0, stdout: `${engineUrl}: nothing to do; 16 the same\n`, stderr: '' });
   });
 
   it('files that say the same in another way: left as they are', async () => {

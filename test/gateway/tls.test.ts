@@ -14,7 +14,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { loadConfig } from '../../config/load.ts';
 import { type HttpServer, startHttpServer } from '../../gateway/http-server.ts';
 import { readBody } from '../../gateway/read-body.ts';
-import { tlsFilesOf } from '../../gateway/tls.ts';
+import { tlsOf } from '../../gateway/tls.ts';
 import { createLog } from '../../logging/log.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 
@@ -181,7 +181,7 @@ describe('at the start', () => {
 
   it('only one of the two keys → an error', async () => {
     const { config } = await loadConfig({ env: { ROUTER_TLSCERTIFICATEFILE: '/x' } });
-    expect(() => tlsFilesOf(config)).toThrow('belong together');
-    expect(tlsFilesOf((await loadConfig({ env: {} })).config)).toBeUndefined();
+    expect(() => tlsOf(config, log)).toThrow('belong together');
+    expect(tlsOf((await loadConfig({ env: {} })).config, log)).toBeUndefined();
   });
 });

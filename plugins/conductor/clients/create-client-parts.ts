@@ -13,7 +13,10 @@ import { Deferred } from './deferred.ts';
 /** How long a start whose outcome nobody knows keeps its key, besides what two calls to the engine may take. */
 const unknownMs = 60_000;
 
-export function createClientParts(services: RouterServices, parts: Parts & Pick<ServeParts, 'watch'>): ServeParts {
+export function createClientParts(
+  services: RouterServices,
+  parts: Parts & Pick<ServeParts, 'watch' | 'versions'>,
+): ServeParts {
   const { config, metrics } = services;
   const codec = createPayloadCodec(config);
   const callMs = config['conductor.timeoutMs'];

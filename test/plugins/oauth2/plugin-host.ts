@@ -74,6 +74,7 @@ export async function startPluginHost({
         log: pino({ level: 'trace' }, { write: (line: string) => logLines.push(line) }),
         metrics,
         addReadinessNotice: () => undefined,
+        onStarted: () => undefined,
         addReadinessCheck: (_name, check) => checks.push(check),
         onStop: (_name, stop) => stops.push(stop),
         reportError: () => undefined,
