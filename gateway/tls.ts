@@ -79,10 +79,7 @@ export function createTlsServer(files: TlsFiles, options: ServerOptions & { maxH
  * cannot be used (a key that has not been renewed yet) change nothing and are tried again at their next change.
  * @returns stops looking
  */
-export function renewCertificate(
-  server: Server,
-  { files, log, watchMs = defaultWatchMs }: TlsOptions,
-): () => void {
+export function renewCertificate(server: Server, { files, log, watchMs = defaultWatchMs }: TlsOptions): () => void {
   const renew = () => {
     try {
       server.setSecureContext(readTlsFiles(files));
