@@ -19,6 +19,7 @@ import { createMethodGate, createNotRouted } from './not-routed.ts';
 import { ReadinessChecks } from './operations/readiness.ts';
 import { startOperations } from './operations/start-operations.ts';
 import { Activity } from './operations/status/activity.ts';
+import { tlsOf } from './tls.ts';
 
 export interface RouterOptions {
   config: Config;
@@ -83,7 +84,8 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     const accessLog = createAccessLog(log, metrics, { tracer, ended: (request) => activity.note(request) });
     const messages = expressMessages(app);
     const limits = limitsOf(config);
-    const server = await startHttpServer({ host, port, app, messages, accessLog, metrics, limits });
+    const tls = tlsOf(config, log);
+    const server = await startHttpServer({ host, port, app, messages, accessLog, metrics, limits, tls });
     collectDefaultMetrics({ register: metrics });
     const reconciler = startRouterReconciler({ config, metrics, log });
     if (reconciler !== null) stops.push({ name: 'reconciler', stop: () => reconciler.stop() });
@@ -92,7 +94,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
       url: server.url,
       operationsUrl: operations.url,
       async stop() {
-        readiness.drain();
+        await readiness.drain(config['router.shutdownDelayMs']);
         draining.abort();
         await server.stop(config['router.drainMs']);
         await stopPlugins();

@@ -45,7 +45,7 @@ export function init({ services, registerPolicy }: PluginContext): void {
     },
     handedOut: (executionId) => admission.handedOut(executionId),
   });
-  const engines = connectEngine(config, observe);
+  const engines = connectEngine(config, log, observe);
   const engine = engines.workers;
   const waits = new Waits(engines.clients, log);
   const known = { workflows: new Set<string>(), waitedFor: new Set<string>() };
@@ -83,6 +83,9 @@ export function init({ services, registerPolicy }: PluginContext): void {
     createEngineCheck(engine, () => [...definitions, ...versions.needed]),
   );
   services.addReadinessCheck('workers', createWorkersCheck(engine, queues, taskTypes));
+  services.addReadinessNotice('engine-servers', () =>
+    engines.leftOut().map((server) => `${server}: this server of the engine does not answer`),
+  );
   createGauges(services, { waits, queues, calls: () => engines.calls(), taskTypes });
 
   services.onStop('engine', () => engines.close());

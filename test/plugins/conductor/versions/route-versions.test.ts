@@ -12,7 +12,12 @@ import { createVersionMetrics } from '../../../../plugins/conductor/versions/ver
 
 const failed: ExecutionEnding = { problem: 'execution-failed', clientGone: false };
 const answered: ExecutionEnding = { problem: undefined, status: 200, clientGone: false };
-const engineAway = { request: { method: 'GET', path: '/x' }, startedAt: 0, ms: 1, outcome: 'unreachable' } as EngineCall;
+const engineAway = {
+  request: { method: 'GET', path: '/x' },
+  startedAt: 0,
+  ms: 1,
+  outcome: 'unreachable',
+} as EngineCall;
 
 let registry: Registry;
 let engineFailures: EngineFailures;
