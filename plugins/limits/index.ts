@@ -1,6 +1,7 @@
 // The limits plugin: `rate-limit` and `in-flight` keep one client from taking what belongs to all, `mis-codes` from other colleges.
 
 import type { PluginContext } from '../../gateway/contract.ts';
+import { createRefusalHold } from './hold-refusals.ts';
 import { createInFlightPolicy } from './in-flight.ts';
 import { createMisCodesPolicy } from './mis-codes.ts';
 import { createRateLimitPolicy } from './rate-limit.ts';
@@ -12,7 +13,8 @@ export const policies = ['rate-limit', 'in-flight', 'mis-codes'] as const;
 /** Registers the policies. */
 export function init({ services, registerPolicy }: PluginContext): void {
   const { windows, places } = createStores(services);
-  registerPolicy(createRateLimitPolicy(services.config, windows));
-  registerPolicy(createInFlightPolicy(services.config, places));
+  const hold = createRefusalHold(services.config['limits.refusalHoldMs']);
+  registerPolicy(createRateLimitPolicy(services.config, windows, hold));
+  registerPolicy(createInFlightPolicy(services.config, places, hold));
   registerPolicy(createMisCodesPolicy(services.config));
 }
