@@ -16,6 +16,9 @@ export function randomDefinitions(): RandomDefinitions {
     copy.rename(`${directory}/${name}${version}.json`, file);
     return file;
   };
+  // They name the workflow of the product's own share, which this copy has under another name.
+  for (const name of ['mdm-update-002', 'mdm-update-record-002']) copy.remove(`event-handlers/${name}.json`);
+  copy.remove('workflows/mdm-updateWF.v1.json');
   const workflow = rename('workflows', 'moviesWF', '.v1');
   copy.replace(workflow, '"moviesWF"', `"moviesWF${suffix}"`);
   copy.replace(workflow, 'movies_intake', `movies_intake${suffix}`);
