@@ -16,7 +16,10 @@ import type { MessageClasses } from './express-messages.ts';
 import { inviteBodyWith } from './read-body.ts';
 import { checkRequest, requestIdOf } from './request-guard.ts';
 
-/** Bounds in time and number for what clients may take. Times in milliseconds. */
+/**
+ * Bounds in time and number for what clients may take. Times in milliseconds. Read when they are needed, so that they may
+ * change while the server runs.
+ */
 export interface ServerLimits {
   /** Connections at once. */
   maxConnections: number;
@@ -47,6 +50,8 @@ export interface HttpServerOptions {
 
 export interface HttpServer {
   readonly url: string;
+  /** The limits may have changed: Node keeps a copy of some. */
+  limitsChanged(): void;
   /**
    * Goes on until the requests that had come before are answered (workers' results must still get in; whatever else
    * comes meanwhile holds nothing up), then refuses connections. What is not done at the deadline is cut.
@@ -59,14 +64,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const { host, port, app, messages, accessLog, metrics, limits } = options;
   const inFlight = new InFlight();
   const server = createServer({ ...nodeLimits(limits), ...messages });
-  const connections = new Connections(
-    {
-      max: limits.maxConnections,
-      maxPerAddress: limits.maxConnectionsPerAddress,
-      answerTimeoutMs: limits.answerTimeoutMs,
-    },
-    metrics,
-  );
+  const connections = new Connections(limits, metrics);
   attachConnections(server, connections, ({ request, response }) => {
     const requestId = requestIdOf(request);
     setContext(request, { requestId, receivedAt: performance.now(), route: 'none' });
@@ -95,6 +93,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const { port: boundPort } = server.address() as AddressInfo;
   return {
     url: `http://${host}:${boundPort}`,
+    limitsChanged() {
+      const { headersTimeout, requestTimeout, keepAliveTimeout } = nodeLimits(limits);
+      Object.assign(server, { headersTimeout, requestTimeout, keepAliveTimeout });
+    },
     async stop(drainMs) {
       await inFlight.drain(drainMs);
       connections.stop();

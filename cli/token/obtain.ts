@@ -31,7 +31,7 @@ export async function obtainToken(source: TokenSource, config: Config, oauth: OA
   const client = { clientId, clientSecret };
   try {
     if (source.router !== undefined) return await askRouter(source.router, client, source.scope);
-    return (await oauth.token.grant.request(client, source.scope)).access_token;
+    return (await oauth.grant.request(client, source.scope)).access_token;
   } catch (error) {
     if (error instanceof OAuthError) {
       throw new VerbError(

@@ -13,12 +13,32 @@ export interface NeededWorkflow {
 /** A worker counts as gone when it has not polled for this long, in milliseconds. */
 const polledWithinMs = 60_000;
 
-/** Checks the engine: reachable, and every definition that ships with the router registered. */
-export function createEngineCheck(engine: Pick<Engine, 'request'>, needed: readonly NeededWorkflow[]): ReadinessCheck {
+/** Checks the engine: reachable, and every definition registered that ships with the router or that a route starts. */
+export function createEngineCheck(
+  engine: Pick<Engine, 'request'>,
+  { shipped, pins }: { shipped: readonly NeededWorkflow[]; pins: readonly NeededWorkflow[] },
+): ReadinessCheck {
   return async () => {
     const { status } = await engine.request({ method: 'GET', path: '/health', timeoutMs: 2_000 });
     if (status !== 200) return [`the engine's health answered ${status}`];
+    const needed = [...shipped, ...pins.filter((pin) => !isAmong(pin, shipped))];
     const missing = await Promise.all(needed.map((workflow) => isMissing(engine, workflow)));
+    return missing.filter((reason) => reason !== null);
+  };
+}
+
+/**
+ * Checks, before a configuration takes over, the versions that its routes start. Those that are started already are not
+ * asked for: while the engine is away, whatever else can be changed.
+ */
+export function createPinsCheck(
+  engine: Pick<Engine, 'request'>,
+  { pins, inUse }: { pins: readonly NeededWorkflow[]; inUse: () => readonly NeededWorkflow[] },
+): ReadinessCheck {
+  return async () => {
+    const used = inUse();
+    const added = pins.filter((pin) => !isAmong(pin, used));
+    const missing = await Promise.all(added.map((workflow) => isMissing(engine, workflow)));
     return missing.filter((reason) => reason !== null);
   };
 }
@@ -37,10 +57,16 @@ export function createWorkersCheck(
   };
 }
 
+function isAmong(workflow: NeededWorkflow, others: readonly NeededWorkflow[]): boolean {
+  return others.some(({ name, version }) => name === workflow.name && version === workflow.version);
+}
+
 async function isMissing(engine: Pick<Engine, 'request'>, { name, version }: NeededWorkflow): Promise<string | null> {
   const path = `/api/metadata/workflow/${encodeURIComponent(name)}?version=${version}`;
   const { status } = await engine.request({ method: 'GET', path, timeoutMs: 2_000 });
-  return status === 200 ? null : `workflow ${name} version ${version} is not registered`;
+  if (status === 200) return null;
+  const why = status === 404 ? 'is not registered' : `cannot be looked for: the engine answered ${status}`;
+  return `workflow ${name} version ${version} ${why}`;
 }
 
 async function polledElsewhere(engine: Pick<Engine, 'request'>): Promise<Set<string>> {

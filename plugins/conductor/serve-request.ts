@@ -14,9 +14,11 @@ import { sendOutcome } from './clients/send-outcome.ts';
 import { type Execution, type Parts, startExecution, waitForEnd } from './executions.ts';
 import type { Once } from './idempotency/once.ts';
 import type { ExecutionWatch } from './observe/execution-watch.ts';
-import type { WatchedExecution } from './observe/watched-execution.ts';
+import type { Pinned, WatchedExecution } from './observe/watched-execution.ts';
 
 export interface ServeParts extends Parts {
+  /** The versions that the routes of this configuration start: the workflow policy notes them. */
+  pins: Pinned[];
   answers: AnswerOptions;
   once: Once;
   deferred: Deferred;

@@ -56,6 +56,7 @@ export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy 
       const stripped = strip.split('/').length - 1;
       const patienceLimits = { budgetMs: waitBudgetMs, maxWaitMs: config['router.maxWaitMs'] };
       parts.workflows.add(name);
+      parts.pins.push({ name, version });
       return watchedHandler({ name, version }, parts, async (request, response, watched) => {
         const context = contextOf(request);
         const keyName = keyNameOf(request, context, idempotencyKey === 'required');

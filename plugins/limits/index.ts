@@ -9,10 +9,20 @@ import { createStores } from './store/create-stores.ts';
 export const version = '1.2.0';
 export const policies = ['rate-limit', 'in-flight', 'mis-codes'] as const;
 
-/** Registers the policies. */
+/** Registers the policies; where they count outlives a configuration. */
 export function init({ services, registerPolicy }: PluginContext): void {
-  const { windows, places } = createStores(services);
-  registerPolicy(createRateLimitPolicy(services.config, windows));
-  registerPolicy(createInFlightPolicy(services.config, places));
-  registerPolicy(createMisCodesPolicy(services.config));
+  const { config } = services;
+  // Counts go on where they are when another configuration takes over.
+  const store = config['limits.store'];
+  const ofRedis = [
+    config['redis.url'],
+    config['limits.whenRedisIsAway'],
+    config['router.waitBudgetMs'],
+    config['router.maxWaitMs'],
+  ];
+  const from = store === 'redis' ? [store, ...ofRedis] : [store];
+  const { windows, places } = services.keep('limits', from, ({ log, onStop }) => createStores({ config, log, onStop }));
+  registerPolicy(createRateLimitPolicy(config, windows));
+  registerPolicy(createInFlightPolicy(config, places));
+  registerPolicy(createMisCodesPolicy(config));
 }

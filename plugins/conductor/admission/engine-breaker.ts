@@ -14,7 +14,7 @@ export interface EngineBreakerOptions extends BreakerOptions {
  */
 export class EngineBreaker extends CircuitBreaker {
   readonly #isHealthy: () => Promise<boolean>;
-  readonly #openMs: number;
+  readonly #thresholds: BreakerOptions['thresholds'];
   #timer: NodeJS.Timeout | undefined;
 
   constructor({ isHealthy, ...options }: EngineBreakerOptions) {
@@ -27,7 +27,7 @@ export class EngineBreaker extends CircuitBreaker {
       },
     });
     this.#isHealthy = isHealthy;
-    this.#openMs = options.openMs;
+    this.#thresholds = options.thresholds;
   }
 
   /** Ends the timer. */
@@ -37,7 +37,7 @@ export class EngineBreaker extends CircuitBreaker {
 
   #askLater(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#ask(), this.#openMs);
+    this.#timer = setTimeout(() => void this.#ask(), this.#thresholds().openMs);
   }
 
   async #ask(): Promise<void> {
