@@ -17,8 +17,12 @@ const tokenSeconds = 86_400;
 /** The path every GET through the router has. */
 export const moviePath = '/movies/Metropolis';
 
-/** Starts an identity provider and a router in front of an engine. */
-export async function startRouter(run: Run, engineUrl: string): Promise<BenchRouter> {
+/** Starts an identity provider and a router in front of an engine. @param env more variables of the router */
+export async function startRouter(
+  run: Run,
+  engineUrl: string,
+  env: Record<string, string> = {},
+): Promise<BenchRouter> {
   const provider = await startOwn(run, 'identity-provider', {
     IDP_PORT: '0',
     IDP_TOKEN_SECONDS: String(tokenSeconds),
@@ -30,6 +34,7 @@ export async function startRouter(run: Run, engineUrl: string): Promise<BenchRou
     OPS_PORT: '0',
     // It counts all the same, and refuses nobody.
     ROUTER_RATELIMITPERSECOND: '1000000',
+    ...env,
   });
   const url = String(ready['url']);
   return { url, operationsUrl: String(ready['operationsUrl']), pid, tokenOf: (client) => fetchToken(url, client) };
@@ -46,12 +51,15 @@ export interface StackOptions {
   backEndUrl: string;
   /** Variables of the workers besides those of the movies route. */
   workersEnv?: Record<string, string>;
+  /** More variables of the router. */
+  routerEnv?: Record<string, string>;
 }
 
 /** Starts router and workers, and waits until a request has gone through everything. */
-export async function startStack(run: Run, { engineUrl, backEndUrl, workersEnv = {} }: StackOptions) {
+export async function startStack(run: Run, options: StackOptions) {
+  const { engineUrl, backEndUrl, workersEnv = {}, routerEnv = {} } = options;
   run.step('starting the router and its workers');
-  const router = await startRouter(run, engineUrl);
+  const router = await startRouter(run, engineUrl, routerEnv);
   const workers = await startOwn(run, 'workers', {
     CONDUCTOR_APIURL: `${router.url}/conductor/api`,
     WORKERS_CLIENTID: 'worker',
