@@ -9,8 +9,8 @@ import { startProbes } from './measure/probes.ts';
 import { engineChoiceOf, engineFlags, engineFlagsHelp, engineName, positive } from './options.ts';
 import { startBackEnd } from './programs/back-end-process.ts';
 import { startBenchEngine } from './programs/engine.ts';
-import { startProgram } from './programs/program.ts';
 import type { Plan } from './programs/sender.ts';
+import { startSender } from './programs/sending.ts';
 import { moviePath, startStack } from './programs/stack.ts';
 import { describeCircumstances, lookAround } from './report/machine.ts';
 import { markdownTable, readable } from './report/tables.ts';
@@ -98,13 +98,7 @@ async function startPrograms(
   const backEnd = await startBackEnd(run);
   const workersEnv = { WORKERS_TASKTYPES: 'movies_intake,college-adaptor_intake', ADAPTOR_001_URL: backEnd.url };
   const stack = await startStack(run, { engineUrl: engine.url, backEndUrl: backEnd.url, workersEnv });
-  const sender = await startProgram({
-    name: 'sender',
-    entry: 'bench/programs/sender.ts',
-    env: {},
-    stateDir: run.stateDir,
-  });
-  run.onEnd(() => sender.stop());
+  const sender = await startSender(run, 'clients');
   const engineProcesses = await engine.processes();
   const processes = {
     ...engineProcesses,
@@ -124,7 +118,7 @@ async function startPrograms(
     operationsUrl: stack.operationsUrl,
     tokens: { client: stack.token, worker: await stack.tokenOf('worker'), ops: await stack.tokenOf('ops') },
     processes,
-    send: async (plan) => ((await sender.ask(plan)) as { figures: LoadFigures }).figures,
+    send: (plan) => sender.send(plan),
   };
 }
 

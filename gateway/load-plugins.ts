@@ -2,6 +2,7 @@
 
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Ajv } from 'ajv';
 import type { Plugin, Policy, RouterServices } from './contract.ts';
 import { expressGateway } from './express-gateway.ts';
@@ -40,7 +41,8 @@ export async function importPlugins(config: GatewayConfig, rootDir: string): Pro
 }
 
 /**
- * Runs each plugin's `init`, then checks the parameters of every step; defaults are filled in.
+ * Runs each plugin's `init`, then checks the parameters of every step; defaults are filled in. It gives other work its
+ * turn between its steps.
  * @returns the policies by name and, per pipeline, its steps with checked parameters
  */
 export async function initPlugins(
@@ -57,6 +59,7 @@ export async function initPlugins(
     };
     try {
       await plugin.init({ settings, services, registerPolicy });
+      await nextTurn();
     } catch (error) {
       problems.push(`plugins.${name}: ${(error as Error).message}`);
     }
@@ -65,6 +68,7 @@ export async function initPlugins(
   const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false });
   for (const step of [...steps.values()].flat()) {
     problems.push(...checkParameters(ajv, step, policies.get(step.policy)), ...checkCondition(step));
+    await nextTurn();
   }
   return { ...loaded, policies, problems, steps };
 }

@@ -12,7 +12,7 @@ export interface LoadFigures {
   readonly served: Latencies;
   /** Served, by name of the request. */
   readonly servedByName: Readonly<Record<string, number>>;
-  /** 503 with Retry-After. */
+  /** 503 and 429 with Retry-After. */
   readonly refused: Latencies;
   /** Whatever else came, by status; 0 is a broken connection. */
   readonly others: Readonly<Record<string, number>>;
@@ -31,7 +31,7 @@ export interface Latencies {
 
 export function loadFiguresOf({ exchanges, unanswered, seconds, latestMs }: LoadSample): LoadFigures {
   const isServed = ({ status }: Exchange) => status >= 200 && status < 300;
-  const isRefused = ({ status, retryAfter }: Exchange) => status === 503 && retryAfter;
+  const isRefused = ({ status, retryAfter }: Exchange) => (status === 503 || status === 429) && retryAfter;
   const served = exchanges.filter(isServed);
   const inTime = served.filter(({ atMs }) => atMs <= seconds * 1_000);
   const goodputBySecond = Array.from({ length: Math.floor(seconds) }, () => 0);

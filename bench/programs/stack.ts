@@ -8,7 +8,7 @@ export interface BenchRouter {
   readonly operationsUrl: string;
   readonly pid: number;
   /** An access token of one of the development clients; it outlives the run. */
-  tokenOf(client: 'demo' | 'worker' | 'ops'): Promise<string>;
+  tokenOf(client: 'demo' | 'reader' | 'worker' | 'ops'): Promise<string>;
 }
 
 /** Longer than any run. */
@@ -17,11 +17,11 @@ const tokenSeconds = 86_400;
 /** The path every GET through the router has. */
 export const moviePath = '/movies/Metropolis';
 
-/** Starts an identity provider and a router in front of an engine. @param env more variables of the router */
+/** Starts an identity provider and a router in front of an engine. @param env variables of the router */
 export async function startRouter(
   run: Run,
   engineUrl: string,
-  env: Record<string, string> = {},
+  env: Readonly<Record<string, string>> = {},
 ): Promise<BenchRouter> {
   const provider = await startOwn(run, 'identity-provider', {
     IDP_PORT: '0',
@@ -51,13 +51,12 @@ export interface StackOptions {
   backEndUrl: string;
   /** Variables of the workers besides those of the movies route. */
   workersEnv?: Record<string, string>;
-  /** More variables of the router. */
+  /** Variables of the router. */
   routerEnv?: Record<string, string>;
 }
 
 /** Starts router and workers, and waits until a request has gone through everything. */
-export async function startStack(run: Run, options: StackOptions) {
-  const { engineUrl, backEndUrl, workersEnv = {}, routerEnv = {} } = options;
+export async function startStack(run: Run, { engineUrl, backEndUrl, workersEnv = {}, routerEnv }: StackOptions) {
   run.step('starting the router and its workers');
   const router = await startRouter(run, engineUrl, routerEnv);
   const workers = await startOwn(run, 'workers', {

@@ -40,6 +40,12 @@ export interface JavaEngineOptions {
 /** How long a boot may take, in milliseconds; 4 to 25 s is usual. */
 const bootDeadlineMs = 180_000;
 
+/**
+ * The engine takes every core it gets, and here it shares them with the router, as it never does in production. A third
+ * of the router's weight: refusals, health and workers' polls get their turn at once, and an engine alone loses nothing.
+ */
+const engineNiceness = 5;
+
 /** Starts it. `ready` resolves with `{ url }` when it answers. */
 export function launchJavaEngine({ java, installed, port, stateDir, output, tuning = {} }: JavaEngineOptions): Child {
   const folder = resolve(stateDir, 'engine');
@@ -60,6 +66,7 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
     cwd: folder,
     output,
     stopDeadlineMs: 15_000,
+    niceness: engineNiceness,
     waitUntilReady: async (signal) => {
       await untilHealthy(url, signal);
       return { url };

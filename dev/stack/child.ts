@@ -1,6 +1,7 @@
 // One life of one process: start it, learn when it works, end it, and see to it that it never outlives this process.
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { setPriority } from 'node:os';
 import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
@@ -37,6 +38,8 @@ export interface ChildOptions {
   readonly output: Writable;
   /** Milliseconds between SIGTERM and SIGKILL. Default 10 000. */
   readonly stopDeadlineMs?: number;
+  /** How far it stands back for other processes when the cores are busy, 0 to 19 (nice(2)). Default 0. */
+  readonly niceness?: number;
   /**
    * Learns that it works. Default: it sends `{ type: 'ready', ready }` over the IPC channel, as `runProgram` does.
    * @param signal aborted when the process has ended
@@ -59,6 +62,7 @@ export function startChild(options: ChildOptions): Child {
     cwd: options.cwd,
     detached: true,
   });
+  standBack(child.pid, options.niceness ?? 0);
   child.stdout?.pipe(options.output, { end: false });
   child.stderr?.pipe(options.output, { end: false });
   const ended = untilEnded(child);
@@ -79,6 +83,16 @@ export function startChild(options: ChildOptions): Child {
     stop: () => stopChild(child, ended, options.stopDeadlineMs ?? 10_000),
     kill: () => killGroup(child),
   };
+}
+
+/** Everything the process starts from here on has the same niceness. */
+function standBack(pid: number | undefined, niceness: number): void {
+  if (pid === undefined || niceness === 0) return;
+  try {
+    setPriority(pid, niceness);
+  } catch {
+    // It has ended already, which is told elsewhere; or the machine has no such thing, and it works without.
+  }
 }
 
 /** One phrase for people: `exit code 1`, `SIGKILL`. */

@@ -50,8 +50,7 @@ async function fill(
   if (imported.problems.length > 0) throw new GatewayConfigError(gatewayConfigFile, imported.problems);
   const { policies, steps, problems } = await initPlugins(gatewayConfig, imported, generation.services);
   if (problems.length > 0) throw new GatewayConfigError(gatewayConfigFile, problems);
-  document.describe(gatewayConfig, steps, policies);
-  await nextTurn();
+  await document.build(gatewayConfig, steps, policies);
   const pipelines = await mountPipelines(gatewayConfig, steps, policies);
   const router = express.Router();
   router.use(createMethodGate(gatewayConfig), pipelines, createNotRouted(gatewayConfig));

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { getPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Child, type ChildOptions, describeEnding, startChild } from '../../../dev/stack/child.ts';
@@ -35,6 +36,13 @@ describe('a child', () => {
     const child = start('stays.ts', { parameters: ['one', 'two words'] });
     await expect(child.ready).resolves.toEqual({ pid: child.pid });
     expect(output.text).toBe('started one two words\n');
+  });
+
+  it('stands back for other processes as far as it is told to', async () => {
+    const niceness = Math.min(19, getPriority() + 3);
+    const child = start('stays.ts', { niceness });
+    await child.ready;
+    expect(getPriority(child.pid as number)).toBe(niceness);
   });
 
   it('that is stopped gets SIGTERM once and ends with its own code', async () => {

@@ -79,10 +79,7 @@ it('twenty reloads: no timer, no socket, no series more than after the first', a
 it('a reload while the router stops: nothing changes, what is in flight is answered, the exit is clean', async () => {
   const { url, program, write, counts } = await start();
   const held = fetch(`${url}/held`).then((response) => response.text());
-  await pollUntil(
-    'the request to be held',
-    async () => (await counts())['router_http_requests_in_flight'] === 1,
-  );
+  await pollUntil('the request to be held', async () => (await counts())['router_http_requests_in_flight'] === 1);
   write('map.yml', mapWith({ says: 'late' }));
   program.process.kill('SIGTERM');
   program.process.kill('SIGHUP');

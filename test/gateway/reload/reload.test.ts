@@ -91,7 +91,12 @@ describe('what is not', () => {
   const cases: [name: string, file: 'map.yml' | 'router.properties', text: () => string, why: RegExp][] = [
     ['YAML that is none', 'map.yml', () => 'http: [\n', /map\.yml|Flow sequence/],
     ['no map', 'map.yml', () => '', /map\.yml|the file/],
-    ['a policy that nobody provides', 'map.yml', () => mapWith().replace(', held]', ', held, gone]'), /provides "gone"/],
+    [
+      'a policy that nobody provides',
+      'map.yml',
+      () => mapWith().replace(', held]', ', held, gone]'),
+      /provides "gone"/,
+    ],
     ['an unknown parameter', 'map.yml', () => mapWith().replaceAll('says:', 'shouts:'), /unknown parameter "shouts"/],
     ['a plugin that is not there', 'map.yml', () => mapWith().replace('PLUGIN', './gone.ts'), /cannot be loaded/],
     [
@@ -101,7 +106,12 @@ describe('what is not', () => {
       /films\.yml/,
     ],
     ['a property that is no number', 'router.properties', () => `${issuer()}router.drainMs=soon\n`, /router\.drainMs/],
-    ['an unknown property', 'router.properties', () => `${issuer()}router.drain=1\n`, /router\.drain is not a known key/],
+    [
+      'an unknown property',
+      'router.properties',
+      () => `${issuer()}router.drain=1\n`,
+      /router\.drain is not a known key/,
+    ],
     ['no issuer', 'router.properties', () => '', /oauth\.issuer is not set/],
     [
       'an issuer without keys',

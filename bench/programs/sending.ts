@@ -1,0 +1,35 @@
+// The sender of a load, as its bench sees it: a process that takes plans, and gets a core before everybody else.
+
+import { setPriority } from 'node:os';
+import type { LoadFigures } from '../measure/load-figures.ts';
+import type { Run } from '../run.ts';
+import { startProgram } from './program.ts';
+import type { Plan } from './sender.ts';
+
+export interface Sender {
+  readonly pid: number;
+  /** Sends the load; one at a time. */
+  send(plan: Plan): Promise<LoadFigures>;
+}
+
+/** Starts it; it ends with the run. @param name of its log */
+export async function startSender(run: Run, name: string): Promise<Sender> {
+  const entry = 'bench/programs/sender.ts';
+  const sender = await startProgram({ name: `sender-${name}`, entry, env: {}, stateDir: run.stateDir });
+  run.onEnd(() => sender.stop());
+  if (!comesFirst(sender.pid)) run.say('A sender waits for its turn like everybody: root could let it go first.');
+  return {
+    pid: sender.pid,
+    send: async (plan) => ((await sender.ask(plan)) as { figures: LoadFigures }).figures,
+  };
+}
+
+/** As if the clients had a machine of their own: what the sender is late by would count against the router. */
+function comesFirst(pid: number): boolean {
+  try {
+    setPriority(pid, -10);
+    return true;
+  } catch {
+    return false;
+  }
+}
