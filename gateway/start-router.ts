@@ -61,7 +61,8 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     const reconciler = startRouterReconciler({ config: house.config, metrics, log });
     if (reconciler !== null) stops.add('reconciler', () => reconciler.stop());
     const loadConfig = options.loadConfig ?? (async () => config);
-    const reloader = new Reloader({ house, first, loadConfig, gatewayConfigFile, rootDir });
+    const started = { config, gatewayConfig: first.gatewayConfig };
+    const reloader = new Reloader({ house, started, loadConfig, gatewayConfigFile, rootDir });
     countGenerations(house, metrics);
     await watch(reloader, { gatewayConfigFile, config, stops });
     return {

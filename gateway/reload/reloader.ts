@@ -6,13 +6,14 @@ import { errorFields } from '../../logging/log.ts';
 import { buildGeneration } from '../generation/build-generation.ts';
 import type { Generation } from '../generation/generation.ts';
 import type { House } from '../house.ts';
+import { GatewayConfigError } from '../load-gateway-config.ts';
 import { OneAtATime } from './one-at-a-time.ts';
 import { ReloadState } from './reload-state.ts';
 
 export interface ReloaderOptions {
   readonly house: House;
-  /** The generation that the router was started with. */
-  readonly first: Generation;
+  /** What the router was started with: what needs a restart stays so. */
+  readonly started: Pick<Generation, 'config' | 'gatewayConfig'>;
   /** Reads every layer of the configuration. @throws ConfigError */
   readonly loadConfig: () => Promise<Config>;
   readonly gatewayConfigFile: string;
@@ -69,9 +70,9 @@ export class Reloader {
   }
 
   async #build(): Promise<{ generation: Generation; needRestart: readonly string[] }> {
-    const { house, first, loadConfig, gatewayConfigFile, rootDir } = this.#options;
+    const { house, started, loadConfig, gatewayConfigFile, rootDir } = this.#options;
     const { services, parts } = house;
-    const { config, needRestart } = applicable(await loadConfig(), first.config);
+    const { config, needRestart } = applicable(await loadConfig(), started.config);
     const generation = await buildGeneration({ config, gatewayConfigFile, rootDir, house: services, parts });
     try {
       const problems = await generation.problems();
@@ -81,7 +82,7 @@ export class Reloader {
       throw error;
     }
     const { http } = generation.gatewayConfig;
-    const addresses = (['hostname', 'port'] as const).filter((key) => http[key] !== first.gatewayConfig.http[key]);
+    const addresses = (['hostname', 'port'] as const).filter((key) => http[key] !== started.gatewayConfig.http[key]);
     return { generation, needRestart: [...needRestart, ...addresses.map((key) => `http.${key} of the map`)] };
   }
 }
@@ -103,5 +104,6 @@ function causeOf(error: unknown): Record<string, unknown> {
 
 function problemsOf(error: unknown): readonly string[] {
   const { problems, message } = error as { problems?: readonly string[]; message?: string };
+  if (error instanceof GatewayConfigError) return error.problems.map((problem) => `the map: ${problem}`);
   return problems ?? [message ?? String(error)];
 }

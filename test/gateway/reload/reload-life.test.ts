@@ -1,10 +1,21 @@
 // Reloads over the life of a router: files that are watched, twenty in a row, one while it stops.
 
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { mapWith, type ReloadableRouter, startReloadableRouter } from './reloadable-router.ts';
+
+const redisUrl = process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1:6379';
+const redisAnswers = await new Promise<boolean>((resolve) => {
+  const { hostname, port } = new URL(redisUrl);
+  const socket = connect(Number(port), hostname, () => {
+    socket.destroy();
+    resolve(true);
+  });
+  socket.on('error', () => resolve(false));
+});
 
 let router: ReloadableRouter | undefined;
 afterEach(async () => {
@@ -49,11 +60,13 @@ function resourcesOf(counts: Readonly<Record<string, number>>): Record<string, n
 }
 
 it('twenty reloads: no timer, no socket, no series more than after the first', async () => {
-  const { reload, write, counts, issuer } = await start();
-  // Each has another provider's keys, timers and connections, and other pipelines.
+  const { reload, write, counts, issuer } = await start(redisAnswers ? { REDIS_URL: redisUrl } : {});
+  // Each has another provider's keys, timers and connections, other pipelines, and another place for its counts.
   const change = async (round: number) => {
     write('map.yml', mapWith({ says: `round${round}` }));
-    write('router.properties', `oauth.issuer=${issuer}\noauth.jwksCacheSeconds=${100 + round}\n`);
+    const store = redisAnswers && round % 2 === 1 ? 'redis' : 'memory';
+    const properties = [`oauth.issuer=${issuer}`, `oauth.jwksCacheSeconds=${100 + round}`, `limits.store=${store}`];
+    write('router.properties', properties.join('\n'));
     expect(await reload()).toBe('applied');
   };
   const settled = (label: string) =>

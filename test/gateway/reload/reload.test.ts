@@ -89,8 +89,8 @@ describe('what is sound', () => {
 describe('what is not', () => {
   const issuer = () => `oauth.issuer=${router.issuer}\n`;
   const cases: [name: string, file: 'map.yml' | 'router.properties', text: () => string, why: RegExp][] = [
-    ['YAML that is none', 'map.yml', () => 'http: [\n', /map\.yml|Flow sequence/],
-    ['no map', 'map.yml', () => '', /map\.yml|the file/],
+    ['YAML that is none', 'map.yml', () => 'http: [\n', /the map: Flow sequence/],
+    ['no map', 'map.yml', () => '', /the map: the file/],
     [
       'a policy that nobody provides',
       'map.yml',
