@@ -123,7 +123,7 @@ describe('what is not', () => {
       'a version that the engine cannot be asked for, being away',
       'map.yml',
       () => mapWith({ says: 'after' }).replace('moviesWF, version: 1', 'moviesWF, version: 7'),
-      /definitions: .*engine/,
+      /definitions: /,
     ],
     [
       'an algorithm that cannot be accepted',
