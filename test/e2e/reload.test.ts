@@ -6,12 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 import type { Task } from '../../conductor/types.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
 
 const engineUrl = inject('engineUrl');
 const dir = mkdtempSync(join(tmpdir(), 'service-router-reload-'));
@@ -41,10 +43,12 @@ async function reload(map: string): Promise<'applied' | 'refused'> {
   const before = await countsOf();
   writeFileSync(mapFile, map);
   stack.router.process.kill('SIGHUP');
-  return pollUntil('the reload to be over', async () => {
+  const outcome = async () => {
     const now = await countsOf();
     return (['applied', 'refused'] as const).find((result) => now(result) > before(result));
-  });
+  };
+  // It gives way to requests: on a busy machine it takes its time.
+  return pollUntil('the reload to be over', outcome, { timeoutMs: 60_000 });
 }
 
 /** Requests at a fixed rate, whatever comes back, until it is stopped. @returns their statuses */

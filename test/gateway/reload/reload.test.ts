@@ -1,8 +1,10 @@
 // A running router takes up another configuration as a whole, or not at all, and says which.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { mapWith, type ReloadableRouter, startReloadableRouter } from './reloadable-router.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 let router: ReloadableRouter;
 const says = async (path = '/held?now') => (await fetch(`${router.url}${path}`)).text();

@@ -98,10 +98,11 @@ export async function startReloadableRouter(env: Record<string, string> = {}): P
     async reload() {
       const before = await counts();
       program.process.kill('SIGHUP');
-      return pollUntil('the reload to be over', async () => {
+      const outcome = async () => {
         const now = await counts();
         return (['applied', 'refused'] as const).find((result) => sum(now, result) > sum(before, result));
-      });
+      };
+      return pollUntil('the reload to be over', outcome, { timeoutMs: 30_000 });
     },
     async notice() {
       const response = await fetch(`${operationsUrl}/health/ready`);
