@@ -75,17 +75,6 @@ describe('what is sound', () => {
     expect(await router.reload()).toBe('applied');
     expect(await router.notice()).toBe('');
   });
-
-  it('two signals at once: the files of the last one are in force', async () => {
-    for (const round of ['a', 'b', 'c', 'd', 'e']) {
-      router.write('map.yml', mapWith({ says: `${round}1` }));
-      router.program.process.kill('SIGHUP');
-      router.write('map.yml', mapWith({ says: `${round}2` }));
-      router.program.process.kill('SIGHUP');
-      await pollUntil('the last files to be in force', async () => (await says()) === `${round}2`);
-    }
-    expect(await successful()).toBe(1);
-  });
 });
 
 describe('what is not', () => {
@@ -97,9 +86,14 @@ describe('what is not', () => {
       'a policy that nobody provides',
       'map.yml',
       () => mapWith().replace(', held]', ', held, gone]'),
-      /provides "gone"/,
+      /provides .{1,2}gone/,
     ],
-    ['an unknown parameter', 'map.yml', () => mapWith().replaceAll('says:', 'shouts:'), /unknown parameter "shouts"/],
+    [
+      'an unknown parameter',
+      'map.yml',
+      () => mapWith().replaceAll('says:', 'shouts:'),
+      /unknown parameter .{1,2}shouts/,
+    ],
     ['a plugin that is not there', 'map.yml', () => mapWith().replace('PLUGIN', './gone.ts'), /cannot be loaded/],
     [
       'a back end described that is not there',
@@ -153,5 +147,19 @@ describe('what is not', () => {
     expect(await says()).toBe('after');
     expect(await successful()).toBe(1);
     expect(await router.notice()).toBe('');
+  });
+});
+
+// The last: one more reload may follow it.
+describe('signals that come together', () => {
+  it('two signals at once: the files of the last one are in force', async () => {
+    for (const round of ['a', 'b', 'c', 'd', 'e']) {
+      router.write('map.yml', mapWith({ says: `${round}1` }));
+      router.program.process.kill('SIGHUP');
+      router.write('map.yml', mapWith({ says: `${round}2` }));
+      router.program.process.kill('SIGHUP');
+      await pollUntil('the last files to be in force', async () => (await says()) === `${round}2`);
+    }
+    expect(await successful()).toBe(1);
   });
 });
