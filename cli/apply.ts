@@ -1,6 +1,7 @@
 // `apply`: does what the plan shows, and nothing else.
 
 import { loadConfig } from '../config/load.ts';
+import { asConfigured } from '../conductor/definitions/activation.ts';
 import { type Applied, applyPlan } from '../conductor/metadata/apply.ts';
 import { digestPlan, isRepublished } from '../conductor/metadata/plan.ts';
 import { addYesOption } from './confirmation.ts';
@@ -47,8 +48,9 @@ export const apply: Verb<ApplyVerbOptions> = {
 };
 
 export async function runApply(options: ApplyVerbOptions, context: VerbContext): Promise<Outcome> {
-  const repository = readRepository(options);
-  const { config } = await loadConfig();
+  const files = readRepository(options);
+  const { config } = await loadConfig({ env: context.host.env });
+  const repository = asConfigured(files, config);
   const engine = await openEngine(options, config);
   try {
     const { diff, force = false } = options;
@@ -90,10 +92,11 @@ interface Run {
 
 /** The first Ctrl-C or SIGTERM ends it after the step under way, the second at once. */
 async function run(shown: ShownPlan, { engine, context, replan }: Run): Promise<Applied> {
+  const { host } = context;
   const stop = new AbortController();
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const onSignal = () => stop.abort();
-  for (const signal of signals) process.once(signal, onSignal);
+  for (const signal of signals) host.once(signal, onSignal);
   try {
     return await applyPlan(shown, {
       api: engine.api,
@@ -105,7 +108,7 @@ async function run(shown: ShownPlan, { engine, context, replan }: Run): Promise<
       },
     });
   } finally {
-    for (const signal of signals) process.off(signal, onSignal);
+    for (const signal of signals) host.off(signal, onSignal);
   }
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { operationsBelow, readBackEndDescription } from '../contract/back-end-description.ts';
 import { templateOf } from '../contract/templates.ts';
+import { readPinnedVersions } from '../conductor/definitions/pinned-versions.ts';
 import type { Route } from '../conductor/definitions/time-outs.ts';
 import { describedEndpoint } from '../gateway/described-endpoint.ts';
 import { type GatewayConfig, stepsOf } from '../gateway/gateway-config-schema.ts';
@@ -16,6 +17,7 @@ const readMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** The routes of the map, or everything that is wrong with it. */
 export interface CheckedGateway {
+  /** One for each version that it may start. */
   readonly routes: readonly Route[];
   /** Pipelines in the file. */
   readonly pipelines: number;
@@ -55,12 +57,17 @@ function findRoutes(config: GatewayConfig, defaultBudgetMs: number): { routes: R
     const writes = methods.some((list) => list === undefined || list.some((method) => !readMethods.has(method)));
     for (const { policy, action, path } of stepsOf(config, name)) {
       if (policy !== 'workflow') continue;
-      const { name: workflow, version, waitBudgetMs = defaultBudgetMs } = action;
+      const { name: workflow, waitBudgetMs = defaultBudgetMs } = action;
+      const { pinned, problems: pinProblems } = readPinnedVersions(action);
       const place = `${fileName}: ${path}`;
       problems.push(...descriptionProblems(config, apiEndpoints, action).map((problem) => `${place}: ${problem}`));
-      if (typeof workflow === 'string' && typeof version === 'number' && typeof waitBudgetMs === 'number') {
-        routes.push({ name, place, workflow, version, waitBudgetMs, writes });
-      } else problems.push(`${place}: needs the name of a workflow and its version as a number`);
+      problems.push(...pinProblems.map((problem) => `${place}.action: ${problem}`));
+      if (typeof workflow !== 'string' || typeof waitBudgetMs !== 'number') {
+        problems.push(`${place}: needs the name of a workflow, and waitBudgetMs is a number`);
+        continue;
+      }
+      const versions = [...(pinned?.shares.keys() ?? [])];
+      routes.push(...versions.map((version) => ({ name, place, workflow, version, waitBudgetMs, writes })));
     }
   }
   return { routes, problems };

@@ -11,7 +11,7 @@ import type { Outcome } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
 import { type CheckedGateway, checkGateway } from './check-gateway.ts';
 import { alignColumns, countOf } from './table.ts';
-import type { Verb } from './verb.ts';
+import type { Verb, VerbContext } from './verb.ts';
 
 export interface CheckOptions {
   readonly dir?: string;
@@ -46,8 +46,8 @@ interface Checked {
 }
 
 /** Checks as much as can be checked: what needs a valid configuration is left out when there is none. */
-export async function runCheck(options: CheckOptions): Promise<Outcome> {
-  const checked = await checkAll(resolve(options.dir ?? rootDir));
+export async function runCheck(options: CheckOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+  const checked = await checkAll(resolve(options.dir ?? rootDir), host.env);
   const { loaded, ladder, problems } = checked;
   const configuration = loaded === undefined ? [] : describeConfig(loaded);
   const json = { ok: problems.length === 0, problems, timeOuts: ladder.map(describeRung), configuration };
@@ -56,9 +56,9 @@ export async function runCheck(options: CheckOptions): Promise<Outcome> {
   return { exitCode: 0, lines: [...summary(checked), '', ...describeLadder(ladder), ...table], json };
 }
 
-async function checkAll(dir: string): Promise<Checked> {
+async function checkAll(dir: string, env: NodeJS.ProcessEnv): Promise<Checked> {
   const definitions = readDefinitions(dir);
-  const loaded = await loadConfig().catch((error: unknown) => {
+  const loaded = await loadConfig({ env }).catch((error: unknown) => {
     if (error instanceof ConfigError) return error;
     throw error;
   });
@@ -92,7 +92,7 @@ function summary({ loaded, gateway, definitions }: Checked): string[] {
     ['configuration', `${countOf(set, 'key')} set, all others at their defaults`],
     [
       'gateway.config.yml',
-      `${countOf(gateway?.pipelines ?? 0, 'pipeline')}, ${gateway?.routes.length ?? 0} of them to workflows`,
+      `${countOf(gateway?.pipelines ?? 0, 'pipeline')}, ${new Set(gateway?.routes.map(({ name }) => name)).size} of them to workflows`,
     ],
     [
       'definitions',
@@ -119,7 +119,8 @@ function describeLadder(ladder: readonly Rung[]): string[] {
     seconds(responseMs),
     route === undefined ? '-' : seconds(route.waitBudgetMs),
   ]);
-  return alignColumns([['time-outs', 'route', 'back end', 'task', 'client'], ...rows]);
+  // Several versions of a workflow may well have the same tasks.
+  return [...new Set(alignColumns([['time-outs', 'route', 'back end', 'task', 'client'], ...rows]))];
 }
 
 function describeConfiguration(lines: readonly ConfigLine[]): string[] {

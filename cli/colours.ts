@@ -1,6 +1,8 @@
 // Colours of the CLI: lines carry them, and what is not a terminal never sees them.
 
+import { WriteStream } from 'node:tty';
 import { stripVTControlCharacters, styleText } from 'node:util';
+import type { Output } from './host.ts';
 
 /** What a piece of text means, whatever it looks like. */
 export type Meaning = keyof typeof styles;
@@ -21,11 +23,15 @@ export function paint(meaning: Meaning, text: string): string {
   return styleText(styles[meaning], text, { validateStream: false });
 }
 
-/** The lines as this stream shows them: without colours unless it is a terminal that has them and NO_COLOR is not set. */
-export function fitStream(lines: readonly string[], stream: NodeJS.WritableStream): string {
+/** The lines as this stream shows them: without colours unless it has them. */
+export function fitStream(lines: readonly string[], stream: Output, env: NodeJS.ProcessEnv): string {
   const text = `${lines.join('\n')}\n`;
-  const hasColours = styleText('bold', '.', { stream }) !== '.';
-  return hasColours ? text : stripVTControlCharacters(text);
+  return hasColours(stream, env) ? text : stripVTControlCharacters(text);
+}
+
+/** True for a terminal that has colours while NO_COLOR is not set, and for anything with FORCE_COLOR: as Node judges it. */
+export function hasColours({ isTTY }: Output, env: NodeJS.ProcessEnv): boolean {
+  return (isTTY === true || env['FORCE_COLOR'] !== undefined) && WriteStream.prototype.getColorDepth(env) > 2;
 }
 
 /** How many columns a text takes. */

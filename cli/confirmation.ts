@@ -30,7 +30,7 @@ export function addYesOption(command: Command): Command {
 export async function confirm(
   question: string,
   { yes, json }: Confirmation,
-  { input, output }: Terminal = { input: process.stdin, output: process.stderr },
+  { input, output }: Terminal,
 ): Promise<void> {
   if (yes) return;
   if (json) throw new VerbError(['nothing was changed: --json needs --yes']);

@@ -12,7 +12,7 @@ import { addEngineOptions, type EngineAccessOptions } from './engine-access.ts';
 import { loadMap } from './load-map.ts';
 import { VerbError } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
-import { type MappedRoute, mapRoutes } from './route-map.ts';
+import { type MappedRoute, mapRoutes, versionsOf } from './route-map.ts';
 
 export interface ScopeOptions extends EngineAccessOptions {
   readonly dir?: string;
@@ -35,6 +35,8 @@ export interface ShownChange extends TouchingChange {
 
 export interface ShownPlan extends Plan {
   readonly changes: readonly ShownChange[];
+  /** What routes start and nobody has, a line each. */
+  readonly missing: readonly string[];
 }
 
 export function addScopeOptions(command: Command): Command {
@@ -88,14 +90,41 @@ export async function readShownPlan(
   const gateway = loadMap(options, config);
   const map = gateway === undefined ? [] : mapRoutes(gateway, config, repository);
   const touching = await countRunning(plan.changes, registered, api);
-  return { ...plan, changes: touching.map((change) => ({ ...change, routes: routesStarting(change, map) })) };
+  const concerns = concernedBy(options);
+  const known = [...repository.workflows.map(({ definition }) => definition), ...registered.workflows];
+  return {
+    ...plan,
+    changes: touching.map((change) => ({ ...change, routes: routesStarting(change, map) })),
+    missing: findMissing(
+      map.filter(({ workflow }) => workflow !== undefined && concerns(workflow.name)),
+      known,
+    ),
+  };
 }
 
 function routesStarting({ action, kind, name, version }: Change, map: readonly MappedRoute[]): string[] {
   if (action !== 'remove' || kind !== 'workflow') return [];
   return map
-    .filter(({ workflow }) => workflow?.name === name && workflow.version === version)
+    .filter(
+      ({ workflow }) => workflow?.name === name && version !== undefined && versionsOf(workflow).includes(version),
+    )
     .map(({ route }) => route);
+}
+
+/** Versions that a route starts and that neither side has: requests that get them are answered 503. */
+function findMissing(
+  map: readonly MappedRoute[],
+  known: readonly { readonly name: string; readonly version: number }[],
+): string[] {
+  return map.flatMap(({ route, workflow }) => {
+    if (workflow === undefined) return [];
+    const missing = versionsOf(workflow).filter(
+      (version) => !known.some((other) => other.name === workflow.name && other.version === version),
+    );
+    return missing.map(
+      (version) => `route ${route} starts ${workflow.name} v${version}, which neither the files nor the engine have`,
+    );
+  });
 }
 
 async function compare(repository: Definitions, api: MetadataApi, options: PlanVerbOptions) {

@@ -1,5 +1,6 @@
 // The engine's definitions as files: where each belongs, whether it says the same already, and how it gets there.
 
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseJsonText } from '../conductor/definitions/json-text.ts';
@@ -48,7 +49,7 @@ export function writeDump(files: readonly DumpedFile[], dir: string): void {
   for (const { file, state, text } of files) {
     if (state === 'same') continue;
     const path = join(dir, file);
-    const unfinished = join(dirname(path), `.${process.pid}.unfinished`);
+    const unfinished = join(dirname(path), `.${randomUUID()}.unfinished`);
     writeFileSync(unfinished, text);
     renameSync(unfinished, path);
   }

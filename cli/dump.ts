@@ -10,7 +10,7 @@ import { type Outcome, VerbError } from './outcome.ts';
 import { paintDiffLine } from './plan-lines.ts';
 import { rootDir } from './root-dir.ts';
 import { alignColumns, countOf } from './table.ts';
-import type { Verb } from './verb.ts';
+import type { Verb, VerbContext } from './verb.ts';
 
 export interface DumpOptions extends ScopeOptions {
   readonly force?: boolean;
@@ -33,9 +33,9 @@ export const dump: Verb<DumpOptions> = {
   run: runDump,
 };
 
-export async function runDump(options: DumpOptions): Promise<Outcome> {
+export async function runDump(options: DumpOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
   const dir = resolve(options.dir ?? rootDir);
-  const { config } = await loadConfig();
+  const { config } = await loadConfig({ env: host.env });
   const engine = await openEngine(options, config);
   try {
     const registered = await engine.api.readDefinitions();

@@ -9,7 +9,7 @@ import { parseName } from './input/names.ts';
 import { type Outcome, VerbError } from './outcome.ts';
 import { describeReason } from './executions/reason.ts';
 import { countOf, formatTable } from './table.ts';
-import type { Verb } from './verb.ts';
+import type { Verb, VerbContext } from './verb.ts';
 
 export interface EventsOptions {
   readonly handler?: string;
@@ -44,7 +44,7 @@ export const eventsVerb: Verb<EventsOptions> = {
 
 const states = ['COMPLETED', 'SKIPPED', 'FAILED', 'IN_PROGRESS'];
 
-export async function runEvents(options: EventsOptions): Promise<Outcome> {
+export async function runEvents(options: EventsOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
   const { handler, state, since, limit } = options;
   const query = {
     limit: parseCount(limit, '--limit'),
@@ -52,7 +52,7 @@ export async function runEvents(options: EventsOptions): Promise<Outcome> {
     ...(state === undefined ? {} : { states: parseEventStates(state) }),
     ...(since === undefined ? {} : { since: parseMoment(since, '--since', Date.now()) }),
   };
-  const { config } = await loadConfig();
+  const { config } = await loadConfig({ env: host.env });
   const url = options.database ?? config['conductor.databaseURL'];
   if (url === undefined) {
     throw new VerbError([

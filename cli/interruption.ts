@@ -1,5 +1,7 @@
 // Ctrl-C during long work: the first ends it in an orderly way, the second at once.
 
+import type { Host } from './host.ts';
+
 export interface Interruption {
   readonly signal: AbortSignal;
   /** Ctrl-C is what it was again. */
@@ -7,19 +9,19 @@ export interface Interruption {
 }
 
 /** Begins to listen for SIGINT and SIGTERM. */
-export function startInterruption(): Interruption {
+export function startInterruption(host: Host): Interruption {
   const controller = new AbortController();
   const interrupt = () => {
-    if (controller.signal.aborted) process.exit(130);
+    if (controller.signal.aborted) host.exit(130);
     controller.abort();
   };
-  process.on('SIGINT', interrupt);
-  process.on('SIGTERM', interrupt);
+  host.on('SIGINT', interrupt);
+  host.on('SIGTERM', interrupt);
   return {
     signal: controller.signal,
     stop() {
-      process.off('SIGINT', interrupt);
-      process.off('SIGTERM', interrupt);
+      host.off('SIGINT', interrupt);
+      host.off('SIGTERM', interrupt);
     },
   };
 }

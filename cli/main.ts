@@ -1,6 +1,6 @@
 // The ops CLI: `npm run -s router -- <verb>`.
 
-import { createProgram } from './program.ts';
+import { run } from './run.ts';
 
 // `router … | head`: what nobody reads any more is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -8,4 +8,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
-await createProgram().parseAsync();
+// The exit code is set, never forced: stdout is always written whole.
+process.exitCode = await run(process.argv.slice(2), process);

@@ -1,6 +1,8 @@
 // `plan`: what would make the engine's definitions those of the files, and whom it would touch.
 
+import { paint, printable } from './colours.ts';
 import { loadConfig } from '../config/load.ts';
+import { asConfigured } from '../conductor/definitions/activation.ts';
 import { digestPlan } from '../conductor/metadata/plan.ts';
 import {
   addPlanOptions,
@@ -12,14 +14,14 @@ import {
 import { openEngine } from './engine-access.ts';
 import type { ExitCode, Outcome } from './outcome.ts';
 import { describeCounts, describePlan, planToJson } from './plan-lines.ts';
-import type { Verb } from './verb.ts';
+import type { Verb, VerbContext } from './verb.ts';
 
 export const plan: Verb<PlanVerbOptions> = {
   name: 'plan',
   description: 'Compare files, engine and running executions: what `apply` would do, as diffs. Changes nothing.',
   exitCodes: {
     0: 'there is nothing to do',
-    1: 'error: a definition file is not valid, or the engine is out of reach',
+    1: 'error: a definition file is not valid, the engine is out of reach, or a route starts a version that nobody has',
     2: 'there are changes',
   },
   examples: [
@@ -32,9 +34,10 @@ export const plan: Verb<PlanVerbOptions> = {
   run: runPlan,
 };
 
-export async function runPlan(options: PlanVerbOptions): Promise<Outcome> {
-  const repository = readRepository(options);
-  const { config } = await loadConfig();
+export async function runPlan(options: PlanVerbOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+  const files = readRepository(options);
+  const { config } = await loadConfig({ env: host.env });
+  const repository = asConfigured(files, config);
   const engine = await openEngine(options, config);
   try {
     return describe(await readShownPlan({ repository, config }, engine.api, options), engine.address, options);
@@ -44,11 +47,13 @@ export async function runPlan(options: PlanVerbOptions): Promise<Outcome> {
 }
 
 function describe(shown: ShownPlan, address: string, { diff, force = false }: PlanVerbOptions): Outcome {
-  const exitCode: ExitCode = shown.changes.length === 0 ? 0 : 2;
+  const { missing } = shown;
+  const exitCode: ExitCode = missing.length > 0 ? 1 : shown.changes.length === 0 ? 0 : 2;
+  const problems = missing.map((line) => paint('bad', printable(line)));
   return {
     exitCode,
-    lines: [...describePlan(shown, { diff, force }), `${address}: ${conclusion(shown)}`],
-    json: { ok: exitCode === 0, engine: address, ...planToJson(shown) },
+    lines: [...describePlan(shown, { diff, force }), ...problems, `${address}: ${conclusion(shown)}`],
+    json: { ok: exitCode === 0, engine: address, ...planToJson(shown), missing },
   };
 }
 

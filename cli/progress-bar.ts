@@ -1,5 +1,7 @@
 // A bar for long work: on a terminal only, on stderr, gone when the work is done.
 
+import type { Output } from './host.ts';
+
 export interface ProgressBar {
   /** Moves it on by so many of the total. */
   advance(done: number): void;
@@ -13,13 +15,9 @@ const redrawMs = 50;
 
 /**
  * @param total how many there are to do; more may come
- * @param stream default stderr: results go to stdout
+ * @param stream standard error: results go to stdout
  */
-export function startProgressBar(
-  label: string,
-  total: number,
-  stream: NodeJS.WritableStream & { isTTY?: boolean } = process.stderr,
-): ProgressBar {
+export function startProgressBar(label: string, total: number, stream: Output): ProgressBar {
   if (stream.isTTY !== true) return { advance: () => undefined, stop: () => undefined };
   let done = 0;
   let drawnAt = Number.NEGATIVE_INFINITY;

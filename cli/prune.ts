@@ -17,7 +17,7 @@ import { startProgressBar } from './progress-bar.ts';
 import { isNarrowed, type RuleOptions, rulesFor } from './prune-rules.ts';
 import { readRouteMap } from './read-route-map.ts';
 import { countOf, formatTable } from './table.ts';
-import type { Verb } from './verb.ts';
+import type { Verb, VerbContext } from './verb.ts';
 
 export interface PruneVerbOptions extends EngineAccessOptions, RuleOptions {
   readonly events: boolean;
@@ -59,12 +59,12 @@ export const pruneVerb: Verb<PruneVerbOptions> = {
   run: runPrune,
 };
 
-export async function runPrune(options: PruneVerbOptions): Promise<Outcome> {
-  const { config } = await loadConfig();
+export async function runPrune(options: PruneVerbOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+  const { config } = await loadConfig({ env: host.env });
   const engine = await openEngine(options, config);
   const url = options.events ? (options.database ?? config['conductor.databaseURL']) : undefined;
   const database = url === undefined ? null : await openEngineDatabase(url);
-  const interruption = startInterruption();
+  const interruption = startInterruption(host);
   try {
     if (engine.isThroughRouter)
       throw new VerbError(['the router lets nobody delete: go to the engine itself with --engine <url>']);
@@ -73,7 +73,7 @@ export async function runPrune(options: PruneVerbOptions): Promise<Outcome> {
     const planned = await planPrune(work);
     if (options.yes !== true) return describePlan(planned, engine.address);
     const total = planned.rules.reduce((sum, { executions }) => sum + executions, planned.events ?? 0);
-    const bar = startProgressBar('deleting', total);
+    const bar = startProgressBar('deleting', total, host.stderr);
     const report = await prune(work, (done) => bar.advance(done)).finally(() => bar.stop());
     return describeReport(report, engine.address);
   } finally {

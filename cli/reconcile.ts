@@ -10,7 +10,7 @@ import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine
 import { parseDuration } from './input/duration.ts';
 import { type Outcome, VerbError } from './outcome.ts';
 import { countOf, formatTable } from './table.ts';
-import type { Verb } from './verb.ts';
+import type { Verb, VerbContext } from './verb.ts';
 
 export interface ReconcileOptions extends EngineAccessOptions {
   readonly lookBack?: string;
@@ -40,8 +40,8 @@ export const reconcileVerb: Verb<ReconcileOptions> = {
   run: runReconcile,
 };
 
-export async function runReconcile(options: ReconcileOptions): Promise<Outcome> {
-  const { config: loaded } = await loadConfig();
+export async function runReconcile(options: ReconcileOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+  const { config: loaded } = await loadConfig({ env: host.env });
   const config = withTimes(loaded, options);
   const engine = await openEngine(options, config);
   const dryRun = options.yes !== true;

@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path';
 import { loadConfig } from '../config/load.ts';
+import { asConfigured } from '../conductor/definitions/activation.ts';
 import { checkDefinitions } from '../conductor/definitions/check-definitions.ts';
 import { readDefinitions } from '../conductor/definitions/load-definitions.ts';
 import { type PlannedDefinition, type Registration, isInStep, register } from '../conductor/metadata/register.ts';
@@ -10,7 +11,7 @@ import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine
 import { type ExitCode, type Outcome, VerbError } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
 import { alignColumns } from './table.ts';
-import type { Verb } from './verb.ts';
+import type { Verb, VerbContext } from './verb.ts';
 
 export interface RegisterVerbOptions extends EngineAccessOptions {
   readonly dir?: string;
@@ -38,15 +39,15 @@ export const registerVerb: Verb<RegisterVerbOptions> = {
   run: runRegister,
 };
 
-export async function runRegister(options: RegisterVerbOptions): Promise<Outcome> {
+export async function runRegister(options: RegisterVerbOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
   const definitions = readDefinitions(resolve(options.dir ?? rootDir));
   const problems = checkDefinitions(definitions);
   if (problems.length > 0) throw new VerbError(problems);
-  const { config } = await loadConfig();
+  const { config } = await loadConfig({ env: host.env });
   const engine = await openEngine(options, config);
   try {
     const { force = false, dryRun = false } = options;
-    return describe(await register(definitions, engine.api, { force, dryRun }), engine.address);
+    return describe(await register(asConfigured(definitions, config), engine.api, { force, dryRun }), engine.address);
   } finally {
     await engine.close();
   }

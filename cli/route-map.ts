@@ -2,6 +2,7 @@
 
 import type { Config } from '../config/schema.ts';
 import type { Definitions } from '../conductor/definitions/load-definitions.ts';
+import { readPinnedVersions } from '../conductor/definitions/pinned-versions.ts';
 import { findWorkflow, taskTypesOf } from '../conductor/definitions/workflow-tasks.ts';
 import { type GatewayConfig, pathsOf, type PipelineStep, stepsOf } from '../gateway/gateway-config-schema.ts';
 
@@ -15,13 +16,22 @@ export interface MappedRoute {
   /** The host this endpoint is for; absent: any. */
   readonly host?: string;
   readonly access: Access;
-  readonly workflow?: { readonly name: string; readonly version: number; readonly taskTypes?: readonly string[] };
+  readonly workflow?: MappedWorkflow;
   /** How long a client waits, milliseconds. */
   readonly waitBudgetMs?: number;
   readonly lane?: Lane;
   readonly limits: Limits;
   /** Policies that stand behind a condition: `rate-limit if pathMatch`. */
   readonly conditions: readonly string[];
+}
+
+/** What the route starts: one version, or several by their shares of the clients. */
+export interface MappedWorkflow {
+  readonly name: string;
+  readonly version?: number;
+  readonly versions?: Readonly<Record<string, number>>;
+  /** Of all versions; absent when one of them is in no file. */
+  readonly taskTypes?: readonly string[];
 }
 
 /** Whom the route lets in. */
@@ -54,6 +64,11 @@ export interface Limits {
   /** Of routes with a workflow; others have limits of their own. */
   readonly maxBodyBytes?: number;
   readonly maxAnswerBytes?: number;
+}
+
+/** The versions that a route may start. */
+export function versionsOf({ version, versions }: MappedWorkflow): number[] {
+  return versions === undefined ? [version ?? Number.NaN] : Object.keys(versions).map(Number);
 }
 
 /** Every route, in the order of the map; endpoints that no pipeline serves are left out. */
@@ -97,10 +112,17 @@ function workflowOf(
 ): Pick<MappedRoute, 'workflow' | 'waitBudgetMs'> {
   const action = actionOf(steps, 'workflow');
   if (action === undefined) return {};
-  const workflow = { name: String(action['name']), version: Number(action['version']) };
-  const definition = findWorkflow(definitions, workflow)?.definition;
+  const name = String(action['name']);
+  const { shares = new Map<number, number>(), isSplit = false } = readPinnedVersions(action).pinned ?? {};
+  const [version = Number.NaN] = shares.keys();
+  const files = [...shares.keys()].map((each) => findWorkflow(definitions, { name, version: each }));
+  const taskTypes = files.flatMap((file) => (file === undefined ? [] : taskTypesOf(file.definition)));
   return {
-    workflow: { ...workflow, ...(definition === undefined ? {} : { taskTypes: taskTypesOf(definition) }) },
+    workflow: {
+      name,
+      ...(isSplit ? { versions: Object.fromEntries(shares) } : { version }),
+      ...(files.includes(undefined) ? {} : { taskTypes: [...new Set(taskTypes)] }),
+    },
     waitBudgetMs: Number(action['waitBudgetMs'] ?? config['router.waitBudgetMs']),
   };
 }

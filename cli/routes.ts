@@ -2,14 +2,15 @@
 
 import { resolve } from 'node:path';
 import { loadConfig } from '../config/load.ts';
+import { describeShares, readPinnedVersions } from '../conductor/definitions/pinned-versions.ts';
 import { loadDefinitions } from '../conductor/definitions/load-definitions.ts';
 import { paint } from './colours.ts';
 import { loadMap } from './load-map.ts';
 import { type Outcome, VerbError } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
-import { type Access, type Limits, mapRoutes, type MappedRoute } from './route-map.ts';
+import { type Access, type Limits, mapRoutes, type MappedRoute, type MappedWorkflow } from './route-map.ts';
 import { formatTable } from './table.ts';
-import type { Verb } from './verb.ts';
+import type { Verb, VerbContext } from './verb.ts';
 
 export interface RoutesOptions {
   readonly dir?: string;
@@ -36,8 +37,8 @@ export const routes: Verb<RoutesOptions> = {
   run: runRoutes,
 };
 
-export async function runRoutes(options: RoutesOptions): Promise<Outcome> {
-  const { config } = await loadConfig();
+export async function runRoutes(options: RoutesOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+  const { config } = await loadConfig({ env: host.env });
   const gateway = loadMap(options, config);
   if (gateway === undefined) throw new VerbError(['gateway.config.yml: there is no such file']);
   const map = mapRoutes(gateway, config, loadDefinitions(resolve(options.dir ?? rootDir)));
@@ -64,12 +65,17 @@ function describeRoute(
     methods?.join(' ') ?? 'any',
     `${host ?? ''}${path}`,
     describeAccess(access),
-    workflow === undefined ? '-' : `${workflow.name} v${workflow.version}`,
+    workflow === undefined ? '-' : `${workflow.name} ${describeVersions(workflow)}`,
     waitBudgetMs === undefined ? '-' : `${waitBudgetMs / 1_000} s`,
     workflow === undefined ? '-' : (workflow.taskTypes?.join(' ') ?? paint('bad', 'no such version')),
     lane?.name ?? '-',
     describeLimits(limits),
   ];
+}
+
+function describeVersions(workflow: MappedWorkflow): string {
+  const { pinned } = readPinnedVersions(workflow);
+  return pinned === undefined ? '' : describeShares(pinned);
 }
 
 function describeAccess({ token, scopes, anyScope, writeScope }: Access): string {

@@ -11,7 +11,7 @@ import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine
 import { type Outcome, VerbError } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
 import { formatTable } from './table.ts';
-import type { Verb } from './verb.ts';
+import type { Verb, VerbContext } from './verb.ts';
 
 export interface StatusOptions extends EngineAccessOptions {
   readonly dir?: string;
@@ -49,12 +49,12 @@ interface Status {
   readonly unheard: Readonly<Record<string, number>>;
 }
 
-export async function runStatus(options: StatusOptions): Promise<Outcome> {
+export async function runStatus(options: StatusOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
   const staleAfterMs = Number(options.staleAfter) * 1_000;
   if (!(staleAfterMs > 0))
     throw new VerbError([`--stale-after must be a number of seconds, not ${options.staleAfter}`]);
   const definitions = loadDefinitions(resolve(options.dir ?? rootDir));
-  const { config } = await loadConfig();
+  const { config } = await loadConfig({ env: host.env });
   const engine = await openEngine(options, config);
   try {
     const current = await readStatus(engine.api, definitions, staleAfterMs);

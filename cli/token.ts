@@ -14,7 +14,7 @@ import { explainRefusal, type Refusal } from './token/explain.ts';
 import { judgeRoute, type Judgement } from './token/judge-route.ts';
 import { openOAuth } from './token/oauth-parts.ts';
 import { obtainToken, type TokenSource } from './token/obtain.ts';
-import type { Verb } from './verb.ts';
+import type { Verb, VerbContext } from './verb.ts';
 
 export interface TokenOptions extends TokenSource {
   readonly route?: string;
@@ -58,13 +58,13 @@ export const tokenVerb: Verb<TokenOptions> = {
   run: runToken,
 };
 
-export async function runToken(options: TokenOptions): Promise<Outcome> {
-  const { config } = await loadConfig({ required: ['oauth.issuer'] });
+export async function runToken(options: TokenOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+  const { config } = await loadConfig({ env: host.env, required: ['oauth.issuer'] });
   const routes = readRouteMap(config).filter(({ steps }) => steps.some(({ policy }) => policy === 'bearer'));
   const wanted = options.route === undefined ? routes : [routeNamed(routes, options.route)];
   const oauth = openOAuth(config);
   try {
-    const token = await obtainToken(options, config, oauth);
+    const token = await obtainToken(options, { config, oauth, stdin: host.stdin });
     const checked = await check(token, config, oauth);
     const judgements = 'scopes' in checked.result ? judge(wanted, checked.result, { options, config }) : [];
     const outcome = describe(checked, judgements, options);

@@ -2,8 +2,9 @@
 
 import { Command } from 'commander';
 import { fitStream } from './colours.ts';
-import { confirm } from './confirmation.ts';
-import { type Outcome, toFailure } from './outcome.ts';
+import { confirm, type Terminal } from './confirmation.ts';
+import type { Host } from './host.ts';
+import { type ExitCode, type Outcome, toFailure } from './outcome.ts';
 
 /** A verb of the CLI. */
 export interface Verb<Options> {
@@ -27,6 +28,8 @@ export interface Example {
 
 /** What a verb may use while it runs, besides its options. */
 export interface VerbContext {
+  /** The process it runs in. Results do not go there: they are shown, or in the outcome. */
+  readonly host: Host;
   /** The positional arguments, in the order in which `addOptions` declares them. */
   readonly args: readonly string[];
   /** Shows lines at once, on stdout; nothing with `--json`. What comes at the end belongs into the outcome. */
@@ -35,25 +38,37 @@ export interface VerbContext {
   readonly confirm: (question: string) => Promise<void>;
 }
 
-/** The verb as a command of the argument parser. The exit code is set, never forced: stdout is always written whole. */
+/** The verb as a command of the argument parser, which parses and does nothing: whoever has a host gives it its action (`run.ts`). */
+export class VerbCommand<Options> extends Command {
+  readonly #verb: Verb<Options>;
+
+  constructor(verb: Verb<Options>) {
+    super(verb.name);
+    this.#verb = verb;
+    verb
+      .addOptions(this.description(verb.description))
+      .option('--json', 'print one JSON document instead of text')
+      .addHelpText('after', `\n${describeExamples(verb)}\n\n${describeExitCodes(verb)}`);
+  }
+
+  /** Runs the verb with the arguments that were parsed, and prints its outcome. */
+  async execute(host: Host): Promise<ExitCode> {
+    const options = this.opts<Options & { json?: boolean; yes?: boolean }>();
+    const json = options.json === true;
+    const context: VerbContext = {
+      host,
+      args: this.args,
+      show: (lines) => void (json || host.stdout.write(fitStream(lines, host.stdout, host.env))),
+      confirm: (question) => confirm(question, { yes: options.yes === true, json }, terminalOf(host)),
+    };
+    const outcome = await this.#verb.run(options, context).catch(toFailure);
+    print(outcome, json, host);
+    return outcome.exitCode;
+  }
+}
+
 export function toCommand<Options>(verb: Verb<Options>): Command {
-  return verb
-    .addOptions(new Command(verb.name).description(verb.description))
-    .option('--json', 'print one JSON document instead of text')
-    .addHelpText('after', `\n${describeExamples(verb)}\n\n${describeExitCodes(verb)}`)
-    .action(async (...parsed: unknown[]) => {
-      const command = parsed.at(-1) as Command;
-      const options = command.opts<Options & { json?: boolean; yes?: boolean }>();
-      const json = options.json === true;
-      const context: VerbContext = {
-        args: command.args,
-        show: (lines) => void (json || process.stdout.write(fitStream(lines, process.stdout))),
-        confirm: (question) => confirm(question, { yes: options.yes === true, json }),
-      };
-      const outcome = await verb.run(options, context).catch(toFailure);
-      print(outcome, json);
-      process.exitCode = outcome.exitCode;
-    });
+  return new VerbCommand(verb);
 }
 
 /** Verbs under one word: `router executions list`, `router executions show`. */
@@ -69,10 +84,14 @@ function describeExitCodes({ exitCodes }: Pick<Verb<never>, 'exitCodes'>): strin
   return ['Exit codes:', ...Object.entries(exitCodes).map(([code, meaning]) => `  ${code}  ${meaning}`)].join('\n');
 }
 
-function print({ exitCode, lines, json }: Outcome, asJson: boolean): void {
-  if (asJson) process.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
+function terminalOf({ stdin, stderr }: Host): Terminal {
+  return { input: stdin, output: stderr };
+}
+
+function print({ exitCode, lines, json }: Outcome, asJson: boolean, { stdout, stderr, env }: Host): void {
+  if (asJson) stdout.write(`${JSON.stringify(json, null, 2)}\n`);
   else if (lines.length > 0) {
-    const stream = exitCode === 1 ? process.stderr : process.stdout;
-    stream.write(fitStream(lines, stream));
+    const stream = exitCode === 1 ? stderr : stdout;
+    stream.write(fitStream(lines, stream, env));
   }
 }

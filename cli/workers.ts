@@ -10,7 +10,7 @@ import { parseName } from './input/names.ts';
 import type { Outcome } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
 import { formatTable } from './table.ts';
-import type { Verb } from './verb.ts';
+import type { Verb, VerbContext } from './verb.ts';
 
 export interface WorkersOptions extends EngineAccessOptions {
   readonly task?: string;
@@ -39,9 +39,9 @@ export const workersVerb: Verb<WorkersOptions> = {
   run: runWorkers,
 };
 
-export async function runWorkers(options: WorkersOptions): Promise<Outcome> {
+export async function runWorkers(options: WorkersOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
   const staleAfterMs = parseDuration(options.staleAfter, '--stale-after');
-  const { config } = await loadConfig();
+  const { config } = await loadConfig({ env: host.env });
   const engine = await openEngine(options, config);
   try {
     const [pollData, queues] = await Promise.all([engine.api.readPollData(), engine.api.readQueueSizes()]);

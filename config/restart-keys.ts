@@ -19,6 +19,7 @@ export const restartKeys = [
   'reconciler.intervalMs',
   'reconciler.afterMs',
   'reconciler.lookBackSeconds',
+  'mdm.updateQueue',
   'reload.watchMs',
   'otel.exporter.otlp.endpoint',
   'otel.exporter.otlp.headers',

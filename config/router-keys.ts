@@ -44,6 +44,9 @@ export const router = {
   'router.requestHeaders': list('request headers passed to back ends besides the built-in allow-list', []),
   'router.responseHeaders': list('back-end headers passed to clients besides the built-in allow-list', []),
   'router.timingScope': text('scope whose clients get Server-Timing with each answer; nobody does when absent'),
+  'router.versionScope': text(
+    'scope whose clients may choose a workflow version with X-Workflow-Version; nobody may when absent',
+  ),
   'router.docs': withDefault(
     Type.Boolean({ description: 'serves the page /docs; its document, /openapi.json, is there all the same' }),
     true,

@@ -94,6 +94,13 @@ const backEnds = {
   'lmsDW.url': url('learning-management data warehouse'),
   'movies.url': url('movies prototype'),
   'mdm.url': url('master data management'),
+  'mdm.updateQueue': withDefault(
+    Type.Boolean({
+      description:
+        'MDM also publishes updates to RabbitMQ: `register` and `apply` make the handlers of its queues active. The engine needs conductor/server/amqp.properties before',
+    }),
+    false,
+  ),
   'mdm.retryWindowSeconds': seconds('how long an undelivered notification or share is retried', 86_400),
   'mdm.retryMaxDelaySeconds': seconds('longest pause between two tries', 300),
 };

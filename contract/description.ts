@@ -40,6 +40,8 @@ export interface Description {
   readonly responses?: Responses;
   /** Header fields on every answer that is not a problem of the router. */
   readonly headers?: Readonly<Record<string, Header | Reference>>;
+  /** Header fields that a problem may have as well, when this policy or one behind it raised it: all of them optional. */
+  readonly problemHeaders?: Readonly<Record<string, Header | Reference>>;
   readonly components?: Components;
   /** Clients get their access tokens here (RFC 6749 section 3.2). */
   readonly tokenEndpoint?: true;

@@ -15,6 +15,8 @@ const rateLimitPolicy = {
     'The limits of this path: `q` requests in a window of `w` seconds. `"client"` is the limit of each client, `"route"` that of all together.',
   schema: { type: 'string', pattern: limitsPattern(';q=[0-9]+;w=[0-9]+') },
 };
+const servedBy = 'The version of the workflow that served the request.';
+const version = { type: 'string', pattern: '^[1-9][0-9]*$' } as const;
 const executionId = 'The execution behind this answer: quote it when you report something.';
 
 /** `components.headers`. Those that end in `Optional` may be absent. */
@@ -27,6 +29,8 @@ export const commonHeaders = {
   },
   XExecutionId: { description: executionId, required: true, schema: text },
   XExecutionIdOptional: { description: `${executionId} Absent when nothing was started.`, schema: text },
+  XWorkflowVersion: { description: servedBy, required: true, schema: version },
+  XWorkflowVersionOptional: { description: `${servedBy} Absent where there is only one.`, schema: version },
   RetryAfter: {
     description: 'Seconds after which the same request may be sent again (RFC 9110 section 10.2.3).',
     required: true,

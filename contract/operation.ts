@@ -4,7 +4,7 @@ import type { ProblemCode } from '../problem/catalogue.ts';
 import type { Description, ListedOperation } from './description.ts';
 import { headerRef } from './headers.ts';
 import type { Header, Operation, Parameter, Reference, Response, Responses } from './openapi.ts';
-import { problemResponses } from './problem-responses.ts';
+import { type FieldsOfProblem, problemResponses } from './problem-responses.ts';
 import { pathParametersOf } from './templates.ts';
 
 /** Problems of the server and of the guard in front of everything: any request can be answered with them. */
@@ -52,7 +52,11 @@ export function assembleOperation(
     tags: [tag],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(requestBody === undefined ? {} : { requestBody }),
-    responses: mergeResponses(withHeaders(own, headers), codes, addResponse),
+    responses: mergeResponses(
+      withHeaders(own, headers),
+      problemResponses(codes, fieldsOfProblems(descriptions)),
+      addResponse,
+    ),
     // Without one, anybody may call it.
     security: security ?? [],
   };
@@ -86,15 +90,27 @@ function withHeaders(responses: Responses, headers: Response['headers']): [strin
   ]);
 }
 
+/**
+ * What a policy puts into the answer is there when it, or one behind it, raises a problem; not when one in front of it
+ * does. Nobody knows who fails.
+ */
+function fieldsOfProblems(descriptions: readonly Description[]): FieldsOfProblem {
+  return (code) => {
+    const raisedBy = descriptions.findLastIndex(({ problems = [] }) => problems.includes(code));
+    const passed = code === 'internal-error' ? descriptions : descriptions.slice(0, raisedBy + 1);
+    return Object.assign({}, ...passed.map(({ problemHeaders }) => problemHeaders)) as ReturnType<FieldsOfProblem>;
+  };
+}
+
 /** A status that the back end may answer with as well has both kinds of body. */
 function mergeResponses(
   own: readonly [string, Response][],
-  codes: ReadonlySet<ProblemCode>,
+  problems: ReturnType<typeof problemResponses>,
   addResponse: (name: string, response: Response) => Reference,
 ): Responses {
   const merged: Record<string, Response | Reference> = Object.fromEntries(own);
   const fallback = own.find(([status]) => status === 'default')?.[1];
-  for (const [status, { name, response }] of problemResponses(codes)) {
+  for (const [status, { name, response }] of problems) {
     const ownAnswer = own.find(([ownStatus]) => ownStatus === status)?.[1] ?? fallback;
     merged[status] = addResponse(name, ownAnswer === undefined ? response : eitherOf(ownAnswer, response));
   }

@@ -53,18 +53,26 @@ function schemaOf(code: ProblemCode): Schema {
   };
 }
 
+type Fields = Readonly<Record<string, Header | Reference>>;
+
+/** Header fields that the policies in front of a problem put into its answer. */
+export type FieldsOfProblem = (code: ProblemCode) => Fields;
+
 /** The answers with these problems, by status: each with the name it has among `components.responses`. */
-export function problemResponses(codes: ReadonlySet<ProblemCode>): Map<string, { name: string; response: Response }> {
+export function problemResponses(
+  codes: ReadonlySet<ProblemCode>,
+  fieldsOf: FieldsOfProblem = () => ({}),
+): Map<string, { name: string; response: Response }> {
   const byStatus = Map.groupBy([...codes].sort(), (code) => String(problemKinds[code].status));
   return new Map(
     [...byStatus].map(([status, group]) => [
       status,
-      { name: [status, ...group].join('.'), response: responseOf(status, group) },
+      { name: [status, ...group].join('.'), response: responseOf(status, group, fieldsOf) },
     ]),
   );
 }
 
-function responseOf(status: string, codes: readonly ProblemCode[]): Response {
+function responseOf(status: string, codes: readonly ProblemCode[], fieldsOf: FieldsOfProblem): Response {
   const schemas = codes.map((code) => ({ $ref: `#/components/schemas/${nameOf(code)}` }));
   const [only] = schemas;
   return {
@@ -72,6 +80,7 @@ function responseOf(status: string, codes: readonly ProblemCode[]): Response {
     headers: {
       'X-Request-Id': headerRef('XRequestId'),
       'Cache-Control': headerRef('CacheControl'),
+      ...(Object.assign({}, ...codes.map(fieldsOf)) as Fields),
       ...headersOf(status, codes),
     },
     content: { [problemMediaType]: { schema: schemas.length === 1 ? (only as Schema) : { oneOf: schemas } } },
@@ -84,7 +93,7 @@ const executionHeaders = {
 };
 
 /** What the status calls for. One of several codes may do without: then the field is optional. */
-function headersOf(status: string, codes: readonly ProblemCode[]): Record<string, Header | Reference> {
+function headersOf(status: string, codes: readonly ProblemCode[]): Fields {
   switch (status) {
     case '400':
       return { 'WWW-Authenticate': headerRef('WWWAuthenticateOptional') };
@@ -92,7 +101,9 @@ function headersOf(status: string, codes: readonly ProblemCode[]): Record<string
       return { 'WWW-Authenticate': headerRef('WWWAuthenticate') };
     case '403':
       return {
-        'WWW-Authenticate': headerRef(codes.includes('forbidden') ? 'WWWAuthenticateOptional' : 'WWWAuthenticate'),
+        'WWW-Authenticate': headerRef(
+          codes.every((code) => code === 'insufficient-scope') ? 'WWWAuthenticate' : 'WWWAuthenticateOptional',
+        ),
       };
     case '404':
       return codes.includes('answer-pending') ? executionHeaders : {};
@@ -106,8 +117,6 @@ function headersOf(status: string, codes: readonly ProblemCode[]): Record<string
       return {
         'Retry-After': headerRef('RetryAfter'),
         'X-Execution-Id': headerRef('XExecutionIdOptional'),
-        RateLimit: headerRef('RateLimitOptional'),
-        'RateLimit-Policy': headerRef('RateLimitPolicyOptional'),
       };
     case '503':
       return { 'Retry-After': headerRef('RetryAfter'), 'X-Execution-Id': headerRef('XExecutionIdOptional') };

@@ -58,6 +58,7 @@ const forbidden = new Set([
   'transfer-encoding',
   'upgrade',
   'x-authorization',
+  'x-workflow-version',
 ]);
 
 export type HeaderFields = Record<string, string | string[]>;

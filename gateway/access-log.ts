@@ -43,7 +43,7 @@ export function createAccessLog(log: Logger, metrics: Registry, observers: Acces
     response.once('close', () => {
       inFlight.dec();
       const context = contextOf(request);
-      const { requestId, route, clientId, executionId, reason, problem } = context;
+      const { requestId, route, clientId, executionId, workflowVersion, reason, problem } = context;
       const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
       const clientGone = !response.writableFinished;
       const status = clientGone ? 499 : response.statusCode;
@@ -53,7 +53,7 @@ export function createAccessLog(log: Logger, metrics: Registry, observers: Acces
       if (clientId !== undefined) clients.note(route, clientId);
       observers.ended?.({ route, method, status, durationMs, executionId, problem });
       if (observers.tracer !== undefined) endSpan(observers.tracer, request, { method, status, context });
-      const fields = { requestId, executionId, route, clientId, method, status, durationMs, reason };
+      const fields = { requestId, executionId, workflowVersion, route, clientId, method, status, durationMs, reason };
       const level = levelOf(route, status, reason);
       log[level](fields, clientGone ? 'client gone' : 'answered');
     });

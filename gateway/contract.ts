@@ -22,18 +22,22 @@ export interface Policy {
   readonly policy: (action: never) => Handler;
   /** What one place of the policy adds to the OpenAPI document; nothing when absent. */
   readonly describe?: (action: never) => PolicyDescription;
+  /** What is wrong with parameters that the schema lets pass, each with what to do; the router does not start. */
+  readonly check?: (action: never) => readonly string[];
 }
 
 /**
  * Describes a policy.
  * @param definition `schema`: TypeBox object of its parameters (units in the descriptions); `create`: builds the
- *   handler from checked parameters, without side effects; `describe`: says the same of them in the OpenAPI document
+ *   handler from checked parameters, without side effects; `describe`: says the same of them in the OpenAPI document;
+ *   `check`: finds what no schema can say
  */
 export function definePolicy<S extends TSchema>(definition: {
   name: string;
   schema: S;
   create: (parameters: Static<S>) => Handler;
   describe?: (parameters: Static<S>) => PolicyDescription;
+  check?: (parameters: Static<S>) => readonly string[];
 }): Policy {
   const schema: Policy['schema'] = {
     ...(definition.schema as TSchema & Record<string, unknown>),
@@ -44,6 +48,7 @@ export function definePolicy<S extends TSchema>(definition: {
     schema,
     policy: definition.create as Policy['policy'],
     ...(definition.describe === undefined ? {} : { describe: definition.describe as NonNullable<Policy['describe']> }),
+    ...(definition.check === undefined ? {} : { check: definition.check as NonNullable<Policy['check']> }),
   };
 }
 
@@ -94,6 +99,8 @@ export interface RouterServices {
   addReadinessCheck(name: string, check: ReadinessCheck): void;
   /** Adds something that `/health/ready` shows and that leaves the router ready. */
   addReadinessNotice(name: string, notice: ReadinessNotice): void;
+  /** Called once the router listens, of the configuration that it was started with. */
+  onStarted(started: () => void): void;
   /** Called in reverse order of registration once the last request of this configuration has been answered. */
   onStop(name: string, stop: () => void | Promise<void>): void;
   /** Reports an error nobody foresaw to the error tracker; never personal data. */
@@ -124,6 +131,8 @@ export interface Plugin {
 export interface ExecutionEnding {
   /** The problem it was, or would be, answered with; undefined for an answer of the back end. */
   readonly problem: ProblemCode | undefined;
+  /** The status of the back end's answer, where it is known. */
+  readonly status?: number | undefined;
   /** True when nobody saw it end. */
   readonly clientGone: boolean;
 }
@@ -142,6 +151,8 @@ export interface RequestContext {
   scopes?: ReadonlySet<string>;
   /** Set once a workflow has been started for this request. */
   executionId?: string;
+  /** The version of the workflow that serves this request; set by the workflow policy. */
+  workflowVersion?: number;
   /** When the wait budget began (performance.now()); set by the admission policy. */
   arrivedAt?: number;
   /** To be called once a workflow has been started; set by the admission policy. */

@@ -2,11 +2,11 @@
 
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Ajv } from 'ajv';
 import type { Plugin, Policy, RouterServices } from './contract.ts';
 import { expressGateway } from './express-gateway.ts';
 import { type GatewayConfig, type PipelineStep, stepsOf } from './gateway-config-schema.ts';
+import { createPauses } from './generation/pauses.ts';
 
 /** What came of loading: the policies by name, and everything that is wrong. */
 export interface LoadedPlugins {
@@ -52,6 +52,7 @@ export async function initPlugins(
 ): Promise<LoadedPlugins & { steps: Map<string, PipelineStep[]> }> {
   const problems = [...loaded.problems];
   const policies = new Map<string, Policy>();
+  const pause = createPauses();
   for (const { plugin, settings, name } of loaded.plugins) {
     const registerPolicy = (policy: Policy) => {
       if (policies.has(policy.name)) problems.push(`plugins.${name}: policy "${policy.name}" is provided twice`);
@@ -59,7 +60,7 @@ export async function initPlugins(
     };
     try {
       await plugin.init({ settings, services, registerPolicy });
-      await nextTurn();
+      await pause();
     } catch (error) {
       problems.push(`plugins.${name}: ${(error as Error).message}`);
     }
@@ -68,7 +69,7 @@ export async function initPlugins(
   const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false });
   for (const step of [...steps.values()].flat()) {
     problems.push(...checkParameters(ajv, step, policies.get(step.policy)), ...checkCondition(step));
-    await nextTurn();
+    await pause();
   }
   return { ...loaded, policies, problems, steps };
 }
@@ -76,7 +77,10 @@ export async function initPlugins(
 function checkParameters(ajv: Ajv, step: PipelineStep, policy: Policy | undefined): string[] {
   if (policy === undefined) return [];
   const validate = ajv.getSchema(policy.schema.$id) ?? ajv.compile({ ...policy.schema, additionalProperties: false });
-  if (validate(step.action)) return [];
+  if (validate(step.action)) {
+    const found = policy.check?.(step.action as never) ?? [];
+    return found.map((problem) => `${step.path}.action: ${problem}`);
+  }
   return (validate.errors ?? []).map((error) => {
     const unknown = error.params['additionalProperty'] as string | undefined;
     const where = `${step.path}.action${error.instancePath.replaceAll('/', '.')}`;

@@ -5,6 +5,7 @@ import type { NextFunction, Request, RequestHandler, Response, Router } from 'ex
 import { contextOf, type Handler, type Policy } from './contract.ts';
 import { createRouter, expressGateway } from './express-gateway.ts';
 import { type GatewayConfig, type PipelineStep, pathsOf } from './gateway-config-schema.ts';
+import { createPauses } from './generation/pauses.ts';
 
 /**
  * Mounts every pipeline in the order of the file. It gives other work its turn between its steps.
@@ -57,17 +58,18 @@ const enterPipeline: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/** The handler of every step, one a turn: Express Gateway would make all of them in one. */
+/** The handler of every step, in pieces: Express Gateway would make all of them in one turn. */
 async function createHandlers(
   steps: ReadonlyMap<string, readonly PipelineStep[]>,
   policies: ReadonlyMap<string, Policy>,
 ): Promise<{ handlers: readonly RequestHandler[]; numbers: ReadonlyMap<PipelineStep, number> }> {
   const handlers: RequestHandler[] = [];
   const numbers = new Map<PipelineStep, number>();
+  const pause = createPauses();
   for (const step of [...steps.values()].flat()) {
     const policy = policies.get(step.policy) as Policy;
     numbers.set(step, handlers.push(guarded(policy.policy(step.action as never))) - 1);
-    await nextTurn();
+    await pause();
   }
   return { handlers, numbers };
 }

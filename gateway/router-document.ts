@@ -1,12 +1,12 @@
 // From the checked map and its policies to the OpenAPI document.
 
 import { readFileSync } from 'node:fs';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { buildInSteps, type DescribedEndpoint } from '../contract/build-document.ts';
 import type { OpenApiDocument } from '../contract/openapi.ts';
 import type { Policy } from './contract.ts';
 import { describedEndpoint } from './described-endpoint.ts';
 import type { GatewayConfig, PipelineStep } from './gateway-config-schema.ts';
+import { createPauses } from './generation/pauses.ts';
 
 /** The document, built once. */
 export class RouterDocument {
@@ -18,9 +18,10 @@ export class RouterDocument {
    */
   async build(...parts: Parameters<typeof describeEndpoints>): Promise<void> {
     const steps = buildInSteps(describeEndpoints(...parts), versionOfProduct());
+    const pause = createPauses();
     for (let step = steps.next(); ; step = steps.next()) {
       if (step.done === true) return void (this.#built = step.value);
-      await nextTurn();
+      await pause();
     }
   }
 

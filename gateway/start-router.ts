@@ -65,6 +65,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     const reloader = new Reloader({ house, started, loadConfig, gatewayConfigFile, rootDir });
     countGenerations(house, metrics);
     await watch(reloader, { gatewayConfigFile, config, stops });
+    first.started();
     return {
       url: server.url,
       operationsUrl: operations.url,

@@ -28,6 +28,10 @@ export const problemExplanations = {
       'The request has an `Idempotency-Key` that is empty, too long, given twice or no visible ASCII. Nothing was started.',
     advice: 'read `detail`; a UUID will do',
   },
+  'unknown-workflow-version': {
+    happened: 'The request has an `X-Workflow-Version` that is no version of this path. Nothing was started.',
+    advice: 'choose one that `detail` names, or leave `X-Workflow-Version` out',
+  },
   unauthorized: {
     happened: 'The path needs an access token, and the request carried none.',
     advice: 'get a token, send `Authorization: Bearer …`',
@@ -47,6 +51,11 @@ export const problemExplanations = {
   forbidden: {
     happened: 'The operator has limited this client to other colleges, task types or task domains.',
     advice: 'use a client that may; this one is limited to other colleges or pools',
+  },
+  'workflow-version-forbidden': {
+    happened:
+      'The request has an `X-Workflow-Version`, and only clients that the operator lets choose may send one to this path. Nothing was started.',
+    advice: 'leave `X-Workflow-Version` out, or ask for the scope that `detail` names',
   },
   'not-found': {
     happened: 'The router serves nothing at this path.',

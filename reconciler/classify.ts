@@ -1,10 +1,10 @@
 // What a row of the engine's index can be, told from its text alone: most need no further look.
 
 import type { ExecutionSummary } from '../conductor/executions/execution-api.ts';
-import { type Flows, notifyWorkflow, patchWorkflow, shareWorkflow } from './flows.ts';
+import { type Flows, notifyWorkflow, patchWorkflow, shareWorkflow, updateWorkflow } from './flows.ts';
 
 /** `other`: only looked at for whether it has a task at all. */
-export type Kind = 'patch' | 'notification' | 'share' | 'other';
+export type Kind = 'patch' | 'notification' | 'share' | 'update' | 'other';
 
 /** The first field of every `inbound` and `outbound` is ours; what clients and back ends send comes behind it. */
 const methodPattern = /^\{"?inbound"?[=:]\{"?httpMethod"?[=:]"?([A-Z]+)"?[,}]/;
@@ -24,6 +24,7 @@ export function classify(summary: ExecutionSummary, flows: Flows): Kind | null {
   if (workflowType === notifyWorkflow) {
     return status === 'COMPLETED' && nobodyInterested.test(output) ? null : 'notification';
   }
+  if (workflowType === updateWorkflow) return 'update';
   if (!running) return null;
   return workflowType === shareWorkflow ? 'share' : 'other';
 }

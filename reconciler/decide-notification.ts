@@ -1,4 +1,4 @@
-// What is owed for one execution of mdmWF: the shares that MDM asked for, each started once at least.
+// What is owed for one execution of mdmWF, or for an update of MDM's queue: the shares that MDM asked for, each started once at least.
 
 import type { WholeExecution } from '../conductor/executions/execution-api.ts';
 import type { StartWorkflowRequest } from '../conductor/types.ts';
@@ -32,7 +32,9 @@ export function decideNotification(
   // Waiting for MDM, or given up: that shows as a failed execution.
   if (notified?.status !== 'COMPLETED') return running ? waiting : settled;
   if (!isOver(running ? notified.endTime : execution.endTime, context)) return waiting;
-  const owed = owedShares(execution, context).filter(({ input }) => !shares.some((share) => isSame(share, input)));
+  const owed = owedShares(execution, context).filter(
+    ({ input }) => !shares.some((share) => includes(share.input, input)),
+  );
   const broken = eventTasks(execution, ['CANCELED', 'FAILED']).length;
   // An event that breaks again is not waited for: what it should have started is started.
   if (running && broken > 0) return { kind: 'replace', case: 'event_stuck', requests: owed };
@@ -40,6 +42,23 @@ export function decideNotification(
     return { kind: 'resume', case: 'event_stuck', otherwise: owed };
   }
   return owed.length === 0 ? settled : { kind: 'start', case: 'share_lost', requests: owed };
+}
+
+/**
+ * The record of an update of MDM's queue. The engine starts it and the share by a handler each.
+ * @param shares the executions of mdm-shareWF with the same correlation id
+ */
+export function decideUpdate(
+  execution: WholeExecution,
+  shares: readonly WholeExecution[],
+  context: DecisionContext,
+): Decision {
+  if (!isOver(execution.startTime, context)) return waiting;
+  const share = context.flows.shareForUpdate(execution.input);
+  const requests = share === null || shares.some(({ input }) => includes(input, share.input)) ? [] : [share];
+  // It has nothing to wait for: one that runs was left so by a killed engine.
+  if (execution.status === 'RUNNING') return { kind: 'replace', case: 'never_scheduled', requests };
+  return requests.length === 0 ? settled : { kind: 'start', case: 'share_lost', requests };
 }
 
 /** An execution of mdm-shareWF itself: one that never got its task, or whose worker is gone unnoticed. */
@@ -82,6 +101,6 @@ function owedShares(execution: WholeExecution, { flows }: DecisionContext): Star
 }
 
 /** What the handler's start and ours have in common: the engine adds fields of its own to the handler's. */
-function isSame(share: WholeExecution, input: Record<string, unknown>): boolean {
-  return Object.entries(input).every(([name, value]) => JSON.stringify(share.input[name]) === JSON.stringify(value));
+function includes(started: Readonly<Record<string, unknown>>, input: Record<string, unknown>): boolean {
+  return Object.entries(input).every(([name, value]) => JSON.stringify(started[name]) === JSON.stringify(value));
 }

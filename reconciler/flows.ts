@@ -2,6 +2,7 @@
 
 import type { Definitions } from '../conductor/definitions/load-definitions.ts';
 import { type ProducedEvent, producedEvents } from '../conductor/definitions/events.ts';
+import { collegeOf } from '../conductor/definitions/queue-events.ts';
 import type { EventHandler, WorkflowTask } from '../conductor/definitions/schema.ts';
 import { tasksOf } from '../conductor/definitions/workflow-tasks.ts';
 import type { StartWorkflowRequest } from '../conductor/types.ts';
@@ -13,6 +14,8 @@ export const patchWorkflow = 'college-adaptorWF';
 export const readVersion = 1;
 export const notifyWorkflow = 'mdmWF';
 export const shareWorkflow = 'mdm-shareWF';
+/** The record of an update that MDM published to its queue. */
+export const updateWorkflow = 'mdm-updateWF';
 export const intakeTask = 'college-adaptor_intake';
 export const notifyTask = 'mdm_notify';
 
@@ -28,6 +31,8 @@ export interface EventSource {
 export class Flows {
   readonly #sources: readonly EventSource[];
   readonly #handlers: ReadonlyMap<string, EventHandler>;
+  /** By the college whose queue it listens to. */
+  readonly #queueHandlers: ReadonlyMap<string, EventHandler>;
 
   constructor(definitions: Definitions) {
     this.#sources = producedEvents(definitions).map((event) => {
@@ -40,6 +45,13 @@ export class Flows {
       definitions.eventHandlers
         .filter(({ definition }) => definition.active)
         .map(({ definition }) => [definition.event, definition]),
+    );
+    this.#queueHandlers = new Map(
+      definitions.eventHandlers.flatMap(({ definition }) => {
+        const college = collegeOf(definition.event);
+        const shares = definition.actions[0]?.start_workflow.name === shareWorkflow;
+        return college !== undefined && shares ? [[college, definition] as const] : [];
+      }),
     );
   }
 
@@ -60,15 +72,29 @@ export class Flows {
    */
   startFor(source: EventSource, scope: Scope, payload: Scope): StartWorkflowRequest | null {
     const event = String(resolveTemplate(source.event.name, scope));
-    const start = this.#handlers.get(event)?.actions[0]?.start_workflow;
-    if (start === undefined) return null;
-    const { name, version, taskToDomain } = start;
-    return {
-      name,
-      version,
-      correlationId: String(resolveTemplate(start.correlationId, payload)),
-      taskToDomain,
-      input: resolveTemplate(start.input, payload) as Record<string, unknown>,
-    };
+    return startBy(this.#handlers.get(event), payload);
   }
+
+  /**
+   * The share that is started for an update of the queue.
+   * @param update the message, as `updateWorkflow` was started with it
+   * @returns null when its college has no handler any more
+   */
+  shareForUpdate(update: Scope): StartWorkflowRequest | null {
+    return startBy(this.#queueHandlers.get(String(update['misCode'])), update);
+  }
+}
+
+/** What a handler starts when this is the payload. */
+function startBy(handler: EventHandler | undefined, payload: Scope): StartWorkflowRequest | null {
+  const start = handler?.actions[0]?.start_workflow;
+  if (start === undefined) return null;
+  const { name, version, taskToDomain } = start;
+  return {
+    name,
+    version,
+    correlationId: String(resolveTemplate(start.correlationId, payload)),
+    taskToDomain,
+    input: resolveTemplate(start.input, payload) as Record<string, unknown>,
+  };
 }

@@ -27,6 +27,7 @@ export function createReconciliation(config: Config, call: EngineCall): Reconcil
     get codec() {
       return createPayloadCodec(config);
     },
+    withUpdates: config['mdm.updateQueue'],
     afterMs: config['reconciler.afterMs'],
     lookBackMs: config['reconciler.lookBackSeconds'] * 1_000,
   });

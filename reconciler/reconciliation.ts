@@ -4,10 +4,10 @@ import { EngineError } from '../conductor/engine-error.ts';
 import type { ExecutionApi, WholeExecution } from '../conductor/executions/execution-api.ts';
 import { carryOut } from './carry-out.ts';
 import { classify, type Kind, mostShares } from './classify.ts';
-import { decideNotification, decideShare } from './decide-notification.ts';
+import { decideNotification, decideShare, decideUpdate } from './decide-notification.ts';
 import { decidePatch } from './decide-patch.ts';
 import { type Case, type Decision, type DecisionContext, isEmpty, isOver, settled, waiting } from './decision.ts';
-import { notifyWorkflow, patchWorkflow } from './flows.ts';
+import { notifyWorkflow, patchWorkflow, updateWorkflow } from './flows.ts';
 import { OpenExecutions, type OpenExecution } from './open-executions.ts';
 import { askedBackEnd, questionOf } from './probe.ts';
 import { Relations } from './relations.ts';
@@ -18,6 +18,8 @@ export interface ReconciliationOptions {
   readonly api: ExecutionApi;
   readonly flows: DecisionContext['flows'];
   readonly codec: DecisionContext['codec'];
+  /** MDM publishes updates to the broker's queues: they are looked after as well. */
+  readonly withUpdates: boolean;
   /** How long the engine gets to do it by itself, in milliseconds. */
   readonly afterMs: number;
   /** How far back the first round begins, in milliseconds. */
@@ -81,7 +83,7 @@ export class Reconciliation {
     this.#open = new OpenExecutions(options.afterMs);
     this.#turns = new Turns(options.afterMs);
     const from = this.#now() - options.lookBackMs;
-    this.#started = [patchWorkflow, notifyWorkflow].map(
+    this.#started = [patchWorkflow, notifyWorkflow, ...(options.withUpdates ? [updateWorkflow] : [])].map(
       (workflowType) => new StartedScan(options.api, { workflowType, from }),
     );
     this.#running = new RunningScan(options.api);
@@ -142,12 +144,12 @@ export class Reconciliation {
   /** The usual case: the rows of the index show that everything followed. */
   #settlesAtOnce({ kind, source, summary, workflowId }: OpenExecution, relations: Relations): boolean {
     if (summary === null || summary.status === 'RUNNING' || summary.status === 'PAUSED') return false;
+    const isShared = (count: number) => summary.status === 'COMPLETED' && relations.countShares(source) >= count;
     const follows =
       kind === 'patch'
         ? relations.isNotified(source)
-        : kind === 'notification' &&
-          summary.status === 'COMPLETED' &&
-          relations.countShares(source) >= mostShares(summary);
+        : (kind === 'notification' && isShared(mostShares(summary))) ||
+          (kind === 'update' && isShared(relations.countUpdates(source)));
     if (follows) this.#settle(workflowId);
     return follows;
   }
@@ -226,6 +228,8 @@ export class Reconciliation {
         }
         case 'notification':
           return decideNotification(execution, await relations.readShares(open.source), context);
+        case 'update':
+          return decideUpdate(execution, await relations.readShares(open.source), context);
         case 'share':
           return decideShare(execution, context);
         case 'other':

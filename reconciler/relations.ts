@@ -1,7 +1,7 @@
 // What else the engine has for an execution: found by correlation id, many at once.
 
 import type { ExecutionApi, ExecutionSummary, WholeExecution } from '../conductor/executions/execution-api.ts';
-import { notifyWorkflow, patchWorkflow, readVersion, shareWorkflow } from './flows.ts';
+import { notifyWorkflow, patchWorkflow, readVersion, shareWorkflow, updateWorkflow } from './flows.ts';
 import { isProbe } from './probe.ts';
 
 /** Ids in one call: the engine's server takes about 8 KiB of request target. */
@@ -40,6 +40,11 @@ export class Relations {
 
   countShares(source: string): number {
     return this.#of(source, shareWorkflow).length;
+  }
+
+  /** Updates of the queue that MDM gave this id. */
+  countUpdates(source: string): number {
+    return this.#of(source, updateWorkflow).length;
   }
 
   async readShares(source: string): Promise<WholeExecution[]> {

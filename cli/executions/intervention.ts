@@ -52,7 +52,7 @@ export function interventionVerb(
 
 async function run(intervention: Intervention, options: InterventionOptions, context: VerbContext): Promise<Outcome> {
   const ids = [...new Set(context.args.map(parseExecutionId))];
-  const { config } = await loadConfig();
+  const { config } = await loadConfig({ env: context.host.env });
   const engine = await openEngine(options, config);
   try {
     refuseRouter(intervention, engine);

@@ -18,7 +18,7 @@ import { parseStates } from '../input/states.ts';
 import type { Outcome } from '../outcome.ts';
 import { readRouteMap, routeNamed } from '../read-route-map.ts';
 import { countOf, formatTable } from '../table.ts';
-import type { Verb } from '../verb.ts';
+import type { Verb, VerbContext } from '../verb.ts';
 import { paintState } from './paint-state.ts';
 
 export interface ListOptions extends EngineAccessOptions {
@@ -55,8 +55,8 @@ export const listExecutions: Verb<ListOptions> = {
   run: runList,
 };
 
-export async function runList(options: ListOptions): Promise<Outcome> {
-  const { config } = await loadConfig();
+export async function runList(options: ListOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+  const { config } = await loadConfig({ env: host.env });
   const filter = toFilter(options, config);
   const limit = parseCount(options.limit, '--limit');
   const engine = await openEngine(options, config);

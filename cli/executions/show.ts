@@ -43,9 +43,12 @@ export const showExecution: Verb<ShowOptions> = {
   run: runShow,
 };
 
-export async function runShow(options: ShowOptions, { args }: Pick<VerbContext, 'args'>): Promise<Outcome> {
+export async function runShow(
+  options: ShowOptions,
+  { args, host }: Pick<VerbContext, 'args' | 'host'>,
+): Promise<Outcome> {
   const id = parseExecutionId(args[0] ?? '');
-  const { config } = await loadConfig();
+  const { config } = await loadConfig({ env: host.env });
   const engine = await openEngine(options, config);
   try {
     const api = new ExecutionApi(engine.call);

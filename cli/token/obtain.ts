@@ -18,9 +18,15 @@ export interface TokenSource {
   readonly scope?: string;
 }
 
+interface Means {
+  readonly config: Config;
+  readonly oauth: OAuth2;
+  readonly stdin: NodeJS.ReadableStream;
+}
+
 /** @throws VerbError that never holds the token or a secret */
-export async function obtainToken(source: TokenSource, config: Config, oauth: OAuth2): Promise<string> {
-  if (source.tokenFile !== undefined) return readToken(source.tokenFile);
+export async function obtainToken(source: TokenSource, { config, oauth, stdin }: Means): Promise<string> {
+  if (source.tokenFile !== undefined) return readToken(source.tokenFile, stdin);
   const clientId = source.clientId ?? config['ops.clientId'];
   const clientSecret = source.clientSecret ?? config['ops.clientSecret'];
   if (clientId === undefined || clientSecret === undefined) {
@@ -46,8 +52,8 @@ export async function obtainToken(source: TokenSource, config: Config, oauth: OA
   }
 }
 
-async function readToken(file: string): Promise<string> {
-  const content = file === '-' ? await text(process.stdin) : readFileSync(file, 'utf8');
+async function readToken(file: string, stdin: NodeJS.ReadableStream): Promise<string> {
+  const content = file === '-' ? await text(stdin) : readFileSync(file, 'utf8');
   const token = content.trim();
   if (token === '') throw new VerbError([`there is no token in ${file === '-' ? 'standard input' : file}`]);
   return token;

@@ -1,10 +1,12 @@
 // What must hold between event handlers and workflows: an event someone produces, a pinned target, the right domain.
 
 import { type ProducedEvent, producedEvents } from './events.ts';
+import { checkQueueHandlers, queueSource } from './check-queue-handlers.ts';
 import { problemOfCondition } from './condition.ts';
 import { findExpressions } from './expressions.ts';
 import type { Path } from './json-text.ts';
 import { type DefinitionFile, type Definitions, problemAt } from './load-definitions.ts';
+import { isQueueEvent } from './queue-events.ts';
 import type { EventHandler } from './schema.ts';
 import { findWorkflow, taskTypesOf } from './workflow-tasks.ts';
 
@@ -19,6 +21,7 @@ export function checkEventHandlers(definitions: Definitions, domains: Domains | 
   const events = producedEvents(definitions);
   return [
     ...definitions.eventHandlers.flatMap((file) => checkHandler(file, { definitions, events, domains })),
+    ...checkQueueHandlers(definitions),
     ...unheardEvents(definitions, events),
   ];
 }
@@ -33,9 +36,10 @@ function checkHandler(file: HandlerFile, context: Context): string[] {
   const { event, condition, actions } = file.definition;
   const problems: string[] = [];
   const report = (path: Path, message: string) => problems.push(problemAt(file, path, message));
-  const sources = context.events.filter(({ pattern }) => pattern.test(event));
+  const fromQueue = isQueueEvent(event);
+  const sources = fromQueue ? [queueSource(file)] : context.events.filter(({ pattern }) => pattern.test(event));
   if (sources.length === 0) report(['event'], `no EVENT task produces it${namesOf(context.events)}`);
-  const wrong = condition === undefined ? undefined : problemOfCondition(condition);
+  const wrong = condition === undefined || fromQueue ? undefined : problemOfCondition(condition);
   if (wrong !== undefined) report(['condition'], wrong);
   for (const [index, { start_workflow: start }] of actions.entries()) {
     const path = ['actions', index, 'start_workflow'];

@@ -106,7 +106,7 @@ const startWorkflow = Type.Object(
 export const eventHandlerSchema = Type.Object(
   {
     name,
-    event: Type.String({ pattern: '^conductor:[^:]+:[^:]+$' }),
+    event: Type.String({ pattern: '^(conductor:[^:]+:[^:]+|amqp_queue:[^:]+)$' }),
     condition: Type.Optional(text),
     evaluatorType: Type.Optional(Type.Literal('javascript')),
     active: Type.Boolean({ description: 'left out, the engine takes it for false' }),

@@ -4,7 +4,7 @@ import { type DefinitionFile, type Definitions, problemAt } from './load-definit
 import type { TaskDefinition, WorkflowDefinition } from './schema.ts';
 import { findWorkflow, taskTypesOf } from './workflow-tasks.ts';
 
-/** A route of the gateway that starts a workflow. */
+/** A route of the gateway that starts a workflow; one that may start several versions is here once for each. */
 export interface Route {
   /** Its pipeline. */
   readonly name: string;

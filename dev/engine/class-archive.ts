@@ -63,7 +63,7 @@ async function make({ java, jar, cache, say }: ClassArchiveOptions, path: string
       '-Dspring.context.exit=onRefresh',
       '-jar',
       jar,
-      ...engineArguments({ properties: engineProperties, database: join(folder, 'conductor.db'), port: 0 }),
+      ...engineArguments({ properties: [engineProperties], database: join(folder, 'conductor.db'), port: 0 }),
     ],
     env: engineEnvironment(process.env),
     cwd: folder,

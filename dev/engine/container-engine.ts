@@ -62,9 +62,11 @@ async function createContainer({ port, stateDir, output }: ContainerEngineOption
     ])
     .withEntrypoint(['java', ...engineJavaOptions, '-jar', '/app/libs/conductor-server.jar'])
     .withCommand(
-      engineArguments({ properties: '/engine.properties', database: join('/data', 'conductor.db'), port: 8080 }).concat(
-        '--server.address=0.0.0.0',
-      ),
+      engineArguments({
+        properties: ['/engine.properties'],
+        database: join('/data', 'conductor.db'),
+        port: 8080,
+      }).concat('--server.address=0.0.0.0'),
     )
     .withExposedPorts({ container: 8080, host: port })
     .withLogConsumer((stream) => stream.on('end', onEnd).pipe(output, { end: false }))

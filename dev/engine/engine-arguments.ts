@@ -10,6 +10,10 @@ export const postgresqlProperties = fileURLToPath(
   new URL('../../conductor/server/postgresql.properties', import.meta.url),
 );
 
+/** What an engine that listens to MDM's update queue gets besides. */
+export const queueProperties = fileURLToPath(new URL('../../conductor/server/amqp.properties', import.meta.url));
+const queueVariable = /^(?:CONDUCTOR_EVENTQUEUES_AMQP_[A-Z]+|SPRING_CONFIG_IMPORT)$/;
+
 /**
  * One logger context for the whole process. The default looks for the caller's own on the stack, and the engine asks
  * for a logger with every query: a tenth of its processor time (bench/engine/README.md).
@@ -47,8 +51,8 @@ export interface DatabaseServer {
 }
 
 export interface EngineArguments {
-  /** Path of the property file. */
-  readonly properties: string;
+  /** Paths of the property files, the last one wins. */
+  readonly properties: readonly string[];
   /** Path of the SQLite file, or where else the engine keeps its data. */
   readonly database: string | DatabaseServer;
   readonly port: number;
@@ -57,7 +61,7 @@ export interface EngineArguments {
 /** Arguments after `-jar <jar>`. */
 export function engineArguments({ properties, database, port }: EngineArguments): string[] {
   return [
-    `--spring.config.additional-location=file:${properties}`,
+    `--spring.config.additional-location=${properties.map((file) => `file:${file}`).join(',')}`,
     ...dataSourceArguments(database),
     `--server.port=${port}`,
   ];
@@ -76,4 +80,14 @@ function dataSourceArguments(database: string | DatabaseServer): string[] {
 export function engineEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const passed = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
   return Object.fromEntries(passed.map((name) => [name, env[name]]).filter(([, value]) => value !== undefined));
+}
+
+/**
+ * Where the broker is and who the engine is to it, by the names that Spring takes for
+ * `conductor.event-queues.amqp.…`; `SPRING_CONFIG_IMPORT=configtree:<directory>/` reads what is secret from files.
+ */
+export function queueEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const passed = Object.entries(env).filter(([name]) => queueVariable.test(name));
+  // A condition that takes longer refuses its message, and the first one has to load the engine's JavaScript: 4 s by default.
+  return { ...Object.fromEntries(passed), CONDUCTOR_SCRIPT_MAX_EXECUTION_SECONDS: '60' };
 }

@@ -11,6 +11,8 @@ import {
   engineEnvironment,
   engineProperties,
   javaOptions,
+  queueEnvironment,
+  queueProperties,
 } from './engine-arguments.ts';
 import type { Java } from './find-java.ts';
 import type { InstalledEngine } from './install-engine.ts';
@@ -21,6 +23,8 @@ export interface EngineTuning {
   readonly properties?: string | undefined;
   /** Default: an SQLite file in the state directory. */
   readonly database?: DatabaseServer | undefined;
+  /** Listens to MDM's update queue as well, at the broker that these variables name (`CONDUCTOR_EVENTQUEUES_AMQP_…`). */
+  readonly updateQueue?: NodeJS.ProcessEnv | undefined;
   /** Options of the Java machine, in place of all others. */
   readonly javaOptions?: readonly string[] | undefined;
 }
@@ -52,7 +56,8 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
   mkdirSync(folder, { recursive: true });
   const url = `http://127.0.0.1:${port}`;
   const { jar, classArchive } = installed;
-  const { properties = engineProperties, database = join(folder, 'conductor.db') } = tuning;
+  const { properties = engineProperties, database = join(folder, 'conductor.db'), updateQueue } = tuning;
+  const files = updateQueue === undefined ? [properties] : [properties, queueProperties];
   return startChild({
     command: java.command,
     args: [
@@ -60,9 +65,9 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
       ...(classArchive === undefined ? [] : [`-XX:SharedArchiveFile=${classArchive}`]),
       '-jar',
       jar,
-      ...engineArguments({ properties, database, port }),
+      ...engineArguments({ properties: files, database, port }),
     ],
-    env: engineEnvironment(process.env),
+    env: { ...engineEnvironment(process.env), ...(updateQueue === undefined ? {} : queueEnvironment(updateQueue)) },
     cwd: folder,
     output,
     stopDeadlineMs: 15_000,

@@ -58,6 +58,11 @@ export async function planEngine(options: EngineOptions): Promise<EnginePlan> {
     const launch = (output: Writable) => launchJavaEngine({ java, installed, port, stateDir, output, tuning });
     return { kind: 'own', how: `Java ${java.major}`, launch };
   }
+  if (tuning?.updateQueue !== undefined) {
+    throw new Error(
+      'mdm.updateQueue needs an engine that Java runs here, or one at CONDUCTOR_URL that listens to the broker',
+    );
+  }
   if (await isDockerRunning()) {
     return { kind: 'own', how: 'Docker', launch: (output) => launchContainerEngine({ port, stateDir, output }) };
   }

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../../config/load.ts';
 import { variableOf } from '../../config/environment.ts';
+import { queueEnvironment } from '../engine/engine-arguments.ts';
 import { findFreePort, type StackPort } from './ports.ts';
 
 export const help = `Usage: npm start [-- --verbose]
@@ -43,6 +44,8 @@ export interface StackSettings {
   /** An engine that runs already; it is used instead of one of our own. */
   readonly givenEngine: string | undefined;
   readonly urls: StackUrls;
+  /** How the engine reaches the broker of MDM's update queue; undefined when there is none. */
+  readonly updateQueue: NodeJS.ProcessEnv | undefined;
   readonly ports: readonly StackPort[];
   /** What every program finds in its environment. */
   readonly env: NodeJS.ProcessEnv;
@@ -84,6 +87,7 @@ export async function readSettings(env: NodeJS.ProcessEnv): Promise<StackSetting
     stateDir,
     givenEngine,
     urls,
+    updateQueue: config['mdm.updateQueue'] ? queueEnvironment(env) : undefined,
     ports: ports.filter(({ variable }) => givenEngine === undefined || variable !== 'CONDUCTOR_PORT'),
     env: {
       ...env,

@@ -71,9 +71,9 @@ export class Stack {
    */
   async prepare(signal: AbortSignal): Promise<void> {
     const { settings, say } = this.#options;
-    const { stateDir, givenEngine } = settings;
+    const { stateDir, givenEngine, updateQueue } = settings;
     const port = Number(new URL(settings.urls.engine).port);
-    this.#plan = await planEngine({ port, stateDir, url: givenEngine, say, signal });
+    this.#plan = await planEngine({ port, stateDir, url: givenEngine, say, signal, tuning: { updateQueue } });
   }
 
   /** Starts everything; resolves when the first life of each program works and the definitions were sent. */

@@ -23,7 +23,7 @@ export interface BuildOptions {
 }
 
 /**
- * Nothing of it serves anything yet. It gives other work its turn between its steps.
+ * Nothing of it serves anything yet. It gives other work its turn every few milliseconds.
  * @throws GatewayConfigError and whatever a plugin throws; then nothing of it is left
  */
 export async function buildGeneration(options: BuildOptions): Promise<Generation> {
@@ -50,7 +50,9 @@ async function fill(
   if (imported.problems.length > 0) throw new GatewayConfigError(gatewayConfigFile, imported.problems);
   const { policies, steps, problems } = await initPlugins(gatewayConfig, imported, generation.services);
   if (problems.length > 0) throw new GatewayConfigError(gatewayConfigFile, problems);
+  await nextTurn();
   await document.build(gatewayConfig, steps, policies);
+  await nextTurn();
   const pipelines = await mountPipelines(gatewayConfig, steps, policies);
   const router = express.Router();
   router.use(createMethodGate(gatewayConfig), pipelines, createNotRouted(gatewayConfig));

@@ -33,6 +33,7 @@ export class Generation {
   readonly #stops: Stops;
   readonly #takeOverChecks = new ReadinessChecks();
   readonly #takes: (() => void)[] = [];
+  readonly #startedHooks: (() => void)[] = [];
   #requests = 0;
   #lastAnswered: (() => void) | undefined;
 
@@ -47,6 +48,7 @@ export class Generation {
       keep: (name, from, make) => parts.use(this, { name, from }, make),
       addTakeOverCheck: (name, check) => this.#takeOverChecks.add(name, check),
       onTakeOver: (take) => this.#takes.push(take),
+      onStarted: (started) => this.#startedHooks.push(started),
       addReadinessCheck: (name, check) => this.readiness.add(name, check),
       addReadinessNotice: (name, notice) => this.readiness.addNotice(name, notice),
       onStop: (name, stop) => this.#stops.add(name, stop),
@@ -62,6 +64,11 @@ export class Generation {
   /** It is in force from now on. */
   takeOver(): void {
     for (const take of this.#takes) take();
+  }
+
+  /** The router that was started with it listens. */
+  started(): void {
+    for (const started of this.#startedHooks) started();
   }
 
   /** A request is its own, to the end. */

@@ -11,6 +11,7 @@ import type { Operation, Parameter, Response, Responses } from '../../contract/o
 import { templateOf } from '../../contract/templates.ts';
 import { failureCodes } from '../../envelope/failure.ts';
 import type { ProblemCode } from '../../problem/catalogue.ts';
+import type { DescribedVersions } from './versions/describe-versions.ts';
 import { acceptedBeside, describeRetries, executionComponents, preferLater } from './clients/describe-later.ts';
 
 /** How an execution may end for its client, with what a worker may name. */
@@ -32,6 +33,8 @@ const problems: readonly ProblemCode[] = [
   ...problemsOfExecutions,
 ];
 
+const onProblemsAsWell = { 'Server-Timing': headerRef('ServerTimingOptional') };
+
 /** Where nobody has described what the back end answers. */
 const anyAnswer: Responses = {
   default: { description: "The back end's own answer, whatever its status and body.", content: { '*/*': {} } },
@@ -48,7 +51,10 @@ export interface DescribedWorkflow {
 }
 
 /** @throws Error when the fragment cannot be read, or describes what the map does not route */
-export function describeWorkflow({ strip, domainOf, openapi, idempotencyKey }: DescribedWorkflow): PolicyDescription {
+export function describeWorkflow(
+  { strip, domainOf, openapi, idempotencyKey }: DescribedWorkflow,
+  versions: DescribedVersions,
+): PolicyDescription {
   const backEnd = openapi === undefined ? undefined : readBackEndDescription(openapi);
   const code: Parameter[] =
     domainOf === undefined
@@ -58,13 +64,20 @@ export function describeWorkflow({ strip, domainOf, openapi, idempotencyKey }: D
     operation({ method }) {
       const retries = describeRetries(method, idempotencyKey === 'required');
       return {
-        problems: [...problems, ...(domainOf === undefined ? [] : (['unknown-college'] as const)), ...retries.problems],
-        parameters: [...code, preferLater, ...retries.parameters],
+        problems: [
+          ...problems,
+          ...(domainOf === undefined ? [] : (['unknown-college'] as const)),
+          ...versions.problems,
+          ...retries.problems,
+        ],
+        parameters: [...code, preferLater, ...versions.parameters, ...retries.parameters],
         headers: {
           'X-Execution-Id': headerRef('XExecutionId'),
-          'Server-Timing': headerRef('ServerTimingOptional'),
+          ...versions.headers,
+          ...onProblemsAsWell,
           ...retries.headers,
         },
+        problemHeaders: { ...onProblemsAsWell, ...versions.problemHeaders, ...retries.headers },
         components: { schemas: { ...executionComponents.schemas, ...backEnd?.components.schemas } },
       };
     },

@@ -13,16 +13,19 @@ import type { ExecutionsUnderWay } from './executions-under-way.ts';
 import type { Parts } from './executions.ts';
 import { Hints, type PeerHint, type Peers } from './hints.ts';
 import { createGauges, createObservation } from './observe/create-observation.ts';
-import type { NeededWorkflow } from './readiness.ts';
 import { RedisPeers } from './redis-peers.ts';
 import { TaskQueues } from './task-queues.ts';
 import { TaskUpdates } from './task-updates.ts';
+import type { NeededWorkflow } from './versions/create-versions.ts';
+import { reportMissing } from './versions/report-missing.ts';
+import { createVersionRoom } from './versions/version-room.ts';
 import { Waits } from './waits.ts';
 import { WorkflowShapes } from './workflow-shapes.ts';
 
 /** What the configuration in force uses. */
 interface InUse {
-  pins: readonly NeededWorkflow[];
+  /** Versions that its routes may start. */
+  needed: readonly NeededWorkflow[];
   /** Every task type that ships with the product. */
   taskTypes: readonly string[];
 }
@@ -31,7 +34,14 @@ interface InUse {
 export function createEngineRoom(services: KeptServices) {
   const { config, log, draining } = services;
   const admission = createAdmission(services);
-  const observation = createObservation(services, admission);
+  const versions = createVersionRoom(services);
+  const observation = createObservation(services, {
+    observe(call) {
+      admission.observe(call);
+      versions.observe(call);
+    },
+    handedOut: (executionId) => admission.handedOut(executionId),
+  });
   const engines = connectEngine(config, observation.observe);
   const engine = engines.workers;
   const waits = new Waits(engines.clients, log);
@@ -41,7 +51,7 @@ export function createEngineRoom(services: KeptServices) {
   const underWay: ExecutionsUnderWay = new Map();
   const peers = connectPeers(services, (hint) => hints.receive(hint));
   const hints = new Hints(waits, queues, peers);
-  const inUse: InUse = { pins: [], taskTypes: [] };
+  const inUse: InUse = { needed: [], taskTypes: [] };
   const parts = {
     ...{ engine, waits, queues, hints, shapes, underWay, log, draining },
     ...known,
@@ -61,7 +71,14 @@ export function createEngineRoom(services: KeptServices) {
     return queues.stop();
   });
   services.onStop('withheld tasks', () => withheld.stop());
-  return { admission, observation, engines, parts, forClients, inUse };
+  return {
+    ...{ admission, versions, observation, engines, parts, forClients, inUse },
+    /** To be called once, after the start: a configuration that is loaded later is refused when a version is missing. */
+    reportMissing() {
+      const report = reportMissing(engine, () => inUse.needed, log);
+      services.onStop('missing versions', () => report.stop());
+    },
+  };
 }
 
 export type EngineRoom = ReturnType<typeof createEngineRoom>;

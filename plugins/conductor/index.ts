@@ -10,10 +10,10 @@ import { createExecutionsPolicy } from './clients/executions-policy.ts';
 import { createEngineApiPolicy } from './engine-api.ts';
 import { createEngineRoom, type EngineRoom } from './engine-room.ts';
 import { Once } from './idempotency/once.ts';
-import type { Pinned } from './observe/watched-execution.ts';
-import { createEngineCheck, createPinsCheck, createWorkersCheck } from './readiness.ts';
+import { createAddedCheck, createEngineCheck, createWorkersCheck } from './readiness.ts';
 import type { ServeParts } from './serve-request.ts';
 import { WorkerLimits } from './worker-limits.ts';
+import { createVersions, type Versions } from './versions/create-versions.ts';
 import { createWorkflowPolicy } from './workflow.ts';
 
 export const version = '1.4.0';
@@ -27,37 +27,42 @@ export function init({ services, registerPolicy }: PluginContext): void {
   const room = services.keep('conductor', [], createEngineRoom);
   const { parts, admission, observation, inUse } = room;
   const { engine, queues, updates, shapes } = parts;
-  const pins: Pinned[] = [];
+  const versions = createVersions(services, room.versions);
+  const { needed } = versions;
   const { workflows, taskDefs } = loadDefinitions(rootDir);
   const shipped = workflows.map(({ definition }) => definition);
   const taskTypes = taskDefs.map(({ definition }) => definition.name);
 
   registerPolicy(createAdmissionPolicy(admission.admission, admission.backEnds, config['router.maxBodyBytes']));
-  const serveParts = servePartsOf(room, config, pins);
+  const serveParts = servePartsOf(room, config, versions);
   registerPolicy(createWorkflowPolicy(config, serveParts));
   registerPolicy(createExecutionsPolicy(config, { ...serveParts, longPolls: room.forClients.longPolls }));
   const limits = new WorkerLimits({ config, engine, recall: (taskId) => updates.recall(taskId) });
   registerPolicy(createEngineApiPolicy(config, { ...parts, ...observation, limits }));
 
-  services.addReadinessCheck('engine', createEngineCheck(engine, { shipped, pins }));
+  services.addReadinessCheck(
+    'engine',
+    createEngineCheck(engine, () => [...shipped, ...needed]),
+  );
   services.addReadinessCheck('workers', createWorkersCheck(engine, queues, taskTypes));
-  services.addTakeOverCheck('definitions', createPinsCheck(engine, { pins, inUse: () => inUse.pins }));
+  services.addTakeOverCheck('definitions', createAddedCheck(engine, { needed, inUse: () => inUse.needed }));
   services.onTakeOver(() => {
-    Object.assign(inUse, { pins, taskTypes });
+    Object.assign(inUse, { needed, taskTypes });
     shapes.forget();
   });
+  services.onStarted(() => room.reportMissing());
 }
 
 function servePartsOf(
   { parts, observation, engines, forClients }: EngineRoom,
   config: Config,
-  pins: Pinned[],
+  versions: Versions,
 ): ServeParts {
   const { claims, keyRequests, deferred } = forClients;
   const answers = createAnswerOptions(config);
   const callMs = config['conductor.timeoutMs'];
   return {
-    ...{ ...parts, engine: engines.clients, watch: observation.watch, pins, answers, deferred },
+    ...{ ...parts, engine: engines.clients, watch: observation.watch, versions, answers, deferred },
     // Instances that are told of each other share their queues.
     handsOver: config['conductor.handOver'] && config['redis.url'] === undefined,
     once: new Once({ claims, executions: parts.executions, codec: answers.codec, requests: keyRequests, callMs }),

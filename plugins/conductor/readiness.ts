@@ -3,27 +3,23 @@
 import type { Engine } from '../../conductor/engine.ts';
 import type { ReadinessCheck } from '../../gateway/contract.ts';
 import type { TaskQueues } from './task-queues.ts';
-
-/** A workflow version that requests may need. */
-export interface NeededWorkflow {
-  name: string;
-  version: number;
-}
+import type { NeededWorkflow } from './versions/create-versions.ts';
 
 /** A worker counts as gone when it has not polled for this long, in milliseconds. */
 const polledWithinMs = 60_000;
 
-/** Checks the engine: reachable, and every definition registered that ships with the router or that a route starts. */
+/**
+ * Checks the engine: reachable, and every definition registered that requests may need.
+ * @param needed asked each time: what the map starts is known once its policies are there
+ */
 export function createEngineCheck(
   engine: Pick<Engine, 'request'>,
-  { shipped, pins }: { shipped: readonly NeededWorkflow[]; pins: readonly NeededWorkflow[] },
+  needed: () => readonly NeededWorkflow[],
 ): ReadinessCheck {
   return async () => {
     const { status } = await engine.request({ method: 'GET', path: '/health', timeoutMs: 2_000 });
     if (status !== 200) return [`the engine's health answered ${status}`];
-    const needed = [...shipped, ...pins.filter((pin) => !isAmong(pin, shipped))];
-    const missing = await Promise.all(needed.map((workflow) => isMissing(engine, workflow)));
-    return missing.filter((reason) => reason !== null);
+    return missingFrom(engine, needed());
   };
 }
 
@@ -31,15 +27,16 @@ export function createEngineCheck(
  * Checks, before a configuration takes over, the versions that its routes start. Those that are started already are not
  * asked for: while the engine is away, whatever else can be changed.
  */
-export function createPinsCheck(
+export function createAddedCheck(
   engine: Pick<Engine, 'request'>,
-  { pins, inUse }: { pins: readonly NeededWorkflow[]; inUse: () => readonly NeededWorkflow[] },
+  { needed, inUse }: { needed: readonly NeededWorkflow[]; inUse: () => readonly NeededWorkflow[] },
 ): ReadinessCheck {
   return async () => {
     const used = inUse();
-    const added = pins.filter((pin) => !isAmong(pin, used));
-    const missing = await Promise.all(added.map((workflow) => isMissing(engine, workflow)));
-    return missing.filter((reason) => reason !== null);
+    return missingFrom(
+      engine,
+      needed.filter((workflow) => !isAmong(workflow, used)),
+    );
   };
 }
 
@@ -61,12 +58,22 @@ function isAmong(workflow: NeededWorkflow, others: readonly NeededWorkflow[]): b
   return others.some(({ name, version }) => name === workflow.name && version === workflow.version);
 }
 
+/** One line for each that the engine does not have. @throws Error when the engine cannot say, EngineError */
+export async function missingFrom(
+  engine: Pick<Engine, 'request'>,
+  needed: readonly NeededWorkflow[],
+): Promise<string[]> {
+  const different = new Map(needed.map((workflow) => [`${workflow.name} ${workflow.version}`, workflow]));
+  const missing = await Promise.all([...different.values()].map((workflow) => isMissing(engine, workflow)));
+  return missing.filter((reason) => reason !== null);
+}
+
 async function isMissing(engine: Pick<Engine, 'request'>, { name, version }: NeededWorkflow): Promise<string | null> {
   const path = `/api/metadata/workflow/${encodeURIComponent(name)}?version=${version}`;
   const { status } = await engine.request({ method: 'GET', path, timeoutMs: 2_000 });
   if (status === 200) return null;
-  const why = status === 404 ? 'is not registered' : `cannot be looked for: the engine answered ${status}`;
-  return `workflow ${name} version ${version} ${why}`;
+  if (status === 404) return `workflow ${name} version ${version} is not registered`;
+  throw new Error(`the engine answered ${status} when asked for workflow ${name} version ${version}`);
 }
 
 async function polledElsewhere(engine: Pick<Engine, 'request'>): Promise<Set<string>> {

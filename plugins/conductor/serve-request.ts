@@ -1,6 +1,7 @@
 // From a request to its answer: started once, waited for as long as the client will, answered now or later.
 
 import type { Response } from 'express';
+import type { WholeExecution } from '../../conductor/executions/execution-api.ts';
 import type { StartWorkflowRequest } from '../../conductor/types.ts';
 import type { InboundRequest } from '../../envelope/inbound.ts';
 import type { RequestContext } from '../../gateway/contract.ts';
@@ -14,15 +15,15 @@ import { sendOutcome } from './clients/send-outcome.ts';
 import { type Execution, type Parts, startExecution, waitForEnd } from './executions.ts';
 import type { Once } from './idempotency/once.ts';
 import type { ExecutionWatch } from './observe/execution-watch.ts';
-import type { Pinned, WatchedExecution } from './observe/watched-execution.ts';
+import type { WatchedExecution } from './observe/watched-execution.ts';
+import type { Versions } from './versions/create-versions.ts';
 
 export interface ServeParts extends Parts {
-  /** The versions that the routes of this configuration start: the workflow policy notes them. */
-  pins: Pinned[];
   answers: AnswerOptions;
   once: Once;
   deferred: Deferred;
   watch: ExecutionWatch;
+  versions: Versions;
 }
 
 /** What a request asks for. */
@@ -35,6 +36,8 @@ export interface Wanted {
   readonly patience: Patience;
   /** How long a client of this route waits that prefers nothing, in milliseconds. */
   readonly budgetMs: number;
+  /** Log and answer name another version than the one that was chosen. */
+  readonly showVersion: (version: number, response: Response) => void;
 }
 
 /** Who asks. */
@@ -62,12 +65,13 @@ export async function serveRequest(wanted: Wanted, exchange: Exchange, parts: Se
   if (ended === 'later') {
     watched.answered(response, 'deferred');
     context.goesOn = parts.deferred.follow(executionId, { budgetMs: leftOf(wanted.budgetMs, context), readOnly });
+    void context.goesOn.then((ending) => watched.settled(ending));
     return sendAccepted(executionId, wanted, exchange);
   }
   const answer = answerOf(ended, { ...parts.answers, readOnly });
   const sent = (await context.compress?.(answer)) ?? answer;
   response.setHeader('x-execution-id', executionId);
-  watched.answered(response, 'answered');
+  watched.answered(response, 'answered', answer.status);
   sendAnswer(response, sent);
 }
 
@@ -95,7 +99,10 @@ async function begin(wanted: Wanted, exchange: Exchange, parts: ServeParts): Pro
     name: wanted.start.correlationId,
     workflow: wanted.start.name,
     request: received,
-    noteFirst: (executionId: string) => void (context.executionId = executionId),
+    noteFirst: ({ workflowId, workflowVersion }: WholeExecution) => {
+      context.executionId = workflowId;
+      wanted.showVersion(workflowVersion, response);
+    },
   };
   const once = await parts.once.start(keyed, clientGone, start);
   if (once === null) return null;

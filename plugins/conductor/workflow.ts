@@ -2,6 +2,7 @@
 
 import type { Request, Response } from 'express';
 import { Type } from 'typebox';
+import { readPinnedVersions } from '../../conductor/definitions/pinned-versions.ts';
 import type { Config } from '../../config/schema.ts';
 import type { InboundRequest } from '../../envelope/inbound.ts';
 import { type HeaderFields, pickHeaders, requestHeaderFilter } from '../../envelope/headers.ts';
@@ -13,14 +14,21 @@ import { isRead } from './clients/client-executions.ts';
 import { type Preferences, parsePreferences, patienceOf, preferOf } from './clients/preferences.ts';
 import { describeWorkflow } from './describe-workflow.ts';
 import { idempotencyKeyOf, nameOfKey } from './idempotency/idempotency-key.ts';
-import type { Pinned, WatchedExecution } from './observe/watched-execution.ts';
-import { serveRequest, type ServeParts } from './serve-request.ts';
+import type { WatchedExecution } from './observe/watched-execution.ts';
+import { serveRequest, type ServeParts, type Wanted } from './serve-request.ts';
 import { splitTarget } from './target.ts';
+import { describeVersions } from './versions/describe-versions.ts';
+import { guardOf, pinnedVersionsOf, versionGuard } from './versions/parameters.ts';
+import type { RouteVersions } from './versions/route-versions.ts';
 
 const parameters = Type.Object(
   {
     name: Type.String({ minLength: 1, description: 'workflow definition' }),
-    version: Type.Integer({ minimum: 1, description: 'its pinned version' }),
+    version: Type.Optional(Type.Integer({ minimum: 1, description: 'its pinned version' })),
+    versions: Type.Optional(
+      Type.Unknown({ description: 'in its place: versions with their shares of the clients, { 1: 10, 2: 90 }' }),
+    ),
+    versionGuard,
     strip: Type.String({
       pattern: '^(/[^/]+)+$',
       description: 'leading part of the public path that the back end does not see',
@@ -52,12 +60,16 @@ export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy 
   return definePolicy({
     name: 'workflow',
     schema: parameters,
-    create({ name, version, strip, domainOf, waitBudgetMs = config['router.waitBudgetMs'], idempotencyKey }) {
+    create({ name, strip, domainOf, waitBudgetMs = config['router.waitBudgetMs'], idempotencyKey, ...pins }) {
       const stripped = strip.split('/').length - 1;
       const patienceLimits = { budgetMs: waitBudgetMs, maxWaitMs: config['router.maxWaitMs'] };
       parts.workflows.add(name);
-      parts.pins.push({ name, version });
-      return watchedHandler({ name, version }, parts, async (request, response, watched) => {
+      const versions = parts.versions.at({
+        ...{ workflow: name, prefix: strip },
+        ...{ pinned: pinnedVersionsOf(pins), guard: guardOf(pins) },
+      });
+      const showVersion: Wanted['showVersion'] = (...shown) => versions.show(...shown);
+      return watchedHandler({ name, versions }, parts, async ({ request, response, watched, version }) => {
         const context = contextOf(request);
         const keyName = keyNameOf(request, context, idempotencyKey === 'required');
         const clientGone = signalWhenGone(response);
@@ -82,13 +94,16 @@ export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy 
             isKeyed: keyName !== undefined,
             patience: patienceOf(preferences, patienceLimits),
             budgetMs: waitBudgetMs,
+            showVersion,
           },
           { context, response, clientGone, watched },
           parts,
         );
       });
     },
-    describe: describeWorkflow,
+    check: (pins) => readPinnedVersions(pins).problems,
+    describe: (given) =>
+      describeWorkflow(given, describeVersions(pinnedVersionsOf(given), config['router.versionScope'])),
   });
 }
 
@@ -112,15 +127,26 @@ function withoutOurs(headers: HeaderFields, { respondAsync, waitSeconds, others 
   return others === undefined ? rest : { ...rest, prefer: others };
 }
 
-type WatchedHandler = (request: Request, response: Response, watched: WatchedExecution) => Promise<void>;
+interface Watched {
+  readonly request: Request;
+  readonly response: Response;
+  readonly watched: WatchedExecution;
+  /** The one that this request gets. */
+  readonly version: number;
+}
 
 /** Nothing is begun once the router drains; whatever becomes of what is begun is seen. */
-function watchedHandler(pinned: Pinned, { draining, watch }: ServeParts, handle: WatchedHandler): Handler {
+function watchedHandler(
+  { name, versions }: { name: string; versions: RouteVersions },
+  { draining, watch }: ServeParts,
+  handle: (watched: Watched) => Promise<void>,
+): Handler {
   return async function runWorkflow(request, response) {
     if (draining.aborted) throw new Problem('shutting-down', { headers: { connection: 'close', 'retry-after': '1' } });
-    const watched = watch.begin(request, pinned);
+    const chosen = versions.choose(request, response);
+    const watched = watch.begin(request, { name, ...chosen });
     try {
-      await handle(request, response, watched);
+      await handle({ request, response, watched, version: chosen.version });
     } catch (error) {
       watched.failed(response, error);
       throw error;

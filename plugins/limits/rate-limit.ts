@@ -59,6 +59,10 @@ export function createRateLimitPolicy(config: Config, windows: Windows): Policy 
       operation: () => ({
         problems: limitProblems,
         headers: { RateLimit: headerRef('RateLimit'), 'RateLimit-Policy': headerRef('RateLimitPolicy') },
+        problemHeaders: {
+          RateLimit: headerRef('RateLimitOptional'),
+          'RateLimit-Policy': headerRef('RateLimitPolicyOptional'),
+        },
       }),
     }),
   });

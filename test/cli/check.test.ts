@@ -21,7 +21,7 @@ describe('router check', () => {
     expect(stderr).toBe('');
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^ok {2}configuration /m);
-    expect(stdout).toMatch(/^ok {2}definitions +6 workflows, 5 task types, 2 event handlers$/m);
+    expect(stdout).toMatch(/^ok {2}definitions +7 workflows, 5 task types, 4 event handlers$/m);
     expect(stdout).toMatch(/^college-adaptor_intake +adaptor \(writes\) +20 s +90 s +25 s$/m);
     expect(stdout).toMatch(/^movies_intake +movies \(reads\) +20 s +22 s +25 s$/m);
     expect(stdout).toMatch(/^mdm_share +- +20 s +60 s +-$/m);
@@ -39,6 +39,33 @@ describe('router check', () => {
     expect(stderr).toMatch(/^workflows\/tasks\/movies_intake\.json:2:11: name: no workflow uses this task type$/m);
     expect(stderr).toMatch(/^gateway\.config\.yml: pipelines\.movies\..*: there is no workflow moviesWF version 3$/m);
     expect(stderr).toMatch(/\d+ problems\n$/);
+  });
+
+  it('versions: each needs its definition', async () => {
+    copy.replace('gateway.config.yml', 'name: moviesWF, version: 1', 'name: moviesWF, versions: { 1: 90, 2: 10 }');
+    const missing = await runCli(['check', '--dir', copy.dir]);
+    expect(missing.exitCode).toBe(1);
+    expect(missing.stderr).toMatch(
+      /^gateway\.config\.yml: pipelines\.movies\..*: there is no workflow moviesWF version 2\n\n1 problem$/m,
+    );
+  });
+
+  it('versions whose shares sum to 0: refused, with what to do', async () => {
+    copy.replace('gateway.config.yml', 'name: moviesWF, version: 1', 'name: moviesWF, versions: { 1: 0 }');
+    const nothing = await runCli(['check', '--dir', copy.dir]);
+    expect(nothing.exitCode).toBe(1);
+    expect(nothing.stderr).toMatch(
+      /^gateway\.config\.yml: pipelines\.movies\..*\.action: versions: the shares sum to 0, so no version would get a request: give one of them more, such as versions: \{ 1: 10, 2: 90 \}\n/,
+    );
+    expect(nothing.stderr).toMatch(/\n1 problem\n$/);
+  });
+
+  it('two versions with the same tasks: ok, one pipeline, one row of time-outs', async () => {
+    copy.replace('gateway.config.yml', 'version: ${adaptor.workflowVersion}', 'versions: { 1: 10, 2: 90 }');
+    const { exitCode, stdout, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toContain('3 of them to workflows');
+    expect(stdout.match(/college-adaptor_intake/g)).toHaveLength(1);
   });
 
   it('a broken gateway.config.yml: its problems are listed with those of the definitions', async () => {

@@ -65,6 +65,30 @@ describe('router routes', () => {
     expect(stdout).toMatch(/^adaptor: tasks of .*017 to domain north/m);
   });
 
+  it('several versions: each with its share; one that no file has is said to be missing', async () => {
+    copy.replace('gateway.config.yml', 'version: ${adaptor.workflowVersion}', 'versions: { 1: 10, 2: 30 }');
+    copy.replace('gateway.config.yml', 'name: moviesWF, version: 1', 'name: moviesWF, versions: { 1: 10, 9: 90 }');
+    const { stdout } = await runCli(['routes', '--dir', copy.dir]);
+    expect(stdout).toContain('college-adaptorWF v1 25 %, v2 75 %');
+    expect(stdout).toMatch(/moviesWF v1 10 %, v9 90 % .*no such version/);
+  });
+
+  it('several versions, --json: the shares as the map has them, and the task types of all', async () => {
+    copy.replace('gateway.config.yml', 'version: ${adaptor.workflowVersion}', 'versions: { 1: 10, 2: 30 }');
+    const { routes } = (await runCli(['routes', '--json', '--dir', copy.dir])).json<RoutesJson>();
+    expect(routes.find(({ route }) => route === 'adaptor')?.['workflow']).toEqual({
+      name: 'college-adaptorWF',
+      versions: { 1: 10, 2: 30 },
+      taskTypes: ['college-adaptor_intake'],
+    });
+  });
+
+  it('versions without any: refused, with what to do', async () => {
+    copy.replace('gateway.config.yml', 'version: ${adaptor.workflowVersion}', 'versions: {}');
+    const refused = await runCli(['routes', '--dir', copy.dir]);
+    expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining('versions is empty')]);
+  });
+
   it('a pipeline with its own budget, window, scopes, host and a condition: shown as it is', async () => {
     copy.replace('gateway.config.yml', 'paths: /movies/:title', 'paths: /movies/:title\n    host: films.example.org');
     copy.replace(

@@ -1,7 +1,13 @@
-// Runs the CLI as operators do: as a process, with nothing in its environment but what the test gives.
+// Runs the CLI with nothing in its environment but what the test gives: in this process, or as operators do, in one of its own.
 
 import { type ChildProcess, execFile } from 'node:child_process';
+import { EventEmitter } from 'node:events';
+import { PassThrough, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import type { Host } from '../../cli/host.ts';
+import { run } from '../../cli/run.ts';
+import { compileCache } from '../stack/compile-cache.ts';
 
 export interface CliResult {
   /** -1 when a signal ended it. */
@@ -20,21 +26,50 @@ export interface StartedCli {
 
 export const cliEntry = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 
+/** Starts a process: for what only a process has, such as signals and its exit. It takes a second of a processor. */
 export function startCli(args: readonly string[], env: Record<string, string> = {}): StartedCli {
-  const { PATH, HOME } = process.env;
   const { promise: result, resolve } = Promise.withResolvers<CliResult>();
   const child = execFile(
     process.execPath,
     [cliEntry, ...args],
-    { env: { PATH, HOME, ...env }, timeout: 30_000, maxBuffer: 16_777_216 },
+    { env: { ...compileCache, ...withBasics(env) }, timeout: 30_000, maxBuffer: 16_777_216 },
     (error, stdout, stderr) => {
-      const exitCode = error === null ? 0 : Number(error.code ?? -1);
-      resolve({ exitCode, stdout, stderr, json: <T>() => JSON.parse(stdout) as T });
+      resolve(toResult(error === null ? 0 : Number(error.code ?? -1), stdout, stderr));
     },
   );
   return { process: child, result };
 }
 
-export function runCli(args: readonly string[], env: Record<string, string> = {}): Promise<CliResult> {
-  return startCli(args, env).result;
+/** Runs it here, on streams of its own. Everything that `cli/main.ts` adds to it is in `test/cli/process.test.ts`. */
+export async function runCli(args: readonly string[], env: Record<string, string> = {}): Promise<CliResult> {
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
+  const signals = new EventEmitter();
+  const host: Host = {
+    env: withBasics(env),
+    stdin: Readable.from([]),
+    stdout,
+    stderr,
+    on: (...listener) => signals.on(...listener),
+    once: (...listener) => signals.once(...listener),
+    off: (...listener) => signals.off(...listener),
+    exit: (code) => {
+      throw new Error(`nobody pressed Ctrl-C twice: ${code}`);
+    },
+  };
+  const written = Promise.all([text(stdout), text(stderr)]);
+  const exitCode = await run(args, host).finally(() => {
+    stdout.end();
+    stderr.end();
+  });
+  return toResult(exitCode, ...(await written));
+}
+
+function withBasics(env: Record<string, string>): NodeJS.ProcessEnv {
+  const { PATH, HOME } = process.env;
+  return { PATH, HOME, ...env };
+}
+
+function toResult(exitCode: number, stdout: string, stderr: string): CliResult {
+  return { exitCode, stdout, stderr, json: <T>() => JSON.parse(stdout) as T };
 }

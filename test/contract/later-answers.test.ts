@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument, Operation, Response, Responses } from '../../contract/openapi.ts';
 import { acceptedBeside } from '../../plugins/conductor/clients/describe-later.ts';
+import { describeVersions } from '../../plugins/conductor/versions/describe-versions.ts';
 import { describeWorkflow } from '../../plugins/conductor/describe-workflow.ts';
 import { type LoneRouter, startLoneRouter } from './lone-router.ts';
 
@@ -15,6 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => router?.stop());
 
+const one = { shares: new Map([[1, 1]]), isSplit: false };
 const person = '/adaptor/{mis}/mock/colleges/{college}/persons/{sisPersonId}';
 const operationOf = (path: string, method: string): Operation => {
   const operation = document.paths[path]?.[method];
@@ -23,6 +25,18 @@ const operationOf = (path: string, method: string): Operation => {
 };
 const headerParametersOf = ({ parameters = [] }: Operation) =>
   parameters.filter((each) => each.in === 'header').map(({ name }) => name);
+const byOrderOf = (all: readonly string[]) => (one: string, other: string) => all.indexOf(one) - all.indexOf(other);
+const headersOf = ({ responses = {} }: Operation, status: string) => {
+  const response = (responses as Responses)[status];
+  const { $ref } = response as { $ref?: string };
+  const resolved = $ref === undefined ? response : document.components.responses?.[$ref.split('/').at(-1) ?? ''];
+  return (resolved as Response).headers ?? {};
+};
+/** What a reference to a header field leads to. */
+const resolved = (header: object | undefined) =>
+  header !== undefined && '$ref' in header
+    ? document.components.headers?.[String(header.$ref).split('/').at(-1) ?? '']
+    : header;
 const responseOf = ({ responses = {} }: Operation, status: string) => (responses as Record<string, Response>)[status];
 /** Codes of the problems of a status, from the name that its answer has among the components. */
 const codesOf = ({ responses = {} }: Operation, status: string) => {
@@ -54,7 +68,10 @@ describe('the document of a route with a workflow', () => {
   });
 
   it('a write on a route that requires a key: the parameter is required, and its absence a problem', () => {
-    const { operation } = describeWorkflow({ strip: '/a', idempotencyKey: 'required' });
+    const { operation } = describeWorkflow(
+      { strip: '/a', idempotencyKey: 'required' },
+      describeVersions(one, undefined),
+    );
     const described = operation?.({ method: 'POST', path: '/a' });
     expect(described?.problems).toContain('idempotency-key-missing');
     expect(described?.parameters).toContainEqual(expect.objectContaining({ name: 'Idempotency-Key', required: true }));
@@ -64,8 +81,48 @@ describe('the document of a route with a workflow', () => {
     const read = operationOf(person, 'get');
     for (const field of ['RateLimit', 'RateLimit-Policy'])
       expect(responseOf(read, '200')?.headers, field).toHaveProperty(field);
-    expect(document.components.responses?.['429.too-many-requests']?.headers).toHaveProperty('RateLimit');
     expect(codesOf(read, '503')).toContain('limits-unavailable');
+  });
+
+  it('fields of problems: those of the policies that the request had passed, and no other', () => {
+    const write = operationOf(person, 'patch');
+    const limits = ['RateLimit', 'RateLimit-Policy'];
+    const later = [...limits, 'Server-Timing', 'Idempotency-Replayed'];
+    const none: string[] = [];
+    // 401 comes from the policy in front, 408 from the server; a key is read by the workflow policy, and who fails (500) is open.
+    const expected = { 400: later, 401: none, 408: none, 409: later, 413: later, 429: limits, 500: later, 504: later };
+    for (const [status, fields] of Object.entries(expected)) {
+      const headers = headersOf(write, status);
+      expect([status, later.filter((field) => field in headers)]).toEqual([status, fields.toSorted(byOrderOf(later))]);
+      for (const field of fields) expect(resolved(headers[field]), `${status} ${field}`).not.toHaveProperty('required');
+    }
+    expect(headersOf(operationOf('/token/v1/token', 'post'), '429')).not.toHaveProperty('RateLimit');
+  });
+});
+
+describe('the document of a route with versions', () => {
+  const several = { shares: new Map([[1, 10], [2, 90]]), isSplit: true } as const; // prettier-ignore
+  const described = (scope?: string) =>
+    describeWorkflow({ strip: '/a' }, describeVersions(several, scope)).operation?.({ method: 'GET', path: '/a' });
+
+  it('the parameter with the versions and the scope, its problems, and the field on every answer', () => {
+    const { parameters, problems, headers, problemHeaders } = described('choose') ?? {};
+    const parameter = parameters?.find(({ name }) => name === 'X-Workflow-Version');
+    expect(parameter).toMatchObject({ in: 'header', schema: { enum: ['1', '2'] } });
+    expect(parameter?.description).toContain('Only with the scope `choose`.');
+    expect(problems).toEqual(expect.arrayContaining(['workflow-version-forbidden', 'unknown-workflow-version']));
+    expect(headers).toMatchObject({ 'X-Workflow-Version': { $ref: '#/components/headers/XWorkflowVersion' } });
+    expect(problemHeaders).toHaveProperty('X-Workflow-Version');
+  });
+
+  it('no scope is configured: nobody may choose', () => {
+    expect(described()?.parameters?.find(({ name }) => name === 'X-Workflow-Version')?.description).toContain(
+      'No client may choose',
+    );
+  });
+
+  it('a route with one version: nothing of it', () => {
+    expect(describeVersions(one, 'choose')).toEqual({ problems: [], parameters: [], headers: {}, problemHeaders: {} });
   });
 });
 

@@ -22,7 +22,7 @@ it('add-a-route.md: task type, workflow and map together → check shows the new
   const [endpoint, pipeline] = blocksOf('5. The map');
   copy.replace('gateway.config.yml', '\nplugins:\n', `${endpoint}\nplugins:\n`);
   copy.replace('gateway.config.yml', '\npipelines:\n', `\npipelines:\n${pipeline}\n`);
-  const { exitCode, lines } = await runCheck({ dir: copy.dir });
+  const { exitCode, lines } = await runCheck({ dir: copy.dir }, { host: process });
   expect({ exitCode, problems: exitCode === 0 ? [] : lines }).toEqual({ exitCode: 0, problems: [] });
   const shown = blocksOf('6. Try it').find((text) => text.includes('catalog_intake'))!;
   expect(lines).toContain(shown.trimEnd().split('\n').at(-1));
@@ -31,5 +31,5 @@ it('add-a-route.md: task type, workflow and map together → check shows the new
 it('mdm.md: the handler of another college, copied with its code replaced → nothing is wrong', async () => {
   const handler = readFileSync(join(copy.dir, 'event-handlers/mdm-share-002.json'), 'utf8');
   copy.write('event-handlers/mdm-share-003.json', handler.replaceAll('002', '003'));
-  expect(await runCheck({ dir: copy.dir })).toMatchObject({ exitCode: 0 });
+  expect(await runCheck({ dir: copy.dir }, { host: process })).toMatchObject({ exitCode: 0 });
 });

@@ -228,6 +228,24 @@ describe('what the engine has and the files have not', () => {
     expect(await on.registered()).toEqual(everything);
   });
 
+  it('a version that a route starts and nobody has: said so, exit 1; in a file or in the engine it is none', async () => {
+    await on.prepare();
+    const versions = `name: ${movies.workflow}, versions: { 1: 90, 2: 10 }`;
+    files.replace('gateway.config.yml', 'name: moviesWF, version: 1', versions);
+    const missing = await on.run('plan');
+    expect(missing.exitCode).toBe(1);
+    expect(missing.stderr).toContain(
+      `route movies starts ${movies.workflow} v2, which neither the files nor the engine have\n`,
+    );
+    const second = writeSecondVersion();
+    expect((await on.run('plan')).exitCode).toBe(2);
+    await on.prepare();
+    files.remove(second);
+    expect((await on.run('plan')).exitCode).toBe(0);
+    const refused = await on.run('apply', '--prune', '--yes', '--no-diff');
+    expect(refused.stdout).toMatch(/started by route movies: needs --force$/m);
+  });
+
   it('everything of a kind at once: handlers go first, workflows before their task types, new handlers come last', async () => {
     await on.prepare();
     const { suffix } = files;
@@ -409,7 +427,7 @@ describe('something comes between', () => {
 
   it('the engine goes away in the middle: says what was done, exit 1; again does the rest', async () => {
     const held = gate.hold(nthWrite(3), 'before');
-    const { result } = on.start('apply', ['--yes'], gate.url);
+    const result = on.run('apply', '--yes', '--engine', gate.url);
     await held;
     await gate.stop();
     const { exitCode, stderr } = await result;
@@ -426,7 +444,7 @@ describe('something comes between', () => {
     // The second look is the one after the confirmation.
     let looks = 0;
     const held = gate.hold((call) => call === 'GET /api/metadata/taskdefs' && ++looks === 2, 'before');
-    const { result } = on.start('apply', ['--yes'], gate.url);
+    const result = on.run('apply', '--yes', '--engine', gate.url);
     await held;
     const foreign = definitionIn(files, movies.taskFile, { responseTimeoutSeconds: 99 });
     await on.send('PUT', '/api/metadata/taskdefs', foreign);
@@ -444,7 +462,7 @@ describe('something comes between', () => {
     files.set(movies.taskFile, ['responseTimeoutSeconds'], 23);
     files.set(`event-handlers/mdm-share${files.suffix}-002.json`, ['condition'], 'true');
     const held = gate.hold(isWrite, 'after');
-    const { result } = on.start('apply', ['--yes'], gate.url);
+    const result = on.run('apply', '--yes', '--engine', gate.url);
     await held;
     const handler = definitionIn(files, `event-handlers/mdm-share${files.suffix}-002.json`, { condition: '1 == 1' });
     await on.send('PUT', '/api/event', handler);
@@ -478,11 +496,11 @@ describe('something comes between', () => {
 
   it('two applies whose writes cross: the slower one finds done what the other did, exit 0', async () => {
     const held = gate.hold((call) => call === 'POST /api/metadata/workflow', 'before');
-    const slow = on.start('apply', ['--yes'], gate.url);
+    const slow = on.run('apply', '--yes', '--engine', gate.url);
     await held;
     expect((await on.run('apply', '--yes')).exitCode).toBe(0);
     gate.release();
-    const { exitCode, stdout, stderr } = await slow.result;
+    const { exitCode, stdout, stderr } = await slow;
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/^added {3}workflow \S+ v1 {2}\(somebody else did it meanwhile\)$/m);
     expect(await on.registered()).toEqual(everything);
@@ -492,7 +510,7 @@ describe('something comes between', () => {
     await on.prepare();
     files.set(movies.taskFile, ['responseTimeoutSeconds'], 23);
     const held = gate.hold(isWrite, 'before');
-    const slow = on.start('apply', ['--yes'], gate.url);
+    const slow = on.run('apply', '--yes', '--engine', gate.url);
     await held;
     const other = definitionIn(files, movies.taskFile, { responseTimeoutSeconds: 24 });
     await on.send('PUT', '/api/metadata/taskdefs', other);
@@ -501,7 +519,7 @@ describe('something comes between', () => {
     await seen;
     await on.send('PUT', '/api/metadata/taskdefs', other);
     gate.release();
-    const { exitCode, stderr } = await slow.result;
+    const { exitCode, stderr } = await slow;
     expect(exitCode).toBe(1);
     expect(stderr).toContain('the engine has changed since the plan was shown; 1 of 1 change made');
   });
@@ -546,15 +564,15 @@ describe('dump', () => {
     expect(planned).toMatchObject({ exitCode: 0, stdout: `${engineUrl}: nothing to do; 9 the same\n` });
   });
 
-  it("the product's own definitions: all thirteen, and a plan with --prune from there shows nothing", async () => {
-    const names = ['*WF', '*_intake', 'mdm_*', 'mdm', 'mdm-share-002'];
+  it("the product's own definitions: all sixteen, and a plan with --prune from there shows nothing", async () => {
+    const names = ['*WF', '*_intake', 'mdm_*', 'mdm', 'mdm-share-002', 'mdm-update-*'];
     const product = ['--engine', engineUrl, '--dir', target, ...names.flatMap((name) => ['--only', name])];
     const dumped = await runCli(['dump', ...product]);
     expect(dumped).toMatchObject({ exitCode: 0, stderr: '' });
     expect(dumped.stdout).not.toContain('`check` and `plan` do not');
-    expect(filesIn()).toHaveLength(13);
+    expect(filesIn()).toHaveLength(16);
     const planned = await runCli(['plan', ...product, '--prune']);
-    expect(planned).toMatchObject({ exitCode: 0, stdout: `${engineUrl}: nothing to do; 13 the same\n`, stderr: '' });
+    expect(planned).toMatchObject({ exitCode: 0, stdout: `${engineUrl}: nothing to do; 16 the same\n`, stderr: '' });
   });
 
   it('files that say the same in another way: left as they are', async () => {

@@ -13,9 +13,9 @@ import type { RandomDefinitions } from './random-definitions.ts';
 export interface DefinitionsOnEngine {
   /** Brings the engine in step with the files, without the CLI: where a test begins. */
   prepare(): Promise<void>;
-  /** Runs a verb on these definitions. */
+  /** Runs a verb on these definitions; `--engine` among the options is another way to the engine. */
   run(verb: string, ...options: string[]): Promise<CliResult>;
-  /** Starts it, on another way to the engine if need be. */
+  /** Starts it as a process that can be killed, on another way to the engine if need be. */
   start(verb: string, options: string[], url?: string): StartedCli;
   /** Which of them the engine has: `workflow moviesWF1a2b v1` without the random part, in the order of the engine. */
   registered(): Promise<string[]>;

@@ -92,6 +92,38 @@ describe('the round trip', () => {
     expect(await executionsFor('mdmWF', shares[0]?.workflowId ?? '')).toEqual([]);
   });
 
+  it("a PATCH full of the engine's expressions: record, answer and MDM's notification have them as they were sent", async () => {
+    const fields = {
+      cccid: newCccid(),
+      loginId: '${workflow.secrets.HOME}',
+      loginSuffix: '${workflow.input.inbound.clientId}',
+      nested: {
+        '${workflow.secrets.HOME}': ['$${workflow.secrets.X}', '${${workflow.secrets.X}}', '${CPEWF_TASK_ID}'],
+        unclosed: '${workflow.secrets.X',
+        escaped: '$\\{workflow.secrets.X} \\${college-adaptor_intake.output.outbound} ${inbound}',
+      },
+    };
+    // Not as JSON.stringify would write it: what arrives is the text itself.
+    const body = ` ${JSON.stringify(fields)}\n`;
+    const query = 'note=${workflow.secrets.HOME}';
+    const answer = await demo(`/adaptor/001/mock/colleges/001/persons/0319375?${query}`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json', 'user-agent': '${workflow.secrets.HOME}' },
+      body,
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.json()).toMatchObject(fields);
+    expect((await call(`${adaptor()}/001/mock/colleges/001/persons/0319375`)).json()).toMatchObject(fields);
+
+    const source = executionOf(answer);
+    await untilExecution('mdmWF', source, 'COMPLETED');
+    const [notification] = (await logOf(source)) as unknown as Record<string, unknown>[];
+    expect(notification).toMatchObject({
+      cccid: fields.cccid,
+      request: { httpMethod: 'PATCH', path: '/mock/colleges/001/persons/0319375', query, body },
+    });
+  });
+
   it('a person whom no other college knows is notified and shared with nobody', async () => {
     const answer = await patchPerson('0319375', newCccid());
     await untilExecution('mdmWF', executionOf(answer), 'COMPLETED');

@@ -93,6 +93,30 @@ describe('gateway.config.yml', () => {
       'must be integer',
     ],
     [
+      'shares that sum to 0',
+      (text: string) => text.replace('name: moviesWF, version: 1', 'name: moviesWF, versions: { 1: 0, 2: 0 }'),
+      'pipelines.movies.policies[5].workflow[0].action: versions: the shares sum to 0, so no version would get a request: give one of them more, such as versions: { 1: 10, 2: 90 }',
+    ],
+    [
+      'version and versions',
+      (text: string) => text.replace('name: moviesWF, version: 1', 'name: moviesWF, version: 1, versions: { 1: 1 }'),
+      'version and versions are both given: keep one of them',
+    ],
+    [
+      'no version',
+      (text: string) => text.replace('name: moviesWF, version: 1', 'name: moviesWF'),
+      'needs a version: write version: 1, or shares of several',
+    ],
+    [
+      'a guard with a misspelt parameter',
+      (text: string) =>
+        text.replace(
+          'name: moviesWF, version: 1',
+          'name: moviesWF, versions: { 1: 1, 2: 1 }, versionGuard: { failurePercent: 20, window: 1 }',
+        ),
+      'unknown parameter "window"',
+    ],
+    [
       'a plugin that is not there',
       (text: string) => text.replace('plugins/oauth2/index.ts', 'plugins/oauth3/index.ts'),
       'plugins.oauth2',

@@ -87,12 +87,25 @@ interface PlainHeader {
   schema: { pattern?: string; const?: string };
 }
 
+/** Fields that the router puts into answers in its own name, in lower case: where they stand they must be described. */
+const ownFields = [
+  'idempotency-replayed',
+  'ratelimit',
+  'ratelimit-policy',
+  'server-timing',
+  'www-authenticate',
+  'x-execution-id',
+  'x-workflow-version',
+];
+
 function checkHeaders(
   { headers = {} }: Response,
   answer: RouterAnswer,
   resolve: (header: HeaderOf) => HeaderOf,
 ): string[] {
-  return Object.entries(headers).flatMap(([name, reference]) => {
+  const described = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  const silent = ownFields.filter((name) => answer.headers[name] !== undefined && !described.has(name));
+  const wrong = Object.entries(headers).flatMap(([name, reference]) => {
     const { required = false, schema } = resolve(reference) as PlainHeader;
     const value = answer.headers[name.toLowerCase()];
     if (value === undefined) return required ? [`the header field ${name} is missing`] : [];
@@ -101,6 +114,7 @@ function checkHeaders(
       (schema.pattern === undefined || new RegExp(schema.pattern).test(text)) && (schema.const ?? text) === text;
     return fits ? [] : [`the header field ${name} is ${JSON.stringify(text)}`];
   });
+  return [...silent.map((name) => `the header field ${name} is not described`), ...wrong];
 }
 
 interface BodyCheck {

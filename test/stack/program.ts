@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ReadyMessage } from '../../program/run-program.ts';
+import { compileCache } from './compile-cache.ts';
 
 export interface Program {
   readonly process: ChildProcess;
@@ -34,7 +35,7 @@ const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 /** Variables of this machine that must not leak into a program under test. */
 function cleanEnvironment(env: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME, JAVA_HOME } = process.env;
-  return { PATH, HOME, ...(JAVA_HOME === undefined ? {} : { JAVA_HOME }), ...env };
+  return { PATH, HOME, ...compileCache, ...(JAVA_HOME === undefined ? {} : { JAVA_HOME }), ...env };
 }
 
 /**

@@ -3,7 +3,9 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { BackEnds } from './back-ends.ts';
 import type { BreakerState, CircuitBreaker } from './circuit-breaker.ts';
-import type { RequestClass, SlotRefusal, Slots } from './slots.ts';
+import type { RequestClass } from './lane.ts';
+import type { Slots } from './slots.ts';
+import type { SlotRefusal } from './waiting-line.ts';
 
 /** What became of a request. */
 export type AdmissionOutcome = 'admitted' | 'queued' | 'engine-open' | 'back-end-open' | SlotRefusal;

@@ -2,6 +2,7 @@
 
 import type { Request } from 'express';
 import { Type } from 'typebox';
+import { networkOf } from '../../../gateway/client-address.ts';
 import { contextOf, definePolicy, type Policy } from '../../../gateway/contract.ts';
 import { readBody } from '../../../gateway/read-body.ts';
 import { signalWhenGone } from '../../../gateway/signal-when-gone.ts';
@@ -39,6 +40,7 @@ export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, 
         const admitted = await admission.admit({
           backEnd: backEnds.get(backEndName(context.route, request, backEndOf)),
           requestClass: readMethods.has(request.method) ? 'read' : 'write',
+          client: context.clientId ?? networkOf(request.socket.remoteAddress ?? ''),
           gone: () => signalWhenGone(response),
         });
         if (admitted === null) return;

@@ -8,7 +8,9 @@ import type { AdaptiveLimit } from './adaptive-limit.ts';
 import type { AdmissionMetrics, AdmissionOutcome } from './admission-metrics.ts';
 import type { BackEnd } from './back-ends.ts';
 import type { EngineBreaker } from './engine-breaker.ts';
-import type { Place, RequestClass, SlotRefusal, Slots } from './slots.ts';
+import type { RequestClass } from './lane.ts';
+import type { Place, Slots } from './slots.ts';
+import type { SlotRefusal } from './waiting-line.ts';
 
 export interface AdmissionParts {
   limit: AdaptiveLimit;
@@ -20,6 +22,8 @@ export interface AdmissionParts {
 export interface AdmissionRequest {
   readonly backEnd: BackEnd;
   readonly requestClass: RequestClass;
+  /** Whose request it is; clients take turns. */
+  readonly client: string;
   /** Aborts when the client has gone; asked for only by a request that has to wait. */
   readonly gone: () => AbortSignal;
 }
@@ -64,9 +68,9 @@ export class Admission {
    */
   async admit(request: AdmissionRequest): Promise<Admitted | null> {
     const { slots, metrics } = this.#parts;
-    const { requestClass, backEnd: lane } = request;
+    const { requestClass, client, backEnd: lane } = request;
     this.#refuseWhileOpen(request);
-    const taking = slots.take({ lane, requestClass }, request.gone);
+    const taking = slots.take({ lane, requestClass, client }, request.gone);
     const taken = taking instanceof Promise ? await taking : taking;
     if ('refusal' in taken) {
       metrics.count(requestClass, taken.refusal);

@@ -1,7 +1,7 @@
 // Every back end that requests name, with its share of the slots and its circuit breaker.
 
 import { CircuitBreaker, type BreakerState, type BreakerThresholds } from './circuit-breaker.ts';
-import { createLane, type Lane } from './slots.ts';
+import { createLane, type Lane } from './lane.ts';
 
 export interface BackEnd extends Lane {
   /** Route, and what tells its back ends apart: `movies`, `adaptor 002`. */
@@ -40,7 +40,7 @@ export class BackEnds {
 
   #forgetIdle(): void {
     for (const [name, { inFlight, queued, breaker }] of this.#known) {
-      if (inFlight.count === 0 && queued === 0 && breaker.blank) this.#known.delete(name);
+      if (inFlight.count === 0 && queued.count === 0 && breaker.blank) this.#known.delete(name);
     }
   }
 }

@@ -1,33 +1,8 @@
 // Places for executions: a limit on those that wait for a worker, one on all in flight, a share for each back end, a
-// reserve for reads and for writes, and a short queue.
+// reserve for reads and for writes, and a short queue in which clients take turns.
 
-export type RequestClass = 'read' | 'write';
-
-/** `waiting`: started, and not yet with a worker. `inFlight`: not yet ended; it takes in those that wait. */
-export type Stage = 'waiting' | 'inFlight';
-
-const stages: readonly Stage[] = ['waiting', 'inFlight'];
-
-/** The places of one stage that are taken. */
-interface Taken {
-  count: number;
-  /** Moving average of how long a place is held, in milliseconds; 0 before the first is given back. */
-  heldMs: number;
-  /** When one was last given back, or the first one taken (performance.now()). */
-  movedAt: number;
-}
-
-/** What one back end takes. */
-export interface Lane {
-  queued: number;
-  readonly waiting: Taken;
-  readonly inFlight: Taken;
-}
-
-export interface Claim {
-  readonly lane: Lane;
-  readonly requestClass: RequestClass;
-}
+import { type Claim, createLane, type Lane, type RequestClass, type Stage, stages } from './lane.ts';
+import { type SlotRefusal, type Waiter, WaitingLine } from './waiting-line.ts';
 
 /** A claim that was granted. */
 export interface Place extends Claim {
@@ -52,21 +27,10 @@ export interface SlotsOptions {
   readonly reservedPercent: number;
 }
 
-/**
- * Why a claim got no place. `full`: the queue is; `too-long`: the wait would be; `expired`: it was, against
- * expectation; `gone`: the claimant left.
- */
-export type SlotRefusal = 'full' | 'too-long' | 'expired' | 'gone';
-
 export interface Refused {
   readonly refusal: SlotRefusal;
   /** When there may be a place. */
   readonly retryAfterMs: number;
-}
-
-interface Waiter {
-  readonly claim: Claim;
-  settle(refusal: SlotRefusal | undefined): void;
 }
 
 /** Weight of the newest place in the average of how long one is held. */
@@ -76,8 +40,10 @@ export class Slots {
   readonly #options: SlotsOptions;
   readonly #classes = { read: createLane(), write: createLane() };
   readonly #all = createLane();
-  /** In the order of arrival. A claim that may not pass yet is overtaken by those that may. */
-  #waiters: Waiter[] = [];
+  /** A claim that may not pass yet is overtaken by those that may. */
+  readonly #line = new WaitingLine();
+  /** Places in flight, of each client. */
+  readonly #clients = new Map<string, number>();
 
   constructor(options: SlotsOptions) {
     this.#options = options;
@@ -90,7 +56,7 @@ export class Slots {
 
   /** Claims that wait. */
   get queued(): number {
-    return this.#waiters.length;
+    return this.#line.length;
   }
 
   /**
@@ -101,8 +67,8 @@ export class Slots {
     this.#pump();
     if (this.#mayPass(claim)) return this.#occupy(claim, 0);
     const retryAfterMs = this.#expectedWaitMs(claim);
-    if (this.#isQueueFull(claim)) return { refusal: 'full', retryAfterMs };
     if (retryAfterMs > this.#options.queueMs) return { refusal: 'too-long', retryAfterMs };
+    if (!this.#makeRoom(claim)) return { refusal: 'full', retryAfterMs };
     return this.#wait(claim, signal());
   }
 
@@ -119,6 +85,7 @@ export class Slots {
     const heldMs = typical ? performance.now() - place.takenAt : undefined;
     if (place.waiting) this.#free(place, 'waiting', heldMs);
     this.#free(place, 'inFlight', heldMs);
+    this.#countPlaces(place.client, -1);
     this.#pump();
   }
 
@@ -133,15 +100,12 @@ export class Slots {
     };
     const waiter: Waiter = { claim, settle };
     const leave = (refusal: SlotRefusal) => {
-      const index = this.#waiters.indexOf(waiter);
-      if (index === -1) return;
-      this.#waiters.splice(index, 1);
-      settle(refusal);
+      if (this.#line.leave(waiter)) settle(refusal);
     };
     const gone = () => leave('gone');
     const timer = setTimeout(leave, this.#options.queueMs, 'expired');
     signal.addEventListener('abort', gone, { once: true });
-    this.#waiters.push(waiter);
+    this.#line.join(waiter);
     this.#countQueued(claim, 1);
     if (signal.aborted) gone();
     const refusal = await promise;
@@ -150,15 +114,18 @@ export class Slots {
     return place ?? { refusal: refusal ?? 'gone', retryAfterMs: this.#expectedWaitMs(claim) };
   }
 
-  /** Lets everyone through who may pass now, in the order of arrival. */
+  /** Lets everyone through who may pass now. */
   #pump(): void {
-    if (this.#waiters.length === 0) return;
-    if (stages.some((stage) => this.#all[stage].count >= this.#options.limits[stage]())) return;
-    this.#waiters = this.#waiters.filter(({ claim, settle }) => {
-      const passes = this.#mayPass(claim);
-      if (passes) settle(undefined);
-      return !passes;
-    });
+    while (this.#line.length > 0) {
+      if (stages.some((stage) => this.#all[stage].count >= this.#options.limits[stage]())) return;
+      const next = this.#line.next(
+        (claim) => this.#mayPass(claim),
+        (client) => this.#clients.get(client) ?? 0,
+      );
+      if (next === undefined) return;
+      this.#line.leave(next);
+      next.settle(undefined);
+    }
   }
 
   #mayPass({ lane, requestClass }: Claim): boolean {
@@ -172,26 +139,36 @@ export class Slots {
     });
   }
 
-  #isQueueFull({ lane, requestClass }: Claim): boolean {
+  /** In a full queue the latest of the client that has most there makes room for one that has fewer. */
+  #makeRoom({ lane, requestClass, client }: Claim): boolean {
     const { queueLength } = this.#options;
-    return (
-      this.#waiters.length >= queueLength ||
-      lane.queued >= this.#laneShare(queueLength) ||
-      this.#classes[requestClass].queued >= this.#classShare(queueLength)
-    );
+    const sharesOf: [Lane, number][] = [
+      [lane, this.#laneShare(queueLength)],
+      [this.#classes[requestClass], this.#classShare(queueLength)],
+      [this.#all, queueLength],
+    ];
+    for (const [of, share] of sharesOf) {
+      if (of.queued.count < share) continue;
+      const greedier = of.queued.greedierThan(client);
+      const latest = this.#line.latest((claim) => claim.client === greedier && this.#lanesOf(claim).includes(of));
+      if (latest === undefined) return false;
+      this.#line.leave(latest);
+      latest.settle('full');
+    }
+    return true;
   }
 
   /**
    * By Little's law: so many are ahead, and one place is given back every (time held / places). A standstill comes on
    * top. The longest of what back end, class and all have to wait for.
    */
-  #expectedWaitMs({ lane, requestClass }: Claim): number {
+  #expectedWaitMs({ lane, requestClass, client }: Claim): number {
     const now = performance.now();
     const waits = stages.flatMap((stage) => {
       const limit = this.#options.limits[stage]();
       const wait = (of: Lane, places: number) => {
         const { count, heldMs, movedAt } = of[stage];
-        return count < places ? 0 : ((of.queued + 1) * heldMs) / places + (now - movedAt);
+        return count < places ? 0 : ((of.queued.aheadOf(client) + 1) * heldMs) / places + (now - movedAt);
       };
       return [
         wait(lane, this.#laneShare(limit)),
@@ -220,6 +197,7 @@ export class Slots {
         taken.count += 1;
       }
     }
+    this.#countPlaces(claim.client, 1);
     return { ...claim, takenAt, queuedMs, waiting: true };
   }
 
@@ -234,16 +212,16 @@ export class Slots {
   }
 
   #countQueued(claim: Claim, by: 1 | -1): void {
-    for (const each of this.#lanesOf(claim)) each.queued += by;
+    for (const each of this.#lanesOf(claim)) each.queued.add(claim.client, by);
+  }
+
+  #countPlaces(client: string, by: 1 | -1): void {
+    const places = (this.#clients.get(client) ?? 0) + by;
+    if (places === 0) this.#clients.delete(client);
+    else this.#clients.set(client, places);
   }
 
   #lanesOf({ lane, requestClass }: Claim): readonly Lane[] {
     return [lane, this.#classes[requestClass], this.#all];
   }
-}
-
-/** A lane nobody has used yet. */
-export function createLane(): Lane {
-  const taken = () => ({ count: 0, heldMs: 0, movedAt: Number.NEGATIVE_INFINITY });
-  return { queued: 0, waiting: taken(), inFlight: taken() };
 }

@@ -1,6 +1,7 @@
 // Executions that go on behind a 202: each keeps its place in admission control as long as a waiting client would have.
 
 import { Gauge, type Registry } from 'prom-client';
+import type { ExecutionStatus } from '../../../conductor/types.ts';
 import type { ExecutionEnding } from '../../../gateway/contract.ts';
 import { failureOf } from '../answer.ts';
 import { awaitEnd, type Parts } from '../executions.ts';
@@ -38,12 +39,18 @@ export class Deferred {
       const ended = await awaitEnd(executionId, { budgetMs, signal: this.#parts.draining }, this.#parts);
       // A client that does not wait may well have asked for something long.
       if (ended === null) return unseen;
-      const problem = ended.status === 'COMPLETED' ? undefined : failureOf(ended, { readOnly }).code;
-      return { problem, clientGone: false };
+      if (ended.status === 'COMPLETED') return { problem: undefined, status: statusOf(ended), clientGone: false };
+      return { problem: failureOf(ended, { readOnly }).code, clientGone: false };
     } catch {
       return unseen;
     } finally {
       this.#size--;
     }
   }
+}
+
+/** It is in clear in every output, encrypted or not. */
+function statusOf({ output }: ExecutionStatus): number | undefined {
+  const { statusCodeValue } = (output?.['outbound'] ?? {}) as { statusCodeValue?: unknown };
+  return typeof statusCodeValue === 'number' ? statusCodeValue : undefined;
 }

@@ -14,6 +14,9 @@ const id: Parameter = {
   schema: { type: 'string', format: 'uuid' },
 };
 
+/** Only executions of a workflow with several versions have it. */
+const versionOfOne = { 'X-Workflow-Version': headerRef('XWorkflowVersionOptional') };
+
 const always: readonly ProblemCode[] = ['shutting-down', 'engine-unavailable', 'execution-unknown'];
 
 /** @param serve the parameter of the policy */
@@ -34,6 +37,8 @@ function summaryOf(serve: 'status' | 'response', method: Method): Operation {
 function describeStatus(method: Method): Description {
   const cancels = method === 'DELETE';
   return {
+    headers: versionOfOne,
+    problemHeaders: versionOfOne,
     problems: [...always, ...(cancels ? (['execution-under-way', 'execution-ended'] as const) : [])],
     parameters: cancels ? [id] : [id, preferWait],
     responses: {
@@ -61,7 +66,8 @@ function describeResponse(): Description {
   return {
     problems: [...always, 'answer-pending', ...problemsOfExecutions, 'unknown-college'],
     parameters: [id, preferWait],
-    headers: { 'X-Execution-Id': headerRef('XExecutionId') },
+    headers: { 'X-Execution-Id': headerRef('XExecutionId'), ...versionOfOne },
+    problemHeaders: versionOfOne,
     responses: {
       default: {
         description: "The back end's own answer to the request that started it, whatever its status and body.",

@@ -12,6 +12,8 @@ import { Problem } from '../../../problem/problem.ts';
 import type { AnswerOptions } from '../answer.ts';
 import type { Parts } from '../executions.ts';
 import { hasEnded } from '../waits.ts';
+import type { Versions } from '../versions/create-versions.ts';
+import { versionField } from '../versions/requested-version.ts';
 import { cancelExecution } from './cancellation.ts';
 import { ClientExecutions, inboundOf } from './client-executions.ts';
 import { describeExecutions } from './describe-executions.ts';
@@ -37,6 +39,7 @@ const mostTries = 10;
 export interface ExecutionsPolicyParts extends Parts {
   answers: AnswerOptions;
   longPolls: LongPolls;
+  versions: Versions;
 }
 
 /** Stands at `/executions/:id` and `/executions/:id/response`, behind `bearer`. */
@@ -95,6 +98,9 @@ class ExecutionsApi {
     const { id = '' } = request.params;
     const execution = await this.#clients.find(id, context.clientId);
     context.executionId = execution.workflowId;
+    context.workflowVersion = execution.workflowVersion;
+    if (this.#parts.versions.isSplit(execution.workflowName))
+      response.setHeader(versionField, String(execution.workflowVersion));
     const { waitMs, applied } = this.#patienceOf(request);
     const waits = waitMs > 0 && request.method !== 'DELETE' && !hasEnded(execution);
     const { longPolls, waits: all, draining } = this.#parts;

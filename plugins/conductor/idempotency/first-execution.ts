@@ -15,7 +15,7 @@ export interface KeyedStart {
   readonly workflow: string;
   readonly request: InboundRequest;
   /** Told of the execution that an earlier request has started. */
-  readonly noteFirst: (executionId: string) => void;
+  readonly noteFirst: (first: WholeExecution) => void;
 }
 
 /**

@@ -110,7 +110,7 @@ export class Once {
   }
 
   #checkFirst(first: WholeExecution, { request, noteFirst }: KeyedStart): WholeExecution {
-    noteFirst(first.workflowId);
+    noteFirst(first);
     if (!isSameRequest(first, request, this.#parts.codec)) {
       this.#count('reused');
       const detail = 'The key came with another method, path, query or body before. Make a new key for each request.';

@@ -1,7 +1,7 @@
 // One execution and the client that waits for it, from the start to the answer: its times, its span, its outcome.
 
 import type { Request, Response } from 'express';
-import { contextOf, type RequestContext } from '../../../gateway/contract.ts';
+import { contextOf, type ExecutionEnding, type RequestContext } from '../../../gateway/contract.ts';
 import { requestSpan } from '../../../gateway/request-span.ts';
 import { Problem } from '../../../problem/problem.ts';
 import type { Span, Tracer } from '../../../tracing/tracer.ts';
@@ -12,6 +12,8 @@ import { formatServerTiming, StageClock } from './stage-clock.ts';
 export interface Pinned {
   readonly name: string;
   readonly version: number;
+  /** Told once how the execution ended for its client; of what was never to be started it is not told. @param ms since the head of the request */
+  readonly ended?: (ending: ExecutionEnding, ms: number) => void;
 }
 
 export interface WatchParts {
@@ -37,6 +39,7 @@ export class WatchedExecution {
   readonly #span: Span | undefined;
   #startSpan: Span | undefined;
   #taskType = '';
+  #wasToStart = false;
   #isOver = false;
 
   constructor(request: Request, pinned: Pinned, parts: WatchParts) {
@@ -61,6 +64,7 @@ export class WatchedExecution {
   /** The start is sent to the engine now. */
   starting(): void {
     this.#clock.enter('engine', performance.now());
+    this.#wasToStart = true;
     this.#startSpan = this.#span?.start(`start ${this.#pinned.name}`, { kind: 'client' });
   }
 
@@ -96,10 +100,14 @@ export class WatchedExecution {
     this.#span?.end({ endedAt: now, attributes: { 'conductor.execution_id': this.#context.executionId } });
   }
 
-  /** The answer is about to leave. Call it once, or once more when it could not. */
-  answered(response: Response, outcome: ExecutionOutcome): void {
+  /**
+   * The answer is about to leave. Call it once, or once more when it could not.
+   * @param status that of the back end's answer
+   */
+  answered(response: Response, outcome: ExecutionOutcome, status?: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    if (outcome !== 'deferred') this.settled(endingOf(outcome, status));
     const { metrics, timingScope } = this.#parts;
     const { route, scopes, executionId } = this.#context;
     metrics.ended({ workflow: this.#pinned.name, version: this.#pinned.version, outcome });
@@ -110,6 +118,13 @@ export class WatchedExecution {
     if (isTold && !response.headersSent) response.setHeader('server-timing', formatServerTiming(times));
   }
 
+  /** How the execution ended is known: with the answer, or later. */
+  settled(ending: ExecutionEnding): void {
+    const { receivedAt, arrivedAt } = this.#context;
+    const now = performance.now();
+    if (this.#wasToStart) this.#pinned.ended?.(ending, now - (receivedAt ?? arrivedAt ?? now));
+  }
+
   /** It came to nothing: the answer will be a problem document. */
   failed(response: Response, error: unknown): void {
     const code = error instanceof Problem ? error.code : 'internal-error';
@@ -117,4 +132,10 @@ export class WatchedExecution {
     if (this.#clock.stage !== 'router') this.ended(false);
     this.answered(response, code);
   }
+}
+
+function endingOf(outcome: Exclude<ExecutionOutcome, 'deferred'>, status: number | undefined): ExecutionEnding {
+  if (outcome === 'answered') return { problem: undefined, status, clientGone: false };
+  if (outcome === 'client-gone') return { problem: undefined, clientGone: true };
+  return { problem: outcome, clientGone: false };
 }

@@ -312,8 +312,11 @@ describe('an event handler', () => {
 
   it('of a college whose workers have a domain of another name: that domain is asked for', () => {
     const moved = { ...context, domains: { '002': 'site-b' } };
-    expect(problemsIn(copy.dir, moved)).toEqual([expect.stringMatching(/must be {"mdm_share":"site-b"}/)]);
-    copy.replace(share, '"mdm_share": "002"', '"mdm_share": "site-b"');
+    const asked = /^event-handlers\/mdm-(share|update)-002\.json:.*must be {"mdm_share":"site-b"}/;
+    expect(problemsIn(copy.dir, moved)).toEqual([expect.stringMatching(asked), expect.stringMatching(asked)]);
+    for (const file of [share, 'event-handlers/mdm-update-002.json']) {
+      copy.replace(file, '"mdm_share": "002"', '"mdm_share": "site-b"');
+    }
     expect(problemsIn(copy.dir, moved)).toEqual([]);
   });
 

@@ -39,17 +39,17 @@ const titlesOf = ({ changes }: Plan) => changes.map(({ action, kind, name }) => 
 describe('a plan', () => {
   it('for an empty engine: everything is added, task types, workflows, then handlers', () => {
     const { changes, unchanged, kept } = plan(empty);
-    expect({ count: changes.length, unchanged, kept }).toEqual({ count: 13, unchanged: 0, kept: [] });
+    expect({ count: changes.length, unchanged, kept }).toEqual({ count: 16, unchanged: 0, kept: [] });
     const kinds = changes.map(({ kind }) => kind);
     expect(kinds).toEqual([
       ...Array<string>(5).fill('task type'),
-      ...Array<string>(6).fill('workflow'),
-      ...Array<string>(2).fill('event handler'),
+      ...Array<string>(7).fill('workflow'),
+      ...Array<string>(4).fill('event handler'),
     ]);
   });
 
   it('for an engine in step: nothing, whatever the engine notes', () => {
-    expect(plan(registered())).toEqual({ changes: [], unchanged: 13, kept: [] });
+    expect(plan(registered())).toEqual({ changes: [], unchanged: 16, kept: [] });
   });
 
   it('with everything at once: handlers that go first, those that come last, what they need around them', () => {
@@ -77,7 +77,7 @@ describe('a plan', () => {
     copy.remove('workflows/moviesWF.v1.json');
     expect(plan(engine)).toEqual({
       changes: [],
-      unchanged: 12,
+      unchanged: 15,
       kept: [{ kind: 'workflow', name: 'moviesWF', version: 1 }],
     });
   });
@@ -86,7 +86,8 @@ describe('a plan', () => {
     const options = { prune: true, concerns: (name: string) => name.startsWith('mdm') };
     const { changes } = plan({ ...empty, taskDefs: [{ name: 'other' }, { name: 'mdm_old' }] }, options);
     expect(changes.map(({ name }) => name)).toEqual([
-      ...['mdm_notify', 'mdm_share', 'mdm-shareWF', 'mdmWF', 'mdm-share-002', 'mdm', 'mdm_old'],
+      ...['mdm_notify', 'mdm_share', 'mdm-shareWF', 'mdm-updateWF', 'mdmWF'],
+      ...['mdm-share-002', 'mdm-update-002', 'mdm-update-record-002', 'mdm', 'mdm_old'],
     ]);
   });
 

@@ -82,6 +82,7 @@ export async function startPluginHost({
         addTakeOverCheck: () => undefined,
         onTakeOver: () => undefined,
         addReadinessNotice: () => undefined,
+        onStarted: () => undefined,
         addReadinessCheck: (_name, check) => checks.push(check),
         onStop: (_name, stop) => stops.push(stop),
         reportError: () => undefined,

@@ -36,7 +36,7 @@ function createAdmission() {
   const admission = new Admission({ limit, slots, engine, metrics });
   const gone = () => new AbortController().signal;
   const admit = async (name = 'movies') =>
-    (await admission.admit({ backEnd: backEnds.get(name), requestClass: 'read', gone })) as Admitted;
+    (await admission.admit({ backEnd: backEnds.get(name), requestClass: 'read', client: 'one', gone })) as Admitted;
   const finish = async (problem: ProblemCode | undefined, { name = 'movies', clientGone = false } = {}) => {
     const admitted = await admit(name);
     admitted.started(`execution-${Math.random()}`);

@@ -1,15 +1,8 @@
 // Places: the limits of both stages, the share of a back end, the reserve of reads and writes, and a queue that is fair and short.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import {
-  type Claim,
-  createLane,
-  type Lane,
-  type Place,
-  type Refused,
-  type RequestClass,
-  Slots,
-} from '../../../../plugins/conductor/admission/slots.ts';
+import { type Claim, createLane, type Lane, type RequestClass } from '../../../../plugins/conductor/admission/lane.ts';
+import { type Place, type Refused, Slots } from '../../../../plugins/conductor/admission/slots.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -27,7 +20,11 @@ const never = () => new AbortController().signal;
 function createSlots(given: Partial<typeof defaults> = {}) {
   const options = { ...defaults, ...given };
   const slots = new Slots({ ...options, limits: { waiting: () => options.waiting, inFlight: () => options.limit } });
-  const claim = (lane: Lane, requestClass: RequestClass = 'read'): Claim => ({ lane, requestClass });
+  const claim = (lane: Lane, requestClass: RequestClass = 'read', client = 'one'): Claim => ({
+    lane,
+    requestClass,
+    client,
+  });
   /** Takes as many as it can get without waiting. */
   const fill = (each: Claim, most: number): Place[] => {
     const places: Place[] = [];
@@ -182,7 +179,7 @@ describe('the queue', () => {
     const waiting = slots.take(claim(lane), never);
     vi.advanceTimersByTime(1_000);
     expect(await waiting).toMatchObject({ refusal: 'expired' });
-    expect([slots.queued, lane.queued]).toEqual([0, 0]);
+    expect([slots.queued, lane.queued.count]).toEqual([0, 0]);
   });
 
   it('a client that leaves: is not served, and its place is free', async () => {
@@ -193,7 +190,7 @@ describe('the queue', () => {
     const waiting = slots.take(claim(lane), () => client.signal);
     client.abort();
     expect(await waiting).toMatchObject({ refusal: 'gone' });
-    expect([slots.queued, lane.queued]).toEqual([0, 0]);
+    expect([slots.queued, lane.queued.count]).toEqual([0, 0]);
     release(place);
     expect(slots.taken('inFlight')).toBe(0);
   });
@@ -218,5 +215,55 @@ describe('the queue', () => {
     options.limit = 2;
     expect(slots.take(claim(lane), never)).toBeInstanceOf(Promise);
     expect(await first).toMatchObject({ waiting: true });
+  });
+});
+
+describe('a client that asks for everything', () => {
+  const of = (lane: Lane, client: string): Claim => ({ lane, requestClass: 'read', client });
+
+  it('has its places, and the next one goes to who has none', async () => {
+    const { slots, fill, release } = createSlots({ limit: 2 });
+    const lane = createLane();
+    const [place] = fill(of(lane, 'greedy'), 2);
+    const order: string[] = [];
+    for (const client of ['greedy', 'greedy', 'modest', 'greedy']) {
+      void Promise.resolve(slots.take(of(lane, client), never)).then(() => order.push(client));
+    }
+    release(place as Place);
+    await vi.waitFor(() => expect(order).toEqual(['modest']));
+  });
+
+  it('makes room in a full queue for one that has fewer there', async () => {
+    const { slots, fill } = createSlots({ limit: 1, queueLength: 3 });
+    const lane = createLane();
+    fill(of(lane, 'greedy'), 1);
+    const waits = [1, 2, 3].map(() => slots.take(of(lane, 'greedy'), never));
+    expect(slots.take(of(lane, 'modest'), never)).toBeInstanceOf(Promise);
+    expect(await waits[2]).toMatchObject({ refusal: 'full' });
+    expect([slots.queued, lane.queued.of('greedy'), lane.queued.of('modest')]).toEqual([3, 2, 1]);
+    // As many as the other would have: no more room is made.
+    expect(slots.take(of(lane, 'modest'), never)).toMatchObject({ refusal: 'full' });
+    expect(slots.take(of(lane, 'greedy'), never)).toMatchObject({ refusal: 'full' });
+  });
+
+  it('makes room in the part of its own back end, where that is what is full', async () => {
+    const { slots, fill } = createSlots({ limit: 2, queueLength: 4, laneSharePercent: 50 });
+    const [one, other] = [createLane(), createLane()];
+    fill(of(one, 'greedy'), 1);
+    fill(of(other, 'greedy'), 1);
+    const waits = [one, one, other].map((lane) => slots.take(of(lane, 'greedy'), never));
+    expect(slots.take(of(one, 'modest'), never)).toBeInstanceOf(Promise);
+    expect(await waits[1]).toMatchObject({ refusal: 'full' });
+    expect([one.queued.count, other.queued.count]).toEqual([2, 1]);
+  });
+
+  it('does not lengthen the wait that another can expect', () => {
+    const { slots, take, release } = createSlots({ limit: 1, queueMs: 1_000 });
+    const lane = createLane();
+    release(take(of(lane, 'greedy')), 300);
+    take(of(lane, 'greedy'));
+    for (let index = 0; index < 3; index++) void slots.take(of(lane, 'greedy'), never);
+    expect(slots.take(of(lane, 'greedy'), never)).toMatchObject({ refusal: 'too-long' });
+    expect(slots.take(of(lane, 'modest'), never)).toBeInstanceOf(Promise);
   });
 });

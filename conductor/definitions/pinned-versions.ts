@@ -1,0 +1,76 @@
+// Which versions of its workflow a route starts, as gateway.config.yml says it: `version: 2`, or `versions: { 1: 10, 2: 90 }`.
+
+/** Parameters of the policy `workflow`, not checked yet. */
+export interface PinParameters {
+  readonly version?: unknown;
+  readonly versions?: unknown;
+  readonly versionGuard?: unknown;
+}
+
+/** Share of the clients by version, in ascending order. Shares have any unit: they are compared with their sum. */
+export type VersionShares = ReadonlyMap<number, number>;
+
+/** What a route starts. */
+export interface PinnedVersions {
+  /** At least one is above 0. A version alone has the share 1. */
+  readonly shares: VersionShares;
+  /** True for `versions`: clients are told which one they got, and some may choose. */
+  readonly isSplit: boolean;
+}
+
+const example = 'such as versions: { 1: 10, 2: 90 }';
+/** As JSON and YAML write an integer from 1. */
+const versionPattern = /^[1-9]\d{0,8}$/;
+
+/** Reads them. `problems` is what is wrong, each with what to do; `pinned` is there when nothing is. */
+export function readPinnedVersions({ version, versions, versionGuard }: PinParameters): {
+  readonly pinned?: PinnedVersions;
+  readonly problems: readonly string[];
+} {
+  if (version !== undefined && versions !== undefined)
+    return { problems: ['version and versions are both given: keep one of them'] };
+  const problems = versions === undefined ? checkVersion(version) : checkShares(versions);
+  if (problems.length > 0) return { problems };
+  const shares = versions === undefined ? new Map([[version as number, 1]]) : sharesOf(versions as object);
+  const pinned = { shares, isSplit: versions !== undefined };
+  if (versionGuard !== undefined && [...shares.values()].filter((share) => share > 0).length < 2)
+    return { problems: ['versionGuard compares versions: give at least two of them a share above 0, or leave it out'] };
+  return { pinned, problems: [] };
+}
+
+function checkVersion(version: unknown): string[] {
+  if (version === undefined) return [`needs a version: write version: 1, or shares of several, ${example}`];
+  if (Number.isSafeInteger(version) && (version as number) >= 1) return [];
+  return [`version is ${JSON.stringify(version)}: use a whole number from 1`];
+}
+
+function checkShares(versions: unknown): string[] {
+  if (versions === null || typeof versions !== 'object' || Array.isArray(versions))
+    return [`versions is no map: name each version with its share, ${example}`];
+  const entries = Object.entries(versions);
+  if (entries.length === 0) return [`versions is empty: name each version with its share, ${example}`];
+  const problems = entries.flatMap(([version, share]: [string, unknown]) => {
+    if (!versionPattern.test(version))
+      return [`versions has the key "${version}": use whole numbers from 1, ${example}`];
+    if (Number.isSafeInteger(share) && (share as number) >= 0) return [];
+    return [
+      `versions: the share of version ${version} is ${JSON.stringify(share)}: use whole numbers from 0, ${example}`,
+    ];
+  });
+  if (problems.length > 0 || entries.some(([, share]) => share > 0)) return problems;
+  return [`versions: the shares sum to 0, so no version would get a request: give one of them more, ${example}`];
+}
+
+function sharesOf(versions: object): VersionShares {
+  const shares = Object.entries(versions).map(([version, share]) => [Number(version), share as number] as const);
+  return new Map(shares.toSorted(([one], [other]) => one - other));
+}
+
+/** `v2`, or with shares in percent: `v1 10 %, v2 90 %`. */
+export function describeShares({ shares, isSplit }: PinnedVersions): string {
+  const sum = [...shares.values()].reduce((total, share) => total + share, 0);
+  const percent = (share: number) => Math.round((1_000 * share) / sum) / 10;
+  return [...shares]
+    .map(([version, share]) => (isSplit ? `v${version} ${percent(share)} %` : `v${version}`))
+    .join(', ');
+}

@@ -1,0 +1,76 @@
+// What one back end, one class of requests or all together take: places and claims that wait.
+
+export type RequestClass = 'read' | 'write';
+
+/** `waiting`: started, and not yet with a worker. `inFlight`: not yet ended; it takes in those that wait. */
+export type Stage = 'waiting' | 'inFlight';
+
+export const stages: readonly Stage[] = ['waiting', 'inFlight'];
+
+/** The places of one stage that are taken. */
+export interface Taken {
+  count: number;
+  /** Moving average of how long a place is held, in milliseconds; 0 before the first is given back. */
+  heldMs: number;
+  /** When one was last given back, or the first one taken (performance.now()). */
+  movedAt: number;
+}
+
+/** What one back end takes. */
+export interface Lane {
+  readonly queued: QueuedClaims;
+  readonly waiting: Taken;
+  readonly inFlight: Taken;
+}
+
+export interface Claim {
+  readonly lane: Lane;
+  readonly requestClass: RequestClass;
+  /** Whose it is: nobody gets a second place while somebody waits for a first. */
+  readonly client: string;
+}
+
+/** A lane nobody has used yet. */
+export function createLane(): Lane {
+  const taken = () => ({ count: 0, heldMs: 0, movedAt: Number.NEGATIVE_INFINITY });
+  return { queued: new QueuedClaims(), waiting: taken(), inFlight: taken() };
+}
+
+/** How many claims wait, of each client. */
+export class QueuedClaims {
+  readonly #byClient = new Map<string, number>();
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  of(client: string): number {
+    return this.#byClient.get(client) ?? 0;
+  }
+
+  add(client: string, change: 1 | -1): void {
+    const own = this.of(client) + change;
+    if (own === 0) this.#byClient.delete(client);
+    else this.#byClient.set(client, own);
+    this.#count += change;
+  }
+
+  /** Claims that get their place before the next one of `client`, when clients take turns. */
+  aheadOf(client: string): number {
+    const own = this.of(client);
+    let ahead = 0;
+    for (const queued of this.#byClient.values()) ahead += Math.min(queued, own + 1);
+    return ahead;
+  }
+
+  /** The client that has most waiting, when it has so many more than `client` that one of them would still be more. */
+  greedierThan(client: string): string | undefined {
+    let most = this.of(client) + 1;
+    let greediest: string | undefined;
+    for (const [each, queued] of this.#byClient) {
+      if (queued > most) [greediest, most] = [each, queued];
+    }
+    return greediest;
+  }
+}

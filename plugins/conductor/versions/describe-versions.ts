@@ -1,0 +1,31 @@
+// The choice of a workflow version, in the words of the OpenAPI document.
+
+import type { Description } from '../../../contract/description.ts';
+import { headerRef } from '../../../contract/headers.ts';
+import type { PinnedVersions } from '../../../conductor/definitions/pinned-versions.ts';
+
+/** What it adds to each operation of a route. */
+export type DescribedVersions = Required<Pick<Description, 'problems' | 'parameters' | 'headers' | 'problemHeaders'>>;
+
+const nothing: DescribedVersions = { problems: [], parameters: [], headers: {}, problemHeaders: {} };
+
+/** @param scope whose clients may choose; undefined = nobody */
+export function describeVersions({ shares, isSplit }: PinnedVersions, scope: string | undefined): DescribedVersions {
+  if (!isSplit) return nothing;
+  const versions = [...shares.keys()];
+  return {
+    problems: ['workflow-version-forbidden', 'unknown-workflow-version'],
+    parameters: [
+      {
+        name: 'X-Workflow-Version',
+        in: 'header',
+        description: `The version of the workflow that is to serve the request: ${versions.join(', ')}. ${
+          scope === undefined ? 'No client may choose: leave it out.' : `Only with the scope \`${scope}\`.`
+        } Without it, a client gets the same version each time.`,
+        schema: { type: 'string', enum: versions.map(String) },
+      },
+    ],
+    headers: { 'X-Workflow-Version': headerRef('XWorkflowVersion') },
+    problemHeaders: { 'X-Workflow-Version': headerRef('XWorkflowVersionOptional') },
+  };
+}

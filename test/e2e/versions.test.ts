@@ -1,0 +1,344 @@
+// Several versions of a workflow on one route: shares, stickiness, the choice by header, the guard, and what is missing.
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { call, type Caller, type CallOptions, type RouterAnswer } from '../stack/client.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import {
+  answers,
+  fails,
+  startVersionedRouters,
+  type VersionedRouter,
+  type VersionedRouters,
+} from './versioned-routers.ts';
+
+const engineUrl = inject('engineUrl');
+const scope = 'choose_version';
+const env = {
+  ROUTER_VERSIONSCOPE: scope,
+  // It is not the circuit breaker that is tried here.
+  BREAKER_BACKEND_MINCALLS: '100000',
+  ROUTER_TIMINGSCOPE: scope,
+};
+
+let routers: VersionedRouters;
+let router: VersionedRouter;
+beforeAll(async () => {
+  routers = await startVersionedRouters(engineUrl, [1, 2]);
+  router = await routers.start('versions: { 1: 50, 2: 50 }', env);
+  await routers.work(router);
+});
+afterAll(() => routers?.stop());
+
+/** Where the document lets the back end answer what it likes. */
+const note = (name: string = randomUUID()) => `/adaptor/001/mock/colleges/001/notes/${name}`;
+const versionOf = ({ headers }: RouterAnswer) => headers['x-workflow-version'];
+const typeOf = (answer: RouterAnswer) => answer.json<{ type: string }>().type.replace('/problems/', '');
+const choosing = (version: string, options: CallOptions = {}): CallOptions => ({
+  ...options,
+  headers: { ...options.headers, 'x-workflow-version': version },
+});
+const clients = (count: number) => Array.from({ length: count }, (_, n) => `client-${n}`);
+const executionIn = async (id: unknown) =>
+  (await call(`${engineUrl}/api/workflow/${String(id)}?includeTasks=false`)).json<{ workflowVersion: number }>();
+
+/** `client-0` → its version, each asked once. */
+async function versionsAt({ url }: VersionedRouter, ids: readonly string[]): Promise<Record<string, string>> {
+  const asked = await Promise.all(
+    ids.map(async (id) => {
+      const answer = await routers.client(url, id)(note());
+      expect(answer.status, answer.text).toBe(200);
+      // What it says is what served it.
+      expect(answer.text).toBe(`version ${String(versionOf(answer))}`);
+      return [id, String(versionOf(answer))] as const;
+    }),
+  );
+  return Object.fromEntries(asked);
+}
+
+/** The first of `client-0`, `client-1` … that gets this version. */
+async function clientOf(version: string, scopes?: string): Promise<Caller> {
+  const found = Object.entries(await versionsAt(router, clients(12))).find(([, got]) => got === version);
+  expect(found, `no client of version ${version}`).toBeDefined();
+  return routers.client(router.url, found?.[0] ?? '', scopes);
+}
+
+async function metric(at: VersionedRouter, name: string, labels: Record<string, string>): Promise<number> {
+  const lines = (await call(`${at.operationsUrl}/metrics`)).text
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}{`));
+  const fitting = lines.filter((line) =>
+    Object.entries(labels).every(([key, value]) => line.includes(`${key}="${value}"`)),
+  );
+  return fitting.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+}
+
+interface LogLine {
+  level: string;
+  msg: string;
+  requestId?: string;
+  workflowVersion?: number;
+}
+const logOf = ({ program }: VersionedRouter) =>
+  program
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as LogLine);
+
+describe('shares', () => {
+  it('both versions answer; a client gets the same one each time, at every router, also after a restart', async () => {
+    const first = await versionsAt(router, clients(40));
+    const counts = ['1', '2'].map((version) => Object.values(first).filter((got) => got === version).length);
+    expect(Math.min(...counts), JSON.stringify(counts)).toBeGreaterThan(8);
+    expect(await versionsAt(router, clients(40))).toEqual(first);
+    const other = await routers.start('versions: { 2: 7, 1: 7 }', env);
+    expect(await versionsAt(other, clients(40))).toEqual(first);
+  });
+
+  it('that change move clients only to the version that grew', async () => {
+    const before = await versionsAt(router, clients(40));
+    const other = await routers.start('versions: { 1: 50, 2: 150 }', env);
+    const after = await versionsAt(other, clients(40));
+    const moved = clients(40).filter((id) => before[id] !== after[id]);
+    expect(moved.length).toBeGreaterThan(0);
+    expect(new Set(moved.map((id) => after[id]))).toEqual(new Set(['2']));
+  });
+
+  it('the engine, the log and the metrics say the same', async () => {
+    const seen = (version: string) =>
+      metric(router, 'router_version_seconds_count', { route: 'adaptor', version, outcome: 'ok' });
+    const before = [await seen('1'), await seen('2')];
+    const [one, two] = [await (await clientOf('1'))(note()), await (await clientOf('2'))(note())];
+    for (const [answer, version] of [[one, 1] as const, [two, 2] as const]) {
+      expect((await executionIn(answer.headers['x-execution-id'])).workflowVersion).toBe(version);
+      const line = await pollUntil('the log line', async () =>
+        logOf(router).find(({ requestId }) => requestId === answer.headers['x-request-id']),
+      );
+      expect(line).toMatchObject({ msg: 'answered', workflowVersion: version });
+    }
+    // Twelve clients each were asked to find one, twice.
+    const after = [await seen('1'), await seen('2')];
+    expect(after.map((count, n) => count - (before[n] ?? 0)).reduce((sum, count) => sum + count)).toBe(26);
+    expect(await metric(router, 'router_executions_total', { version: '2', outcome: 'answered' })).toBeGreaterThan(0);
+  });
+
+  it('a worker that waits for the tasks of either version is given them at once', async () => {
+    const took: number[] = [];
+    for (const caller of [await clientOf('1'), await clientOf('2')]) {
+      for (let n = 0; n < 5; n++) {
+        const startedAt = performance.now();
+        expect((await caller(note(), { method: 'PUT', body: 'x' })).status).toBe(200);
+        took.push(performance.now() - startedAt);
+      }
+    }
+    // A poll that nobody wakes looks once a second.
+    expect(Math.min(...took.slice(0, 5))).toBeLessThan(500);
+    expect(Math.min(...took.slice(5))).toBeLessThan(500);
+  });
+});
+
+describe('X-Workflow-Version of a request', () => {
+  it('with the scope: that version, whichever the client would get', async () => {
+    for (const id of clients(6)) {
+      for (const version of ['1', '2']) {
+        const answer = await routers.client(router.url, id, scope)(note(), choosing(version));
+        expect([answer.status, answer.text, versionOf(answer)]).toEqual([200, `version ${version}`, version]);
+      }
+    }
+  });
+
+  it('does not reach the back end', async () => {
+    let received: unknown;
+    routers.behaviours.set(2, (task) => {
+      received = (task.inputData?.['inbound'] as { headers: object }).headers;
+      return answers(2)(task);
+    });
+    await routers.client(router.url, 'client-0', scope)(note(), choosing('2', { headers: { accept: 'text/plain' } }));
+    routers.behaviours.set(2, answers(2));
+    expect(received).toEqual({ accept: 'text/plain' });
+  });
+
+  it.each(['1', '3', 'two', ''])('%j without the scope → 403, and nothing is started', async (version) => {
+    const answer = await routers.client(router.url, 'client-0', 'another_scope')(note(), choosing(version));
+    expect([answer.status, typeOf(answer)]).toEqual([403, 'workflow-version-forbidden']);
+    expect(answer.json()).toMatchObject({ detail: `Required: ${scope}` });
+    expect(answer.headers['www-authenticate']).toContain(`scope="${scope}"`);
+    expect([answer.headers['x-execution-id'], versionOf(answer)]).toEqual([undefined, undefined]);
+    expect(answer.headers).toHaveProperty('ratelimit');
+  });
+
+  it.each(['3', '0', '-1', '1.0', 'two', '', '1, 2', '9'.repeat(5_000)])(
+    '%j with the scope, and no version of the path → 400 that names them',
+    async (version) => {
+      const answer = await routers.client(router.url, 'client-0', scope)(note(), choosing(version));
+      expect([answer.status, typeOf(answer)]).toEqual([400, 'unknown-workflow-version']);
+      expect(answer.json()).toMatchObject({ detail: 'This path has the versions 1, 2.' });
+      expect(answer.headers['x-execution-id']).toBeUndefined();
+    },
+  );
+
+  it('two fields → 400; both problems have their pages', async () => {
+    const twice = { headers: { 'x-workflow-version': ['1', '2'] } };
+    const answer = await routers.client(router.url, 'client-0', scope)(note(), twice);
+    expect(typeOf(answer)).toBe('unknown-workflow-version');
+    for (const type of ['unknown-workflow-version', 'workflow-version-forbidden']) {
+      const page = await call(`${router.url}/problems/${type}`, { headers: { accept: 'text/plain' } });
+      expect([page.status, page.text]).toEqual([200, expect.stringContaining('X-Workflow-Version')]);
+    }
+  });
+
+  it('no scope is configured: 403 for everybody', async () => {
+    const closed = await routers.start('versions: { 1: 1, 2: 1 }');
+    const answer = await routers.client(closed.url, 'client-0', scope)(note(), choosing('1'));
+    expect([answer.status, typeOf(answer)]).toEqual([403, 'workflow-version-forbidden']);
+    expect(answer.headers['www-authenticate']).toBeUndefined();
+  });
+
+  it('a route with `version`: it means nothing, and the answer has none', async () => {
+    const plain = await routers.start('version: 2', env);
+    for (const version of ['1', 'nonsense']) {
+      const answer = await routers.client(plain.url, 'client-0')(note(), choosing(version));
+      expect([answer.status, answer.text, versionOf(answer)]).toEqual([200, 'version 2', undefined]);
+    }
+    const later = await routers.client(plain.url, 'client-0')(note(), { headers: { prefer: 'respond-async' } });
+    expect([later.status, versionOf(later)]).toEqual([202, undefined]);
+    const look = await routers.client(plain.url, 'client-0')(String(later.headers['location']));
+    expect([look.status, versionOf(look)]).toEqual([200, undefined]);
+  });
+});
+
+describe('the version on answers that come another way', () => {
+  it.each(['1', '2'])('version %s: on 202, the status, the response and DELETE', async (version) => {
+    const caller = await clientOf(version);
+    const accepted = await caller(note(), { method: 'PUT', headers: { prefer: 'respond-async' } });
+    expect([accepted.status, versionOf(accepted)]).toEqual([202, version]);
+    const self = String(accepted.headers['location']);
+    const look = await caller(self, { headers: { prefer: 'wait=20' } });
+    expect([look.json()['state'], versionOf(look)]).toEqual(['completed', version]);
+    const response = await caller(`${self}/response`);
+    expect([response.text, versionOf(response)]).toEqual([`version ${version}`, version]);
+    const cancelled = await caller(self, { method: 'DELETE' });
+    expect([cancelled.status, versionOf(cancelled)]).toEqual([409, version]);
+  });
+
+  it('on a problem, now and later', async () => {
+    routers.behaviours.set(2, fails);
+    const caller = routers.client(router.url, 'client-0', scope);
+    const answer = await caller(note(), choosing('2'));
+    routers.behaviours.set(2, answers(2));
+    expect([answer.status, typeOf(answer), versionOf(answer)]).toEqual([502, 'execution-failed', '2']);
+    expect(answer.headers).toHaveProperty('server-timing');
+    const later = await caller(`/executions/${String(answer.headers['x-execution-id'])}/response`);
+    expect([later.status, typeOf(later), versionOf(later)]).toEqual([502, 'execution-failed', '2']);
+  });
+
+  it('on a replay: that of the first request, also where the client would get another one by now', async () => {
+    const key = { 'idempotency-key': randomUUID(), 'content-type': 'text/plain' };
+    const write = { method: 'PUT', headers: key, body: 'x' };
+    const path = note();
+    const other = await routers.start('versions: { 1: 1, 2: 0 }', env);
+    const first = await routers.client(router.url, 'client-0', scope)(path, choosing('2', write));
+    expect([first.status, versionOf(first)]).toEqual([200, '2']);
+    const again = await routers.client(other.url, 'client-0')(path, write);
+    expect(again.headers['idempotency-replayed']).toBe('true');
+    expect([again.text, versionOf(again)]).toEqual(['version 2', '2']);
+    const reused = await routers.client(other.url, 'client-0')(path, { ...write, body: 'y' });
+    expect([reused.status, versionOf(reused)]).toEqual([422, '2']);
+  });
+});
+
+describe('the guard', () => {
+  afterEach(() => {
+    for (const version of [1, 2]) routers.behaviours.set(version, answers(version));
+  });
+  const pins = (version: string) =>
+    `versions: ${version}\n              versionGuard: { failurePercent: 20, windowMs: 60000, minRequests: 5 }`;
+  const outOf = (at: VersionedRouter, version: string) =>
+    metric(at, 'router_version_out', { route: 'adaptor', version });
+
+  /** Its workers poll through it: requests need not wait until another router's look. */
+  async function startGuarded(): Promise<VersionedRouter> {
+    const guarded = await routers.start(pins('{ 1: 50, 2: 50 }'), env);
+    await routers.work(guarded);
+    return guarded;
+  }
+
+  it('a version that fails: out, with a log line, a metric and a notice; its clients get the other one', async () => {
+    const guarded = await startGuarded();
+    const before = await versionsAt(guarded, clients(20));
+    expect([await outOf(guarded, '1'), await outOf(guarded, '2')]).toEqual([0, 0]);
+    const ofTwo = clients(20).filter((id) => before[id] === '2');
+    // 404 is an answer like any other.
+    routers.behaviours.set(2, answers(2, 404));
+    for (const id of ofTwo) expect((await routers.client(guarded.url, id)(note())).status).toBe(404);
+    expect(await outOf(guarded, '2')).toBe(0);
+    routers.behaviours.set(2, fails);
+    // Who tries a version does not judge it.
+    for (let n = 0; n < 20; n++) {
+      expect((await routers.client(guarded.url, 'client-0', scope)(note(), choosing('2'))).status).toBe(502);
+    }
+    expect(await outOf(guarded, '2')).toBe(0);
+    const statuses: number[] = [];
+    await pollUntil('version 2 to be taken out', async () => {
+      for (const id of ofTwo) statuses.push((await routers.client(guarded.url, id)(note())).status);
+      return (await outOf(guarded, '2')) === 1;
+    });
+    expect(statuses).toContain(502);
+    routers.behaviours.set(2, answers(2));
+    expect(Object.values(await versionsAt(guarded, clients(20)))).toEqual(Array(20).fill('1'));
+    expect(await outOf(guarded, '1')).toBe(0);
+    const line = logOf(guarded).filter(({ msg }) => msg.includes('gets no new traffic'));
+    expect(line).toHaveLength(1);
+    expect(line[0]).toMatchObject({ level: 'error', route: 'adaptor', workflow: routers.workflow, workflowVersion: 2 });
+    const ready = (await call(`${guarded.operationsUrl}/health/ready`)).json<{ notices: Record<string, string[]> }>();
+    expect(ready.notices['versions']).toEqual(['adaptor: version 2 fails and gets no new traffic']);
+    expect(await metric(guarded, 'router_version_seconds_count', { version: '2', outcome: 'failed' })).toBeGreaterThan(
+      20,
+    );
+    // Who may choose can still look at it.
+    expect((await routers.client(guarded.url, 'client-0', scope)(note(), choosing('2'))).text).toBe('version 2');
+  });
+
+  it('failures behind a 202 count as well', async () => {
+    const guarded = await startGuarded();
+    const before = await versionsAt(guarded, clients(20));
+    const ofTwo = clients(20).filter((id) => before[id] === '2');
+    routers.behaviours.set(2, fails);
+    await pollUntil('version 2 to be taken out', async () => {
+      const later = { method: 'PUT', headers: { prefer: 'respond-async' } };
+      for (const id of ofTwo) expect((await routers.client(guarded.url, id)(note(), later)).status).toBe(202);
+      return (await outOf(guarded, '2')) === 1;
+    });
+  });
+
+  it('both fail: neither is taken out', async () => {
+    const guarded = await startGuarded();
+    for (const version of [1, 2]) routers.behaviours.set(version, fails);
+    const statuses = await Promise.all(
+      clients(60).map(async (id) => (await routers.client(guarded.url, id)(note())).status),
+    );
+    expect(new Set(statuses)).toEqual(new Set([502]));
+    expect([await outOf(guarded, '1'), await outOf(guarded, '2')]).toEqual([0, 0]);
+  });
+});
+
+describe('a version that the engine does not have', () => {
+  it('the router is not ready and says so in its log; requests that get it are told, the others are served', async () => {
+    const lacking = await routers.start('versions: { 1: 50, 9: 50 }', env);
+    const health = await call(`${lacking.operationsUrl}/health/ready`);
+    const reason = `workflow ${routers.workflow} version 9 is not registered`;
+    expect(health.status).toBe(503);
+    expect(health.json<{ reasons: Record<string, string[]> }>().reasons['engine']).toEqual([reason]);
+    const caller = routers.client(lacking.url, 'client-0', scope);
+    const answer = await caller(note(), choosing('9'));
+    expect([answer.status, typeOf(answer), versionOf(answer)]).toEqual([503, 'definition-missing', '9']);
+    expect((await caller(note(), choosing('1'))).text).toBe('version 1');
+    const line = await pollUntil(
+      'the log line',
+      async () => logOf(lacking).find(({ level, msg }) => level === 'error' && msg.startsWith(reason)),
+      { timeoutMs: 20_000 },
+    );
+    expect(line.msg).toBe(`${reason}: requests that get it are answered 503`);
+  });
+});

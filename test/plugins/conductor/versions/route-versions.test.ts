@@ -1,0 +1,119 @@
+// The versions of one route: what is judged, what is measured, and what an engine that fails does to neither.
+
+import type { Request, Response } from 'express';
+import { Registry } from 'prom-client';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { EngineCall } from '../../../../conductor/engine.ts';
+import { contextOf, type ExecutionEnding, setContext } from '../../../../gateway/contract.ts';
+import { createLog } from '../../../../logging/log.ts';
+import { EngineFailures } from '../../../../plugins/conductor/versions/engine-failures.ts';
+import { RouteVersions } from '../../../../plugins/conductor/versions/route-versions.ts';
+import { VersionGuard } from '../../../../plugins/conductor/versions/version-guard.ts';
+import { createVersionMetrics } from '../../../../plugins/conductor/versions/version-metrics.ts';
+
+const failed: ExecutionEnding = { problem: 'execution-failed', clientGone: false };
+const answered: ExecutionEnding = { problem: undefined, status: 200, clientGone: false };
+const engineAway = {
+  request: { method: 'GET', path: '/x' },
+  startedAt: 0,
+  ms: 1,
+  outcome: 'unreachable',
+} as EngineCall;
+
+let registry: Registry;
+let engineFailures: EngineFailures;
+let versions: RouteVersions;
+beforeEach(() => {
+  registry = new Registry();
+  engineFailures = new EngineFailures();
+  const log = createLog('test', 'silent');
+  const parts = {
+    scope: 'choose',
+    metrics: createVersionMetrics(registry, () => versions.guarded),
+    engineFailures,
+    log,
+  };
+  const shares = new Map([
+    [1, 50],
+    [2, 50],
+  ]);
+  const guard = new VersionGuard({ failurePercent: 20, windowMs: 60_000, minRequests: 5 });
+  const judged = { guard, routes: new Set<string>() };
+  versions = new RouteVersions({ workflow: 'moviesWF', pinned: { shares, isSplit: true }, judged }, parts);
+});
+
+function ask(clientId: string | undefined, headers: Record<string, string> = {}, remoteAddress = '192.0.2.1') {
+  const request = { headers, method: 'GET', socket: { remoteAddress } } as unknown as Request;
+  const fields: Record<string, string> = {};
+  const response = {
+    req: request,
+    setHeader: (name: string, value: string) => void (fields[name] = value),
+  } as unknown as Response;
+  const context = { requestId: 'r', route: 'movies', scopes: new Set(['choose']) };
+  setContext(request, clientId === undefined ? context : { ...context, clientId });
+  return { ...versions.choose(request, response), fields, context: contextOf(request) };
+}
+
+const clients = Array.from({ length: 40 }, (_, n) => `client-${n}`);
+const outNow = async () =>
+  (await registry.getSingleMetric('router_version_out')!.get()).values.map(({ labels, value }) => [
+    (labels as Record<string, unknown>)['version'],
+    value,
+  ]);
+/** Every client once: those of version 2 have this ending, those of version 1 an answer. */
+const askAll = (endingOfTwo: ExecutionEnding, meanwhile: () => void = () => undefined) => {
+  for (const client of clients) {
+    const { version, ended } = ask(client);
+    meanwhile();
+    ended(version === 2 ? endingOfTwo : answered, 10);
+  }
+};
+
+describe('RouteVersions', () => {
+  it('log and answer name the version that a client gets', () => {
+    const { version, fields, context } = ask('client-0');
+    expect([fields['x-workflow-version'], context.workflowVersion]).toEqual([String(version), version]);
+  });
+
+  it('without a token: the same version for the same network', () => {
+    const networks = Array.from({ length: 40 }, (_, n) => `2001:db8:0:${n}:`);
+    const versionsOf = (host: string) => networks.map((network) => ask(undefined, {}, `${network}${host}`).version);
+    const [first, second] = [versionsOf(':1'), versionsOf(':2')];
+    expect(first).toEqual(second);
+    expect(new Set(first)).toEqual(new Set([1, 2]));
+  });
+
+  it('the gauge is 0 before anything has happened, and 1 for the version that fails', async () => {
+    ask('client-0');
+    expect(await outNow()).toEqual([
+      [1, 0],
+      [2, 0],
+    ]);
+    askAll(failed);
+    expect(await outNow()).toEqual([
+      [1, 0],
+      [2, 1],
+    ]);
+    expect(versions.notices).toEqual(['movies: version 2 fails and gets no new traffic']);
+    expect(new Set(clients.map((client) => ask(client).version))).toEqual(new Set([1]));
+  });
+
+  it('the engine fails meanwhile: nobody is blamed, and the metrics say so', async () => {
+    askAll(failed, () => engineFailures.observe(engineAway));
+    expect(versions.notices).toEqual([]);
+    const { values } = await registry.getSingleMetric('router_version_seconds')!.get();
+    const outcomes = new Set(values.map(({ labels }) => (labels as Record<string, unknown>)['outcome']));
+    expect(outcomes).toEqual(new Set(['ok', 'not-counted']));
+    // It had failed before: that is no excuse.
+    askAll(failed);
+    expect(versions.notices).toHaveLength(1);
+  });
+
+  it('who chooses a version does not judge it', () => {
+    for (let n = 0; n < 20; n++) {
+      ask('client-0', { 'x-workflow-version': '1' }).ended(answered, 1);
+      ask('client-0', { 'x-workflow-version': '2' }).ended(failed, 1);
+    }
+    expect(versions.notices).toEqual([]);
+  });
+});

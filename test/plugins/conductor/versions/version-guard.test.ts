@@ -1,0 +1,89 @@
+// When a version is taken out: it fails more than it may, more than the others, often enough, and within the window.
+
+import { describe, expect, it } from 'vitest';
+import { VersionGuard } from '../../../../plugins/conductor/versions/version-guard.ts';
+
+const options = { failurePercent: 20, minRequests: 10, windowMs: 60_000 };
+
+/** Notes `failures` of `requests`, those that failed last; true when one of them has taken the version out. */
+function note(guard: VersionGuard, version: number, [failures, requests]: [number, number], now = 1_000): boolean {
+  const outcomes = Array.from({ length: requests }, (_, n) => ({ failed: n >= requests - failures }));
+  return outcomes.map((outcome) => guard.note(version, outcome, now)).some((takenOut) => takenOut !== undefined);
+}
+
+describe('the guard of versions', () => {
+  it('more failures than allowed, and more than the other: out, once', () => {
+    const guard = new VersionGuard(options);
+    note(guard, 1, [0, 100]);
+    expect(note(guard, 2, [5, 20])).toBe(true);
+    expect([...guard.out]).toEqual([2]);
+    expect(note(guard, 2, [5, 20])).toBe(false);
+  });
+
+  it('as many as allowed: stays', () => {
+    const guard = new VersionGuard(options);
+    note(guard, 1, [0, 100]);
+    expect(note(guard, 2, [4, 20])).toBe(false);
+  });
+
+  it('the others fail more: stays, for it is not the version', () => {
+    const guard = new VersionGuard({ ...options, failurePercent: 80 });
+    note(guard, 1, [80, 100]);
+    for (let n = 0; n < 100; n++) expect(guard.note(2, { failed: n % 2 === 0 }, 1_000)).toBeUndefined();
+  });
+
+  it('both fail alike, as when what they share is away: whichever is a little above stays, too', () => {
+    const guard = new VersionGuard(options);
+    for (let n = 0; n < 300; n++) {
+      guard.note(1, { failed: n % 2 === 0 }, 1_000);
+      guard.note(2, { failed: n % 2 === 0 || n % 50 === 1 }, 1_000);
+    }
+    expect([...guard.out]).toEqual([]);
+  });
+
+  it('of two, the last one is never taken out', () => {
+    const guard = new VersionGuard(options);
+    note(guard, 1, [0, 20]);
+    expect(note(guard, 2, [20, 20])).toBe(true);
+    expect(note(guard, 1, [200, 200])).toBe(false);
+    expect([...guard.out]).toEqual([2]);
+  });
+
+  it('of three, one after the other; each is compared with those that are left', () => {
+    const guard = new VersionGuard(options);
+    note(guard, 1, [0, 50]);
+    note(guard, 2, [10, 50]);
+    expect(note(guard, 3, [50, 50])).toBe(true);
+    expect(note(guard, 2, [20, 20])).toBe(true);
+    expect([...guard.out]).toEqual([3, 2]);
+  });
+
+  it('says what it has seen', () => {
+    const guard = new VersionGuard(options);
+    note(guard, 1, [1, 20]);
+    note(guard, 2, [9, 9]);
+    expect(guard.note(2, { failed: true }, 1_000)).toEqual({
+      own: { requests: 10, failures: 10 },
+      others: { requests: 20, failures: 1 },
+    });
+  });
+
+  it('too few requests to judge, its own or those of the others: stays', () => {
+    const guard = new VersionGuard(options);
+    expect(note(guard, 2, [100, 100])).toBe(false);
+    note(guard, 1, [0, 10]);
+    expect(note(guard, 2, [1, 1])).toBe(true);
+    const young = new VersionGuard(options);
+    note(young, 1, [0, 100]);
+    expect(note(young, 2, [9, 9])).toBe(false);
+    expect(note(young, 2, [1, 1])).toBe(true);
+  });
+
+  it('failures before the window count no more', () => {
+    const guard = new VersionGuard(options);
+    note(guard, 1, [0, 100], 62_000);
+    expect(note(guard, 2, [9, 9], 1_000)).toBe(false);
+    expect(note(guard, 2, [1, 9], 62_000)).toBe(false);
+    expect(guard.out.size).toBe(0);
+  });
+});

@@ -1,0 +1,143 @@
+// A RabbitMQ node of a suite's own: the installed one, with its own name, ports and directory. It can be killed and started again.
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { freePort } from '../stack/free-port.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+
+/** The scripts themselves: those in the path change to the user `rabbitmq`. */
+const programs = process.env['RABBITMQ_PROGRAMS'] ?? '/usr/lib/rabbitmq/bin';
+const definitionsFile = fileURLToPath(new URL('../../deploy/rabbitmq/definitions.json', import.meta.url));
+
+/** Whether RabbitMQ is installed; when not, one line on standard error says what is left out. */
+export function hasRabbitMq(what: string): boolean {
+  const found = existsSync(join(programs, 'rabbitmq-server'));
+  if (!found) process.stderr.write(`skipped: ${what}. It needs RabbitMQ (apt-get install rabbitmq-server)\n`);
+  return found;
+}
+
+/** The permissions that docs/deployment.md asks for: configure, write, read. */
+const users = {
+  mdm: ['^$', '^mdm\\.updates$', '^$'],
+  engine: ['^mdm\\.updates\\.[0-9A-Za-z]+$', '^amq\\.default$', '^mdm\\.updates\\.[0-9A-Za-z]+$'],
+  operator: ['.*', '.*', '.*'],
+} as const;
+/** Of each user, followed by its name. */
+export const passwordOf = (user: keyof typeof users) => `only-for-tests-${user}`;
+
+export interface Broker {
+  readonly port: number;
+  /** For a user of the suite's: `mdm` may publish updates, `engine` may take them, `operator` may do anything. */
+  url(user: keyof typeof users): string;
+  /** Starts it, or starts it again with everything it had; does nothing while it runs. */
+  start(): Promise<void>;
+  /** SIGKILL: no chance to write anything. */
+  kill(): Promise<void>;
+  /** The words that rabbitmqctl prints, line by line. */
+  control(...args: string[]): Promise<string[][]>;
+  /** Kills it and removes its directory. */
+  remove(): Promise<void>;
+}
+
+/** Prepares a node with the product's own definitions and the suite's users; it listens on 127.0.0.1 only. */
+export async function createBroker(): Promise<Broker> {
+  const dir = mkdtempSync(join(tmpdir(), 'service-router-broker-'));
+  const [port, distributionPort] = [await freePort(), await freePort()];
+  const env = environmentOf(dir, { port, distributionPort });
+  writeConfiguration(dir, port);
+  let child: ChildProcess | undefined;
+  const run = promisify(execFile);
+  const broker: Broker = {
+    port,
+    url: (user) => `amqp://${user}:${passwordOf(user)}@127.0.0.1:${port}`,
+    async start() {
+      if (isRunning(child)) return;
+      const log = openSync(join(dir, 'output.log'), 'a');
+      // A group of its own: the script starts Erlang as its child.
+      child = spawn(join(programs, 'rabbitmq-server'), [], { env, detached: true, stdio: ['ignore', log, log] });
+      await pollUntil('RabbitMQ to answer', () => listens(port, child), { timeoutMs: 90_000, everyMs: 100 });
+    },
+    async kill() {
+      if (!isRunning(child)) return;
+      const ended = once(child, 'exit');
+      process.kill(-Number(child.pid), 'SIGKILL');
+      await ended;
+      await pollUntil('the port of RabbitMQ to close', async () => !(await listens(port)), { timeoutMs: 10_000 });
+    },
+    async control(...args) {
+      const { stdout } = await run(join(programs, 'rabbitmqctl'), ['--quiet', ...args], { env });
+      return stdout
+        .trim()
+        .split('\n')
+        .map((line) => line.split('\t'));
+    },
+    async remove() {
+      await broker.kill();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+  return broker;
+}
+
+function isRunning(child: ChildProcess | undefined): child is ChildProcess {
+  return child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
+}
+
+function environmentOf(dir: string, ports: { port: number; distributionPort: number }): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env['PATH'],
+    // The Erlang cookie lies there.
+    HOME: dir,
+    LANG: 'C.UTF-8',
+    RABBITMQ_NODENAME: `service-router-${randomUUID().slice(0, 8)}@localhost`,
+    RABBITMQ_DIST_PORT: String(ports.distributionPort),
+    RABBITMQ_MNESIA_BASE: join(dir, 'data'),
+    RABBITMQ_LOG_BASE: join(dir, 'log'),
+    RABBITMQ_CONFIG_FILE: join(dir, 'rabbitmq.conf'),
+    RABBITMQ_ENABLED_PLUGINS_FILE: join(dir, 'enabled_plugins'),
+    RABBITMQ_CONF_ENV_FILE: join(dir, 'none'),
+    ERL_EPMD_ADDRESS: '127.0.0.1',
+    // One scheduler is enough, and the machine has others to serve.
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 1:1 +sbwt none -kernel inet_dist_use_interface {127,0,0,1}',
+  };
+}
+
+/** Definitions are imported at every boot, as in production. */
+function writeConfiguration(dir: string, port: number): void {
+  mkdirSync(join(dir, 'log'));
+  const definitions = JSON.parse(readFileSync(definitionsFile, 'utf8')) as Record<string, unknown>;
+  const names = Object.keys(users) as (keyof typeof users)[];
+  const added = {
+    users: names.map((name) => ({ name, password: passwordOf(name), tags: '' })),
+    permissions: names.map((user) => {
+      const [configure, write, read] = users[user];
+      return { user, vhost: '/', configure, write, read };
+    }),
+  };
+  const file = join(dir, 'definitions.json');
+  writeFileSync(file, JSON.stringify({ ...definitions, ...added }));
+  writeFileSync(join(dir, 'enabled_plugins'), '[].');
+  const settings = [`listeners.tcp.1 = 127.0.0.1:${port}`, `load_definitions = ${file}`, 'log.console = false'];
+  writeFileSync(join(dir, 'rabbitmq.conf'), settings.map((line) => `${line}\n`).join(''));
+}
+
+/** True once the port takes connections. @throws Error when the process has ended */
+async function listens(port: number, child?: ChildProcess): Promise<boolean> {
+  if (child !== undefined && child.exitCode !== null) throw new Error(`RabbitMQ ended with ${child.exitCode}`);
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}

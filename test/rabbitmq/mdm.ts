@@ -1,0 +1,62 @@
+// MDM as it publishes updates, and an operator who looks at what was parked.
+
+import { randomUUID } from 'node:crypto';
+import { Connection, type SyncMessage } from 'rabbitmq-client';
+import type { Broker } from './broker.ts';
+
+export interface Update {
+  misCode: string;
+  sisPersonId: string;
+  cccid: string;
+  updateId: string;
+}
+
+export interface PublishOptions {
+  /** Default: a new one. */
+  readonly messageId?: string | undefined;
+  /** Default: the update's college. */
+  readonly routingKey?: string;
+}
+
+export interface Mdm {
+  /** Publishes an update, or anything else; resolves when the broker has it on disk. */
+  publish(update: Update | Buffer, options?: PublishOptions): Promise<void>;
+  /** Takes the next parked message; undefined when there is none. */
+  takeParked(): Promise<SyncMessage | undefined>;
+  close(): Promise<void>;
+}
+
+export const parkedQueue = 'mdm.updates.parked';
+
+/** Connects both, and connects again whenever the broker was away. */
+export async function connectMdm(broker: Broker): Promise<Mdm> {
+  const connection = connect(broker.url('mdm'));
+  const operator = connect(broker.url('operator'));
+  const publisher = connection.createPublisher({ confirm: true, maxAttempts: 20 });
+  await Promise.all([connection.onConnect(10_000), operator.onConnect(10_000)]);
+  return {
+    async publish(update, { messageId = randomUUID(), routingKey } = {}) {
+      const isUpdate = !Buffer.isBuffer(update);
+      const envelope = {
+        exchange: 'mdm.updates',
+        routingKey: routingKey ?? (isUpdate ? update.misCode : '002'),
+        durable: true,
+        contentType: 'application/json',
+        ...(messageId === '' ? {} : { messageId }),
+      };
+      await publisher.send(envelope, isUpdate ? Buffer.from(JSON.stringify(update)) : update);
+    },
+    takeParked: () => operator.basicGet({ queue: parkedQueue, noAck: true }),
+    async close() {
+      await publisher.close();
+      await Promise.all([connection.close(), operator.close()]);
+    },
+  };
+}
+
+function connect(url: string): Connection {
+  const connection = new Connection({ url, retryLow: 100, retryHigh: 500, connectionTimeout: 5_000 });
+  // Without a listener Node takes a lost connection for the end of the process.
+  connection.on('error', () => undefined);
+  return connection;
+}
