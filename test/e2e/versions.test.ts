@@ -312,6 +312,24 @@ describe('the guard', () => {
     });
   });
 
+  it('a reload for something else: what is out stays out; other shares bring it back', async () => {
+    const guarded = await startGuarded();
+    const before = await versionsAt(guarded, clients(20));
+    const ofTwo = clients(20).filter((id) => before[id] === '2');
+    routers.behaviours.set(2, fails);
+    await pollUntil('version 2 to be taken out', async () => {
+      for (const id of ofTwo) await routers.client(guarded.url, id)(note());
+      return (await outOf(guarded, '2')) === 1;
+    });
+    routers.behaviours.set(2, answers(2));
+    await routers.reload(guarded, `${pins('{ 2: 50, 1: 50 }')}\n              idempotencyKey: optional`);
+    expect(await outOf(guarded, '2')).toBe(1);
+    expect(Object.values(await versionsAt(guarded, clients(20)))).toEqual(Array(20).fill('1'));
+    await routers.reload(guarded, pins('{ 1: 1, 2: 1 }'));
+    expect(await outOf(guarded, '2')).toBe(0);
+    expect(await versionsAt(guarded, clients(20))).toEqual(before);
+  });
+
   it('both fail: neither is taken out', async () => {
     const guarded = await startGuarded();
     for (const version of [1, 2]) routers.behaviours.set(version, fails);
