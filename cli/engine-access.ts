@@ -8,7 +8,7 @@ import { type EngineCall, MetadataApi } from '../conductor/metadata/metadata-api
 import { VerbError } from './outcome.ts';
 
 export interface EngineAccessOptions {
-  /** Base URL of the engine. */
+  /** Base URL of the engine, or of each of its servers, comma-separated. */
   readonly engine?: string;
   /** Base URL of the router; replaces `engine`. */
   readonly router?: string;
@@ -19,7 +19,7 @@ export interface EngineAccessOptions {
 /** The options of every verb that talks to an engine. */
 export function addEngineOptions(command: Command): Command {
   return command
-    .option('--engine <url>', "the engine's base URL (default: conductor.url of the configuration)")
+    .option('--engine <url>', "the engine's base URL, several comma-separated (default: conductor.url)")
     .option('--router <url>', 'go through the router at this base URL, as the ops client')
     .option('--client-id <id>', 'OAuth client for --router (default: ops.clientId)')
     .option('--client-secret <secret>', 'its secret (default: ops.clientSecret)');
@@ -44,8 +44,9 @@ export interface EngineAccess {
 export async function openEngine(options: EngineAccessOptions, config: Config): Promise<EngineAccess> {
   const { router, engine } = options;
   if (router !== undefined && engine !== undefined) throw new VerbError(['give --engine or --router, not both']);
-  const base = parseBase(router ?? engine ?? config['conductor.url'], router === undefined ? '' : '/conductor');
-  const client = new Engine({ url: base.origin, timeoutMs: config['conductor.timeoutMs'], connections: 4 });
+  const urls = router === undefined ? (engine?.split(',') ?? config['conductor.url']) : [router];
+  const base = parseBases(urls, router === undefined ? '' : '/conductor');
+  const client = new Engine({ url: base.origins, timeoutMs: config['conductor.timeoutMs'], connections: 4 });
   const send = (request: EngineRequest): Promise<EngineResponse> =>
     client.request({ ...request, path: `${base.prefix}${request.path}` }).catch((error: unknown) => {
       throw new VerbError([`${base.address} does not answer: ${(error as EngineError).message}`], { cause: error });
@@ -67,7 +68,23 @@ export async function openEngine(options: EngineAccessOptions, config: Config): 
   }
 }
 
-function parseBase(url: string, suffix: string): { origin: string; prefix: string; address: string } {
+/** Of servers that are one engine: below the same path. */
+function parseBases(urls: readonly string[], suffix: string): { origins: string[]; prefix: string; address: string } {
+  const bases = urls.map((url) => parseBase(url.trim(), suffix));
+  const [first, ...others] = bases as [Base, ...Base[]];
+  if (others.some(({ prefix }) => prefix !== first.prefix))
+    throw new VerbError([`${urls.join(',')}: several addresses of an engine need the same path`]);
+  const address = bases.map((base) => base.address).join(',');
+  return { origins: bases.map(({ origin }) => origin), prefix: first.prefix, address };
+}
+
+interface Base {
+  readonly origin: string;
+  readonly prefix: string;
+  readonly address: string;
+}
+
+function parseBase(url: string, suffix: string): Base {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new VerbError([`${url} is not an http or https URL`]);
   const { origin, pathname } = new URL(url);
   const path = pathname.replace(/\/+$/, '');

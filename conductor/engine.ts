@@ -1,19 +1,21 @@
-// The engine's REST API, as far as the router uses it: one keep-alive pool, one deadline a call, no retries.
+// The engine's REST API, as far as the router uses it: keep-alive connections, one deadline a call, no retries.
 
-import { Pool } from 'undici';
 import { EngineError } from './engine-error.ts';
-import { type EngineRequest, type EngineResponse, sendCall } from './send-call.ts';
+import { EngineServers, type EngineServersOptions } from './engine-servers.ts';
+import type { EngineRequest, EngineResponse } from './send-call.ts';
 import type { ExecutionStatus, StartWorkflowRequest, Task, TaskResult } from './types.ts';
 
 export type { EngineRequest, EngineResponse } from './send-call.ts';
 
 export interface EngineOptions {
-  /** Base URL without `/api`, e.g. `http://127.0.0.1:8082`. */
-  url: string;
+  /** Base URL without `/api`, e.g. `http://127.0.0.1:8082`, or one for each of its servers. */
+  url: string | readonly string[];
   /** Deadline of one call in milliseconds. */
   timeoutMs: number;
-  /** Connections kept to the engine. */
+  /** Connections kept to each server. */
   connections: number;
+  /** Told when one of several servers is left out, and when it is used again. */
+  onServerChange?: EngineServersOptions['onChange'];
   /** Told of every call when it is over. */
   observe?: (call: EngineCall) => void;
 }
@@ -34,16 +36,22 @@ const executionIdPattern = /^[\w-]{8,64}$/;
 
 /** Client of one engine. @throws EngineError from every call */
 export class Engine {
-  readonly #pool: Pool;
+  readonly #servers: EngineServers;
   readonly #timeoutMs: number;
   readonly #observe: EngineOptions['observe'];
   /** Calls made so far. */
   calls = 0;
 
-  constructor({ url, timeoutMs, connections, observe }: EngineOptions) {
+  constructor({ url, timeoutMs, connections, observe, onServerChange }: EngineOptions) {
     this.#timeoutMs = timeoutMs;
     this.#observe = observe;
-    this.#pool = new Pool(url, { connections, pipelining: 1, keepAliveTimeout: 20_000, connect: { timeout: 2_000 } });
+    const urls = typeof url === 'string' ? [url] : url;
+    this.#servers = new EngineServers({ urls, connections, onChange: onServerChange });
+  }
+
+  /** Addresses of servers that do not answer while others do. */
+  get leftOut(): readonly string[] {
+    return this.#servers.leftOut;
   }
 
   /**
@@ -135,14 +143,14 @@ export class Engine {
     }
   }
 
-  /** Closes the pool: calls in flight end first. */
+  /** Closes the connections: calls in flight end first. */
   async close(): Promise<void> {
-    await this.#pool.close();
+    await this.#servers.close();
   }
 
   #send(request: EngineRequest): Promise<EngineResponse> {
     this.calls++;
-    return sendCall(this.#pool, { timeoutMs: this.#timeoutMs, ...request });
+    return this.#servers.send({ timeoutMs: this.#timeoutMs, ...request });
   }
 
   async #expect(call: EngineRequest): Promise<EngineResponse> {

@@ -27,5 +27,10 @@ export const clientList = (description: string) =>
 export const clientCount = (description: string) => Type.Integer({ minimum: 1, description });
 export const text = (description: string) => Type.String({ minLength: 1, description });
 export const url = (description: string) => Type.String({ format: 'http-url', description });
+export const urls = (description: string, value: string[]) =>
+  withDefault(
+    Type.Array(Type.String({ format: 'http-url' }), { minItems: 1, description: `${description} (comma-separated)` }),
+    value,
+  );
 export const secret = (description: string) => Type.String({ minLength: 1, description, secret: true });
 export const days = (description: string, value: number) => count(`${description} (days)`, value);

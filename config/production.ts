@@ -48,11 +48,9 @@ function openIssuers(config: PartialConfig): string[] {
 
 function openAddresses(config: PartialConfig): string[] {
   const problems: string[] = [];
-  const engine = hostOf(config['conductor.url']);
-  if (isPublicLiteral(engine) && !accepts(config, 'open-engine')) {
-    problems.push(
-      `conductor.url is ${config['conductor.url']}: the engine has no authentication, so it must not have a public address`,
-    );
+  for (const engine of config['conductor.url'] ?? []) {
+    if (!isPublicLiteral(hostOf(engine)) || accepts(config, 'open-engine')) continue;
+    problems.push(`conductor.url is ${engine}: the engine has no authentication, so it must not have a public address`);
   }
   const api = config['conductor.apiURL'];
   if (api?.startsWith('http:') === true && !isPrivateHost(hostOf(api) ?? '')) {

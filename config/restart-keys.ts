@@ -8,6 +8,8 @@ export const restartKeys = [
   'router.host',
   'router.port',
   'router.mapFile',
+  'router.tlsCertificateFile',
+  'router.tlsKeyFile',
   'ops.host',
   'ops.port',
   'conductor.url',

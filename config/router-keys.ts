@@ -10,6 +10,10 @@ export const router = {
     text("the map of paths, pipelines and policies; a relative path begins at the product's root"),
     'gateway.config.yml',
   ),
+  'router.tlsCertificateFile': text(
+    'PEM file: certificate of the public port and those up to the root; with it and the key, the port speaks HTTPS',
+  ),
+  'router.tlsKeyFile': text('PEM file: private key of the certificate'),
   'router.waitBudgetMs': milliseconds(
     'how long a client waits for its workflow, unless its route says otherwise',
     25_000,
@@ -38,6 +42,14 @@ export const router = {
   'router.requestTimeoutMs': milliseconds('how long a whole request may take to arrive', 30_000),
   'router.keepAliveTimeoutMs': milliseconds('how long a connection may stay without a request', 65_000),
   'router.answerTimeoutMs': milliseconds('how long a client may take to read an answer that is ready', 30_000),
+  'router.shutdownDelayMs': withDefault(
+    Type.Integer({
+      minimum: 0,
+      description:
+        'how long SIGTERM leaves everything as it is, but for readiness: a load balancer has noticed by then (milliseconds)',
+    }),
+    0,
+  ),
   'router.drainMs': milliseconds('how long SIGTERM lets requests in flight finish', 30_000),
   'router.maxBodyBytes': bytes('largest request body', 262_144),
   'router.maxAnswerBytes': bytes('largest answer of a back end', 8_388_608),

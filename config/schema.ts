@@ -13,13 +13,16 @@ import {
   secret,
   text,
   url,
+  urls,
   withDefault,
 } from './key-types.ts';
 import { router } from './router-keys.ts';
 import { prune } from './prune-keys.ts';
 
 const conductor = {
-  'conductor.url': withDefault(url('the engine itself, as the router and the CLI reach it'), 'http://127.0.0.1:8082'),
+  'conductor.url': urls('the engine itself, as the router and the CLI reach it: the address of each of its servers', [
+    'http://127.0.0.1:8082',
+  ]),
   'conductor.port': port('port of the embedded engine', 8082),
   'conductor.apiURL': withDefault(
     url("the engine's API behind the router, as workers reach it"),
@@ -27,7 +30,7 @@ const conductor = {
   ),
   'conductor.timeoutMs': milliseconds('deadline of one call to the engine', 10_000),
   'conductor.uiURL': url("the engine's UI: the status page links each failed execution there; no link when absent"),
-  'conductor.connections': count('connections the router keeps to the engine', 64),
+  'conductor.connections': count('connections the router keeps to each server of the engine', 64),
   'conductor.maxParkedPollMs': milliseconds("longest time a worker's poll is held", 60_000),
   'conductor.databaseURL': Type.String({
     format: 'engine-database-url',

@@ -83,9 +83,12 @@ export class House {
     void retired.finally(() => this.#retiring.delete(retired));
   }
 
-  /** Held connections are let go, and no configuration is taken up any more. */
-  drain(): void {
-    this.readiness.drain();
+  /**
+   * Held connections are let go, and no configuration is taken up any more.
+   * @param noticeMs how long everything but readiness goes on as before, in milliseconds
+   */
+  async drain(noticeMs: number): Promise<void> {
+    await this.readiness.drain(noticeMs);
     this.#draining.abort();
   }
 

@@ -1,6 +1,7 @@
 // The public HTTP server: its limits, the guard in front of Express, and its drain.
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { once } from 'node:events';
 import type { Registry } from 'prom-client';
@@ -15,6 +16,7 @@ import { connectRefusal, endOfRequests, refuseOnSocket } from './refusals.ts';
 import type { MessageClasses } from './express-messages.ts';
 import { inviteBodyWith } from './read-body.ts';
 import { checkRequest, requestIdOf } from './request-guard.ts';
+import { createTlsServer, renewCertificate, type TlsOptions } from './tls.ts';
 
 /**
  * Bounds in time and number for what clients may take. Times in milliseconds. Read when they are needed, so that they may
@@ -46,6 +48,8 @@ export interface HttpServerOptions {
   accessLog: AccessLog;
   metrics: Registry;
   limits: ServerLimits;
+  /** Speaks HTTPS instead of HTTP. */
+  tls?: TlsOptions | undefined;
 }
 
 export interface HttpServer {
@@ -59,11 +63,11 @@ export interface HttpServer {
   stop(drainMs: number): Promise<void>;
 }
 
-/** Starts listening. @throws Error that names address and port when they cannot be bound */
+/** Starts listening. @throws Error that names address and port when they cannot be bound, or the files of TLS */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { host, port, app, messages, accessLog, metrics, limits } = options;
+  const { host, port, app, messages, accessLog, metrics, limits, tls } = options;
   const inFlight = new InFlight();
-  const server = createServer({ ...nodeLimits(limits), ...messages });
+  const { server, scheme, stopRenewal } = createListener({ ...nodeLimits(limits), ...messages }, limits, tls);
   const connections = new Connections(limits, metrics);
   attachConnections(server, connections, ({ request, response }) => {
     const requestId = requestIdOf(request);
@@ -85,6 +89,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   try {
     await once(server, 'listening');
   } catch (error) {
+    stopRenewal();
     throw new Error(`cannot listen on ${host}:${port} (router.host, router.port): ${(error as Error).message}`, {
       cause: error,
     });
@@ -92,7 +97,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   connections.start();
   const { port: boundPort } = server.address() as AddressInfo;
   return {
-    url: `http://${host}:${boundPort}`,
+    url: `${scheme}://${host}:${boundPort}`,
     limitsChanged() {
       const { headersTimeout, requestTimeout, keepAliveTimeout } = nodeLimits(limits);
       Object.assign(server, { headersTimeout, requestTimeout, keepAliveTimeout });
@@ -100,6 +105,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     async stop(drainMs) {
       await inFlight.drain(drainMs);
       connections.stop();
+      stopRenewal();
       const closed = once(server, 'close');
       server.close();
       server.closeAllConnections();
@@ -107,6 +113,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       await closed;
     },
   };
+}
+
+/** HTTP, or HTTPS with its certificate kept up to date. */
+function createListener(options: ServerOptions, limits: ServerLimits, tls?: TlsOptions) {
+  if (tls === undefined) return { server: createServer(options), scheme: 'http', stopRenewal: () => undefined };
+  const handshakes = { handshakeTimeout: limits.headersTimeoutMs, maxHandshakes: limits.maxConnections };
+  const server = createTlsServer(tls.files, { ...options, ...handshakes });
+  return { server, scheme: 'https', stopRenewal: renewCertificate(server, tls) };
 }
 
 function nodeLimits({ headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs }: ServerLimits) {
@@ -123,7 +137,11 @@ function nodeLimits({ headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs }: 
 }
 
 /** Every way in which Node hands over a request, or gives up on one. */
-function attachConnections(server: Server, connections: Connections, handle: (exchange: Exchange) => void): void {
+function attachConnections(
+  server: Server | HttpsServer,
+  connections: Connections,
+  handle: (exchange: Exchange) => void,
+): void {
   // Node would drop what is beyond its own count, unseen by the guard.
   server.maxHeadersCount = 0;
   const known = new WeakMap<Socket, Connection>();
@@ -140,7 +158,8 @@ function attachConnections(server: Server, connections: Connections, handle: (ex
   };
   const take = (request: IncomingMessage, response: ServerResponse) =>
     connectionOf(request.socket).take({ request, response });
-  server.on('connection', (socket: Socket) => {
+  // With TLS, a connection is one once its handshake is done.
+  server.on(server instanceof HttpsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     // Node listens for errors only while it parses.
     socket.on('error', () => socket.destroy());
     const problem = connections.add(socket);

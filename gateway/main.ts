@@ -14,8 +14,8 @@ async function load(): Promise<Config> {
   const { config } = await loadConfig({
     required: ['oauth.issuer'],
     checkProduction: async (found) => {
-      const url = found['conductor.url'];
-      return url === undefined || accepts(found, 'open-engine') ? [] : findOpenEngine({ url });
+      const urls = accepts(found, 'open-engine') ? [] : (found['conductor.url'] ?? []);
+      return (await Promise.all(urls.map((url) => findOpenEngine({ url })))).flat();
     },
   });
   return config;

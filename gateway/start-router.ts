@@ -19,6 +19,7 @@ import { startOperations } from './operations/start-operations.ts';
 import { Activity } from './operations/status/activity.ts';
 import { Reloader } from './reload/reloader.ts';
 import { watchFiles } from './reload/watch-files.ts';
+import { tlsOf } from './tls.ts';
 
 export interface RouterOptions {
   config: Config;
@@ -71,7 +72,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
       operationsUrl: operations.url,
       reload: (reason) => reloader.reload(reason),
       async stop() {
-        house.drain();
+        await house.drain(house.config['router.shutdownDelayMs']);
         await Promise.all([server.stop(house.config['router.drainMs']), reloader.idle()]);
         await stops.run();
         await house.stop();
@@ -94,7 +95,9 @@ async function listen(house: House, { config, gatewayConfig }: Generation, stops
   const accessLog = createAccessLog(log, metrics, { tracer, ended: (request) => activity.note(request) });
   const limits = limitsOf(house.config);
   const { app } = house;
-  const server = await startHttpServer({ host, port, app, messages: expressMessages(app), accessLog, metrics, limits });
+  const messages = expressMessages(app);
+  const tls = tlsOf(config, log);
+  const server = await startHttpServer({ host, port, app, messages, accessLog, metrics, limits, tls });
   house.onTakeOver(() => server.limitsChanged());
   return { operations, server };
 }

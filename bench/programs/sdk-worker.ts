@@ -19,7 +19,7 @@ await runProgram('sdk-worker', async () => {
     maxAnswerBytes: config['router.maxAnswerBytes'],
   });
   const { execute } = createMoviesIntake({ config, callBackEnd: backEnds.call });
-  const client = await orkesConductorClient({ serverUrl: `${config['conductor.url']}/api` });
+  const client = await orkesConductorClient({ serverUrl: `${config['conductor.url'][0]}/api` });
   const handler = new TaskHandler({
     client,
     scanForDecorated: false,

@@ -9,6 +9,8 @@ export const engineProperties = fileURLToPath(new URL('../../conductor/server/sq
 export const postgresqlProperties = fileURLToPath(
   new URL('../../conductor/server/postgresql.properties', import.meta.url),
 );
+/** What each of several engines on one PostgreSQL database reads after that. */
+export const clusterProperties = fileURLToPath(new URL('../../conductor/server/cluster.properties', import.meta.url));
 
 /** What an engine that listens to MDM's update queue gets besides. */
 export const queueProperties = fileURLToPath(new URL('../../conductor/server/amqp.properties', import.meta.url));

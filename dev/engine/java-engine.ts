@@ -19,14 +19,16 @@ import type { InstalledEngine } from './install-engine.ts';
 
 /** What an engine may be given instead of the product's own choice, by benches and suites. */
 export interface EngineTuning {
-  /** Path of a property file. */
-  readonly properties?: string | undefined;
+  /** Path of a property file, or of several: later ones win. */
+  readonly properties?: string | readonly string[] | undefined;
   /** Default: an SQLite file in the state directory. */
   readonly database?: DatabaseServer | undefined;
   /** Listens to MDM's update queue as well, at the broker that these variables name (`CONDUCTOR_EVENTQUEUES_AMQP_…`). */
   readonly updateQueue?: NodeJS.ProcessEnv | undefined;
   /** Options of the Java machine, in place of all others. */
   readonly javaOptions?: readonly string[] | undefined;
+  /** Its niceness, in place of the one that lets the router go first. */
+  readonly niceness?: number | undefined;
 }
 
 export interface JavaEngineOptions {
@@ -57,7 +59,8 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
   const url = `http://127.0.0.1:${port}`;
   const { jar, classArchive } = installed;
   const { properties = engineProperties, database = join(folder, 'conductor.db'), updateQueue } = tuning;
-  const files = updateQueue === undefined ? [properties] : [properties, queueProperties];
+  const own = typeof properties === 'string' ? [properties] : properties;
+  const files = updateQueue === undefined ? own : [...own, queueProperties];
   return startChild({
     command: java.command,
     args: [
@@ -66,12 +69,13 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
       '-jar',
       jar,
       ...engineArguments({ properties: files, database, port }),
+      '--server.address=127.0.0.1',
     ],
     env: { ...engineEnvironment(process.env), ...(updateQueue === undefined ? {} : queueEnvironment(updateQueue)) },
     cwd: folder,
     output,
     stopDeadlineMs: 15_000,
-    niceness: engineNiceness,
+    niceness: tuning.niceness ?? engineNiceness,
     waitUntilReady: async (signal) => {
       await untilHealthy(url, signal);
       return { url };

@@ -71,7 +71,8 @@ export async function readSettings(env: NodeJS.ProcessEnv): Promise<StackSetting
     );
   }
   const { config, origins } = await loadConfig({ env });
-  const givenEngine = origins['conductor.url'] === undefined ? undefined : config['conductor.url'];
+  const [firstEngine] = config['conductor.url'];
+  const givenEngine = origins['conductor.url'] === undefined ? undefined : firstEngine;
   const ports = await Promise.all(
     portUses.map(async ({ key, use }) => ({
       port: config[key] || (await findFreePort()),

@@ -1,5 +1,6 @@
 // Whether this instance can serve: every dependency is asked, and each reason why not is named.
 
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ReadinessCheck, ReadinessNotice } from '../contract.ts';
 
 export interface Readiness {
@@ -48,9 +49,14 @@ export class RouterReadiness {
     this.#sources = sources;
   }
 
-  /** From now on the instance is not ready: a load balancer stops sending before connections are refused. */
-  drain(): void {
+  /**
+   * From now on the instance is not ready: a load balancer stops sending before anything is refused.
+   * @param noticeMs how long a load balancer takes to notice, in milliseconds
+   * @returns resolves when it has
+   */
+  async drain(noticeMs = 0): Promise<void> {
     this.#draining = true;
+    if (noticeMs > 0) await pause(noticeMs);
   }
 
   async ask(): Promise<Readiness> {

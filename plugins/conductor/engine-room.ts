@@ -42,7 +42,7 @@ export function createEngineRoom(services: KeptServices) {
     },
     handedOut: (executionId) => admission.handedOut(executionId),
   });
-  const engines = connectEngine(config, observation.observe);
+  const engines = connectEngine(config, log, observation.observe);
   const engine = engines.workers;
   const waits = new Waits(engines.clients, log);
   const known = { workflows: new Set<string>(), waitedFor: new Set<string>() };
@@ -62,6 +62,9 @@ export function createEngineRoom(services: KeptServices) {
   createGauges(services, { waits, queues, calls: () => engines.calls(), taskTypes: () => inUse.taskTypes });
   const forClients = createClientParts(services, { ...parts, engine: engines.clients });
 
+  services.addReadinessNotice('engine-servers', () =>
+    engines.leftOut().map((server) => `${server}: this server of the engine does not answer`),
+  );
   services.onStop('engine', () => engines.close());
   // Clients that still wait need workers, who get tasks until the last of them has its answer.
   const letPollsGo = () => void waits.whenIdle().then(() => queues.stop());

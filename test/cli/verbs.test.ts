@@ -70,7 +70,15 @@ describe.each(['register', 'status', 'plan', 'apply', 'dump'])('router %s', (ver
     expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:2 does not answer/);
   });
 
+  it('several addresses, no engine at any: one line that names them, exit 1', async () => {
+    const engines = 'http://127.0.0.1:1,http://127.0.0.1:2';
+    const { exitCode, stderr } = await runCli([verb, '--engine', engines]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:1,http:\/\/127\.0\.0\.1:2 does not answer: .*ECONNREFUSED\n$/);
+  });
+
   it.each([
+    ['addresses below different paths', ['--engine', 'http://a/x,http://b'], 'need the same path'],
     ['an address that is none', ['--engine', 'localhost:8080'], 'localhost:8080 is not an http or https URL'],
     ['both ways at once', ['--engine', 'http://a', '--router', 'http://b'], 'give --engine or --router, not both'],
     ['a router without a client', ['--router', 'http://127.0.0.1:1'], '--router needs a client'],

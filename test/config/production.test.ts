@@ -47,6 +47,13 @@ describe('production', () => {
     expect(problems.join()).not.toContain('worker-secret');
   });
 
+  it('one of several addresses of the engine is public → refused, and named', async () => {
+    const CONDUCTOR_URL = 'http://10.0.0.5:8080, http://203.0.113.7:8080';
+    expect(await problemsOf({ ...production, CONDUCTOR_URL })).toEqual([
+      expect.stringContaining('conductor.url is http://203.0.113.7:8080: the engine has no authentication'),
+    ]);
+  });
+
   it.each(devClients.map(({ clientSecret }) => clientSecret))('the dev secret %s is refused', async (secret) => {
     const problems = await problemsOf({ ...production, WORKERS_CLIENTSECRET: secret });
     expect(problems).toEqual([expect.stringContaining('workers.clientSecret is the published secret')]);

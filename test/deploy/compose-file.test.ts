@@ -5,23 +5,22 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { engineRelease } from '../../dev/engine/release.ts';
 import { keycloakRelease } from '../keycloak/release.ts';
-import { compose, composeVariables, textOf } from './deployment-files.ts';
+import { compose, composeVariables, networksOf, textOf } from './deployment-files.ts';
 
 const services = Object.entries(compose.services);
-const networksOf = (name: string) => compose.services[name]?.networks ?? [];
 const shareNetwork = (one: string, other: string) =>
   networksOf(one).some((network) => networksOf(other).includes(network));
 
 describe('secrets', () => {
-  const secretName = /PASSWORD|SECRET|DSN|TOKEN(?!URL)|KEY(?!CLOAK)/;
+  const secretName = /PASSWORD|SECRET|DSN|REDIS_URL|TOKEN(?!URL)|KEY(?!CLOAK)/;
 
   it('every secret comes from the environment, and those that are needed are required', () => {
     const secrets = services.flatMap(([, { environment = {} }]) =>
       Object.entries(environment).filter(([name]) => secretName.test(name)),
     );
-    expect(secrets.length).toBeGreaterThan(8);
+    expect(secrets.length).toBeGreaterThan(12);
     for (const [name, value] of secrets)
-      expect([name, value]).toEqual([name, expect.stringMatching(/^\$\{\w+:[?-].*\}$/)]);
+      expect([name, value]).toEqual([name, expect.stringMatching(/^(redis:\/\/:)?\$\{\w+:[?-].*\}(@redis:6379)?$/)]);
     const optional = secrets.filter(([, value]) => value.includes(':-')).map(([name]) => name);
     expect(new Set(optional)).toEqual(new Set(['SENTRY_DSN', 'PAYLOAD_KEY', 'PAYLOAD_DECRYPTIONKEYS']));
   });
@@ -46,38 +45,71 @@ describe('secrets', () => {
 });
 
 describe('what can reach what', () => {
-  it('only the router may be published elsewhere than on the loopback address', () => {
+  it('only the load balancer may be published elsewhere than on the loopback address', () => {
     for (const [name, { ports = [] }] of services) {
       for (const port of ports) {
         const isLocal =
-          port.startsWith('127.0.0.1:') || (name === 'router' && port.startsWith('${ROUTER_ADDRESS:-127.0.0.1}:'));
+          port.startsWith('127.0.0.1:') ||
+          (name === 'load-balancer' && port.startsWith('${ROUTER_ADDRESS:-127.0.0.1}:${ROUTER_PORT:-8080}:'));
         expect([name, port, isLocal]).toEqual([name, port, true]);
       }
     }
     const published = services.filter(([, { ports }]) => ports !== undefined).map(([name]) => name);
-    expect(published.sort()).toEqual(['conductor-ui', 'keycloak', 'router']);
+    expect(published.sort()).toEqual(['conductor-ui', 'grafana', 'load-balancer']);
   });
 
-  it('the engine shares a network with the router, the registration, the pruner, its UI and the database only', () => {
-    const near = services
-      .map(([name]) => name)
-      .filter((name) => name !== 'conductor' && shareNetwork(name, 'conductor'));
-    // Keycloak is there as a client of the same database server.
-    expect(near.sort()).toEqual(['conductor-ui', 'keycloak', 'postgres', 'pruner', 'register', 'router']);
-    for (const network of networksOf('conductor')) expect(compose.networks[network]).toEqual({ internal: true });
+  it('whoever is published asks for a login, or is the load balancer', () => {
+    expect(textOf('deploy/conductor-ui/nginx.conf')).toMatch(/^ {4}auth_basic_user_file \/tmp\/users;$/m);
+    expect(textOf('deploy/conductor-ui/nginx.conf')).not.toContain('auth_basic off');
+    expect(compose.services['grafana']?.environment).toMatchObject({
+      GF_AUTH_ANONYMOUS_ENABLED: 'false',
+      GF_USERS_ALLOW_SIGN_UP: 'false',
+      GF_SECURITY_ADMIN_PASSWORD: expect.stringMatching(/^\$\{GRAFANA_ADMIN_PASSWORD:\?/),
+    });
   });
 
-  it('workers reach the router, and neither engine nor identity provider nor database', () => {
-    for (const workers of ['workers', 'workers-002']) {
-      expect(shareNetwork(workers, 'router')).toBe(true);
-      for (const hidden of ['conductor', 'keycloak', 'postgres', 'conductor-ui']) {
+  it.each(['conductor-a', 'conductor-b'])(
+    '%s shares a network with the routers, the registration, the pruner, the UI and the database only',
+    (engine) => {
+      const near = services.map(([name]) => name).filter((name) => name !== engine && shareNetwork(name, engine));
+      // Keycloak is there as a client of the same database server.
+      const others = ['conductor-a', 'conductor-b'].filter((name) => name !== engine);
+      const expected = [
+        'conductor-ui',
+        'keycloak',
+        'postgres',
+        'pruner',
+        'register',
+        'router-a',
+        'router-b',
+        ...others,
+      ];
+      expect(near.sort()).toEqual(expected.sort());
+      for (const network of networksOf(engine)) expect(compose.networks[network]).toEqual({ internal: true });
+    },
+  );
+
+  it('nothing but load balancer and routers is on the network whose addresses the routers believe', () => {
+    const on = services.map(([name]) => name).filter((name) => networksOf(name).includes('front'));
+    expect(on.sort()).toEqual(['load-balancer', 'router-a', 'router-b']);
+    const { subnet } = compose.networks['front']?.ipam?.config?.[0] ?? {};
+    for (const router of ['router-a', 'router-b'])
+      expect(compose.services[router]?.environment?.['ROUTER_TRUSTEDPROXIES']).toBe(subnet);
+  });
+
+  it('workers reach the load balancer, and neither engine nor identity provider nor database nor a router’s operations port', () => {
+    for (const workers of ['workers', 'workers-001', 'workers-002']) {
+      expect(shareNetwork(workers, 'load-balancer')).toBe(true);
+      for (const hidden of ['conductor-a', 'keycloak', 'postgres', 'conductor-ui', 'router-a', 'redis', 'prometheus']) {
         expect([workers, hidden, shareNetwork(workers, hidden)]).toEqual([workers, hidden, false]);
       }
     }
   });
 
-  it('the router does not reach the back ends', () => {
-    expect(shareNetwork('router', 'back-ends')).toBe(false);
+  it('the routers do not reach the back ends, and Redis is theirs alone', () => {
+    expect(shareNetwork('router-a', 'back-ends')).toBe(false);
+    const near = services.map(([name]) => name).filter((name) => name !== 'redis' && shareNetwork(name, 'redis'));
+    expect(near.sort()).toEqual(['router-a', 'router-b']);
   });
 });
 
@@ -101,7 +133,8 @@ describe('every service', () => {
 
 describe('versions', () => {
   it('the engine is the one that everything else is tested on', () => {
-    expect(compose.services['conductor']?.image).toBe(`\${CONDUCTOR_IMAGE:-${engineRelease.image}}`);
+    for (const engine of ['conductor-a', 'conductor-b'])
+      expect(compose.services[engine]?.image).toBe(`\${CONDUCTOR_IMAGE:-${engineRelease.image}}`);
   });
 
   it('Keycloak is the one of the opt-in suite', () => {

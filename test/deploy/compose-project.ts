@@ -12,6 +12,7 @@ export interface ComposeProject {
   readonly routerUrl: string;
   readonly uiUrl: string;
   readonly keycloakUrl: string;
+  readonly grafanaUrl: string;
   /** Secrets by the names of their variables. */
   readonly secrets: Readonly<Record<string, string>>;
   /** Runs `docker compose` with these arguments. @throws Error with what it printed, when it fails */
@@ -31,13 +32,16 @@ const secretNames = [
   'READER_CLIENT_SECRET',
   'WORKER_CLIENT_SECRET',
   'OPS_CLIENT_SECRET',
+  'REDIS_PASSWORD',
+  'CONDUCTOR_UI_PASSWORD',
+  'GRAFANA_ADMIN_PASSWORD',
 ];
 
 /** Starts nothing yet. Images and everything else that is optional come from this process's own environment. */
 export async function createComposeProject(): Promise<ComposeProject> {
   const name = `service-router-${crypto.randomUUID().slice(0, 8)}`;
   const folder = mkdtempSync(join(tmpdir(), 'service-router-compose-'));
-  const [router, ui, keycloak] = [await freePort(), await freePort(), await freePort()];
+  const [router, ui, keycloak, grafana] = [await freePort(), await freePort(), await freePort(), await freePort()];
   const secrets = Object.fromEntries(secretNames.map((secret) => [secret, crypto.randomUUID()]));
   const variables = {
     ...secrets,
@@ -46,6 +50,9 @@ export async function createComposeProject(): Promise<ComposeProject> {
     ROUTER_PORT: router,
     CONDUCTOR_UI_PORT: ui,
     KEYCLOAK_PORT: keycloak,
+    GRAFANA_PORT: grafana,
+    // Not that of a set that runs here already.
+    FRONT_NETWORK: `10.${200 + Math.floor(50 * Math.random())}.${Math.floor(250 * Math.random())}.0/24`,
     KEYCLOAK_URL: `http://127.0.0.1:${keycloak}`,
   };
   const envFile = join(folder, 'set.env');
@@ -65,6 +72,7 @@ export async function createComposeProject(): Promise<ComposeProject> {
     routerUrl: `http://127.0.0.1:${router}`,
     uiUrl: `http://127.0.0.1:${ui}`,
     keycloakUrl: `http://127.0.0.1:${keycloak}`,
+    grafanaUrl: `http://127.0.0.1:${grafana}`,
     secrets,
     run,
     async remove() {

@@ -9,21 +9,26 @@ export interface Service {
   image?: string;
   build?: { context: string; target?: string; args?: Record<string, string> };
   environment?: Record<string, string>;
-  networks?: string[];
+  networks?: string[] | Record<string, unknown>;
+  configs?: { source: string; target: string }[];
+  command?: string | string[];
+  volumes?: string[];
   ports?: string[];
   profiles?: string[];
   read_only?: boolean;
   cap_drop?: string[];
   security_opt?: string[];
   restart?: string;
-  healthcheck?: unknown;
+  healthcheck?: { test?: string[]; disable?: boolean };
   privileged?: boolean;
   deploy?: { resources?: { limits?: Record<string, unknown> } };
 }
 
 export interface ComposeFile {
   services: Record<string, Service>;
-  networks: Record<string, { internal?: boolean } | null>;
+  networks: Record<string, { internal?: boolean; ipam?: { config: { subnet: string }[] } } | null>;
+  configs: Record<string, { file: string }>;
+  volumes: Record<string, unknown>;
 }
 
 export interface RealmClient {
@@ -40,6 +45,12 @@ export function textOf(path: string): string {
 }
 
 export const compose = parse(textOf('docker-compose.yml'), { merge: true }) as ComposeFile;
+
+/** Names of the networks a service is on: it lists them, or gives them aliases. */
+export function networksOf(name: string): string[] {
+  const networks = compose.services[name]?.networks ?? [];
+  return Array.isArray(networks) ? networks : Object.keys(networks);
+}
 
 export const realm = JSON.parse(textOf('deploy/keycloak/service-router-realm.json')) as {
   clients: RealmClient[];

@@ -53,7 +53,7 @@ describe('deploy/keycloak/service-router-realm.json', () => {
   });
 
   it('the audience is the one that the router asks for', () => {
-    const audience = compose.services['router']?.environment?.['OAUTH_AUDIENCE'];
+    const audience = compose.services['router-a']?.environment?.['OAUTH_AUDIENCE'];
     expect(textOf('deploy/keycloak/service-router-realm.json')).toContain(`"included.custom.audience": "${audience}"`);
   });
 });

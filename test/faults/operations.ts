@@ -8,8 +8,10 @@ export interface OperationsOptions {
   readonly history: History;
   readonly url: string;
   readonly operationsUrl: string;
-  /** An access token that may do everything a client may. */
-  readonly token: string;
+  /** An access token that may do everything a client may, as it is when a request leaves. */
+  readonly token: () => string;
+  /** Secret of the client `demo`. Default: that of the embedded identity provider. */
+  readonly clientSecret?: string | undefined;
   /** `router.waitBudgetMs`. */
   readonly budgetMs: number;
   /** False: what would be a PATCH is a PUT, and nobody waits for MDM. Default true. */
@@ -47,13 +49,14 @@ interface Request {
 /** Persons of college 001 that are changed. */
 export const persons = ['0318204', '0318766', '0319375', '0320991', '0322467', '0322903', '0324016'];
 export const moviePath = '/movies/Metropolis';
-export const termsPath = '/adaptor/001/mock/colleges/001/terms';
+export const termsPathOf = (mis: string) => `/adaptor/${mis}/mock/colleges/${mis}/terms`;
+export const termsPath = termsPathOf('001');
 /** How much longer than its budget a client waits before it gives up, in milliseconds. */
 const patienceMs = 8_000;
 
 const pick = <T>(list: readonly T[]) => list[Math.floor(Math.random() * list.length)] as T;
-const newCccid = () => `F${randomBytes(6).toString('hex').toUpperCase()}`;
-const personPath = (id: string) => `/mock/colleges/001/persons/${id}`;
+export const newCccid = () => `F${randomBytes(6).toString('hex').toUpperCase()}`;
+const personPath = (id: string, mis = '001') => `/mock/colleges/${mis}/persons/${id}`;
 
 export class Operations {
   readonly #options: OperationsOptions;
@@ -84,7 +87,8 @@ export class Operations {
   }
 
   movie = (leave?: AbortSignal) => this.#read('movies', moviePath, leave);
-  terms = () => this.#read('adaptor', termsPath);
+  terms = () => this.termsOf('001');
+  termsOf = (mis: string) => this.#read('adaptor', termsPathOf(mis));
   /** An answer of 8 MiB. */
   big = () =>
     this.#send({
@@ -99,8 +103,8 @@ export class Operations {
   patch = (leave?: AbortSignal) => (this.#options.patches === false ? this.put() : this.#change('PATCH', {}, leave));
   /** A change of which MDM does not hear. */
   put = () => this.#change('PUT', { firstName: 'Faustine', lastName: 'Okafor' });
-  /** A PATCH whose body the caller chooses. */
-  patchPerson = (id: string, cccid: string) => this.#write('PATCH', id, { cccid });
+  /** A PATCH whose person and value the caller chooses. */
+  patchPerson = (id: string, cccid: string, mis = '001') => this.#write('PATCH', { mis, id }, { cccid });
   patchAt = (path: string, body: string) =>
     this.#send({ route: 'lmsDW', method: 'PATCH', path, target: path.replace(/^\/adaptor\/[^/]+/, ''), body });
 
@@ -122,7 +126,7 @@ export class Operations {
       route: 'token',
       method: 'POST',
       path: '/token/v1/token',
-      body: 'grant_type=client_credentials&client_id=demo&client_secret=demo-secret',
+      body: `grant_type=client_credentials&client_id=demo&client_secret=${this.#options.clientSecret ?? 'demo-secret'}`,
       budgetMs: 6_000,
     });
   health = () => this.#send({ route: 'health', path: '/health/live', budgetMs: 2_000 });
@@ -133,14 +137,19 @@ export class Operations {
   }
 
   #change(method: 'PATCH' | 'PUT', fields: object, leave?: AbortSignal): Promise<Outcome> {
-    return this.#write(method, pick(persons), { ...fields, cccid: newCccid() }, leave);
+    return this.#write(method, { mis: '001', id: pick(persons) }, { ...fields, cccid: newCccid() }, leave);
   }
 
-  #write(method: string, id: string, fields: { cccid: string }, leave?: AbortSignal): Promise<Outcome> {
+  #write(
+    method: string,
+    { mis, id }: { mis: string; id: string },
+    fields: { cccid: string },
+    leave?: AbortSignal,
+  ): Promise<Outcome> {
     this.personalValues.push(fields.cccid);
     const isRight = (answer: RouterAnswer) => answer.json<{ cccid: string }>().cccid === fields.cccid;
     const body = JSON.stringify(fields);
-    const common = { route: 'adaptor', method, path: `/adaptor/001${personPath(id)}`, body, isRight } as const;
+    const common = { route: 'adaptor', method, path: `/adaptor/${mis}${personPath(id, mis)}`, body, isRight } as const;
     return this.#send({ ...common, ...(leave === undefined ? {} : { leave }) });
   }
 
@@ -191,7 +200,7 @@ export class Operations {
   }
 
   #headers(op: string, { route, body }: Request, auth: 'good' | 'bad'): Record<string, string> {
-    const { token } = this.#options;
+    const token = this.#options.token();
     // Its signature is cut: everything else about it is right.
     const bearer = auth === 'good' ? token : token.slice(0, -8);
     const type = route === 'token' ? 'application/x-www-form-urlencoded' : 'application/json';

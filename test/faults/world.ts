@@ -117,7 +117,7 @@ export async function startWorld(engine: GivenEngine, options: WorldOptions = {}
   const token = await tokenOf(stack.url);
   const { url, operationsUrl } = stack;
   const references = await readReferences(stack.backEndsUrl);
-  const operations = new Operations({ history, url, operationsUrl, token, budgetMs, references, patches });
+  const operations = new Operations({ history, url, operationsUrl, token: () => token, budgetMs, references, patches });
   const world = assemble({ dir, stack, badBackEnd, engine, history, operations, budgetMs, proxies, token });
   await world.untilServed(startMs);
   await warmUp(operations);

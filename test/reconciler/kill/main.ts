@@ -1,170 +1,105 @@
-// npm run kill-test: SIGKILLs the engine again and again under PATCH load, then asks adaptors and MDM what they have.
+// npm run kill-test: SIGKILLs engines again and again under PATCH load, then asks adaptors and MDM what they have.
 
 import { once } from 'node:events';
-import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { call } from '../../stack/client.ts';
-import { pollUntil } from '../../stack/poll-until.ts';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type EngineServers, startEngineServers } from '../../stack/engine-servers.ts';
 import { type Stack, startStack } from '../../stack/stack.ts';
-import { type DatabaseKind, startKillableEngine, type KillableEngine } from './engine.ts';
-import { preparePersons, startPatchLoad } from './patch-load.ts';
+import { hastenTimeouts } from './hasten-timeouts.ts';
+import { killEngines, type Kills } from './kill-engines.ts';
+import { type KillOptions, parseKillOptions } from './options.ts';
+import { type PatchLoad, preparePersons, startPatchLoad } from './patch-load.ts';
+import { countByStatus, readMetric, untilAtRest } from './rest.ts';
 import { judge } from './verdict.ts';
-
-const { values } = parseArgs({
-  options: {
-    database: { type: 'string', default: 'sqlite' },
-    kills: { type: 'string', default: '8' },
-    /** Off: what is lost without the reconciler. */
-    reconciler: { type: 'string', default: 'on' },
-  },
-});
-const kills = Number(values.kills);
-if (!['sqlite', 'postgresql'].includes(values.database) || !(kills > 0)) {
-  throw new Error('usage: npm run kill-test -- [--database sqlite|postgresql] [--kills <n>] [--reconciler on|off]');
-}
-
-/** Since the start of this process: a run ends within five minutes, with fewer kills where restarts are slow. */
-const killUntilMs = 150_000;
-const restUntilMs = 265_000;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-async function main(): Promise<number> {
+async function main(options: KillOptions): Promise<number> {
   const interrupted = once(process, 'SIGTERM').then(() => 143);
-  const engine = await startKillableEngine(values.database as DatabaseKind);
-  const interval = values.reconciler === 'off' ? '0' : '2000';
+  const dir = mkdtempSync(join(tmpdir(), 'service-router-kill-'));
+  say(`seed ${options.random.seed}; logs in ${dir}`);
+  const { database, engines: count } = options;
+  const engines = await startEngineServers({ database, count, dir, prepare: hastenTimeouts });
+  const interval = options.withReconciler ? '2000' : '0';
   let stack: Stack | undefined;
+  let exitCode = 1;
   try {
     stack = await startStack({
-      engineUrl: engine.url,
+      engineUrl: engines.urls.join(','),
       anyAnswer: true,
       router: { RECONCILER_INTERVALMS: interval, RECONCILER_AFTERMS: '10000', ROUTER_WAITBUDGETMS: '8000' },
     });
     say('the stack is ready');
-    return await Promise.race([run(engine, stack), interrupted]);
+    exitCode = await Promise.race([run(engines, stack, options), interrupted]);
+    return exitCode;
   } finally {
+    if (stack !== undefined) writeLogs(stack, dir);
     await stack?.stop();
-    await engine.stop();
+    await engines.stop();
+    if (exitCode === 0) rmSync(dir, { recursive: true, force: true });
+    else say(`what the processes wrote is kept in ${dir}`);
   }
 }
 
-async function run(engine: KillableEngine, stack: Stack): Promise<number> {
+async function run(engines: EngineServers, stack: Stack, options: KillOptions): Promise<number> {
   const { shared, own } = await preparePersons(stack.backEndsUrl);
   const persons = [...shared, ...own];
   const load = await startPatchLoad(stack.url, persons);
-  let done = 0;
-  while (done < kills && performance.now() < killUntilMs) {
-    const from = load.acknowledged.length;
-    await pollUntil('PATCHes to succeed again', () => load.acknowledged.length > from + persons.length, {
-      timeoutMs: 60_000,
-    });
-    await pause(500 + Math.random() * 2_500);
-    await engine.kill();
-    const killedAt = performance.now();
-    await engine.start();
-    done++;
-    say(
-      `kill ${done}: ${load.acknowledged.length} acknowledged, back after ${Math.round(performance.now() - killedAt)} ms`,
-    );
-  }
-  const beforeLast = load.acknowledged.length;
-  await pollUntil('PATCHes to succeed again', () => load.acknowledged.length > beforeLast + persons.length, {
-    timeoutMs: 60_000,
-  });
+  const kills = await killEngines(engines, load, { ...options, persons: persons.length, say });
   await load.stop();
+  return report({ kills, load, persons }, { engines, stack, options });
+}
+
+interface Done {
+  readonly kills: Kills;
+  readonly load: PatchLoad;
+  readonly persons: readonly string[];
+}
+interface Setting {
+  readonly engines: EngineServers;
+  readonly stack: Stack;
+  readonly options: KillOptions;
+}
+
+async function report({ kills, load, persons }: Done, { engines, stack, options }: Setting): Promise<number> {
+  const [engineUrl] = engines.urls as [string];
   const restAt = performance.now();
-  const atRest = await untilAtRest(engine, stack);
+  const unrest = await untilAtRest(engineUrl, stack, options.restUntilMs - performance.now());
   const restSeconds = Math.round((performance.now() - restAt) / 1_000);
   const verdict = await judge(stack.backEndsUrl, { acknowledged: load.acknowledged, persons });
-  for (const line of verdict.violations) say(`VIOLATION ${line}`);
+  const violations = [...verdict.violations, ...(unrest === undefined ? [] : [unrest])];
+  for (const line of violations) say(`VIOLATION ${line}`);
+  const recoveries = kills.recoveryMs.toSorted((one, other) => one - other);
   say(
     JSON.stringify({
-      database: values.database,
-      reconciler: values.reconciler,
-      kills: done,
+      database: options.database,
+      engines: options.engines,
+      reconciler: options.withReconciler,
+      seed: options.random.seed,
+      kills: kills.done,
       ...verdict.counts,
       statuses: Object.fromEntries(load.statuses),
+      recoveryMs: { median: recoveries[Math.floor(recoveries.length / 2)], worst: recoveries.at(-1) },
       repairs: await readMetric(stack, 'router_reconciled_total'),
-      ended: await countByStatus(engine),
+      ended: await countByStatus(engineUrl),
       restSeconds,
-      atRest,
-      violations: verdict.violations.length,
+      seconds: Math.round(performance.now() / 1_000),
+      violations: violations.length,
     }),
   );
-  return verdict.violations.length === 0 && atRest ? 0 : 1;
+  return violations.length === 0 ? 0 : 1;
 }
 
-/** Nothing runs any more, nothing is owed, and a few rounds have seen so. */
-async function untilAtRest(engine: KillableEngine, stack: Stack): Promise<boolean> {
-  let quietSince: number | undefined;
-  return pollUntil(
-    'everything to come to rest',
-    async () => {
-      const owed = Object.values(await readMetric(stack, 'router_events_unreconciled'));
-      const running = (await readRunning(engine)).length;
-      const quiet = running === 0 && owed.every((count) => count === 0);
-      quietSince = quiet ? (quietSince ?? performance.now()) : undefined;
-      return quietSince !== undefined && performance.now() - quietSince > 15_000;
-    },
-    { timeoutMs: Math.max(1_000, restUntilMs - performance.now()), everyMs: 1_000 },
-  ).catch(async (error: Error) => {
-    const owed = JSON.stringify(await readMetric(stack, 'router_events_unreconciled'));
-    say(`VIOLATION ${error.message}: ${owed} ${await describeRunning(engine)}`);
-    return false;
-  });
-}
-
-interface Running {
-  workflowName: string;
-  status: string;
-  startTime: number;
-  tasks: { referenceTaskName: string; status: string; startTime: number; pollCount: number }[];
-}
-
-/** What really runs: a killed engine's index may still call an execution running that has ended. */
-async function readRunning(engine: KillableEngine): Promise<Running[]> {
-  const query = new URLSearchParams({ query: 'status = RUNNING', start: '0', size: '50' });
-  const found = (await call(`${engine.url}/api/workflow/search?${query}`)).json<{
-    results: { workflowId: string }[];
-  }>();
-  const executions: Running[] = [];
-  for (const { workflowId } of found.results) {
-    executions.push((await call(`${engine.url}/api/workflow/${workflowId}`)).json<Running>());
-  }
-  return executions.filter(({ status }) => status === 'RUNNING');
-}
-
-async function describeRunning(engine: KillableEngine): Promise<string> {
-  const age = (time: number) => (time === 0 ? '-' : `${Math.round((Date.now() - time) / 1_000)} s`);
-  const executions = (await readRunning(engine)).map(({ workflowName, startTime, tasks }) => {
-    const steps = tasks.map(
-      (task) => `${task.referenceTaskName} ${task.status} ${task.pollCount} ${age(task.startTime)}`,
+function writeLogs(stack: Stack, dir: string): void {
+  const programs = [stack.router, stack.identityProvider, stack.backEnds, ...stack.workers];
+  for (const [index, program] of programs.entries()) {
+    writeFileSync(
+      join(dir, `${program.process.spawnargs.at(-1)?.replaceAll('/', '-')}-${index}.log`),
+      program.output(),
     );
-    return `${workflowName} ${age(startTime)} [${steps.join(', ')}]`;
-  });
-  return executions.join('; ');
-}
-
-async function readMetric(stack: Stack, name: string): Promise<Record<string, number>> {
-  const { text } = await call(`${stack.operationsUrl}/metrics`);
-  const lines = [...text.matchAll(new RegExp(`^${name}\\{(.*)\\} (\\d+)$`, 'gm'))];
-  return Object.fromEntries(
-    lines.map(([, labels = '', value]) => [
-      [...labels.matchAll(/"([^"]*)"/g)].map(([, text]) => text).join(' '),
-      Number(value),
-    ]),
-  );
-}
-
-async function countByStatus(engine: KillableEngine): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const status of ['RUNNING', 'COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED']) {
-    const query = new URLSearchParams({ query: `status = ${status}`, start: '0', size: '1' });
-    const answer = await call(`${engine.url}/api/workflow/search?${query}`);
-    counts[status] = answer.json<{ totalHits: number }>().totalHits;
   }
-  return counts;
 }
 
 // A run that was interrupted may still be waiting for something.
-process.exit(await main());
+process.exit(await main(parseKillOptions(process.argv.slice(2))));

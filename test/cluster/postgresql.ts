@@ -1,0 +1,63 @@
+// A PostgreSQL server of this run's own: a new data directory, loopback only, fsync as in production.
+
+import { execFileSync } from 'node:child_process';
+import { chownSync, mkdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import type { DatabaseServer } from '../../dev/engine/engine-arguments.ts';
+import { freePort } from '../stack/free-port.ts';
+import { type ServerProcess, serverProcess } from './server-process.ts';
+
+export interface PostgresqlServer {
+  readonly process: ServerProcess;
+  readonly database: DatabaseServer;
+}
+
+/** Starts it with the database `postgres`. */
+export async function startPostgresql(options: { bin: string; dir: string }): Promise<PostgresqlServer> {
+  const { bin, dir } = options;
+  const data = join(dir, 'postgresql');
+  const owner = ownerOfServer();
+  mkdirSync(data);
+  if (owner !== undefined) chownSync(data, owner.uid, owner.gid);
+  const initdb = ['--pgdata', data, '--username=postgres', '--auth=trust', '--no-locale', '--encoding=UTF8'];
+  execFileSync(join(bin, 'initdb'), initdb, { stdio: 'pipe', cwd: data, ...owner });
+  const port = await freePort();
+  const settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories=', 'max_connections=120'];
+  const server = serverProcess({
+    name: 'PostgreSQL',
+    command: join(bin, 'postgres'),
+    args: ['-D', data, ...settings.flatMap((setting) => ['-c', setting])],
+    logFile: join(dir, 'postgresql.log'),
+    owner,
+    isReady: () => acceptsConnections(port),
+  });
+  await server.start();
+  const url = `jdbc:postgresql://127.0.0.1:${port}/postgres`;
+  return { process: server, database: { url, username: 'postgres', password: '' } };
+}
+
+/** PostgreSQL refuses to run as root; as root it runs as the user that its package made. */
+function ownerOfServer(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+/** Says hello as a client does: `R` means that it lets us in, an error that it still recovers (protocol 3.0, 55.2.1). */
+function acceptsConnections(port: number): Promise<boolean> {
+  const parameters = Buffer.from('\0\x03\0\0user\0postgres\0database\0postgres\0\0', 'latin1');
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(parameters.length + 4);
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(Buffer.concat([length, parameters])));
+    const settle = (isUp: boolean) => {
+      socket.destroy();
+      resolve(isUp);
+    };
+    socket.setTimeout(1_000, () => settle(false));
+    socket.once('data', (answer) => settle(answer[0] === 0x52));
+    socket.once('error', () => settle(false));
+    socket.once('close', () => settle(false));
+  });
+}

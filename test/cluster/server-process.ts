@@ -1,0 +1,63 @@
+// A server of somebody else's as a process of this run: killed and started again, its output in a file.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { pollUntil } from '../stack/poll-until.ts';
+import type { Component } from './component.ts';
+
+export interface ServerProcessOptions {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Gets what it prints, one life after the other. */
+  readonly logFile: string;
+  /** User it runs as; default: this one. */
+  readonly owner?: { readonly uid: number; readonly gid: number } | undefined;
+  readonly isReady: () => Promise<boolean>;
+}
+
+export interface ServerProcess extends Component {
+  /** SIGINT, and resolves when it has ended. Safe when it does not run. */
+  stop(): Promise<void>;
+}
+
+const startDeadlineMs = 60_000;
+
+/** Describes it; nothing runs before `start`. */
+export function serverProcess(options: ServerProcessOptions): ServerProcess {
+  const { name, command, args, logFile, owner = {}, isReady } = options;
+  let child: ChildProcess | undefined;
+  let exited: Promise<unknown> = Promise.resolve();
+  const launch = () => {
+    const log = openSync(logFile, 'a');
+    child = spawn(command, args, {
+      stdio: ['ignore', log, log],
+      env: { PATH: process.env['PATH'], LC_ALL: 'C' },
+      ...owner,
+    });
+    closeSync(log);
+    exited = once(child, 'exit');
+  };
+  const isAlive = () => child !== undefined && child.exitCode === null && child.signalCode === null;
+  const end = async (signal: NodeJS.Signals) => {
+    if (!isAlive()) return;
+    child?.kill(signal);
+    await exited;
+  };
+  return {
+    name,
+    kill: () => end('SIGKILL'),
+    // A server may refuse to start until the children of its killed predecessor have gone.
+    start: async () =>
+      void (await pollUntil(
+        `${name} to be ready`,
+        async () => {
+          if (!isAlive()) launch();
+          return isReady();
+        },
+        { timeoutMs: startDeadlineMs, everyMs: 100 },
+      )),
+    stop: () => end('SIGINT'),
+  };
+}

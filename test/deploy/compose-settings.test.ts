@@ -1,0 +1,197 @@
+// Everything that docker-compose.yml names exists: keys of the configuration, services and their ports, files, programs.
+
+import { existsSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { keyOfVariable } from '../../config/environment.ts';
+import { loadConfig } from '../../config/load.ts';
+import { compose, networksOf, type Service, textOf } from './deployment-files.ts';
+
+const rootDir = fileURLToPath(new URL('../..', import.meta.url));
+const services = Object.entries(compose.services);
+
+/** What compose makes of `${…}` when every secret is set and nothing optional is. */
+function resolved(value: string): string {
+  return value.replace(
+    /(?<!\$)\$\{(\w+)(?::([?+-])([^}]*))?\}/g,
+    (_all, name: string, operator?: string, rest = '') => {
+      if (operator === '-') return rest as string;
+      if (operator === '+') return '';
+      return name.endsWith('_FILE') ? 'deploy/demo.properties' : `a-long-secret-of-${name.toLowerCase()}`;
+    },
+  );
+}
+const environmentOf = ({ environment = {} }: Service) =>
+  Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, resolved(String(value))]));
+
+const ofProduct = services.filter(([, { build }]) => build?.target === 'product');
+
+describe('the product’s services', () => {
+  it.each(ofProduct)(
+    '%s: every variable is a key of the configuration, with a value that production accepts',
+    async (_name, service) => {
+      const env = environmentOf(service);
+      expect(
+        Object.keys(env).filter((variable) => variable !== 'CONFIG_URL' && keyOfVariable(variable) === undefined),
+      ).toEqual([]);
+      // The file that is mounted, by its path here.
+      const { config } = await loadConfig({
+        env: { ...env, NODE_ENV: 'production', CONFIG_URL: `file://${rootDir}deploy/demo.properties` },
+      });
+      expect(config['movies.url']).toBe('http://back-ends:8084/movies');
+    },
+  );
+
+  it.each(ofProduct)('%s runs a program of the image', (_name, { command }) => {
+    expect(existsSync(`${rootDir}${String(command).split(' ')[0]}`)).toBe(true);
+  });
+
+  it('the stop of each leaves time for its drain', async () => {
+    for (const [name, service] of ofProduct) {
+      const { config } = await loadConfig({ env: { ...environmentOf(service), CONFIG_URL: '' } });
+      const grace = Number.parseInt((service as { stop_grace_period?: string }).stop_grace_period ?? '10', 10) * 1_000;
+      const router = config['router.shutdownDelayMs'] + config['router.drainMs'];
+      if (name.startsWith('router')) expect([name, grace > router]).toEqual([name, true]);
+      if (name.startsWith('workers')) expect([name, grace > config['workers.drainMs']]).toEqual([name, true]);
+    }
+  });
+});
+
+/** Ports that each service opens to others, by what its own files and the configuration say. */
+const { config: defaults } = await loadConfig({ env: {} });
+const ports: Record<string, number[]> = {
+  postgres: [5432],
+  redis: [6379],
+  'conductor-a': [8080],
+  'conductor-b': [8080],
+  conductor: [8080],
+  keycloak: [8080],
+  'router-a': [defaults['router.port'], defaults['ops.port']],
+  'router-b': [defaults['router.port'], defaults['ops.port']],
+  'load-balancer': [...textOf('deploy/load-balancer/haproxy.cfg').matchAll(/bind :(\d+)/g)].map(([, port]) =>
+    Number(port),
+  ),
+  prometheus: [9090],
+  'back-ends': [8084],
+};
+/** Names on networks: services and their aliases. */
+const hosts = new Map<string, Set<string>>();
+for (const [name, { networks = [] }] of services) {
+  for (const network of networksOf(name)) {
+    const { aliases = [] } = (Array.isArray(networks) ? {} : (networks[network] ?? {})) as { aliases?: string[] };
+    for (const host of [name, ...aliases]) hosts.set(host, (hosts.get(host) ?? new Set()).add(network));
+  }
+}
+
+/** `host:port` pairs in addresses of other services. */
+const addressesIn = (text: string) =>
+  [...text.matchAll(/(?:\/\/|@)([a-z][\w-]*):(\d+)/g)].map(([, host = '', port]) => [host, Number(port)] as const);
+
+describe('addresses', () => {
+  const texts: (readonly [string, string])[] = services.map(([name, service]) => [
+    name,
+    JSON.stringify([environmentOf(service), service.healthcheck ?? {}]),
+  ]);
+  const files = [
+    ['workers', 'deploy/demo.properties'],
+    ['workers-001', 'deploy/demo.properties'],
+    ['workers-002', 'deploy/demo.properties'],
+    ['prometheus', 'deploy/prometheus/prometheus.yml'],
+    ['grafana', 'deploy/grafana/provisioning/datasources/prometheus.yml'],
+  ].map(([name = '', file = '']) => [name, textOf(file).replace(/'([\w-]+:\d+)'/g, "'//$1'")] as const);
+  const all = [...texts, ...files].flatMap(([name, text]) =>
+    addressesIn(text).map((address) => [name, ...address] as const),
+  );
+
+  it('there are many', () => {
+    expect(all.length).toBeGreaterThan(20);
+  });
+
+  it.each(all)('%s asks %s:%i, which is a service on a network of its own that opens this port', (name, host, port) => {
+    expect(ports[host]).toContain(port);
+    expect(networksOf(name).filter((network) => hosts.get(host)?.has(network))).not.toEqual([]);
+  });
+
+  it('the UI’s proxy asks a name that both servers of the engine have', () => {
+    const [, host = ''] = /set \$engine ([\w-]+):8080;/.exec(textOf('deploy/conductor-ui/nginx.conf')) ?? [];
+    expect([...(hosts.get(host) ?? [])]).toEqual(['engine']);
+    expect(networksOf('conductor-ui')).toContain('engine');
+  });
+
+  it('routers, registration and pruner know every server of the engine', () => {
+    const engines = services
+      .map(([name]) => name)
+      .filter((name) => name.startsWith('conductor-') && name !== 'conductor-ui');
+    for (const name of ['router-a', 'router-b', 'register', 'pruner'])
+      expect(compose.services[name]?.environment?.['CONDUCTOR_URL']).toBe(
+        engines.map((engine) => `http://${engine}:8080`).join(),
+      );
+  });
+});
+
+describe('files', () => {
+  const sources = Object.entries(compose.configs);
+
+  it.each(sources)('%s exists and is mounted', (name, { file }) => {
+    const path = resolved(file);
+    if (path !== '/dev/null') expect(statSync(`${rootDir}${path}`).isFile()).toBe(true);
+    const mounted = services.flatMap(([, { configs = [] }]) => configs.map(({ source }) => source));
+    expect(mounted).toContain(name);
+  });
+
+  it('every mount has its file, and what is asked for is where it is mounted', () => {
+    for (const [name, service] of services) {
+      const { configs = [], command = [] } = service;
+      for (const { source } of configs) expect(Object.keys(compose.configs)).toContain(source);
+      const targets = configs.map(({ target }) => target);
+      const named = [
+        ...`${[command].flat().join(' ')} ${JSON.stringify(environmentOf(service))}`.matchAll(/\/etc\/[\w./-]+/g),
+      ];
+      for (const [path] of named) expect([name, targets]).toEqual([name, expect.arrayContaining([path])]);
+    }
+  });
+
+  it('every volume is used', () => {
+    const used = services.flatMap(([, { volumes = [] }]) => volumes.map((volume) => volume.split(':')[0]));
+    expect(used.toSorted()).toEqual(Object.keys(compose.volumes).toSorted());
+  });
+
+  it('both servers of the engine take the lock of their database', () => {
+    expect(textOf('conductor/server/cluster.properties')).toMatch(
+      /^conductor\.workflow-execution-lock\.type=postgres$/m,
+    );
+    for (const engine of ['conductor-a', 'conductor-b']) {
+      const locations =
+        [compose.services[engine]?.command].flat().find((part) => part?.includes('additional-location')) ?? '';
+      // The later file wins.
+      expect(locations).toMatch(/postgresql\.properties,file:\/etc\/conductor\/cluster\.properties$/);
+    }
+  });
+});
+
+describe('health checks', () => {
+  it.each(services.filter(([, { healthcheck }]) => healthcheck?.test !== undefined))(
+    '%s: asks itself, or says whom',
+    (name, { healthcheck }) => {
+      const test = healthcheck?.test?.join(' ') ?? '';
+      const asked = [...test.matchAll(/http:\/\/([\w.-]+):/g)].map(([, host]) => host);
+      expect(asked.filter((host) => host !== '127.0.0.1')).toEqual(name.startsWith('workers') ? ['load-balancer'] : []);
+      // A check of curl or wget that takes any answer for health says nothing.
+      if (test.includes('curl')) expect(test).toMatch(/curl -f/);
+      const [, script] = /node,? ([\w/.-]+\.mjs)/.exec(test) ?? [];
+      if (script !== undefined) expect(existsSync(`${rootDir}${script}`)).toBe(true);
+    },
+  );
+});
+
+describe('Grafana', () => {
+  it('has the dashboard where its provisioning looks, and a source that the dashboard can choose', () => {
+    const targets = compose.services['grafana']?.configs?.map(({ target }) => target) ?? [];
+    const [, path] = /path: (.+)/.exec(textOf('deploy/grafana/provisioning/dashboards/service-router.yml')) ?? [];
+    expect(targets).toContain(`${path}/service-router.json`);
+    expect(textOf('deploy/grafana/provisioning/datasources/prometheus.yml')).toMatch(/^ {4}type: prometheus$/m);
+    const [, shortest] =
+      /timeInterval: (\S+)/.exec(textOf('deploy/grafana/provisioning/datasources/prometheus.yml')) ?? [];
+    expect(textOf('deploy/prometheus/prometheus.yml')).toContain(`scrape_interval: ${shortest}`);
+  });
+});

@@ -1,0 +1,222 @@
+// The load balancer's file on a real HAProxy: what it does when a router is gone, slow, draining or breaks off.
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../config/load.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { compose, networksOf, textOf } from './deployment-files.ts';
+import { hasHaproxy, type LoadBalancer, type RouterPorts, startLoadBalancer } from './haproxy.ts';
+
+const file = textOf('deploy/load-balancer/haproxy.cfg');
+const setting = (name: string) => new RegExp(`^ *${name} +(.+)$`, 'm').exec(file)?.[1];
+const { config } = await loadConfig({ env: {} });
+
+/** `75s` in milliseconds. */
+function millisecondsOf(name: string): number {
+  const [, number, unit] = /^(\d+)(ms|s)$/.exec(setting(name) ?? '') ?? [];
+  return Number(number) * (unit === 's' ? 1_000 : 1);
+}
+
+describe('haproxy.cfg', () => {
+  it('nothing is sent twice but what could not be sent at all', () => {
+    expect([...file.matchAll(/^ *retry-on (.+)$/gm)].map(([, when]) => when)).toEqual(['conn-failure']);
+    expect(file).not.toMatch(/disable-l7-retry|all-retryable-errors|on-marked-down shutdown/);
+  });
+
+  it('it waits longer than any client may wait and any poll may be held', () => {
+    const longest = ['router.maxWaitMs', 'router.waitBudgetMs', 'conductor.maxParkedPollMs'] as const;
+    for (const key of longest) expect([key, millisecondsOf('timeout server') > config[key]]).toEqual([key, true]);
+  });
+
+  it('the router gives up first on headers, bodies and answers, so that the client gets its problem document', () => {
+    expect(millisecondsOf('timeout http-request')).toBeGreaterThan(config['router.headersTimeoutMs']);
+    expect(millisecondsOf('timeout client')).toBeGreaterThan(config['router.requestTimeoutMs']);
+    expect(millisecondsOf('timeout client')).toBeGreaterThan(config['router.answerTimeoutMs']);
+  });
+
+  it('its servers are services on a network of its own, on their ports', () => {
+    const servers = [...file.matchAll(/^ *server ([\w-]+) ([\w-]+):(\d+)/gm)];
+    expect(servers).toHaveLength(5);
+    for (const [, name, host = '', port] of servers) {
+      expect(name).toBe(host);
+      expect(networksOf(host).some((network) => networksOf('load-balancer').includes(network))).toBe(true);
+      expect(Number(port)).toBe(host === 'keycloak' ? 8080 : config['router.port']);
+    }
+    for (const [, port] of file.matchAll(/check port (\d+)/g)) expect(Number(port)).toBe(config['ops.port']);
+  });
+
+  it('the ports that it opens are those that are published, checked and scraped', () => {
+    const open = new Set([...file.matchAll(/bind :(\d+)/g)].map(([, port]) => port));
+    const { ports = [], healthcheck } = compose.services['load-balancer'] ?? {};
+    const published = ports.map((port) => port.split(':').at(-1));
+    expect(published).toEqual(['8080', '8083']);
+    expect([...open]).toEqual(expect.arrayContaining([...published, '8404']));
+    expect(JSON.stringify(healthcheck)).toContain(`http://127.0.0.1:8404${setting('monitor-uri')}`);
+  });
+
+  it('a router that stops is noticed before it refuses anything', () => {
+    const delay = Number(compose.services['router-a']?.environment?.['ROUTER_SHUTDOWNDELAYMS']);
+    const [, inter, fall] = /inter (\d+)s fall (\d+)/.exec(file) ?? [];
+    // One look that has just begun, and the time it may take.
+    expect(delay).toBeGreaterThan(Number(inter) * 1_000 * (Number(fall) + 1));
+  });
+});
+
+/** What stands where a router would: `answer` decides, `ready` is its health. */
+class RouterStub {
+  readonly got: { method: string; url: string; headers: IncomingMessage['headers'] }[] = [];
+  ready = true;
+  live = true;
+  answer: (request: IncomingMessage, response: ServerResponse) => void = (_request, response) => void response.end();
+  readonly #servers: Server[] = [];
+
+  async start(): Promise<RouterPorts> {
+    const serve = createServer((request, response) => {
+      this.got.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers });
+      this.answer(request, response);
+    });
+    const health = createServer((request, response) => {
+      const well = request.url === '/health/ready' ? this.ready : request.url === '/health/live' && this.live;
+      response.writeHead(well ? 200 : 503).end();
+    });
+    const [port, opsPort] = await Promise.all([this.#listen(serve), this.#listen(health)]);
+    return { port: port as number, opsPort: opsPort as number };
+  }
+
+  async #listen(server: Server): Promise<number> {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    this.#servers.push(server);
+    return (server.address() as AddressInfo).port;
+  }
+
+  /** Takes no connections on its public port from here on; its health goes on. */
+  async refuseConnections(): Promise<void> {
+    const [serve] = this.#servers;
+    serve?.closeAllConnections();
+    await new Promise((resolve) => serve?.close(resolve));
+  }
+
+  stop(): void {
+    for (const server of this.#servers) {
+      server.close();
+      server.closeAllConnections();
+    }
+  }
+}
+
+describe.skipIf(!hasHaproxy)('haproxy with that file', () => {
+  let a: RouterStub;
+  let b: RouterStub;
+  let balancer: LoadBalancer;
+  const both = ['router-a', 'router-b'];
+  const seen = () => [...a.got, ...b.got];
+  const serving = (names: readonly string[]) =>
+    pollUntil(`${names.join(' and ') || 'nobody'} to serve`, async () => {
+      return String(await balancer.serving()) === String(names);
+    });
+
+  beforeAll(async () => {
+    [a, b] = [new RouterStub(), new RouterStub()];
+    balancer = await startLoadBalancer([await a.start(), await b.start()]);
+    await serving(both);
+  });
+  afterAll(async () => {
+    await balancer.stop();
+    a.stop();
+    b.stop();
+  });
+  beforeEach(async () => {
+    for (const stub of [a, b]) {
+      stub.got.length = 0;
+      stub.ready = stub.live = true;
+      stub.answer = (_request, response) => void response.end();
+    }
+    await serving(both);
+  });
+  const breakOff = (request: IncomingMessage) => void request.resume().on('end', () => request.socket.destroy());
+
+  it.each(['PATCH', 'POST', 'PUT', 'DELETE', 'GET'])('%s that a router breaks off → 502, sent once', async (method) => {
+    // Not the first on its connection, where HAProxy by itself would only hang up.
+    await (await fetch(balancer.url)).text();
+    a.got.length = b.got.length = 0;
+    a.answer = b.answer = breakOff;
+    const answer = await fetch(balancer.url, { method, ...(method === 'GET' ? {} : { body: 'x' }) });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([502, 'application/problem+json']);
+    expect(await answer.json()).toMatchObject({ status: 502, detail: expect.stringContaining('unknown') });
+    expect(seen()).toHaveLength(1);
+  });
+
+  it('a 503 of a router → passed on as it is, not sent elsewhere', async () => {
+    a.answer = b.answer = (_request, response) => void response.writeHead(503, { 'retry-after': '7' }).end('mine');
+    const answer = await fetch(balancer.url, { method: 'PATCH', body: 'x' });
+    expect([answer.status, answer.headers.get('retry-after'), await answer.text()]).toEqual([503, '7', 'mine']);
+    expect(seen()).toHaveLength(1);
+  });
+
+  it('a client’s X-Forwarded-For stays in front, the address of the connection comes last', async () => {
+    await fetch(`${balancer.url}/movies/a%20b?c=%2F`, { headers: { 'x-forwarded-for': '203.0.113.9' } });
+    expect(seen()[0]).toMatchObject({
+      url: '/movies/a%20b?c=%2F',
+      headers: { 'x-forwarded-for': '203.0.113.9, 127.0.0.1' },
+    });
+  });
+
+  it('an answer passes while it is being written', async () => {
+    let finish = () => undefined as void;
+    a.answer = b.answer = (_request, response) => {
+      response.write('first');
+      finish = () => void response.end('last');
+    };
+    const reader = (await fetch(balancer.url)).body?.getReader();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('first');
+    finish();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('last');
+  });
+
+  it('a router that is not ready any more → its request in flight is answered, new ones go to the other', async () => {
+    let finish = () => undefined as void;
+    a.answer = b.answer = (_request, response) => void (finish = () => void response.end('finished'));
+    const waiting = fetch(balancer.url);
+    await pollUntil('the request to arrive', () => seen().length === 1);
+    const [holder, other] = a.got.length === 1 ? [a, b] : [b, a];
+    holder.ready = false;
+    await serving([holder === a ? 'router-b' : 'router-a']);
+    other.answer = (_request, response) => void response.end('other');
+    expect(await Promise.all([1, 2, 3, 4].map(() => fetch(balancer.url).then((answer) => answer.text())))).toEqual(
+      Array(4).fill('other'),
+    );
+    finish();
+    expect(await (await waiting).text()).toBe('finished');
+  });
+
+  it('none is ready → those that live tell the client themselves; none lives → 503, and the balancer is unwell', async () => {
+    a.ready = b.ready = false;
+    await serving([]);
+    a.answer = b.answer = (_request, response) => void response.writeHead(503).end('mine');
+    expect(await (await fetch(balancer.url)).text()).toBe('mine');
+    expect((await fetch(`${balancer.operationsUrl}/health/ready`)).status).toBe(200);
+    a.live = b.live = false;
+    await pollUntil('the balancer to be unwell', async () => {
+      return (await fetch(`${balancer.operationsUrl}/health/ready`)).status === 503;
+    });
+    const answer = await fetch(balancer.url, { method: 'PATCH', body: 'x' });
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
+    expect(await answer.json()).toMatchObject({ detail: 'No router can be reached: nothing was started.' });
+  });
+
+  // Last: one of them does not come back.
+  it('a router that takes no connections → the same request goes to the other, which gets it once', async () => {
+    await a.refuseConnections();
+    b.answer = (request, response) => void text(request).then((body) => response.end(body));
+    for (let turn = 0; turn < 6; turn += 1) {
+      const answer = await fetch(balancer.url, { method: 'PATCH', body: `write ${turn}` });
+      expect([answer.status, await answer.text()]).toEqual([200, `write ${turn}`]);
+    }
+    expect(b.got).toHaveLength(6);
+    expect(balancer.output()).not.toContain('/movies');
+  });
+});

@@ -1,0 +1,62 @@
+// Prometheus as a real process with the files of deploy/: only its targets have other addresses.
+
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../stack/free-port.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { textOf } from './deployment-files.ts';
+
+export interface Prometheus {
+  /** `data` of an answer of its HTTP API. @throws Error with what it says, when it refuses */
+  ask<T>(path: string): Promise<T>;
+  stop(): Promise<void>;
+}
+
+export const hasPrometheus = spawnSync('prometheus', ['--version']).status === 0;
+if (!hasPrometheus)
+  process.stderr.write('skipped: Prometheus on a running set. Install it (apt-get install prometheus) to run that\n');
+
+/**
+ * Starts it and waits until it is ready.
+ * @param targets `host:port` in place of each target of the file, such as `router-a:8081`
+ */
+export async function startPrometheus(targets: Readonly<Record<string, string>>): Promise<Prometheus> {
+  const folder = mkdtempSync(join(tmpdir(), 'service-router-prometheus-'));
+  const address = `127.0.0.1:${await freePort()}`;
+  let text = textOf('deploy/prometheus/prometheus.yml').replace('127.0.0.1:9090', address);
+  for (const [name, instead] of Object.entries(targets)) {
+    if (!text.includes(`'${name}'`)) throw new Error(`prometheus.yml has no target ${name}`);
+    text = text.replace(name, instead);
+  }
+  // A quarter of a minute between two looks would be all that a test waits for.
+  writeFileSync(join(folder, 'prometheus.yml'), text.replaceAll('_interval: 15s', '_interval: 1s'));
+  copyFileSync(
+    fileURLToPath(new URL('../../deploy/prometheus/alerts.yml', import.meta.url)),
+    join(folder, 'alerts.yml'),
+  );
+  const files = [`--config.file=${join(folder, 'prometheus.yml')}`, `--storage.tsdb.path=${join(folder, 'data')}`];
+  const child = spawn('prometheus', [...files, `--web.listen-address=${address}`], { stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  const ready = () =>
+    fetch(`http://${address}/-/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await pollUntil('Prometheus', ready, { timeoutMs: 20_000 });
+  return {
+    async ask<T>(path: string) {
+      const answer = (await (await fetch(`http://${address}/api/v1/${path}`)).json()) as { data: T; error?: string };
+      if (answer.error !== undefined) throw new Error(`${path}: ${answer.error}`);
+      return answer.data;
+    },
+    async stop() {
+      child.kill('SIGTERM');
+      await exited;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

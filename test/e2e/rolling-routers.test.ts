@@ -1,0 +1,145 @@
+// Two routers behind the load balancer of deploy/ while each is replaced: told to stop, no request fails; killed, only what it held.
+
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { textOf } from '../deploy/deployment-files.ts';
+import { hasHaproxy, type LoadBalancer, startLoadBalancer } from '../deploy/haproxy.ts';
+import { hasPrometheus, startPrometheus } from '../deploy/prometheus.ts';
+import { type Caller, callerFor, checkAnswersOf } from '../stack/client.ts';
+import { freePort } from '../stack/free-port.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Program, startProgram } from '../stack/program.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+const portOf = (url: string) => Number(new URL(url).port);
+/** As docker-compose.yml has it. */
+const env = { ROUTER_SHUTDOWNDELAYMS: '4000', ROUTER_TRUSTEDPROXIES: '127.0.0.1' };
+
+/** No document describes what the load balancer answers by itself. */
+const any = { undescribed: 'some answers are of the load balancer' };
+
+describe.skipIf(!hasHaproxy)('two routers behind the load balancer', () => {
+  let stack: Stack;
+  let second: Program;
+  let secondEnv: Record<string, string>;
+  let balancer: LoadBalancer;
+  let demo: Caller;
+
+  beforeAll(async () => {
+    const port = await freePort();
+    stack = await startStack({ engineUrl: inject('engineUrl'), router: env, withWorkers: false });
+    secondEnv = { ...stack.routerEnv, ROUTER_PORT: String(port), OPS_PORT: String(await freePort()) };
+    second = await startProgram('gateway/main.ts', secondEnv);
+    balancer = await startLoadBalancer([
+      { port: portOf(stack.url), opsPort: portOf(stack.operationsUrl) },
+      { port, opsPort: Number(secondEnv['OPS_PORT']) },
+    ]);
+    // Workers have no other way to the routers.
+    const through = { CONDUCTOR_APIURL: `${balancer.url}/conductor/api` };
+    await Promise.all([stack.addWorkers(through), stack.addWorkers({ ...through, WORKERS_DOMAIN: '002' })]);
+    await untilBothServe();
+    await checkAnswersOf(balancer.url);
+    demo = await callerFor(balancer.url);
+  }, 120_000);
+  afterAll(async () => {
+    await second?.stop();
+    await stack?.stop();
+    await balancer?.stop();
+  }, 60_000);
+
+  const untilBothServe = () =>
+    pollUntil('both routers to serve', async () => (await balancer.serving()).length === 2, { timeoutMs: 60_000 });
+
+  /** Statuses of all requests that four clients send, one after the other, while something happens. */
+  async function statusesWhile(happens: () => Promise<void>): Promise<Map<number | string, number>> {
+    const statuses = new Map<number | string, number>();
+    let isOver = false;
+    const clients = [1, 2, 3, 4].map(async () => {
+      while (!isOver) {
+        const status = await demo('/movies/Metropolis', any).then(
+          (answer) => answer.status,
+          (error: Error) => error.message,
+        );
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    });
+    await happens();
+    isOver = true;
+    await Promise.all(clients);
+    return statuses;
+  }
+
+  it.skipIf(!hasPrometheus)(
+    'Prometheus scrapes all of it, has the rules, and answers what the dashboard asks',
+    async () => {
+      expect((await demo('/movies/Metropolis')).status).toBe(200);
+      const host = (url: string) => new URL(url).host;
+      const prometheus = await startPrometheus({
+        'router-a:8081': host(stack.operationsUrl),
+        'router-b:8081': `127.0.0.1:${secondEnv['OPS_PORT']}`,
+        'load-balancer:8404': host(balancer.operationsUrl),
+      });
+      try {
+        await pollUntil('every target to be up', async () => {
+          const { activeTargets } = await prometheus.ask<{ activeTargets: { health: string }[] }>('targets');
+          return activeTargets.length === 4 && activeTargets.every(({ health }) => health === 'up');
+        });
+        await pollUntil('every rule to have been evaluated', async () => {
+          const { groups } = await prometheus.ask<{ groups: { rules: { health: string }[] }[] }>('rules');
+          const rules = groups.flatMap((group) => group.rules);
+          return rules.length > 10 && rules.every(({ health }) => health === 'ok');
+        });
+        const { panels } = JSON.parse(textOf('deploy/grafana/service-router.json')) as {
+          panels: { targets?: { expr: string }[] }[];
+        };
+        // As Grafana replaces its variables: everything chosen.
+        const asked = panels
+          .flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+          .map((expr) => expr.replaceAll('$__rate_interval', '1m').replace(/\$\{?\w+\}?/g, '.*'));
+        const series = async (query: string) =>
+          (await prometheus.ask<{ result: unknown[] }>(`query?query=${encodeURIComponent(query)}`)).result.length;
+        await pollUntil(
+          'a second look at the routers',
+          async () => (await series('rate(router_http_requests_total[1m])')) > 0,
+        );
+        let answered = 0;
+        for (const query of asked) if ((await series(query)) > 0) answered += 1;
+        process.stdout.write(`dashboard: ${answered} of ${asked.length} queries have series\n`);
+        // What has not happened here (breakers, queues, failures) has none; what Prometheus does not understand is an error above.
+        expect(answered).toBeGreaterThan(10);
+      } finally {
+        await prometheus.stop();
+      }
+    },
+    60_000,
+  );
+
+  it('each is told to stop and started again under load → no request fails', async () => {
+    const statuses = await statusesWhile(async () => {
+      await stack.router.stop();
+      await stack.restartRouter();
+      await untilBothServe();
+      await second.stop();
+      second = await startProgram('gateway/main.ts', secondEnv);
+      await untilBothServe();
+    });
+    process.stdout.write(`rolling: ${JSON.stringify([...statuses])}\n`);
+    expect([...statuses.keys()]).toEqual([200]);
+    expect(statuses.get(200)).toBeGreaterThan(50);
+  }, 120_000);
+
+  it('one is killed under load → what it held fails with 502, the rest is served by the other', async () => {
+    const statuses = await statusesWhile(async () => {
+      await second.kill();
+      const served = async () => (await demo('/movies/Metropolis', any)).status === 200;
+      await pollUntil('the other to serve', served);
+      second = await startProgram('gateway/main.ts', secondEnv);
+      await untilBothServe();
+    });
+    process.stdout.write(`killed: ${JSON.stringify([...statuses])}\n`);
+    // Four clients have at most four requests at it; a worker's result may have been on its way through it as well.
+    const failed = [...statuses].filter(([status]) => status !== 200);
+    expect(failed.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(8);
+    for (const [status] of failed) expect([502, 504]).toContain(status);
+    expect(statuses.get(200)).toBeGreaterThan(20);
+  }, 120_000);
+});

@@ -1,0 +1,187 @@
+// HTTPS of the public port: a certificate made here by openssl, its renewal, and what is no TLS.
+
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { request } from 'node:https';
+import { connect as connectPlain } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+import { Registry } from 'prom-client';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../config/load.ts';
+import { type HttpServer, startHttpServer } from '../../gateway/http-server.ts';
+import { readBody } from '../../gateway/read-body.ts';
+import { tlsOf } from '../../gateway/tls.ts';
+import { createLog } from '../../logging/log.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'service-router-tls-'));
+const files = { certificateFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
+const log = createLog('test', 'silent');
+let metrics: Registry;
+let server: HttpServer;
+
+/** A self-signed certificate of 127.0.0.1 under a name of its own. */
+function makeCertificate(name: string): void {
+  const names = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const kind = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const out = ['-keyout', join(folder, `${name}.key`), '-out', join(folder, `${name}.crt`)];
+  execFileSync('openssl', [...kind, ...names, ...out], { stdio: 'ignore' });
+}
+
+function use(certificate: string, key = certificate): void {
+  copyFileSync(join(folder, `${certificate}.crt`), files.certificateFile);
+  copyFileSync(join(folder, `${key}.key`), files.keyFile);
+}
+
+const start = () =>
+  startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    metrics,
+    accessLog: () => undefined,
+    limits: {
+      maxConnections: 3,
+      headersTimeoutMs: 1_000,
+      requestTimeoutMs: 2_000,
+      keepAliveTimeoutMs: 5_000,
+      answerTimeoutMs: 1_000,
+    },
+    tls: { files, log, watchMs: 20 },
+    app: (incoming, response) =>
+      void readBody(incoming, 1_000).then((body) => response.end(`${incoming.method} ${body.toString()}`)),
+  });
+
+beforeAll(() => ['first', 'second'].forEach(makeCertificate));
+beforeEach(async () => {
+  use('first');
+  metrics = new Registry();
+  server = await start();
+});
+afterEach(() => server.stop(100));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Sends one request, and trusts nothing but the certificate of that name. */
+async function send(trusted: string, method: string, body = ''): Promise<{ status: number; body: string }> {
+  const ca = readFileSync(join(folder, `${trusted}.crt`));
+  const sent = request(server.url, { method, ca, agent: false }).end(body);
+  const [answer] = await once(sent, 'response');
+  return { status: answer.statusCode, body: await text(answer) };
+}
+
+async function handshake(options: object = {}): Promise<TLSSocket> {
+  const socket = connect({ port: Number(new URL(server.url).port), rejectUnauthorized: false, ...options });
+  socket.on('error', () => undefined);
+  await once(socket, 'secureConnect').catch(() => undefined);
+  return socket;
+}
+
+const openConnections = async () => (await metrics.getSingleMetric('router_connections')?.get())?.values[0]?.value;
+
+describe('HTTPS', () => {
+  it('answers a client that checks the certificate', async () => {
+    expect(server.url).toMatch(/^https:/);
+    expect(await send('first', 'PATCH', 'x'.repeat(500))).toEqual({ status: 200, body: `PATCH ${'x'.repeat(500)}` });
+    await expect(send('second', 'GET')).rejects.toThrow(/self-signed|unable to verify/);
+  });
+
+  it.each([
+    ['TLSv1.3', 'TLSv1.3'],
+    ['TLSv1.2', 'TLSv1.2'],
+    ['TLSv1.1', null],
+  ] as const)('%s → %s', async (version, agreed) => {
+    // OpenSSL's own default would refuse the old one before the server could.
+    const socket = await handshake({ minVersion: version, maxVersion: version, ciphers: 'DEFAULT:@SECLEVEL=0' });
+    expect(socket.connecting || socket.destroyed ? null : socket.getProtocol()).toBe(agreed);
+    socket.destroy();
+  });
+
+  it('agrees on HTTP/1.1 with a client that would rather speak HTTP/2', async () => {
+    const socket = await handshake({ ALPNProtocols: ['h2', 'http/1.1'] });
+    expect(socket.alpnProtocol).toBe('http/1.1');
+    socket.destroy();
+  });
+
+  it('what is no HTTP inside → a problem document', async () => {
+    const socket = await handshake();
+    socket.write('HELLO\r\n\r\n');
+    expect(await text(socket)).toMatch(
+      /^HTTP\/1\.1 400 [^]*application\/problem\+json[^]*"type":"\/problems\/malformed-request"/,
+    );
+  });
+
+  it('plain HTTP → closed, without a word, and others go on', async () => {
+    const socket = connectPlain(Number(new URL(server.url).port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.end('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(await text(socket).catch(() => '')).not.toContain('HTTP/1.1');
+    expect((await send('first', 'GET')).status).toBe(200);
+  });
+});
+
+describe('connections', () => {
+  it('are counted and limited once their handshake is done', async () => {
+    const sockets = [];
+    for (let count = 0; count < 5; count += 1) sockets.push(await handshake());
+    await pollUntil('the limit to hold', async () => (await openConnections()) === 3);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('those that begin no handshake make room for those that do', async () => {
+    const idle = Array.from({ length: 8 }, () => connectPlain(Number(new URL(server.url).port), '127.0.0.1'));
+    const closed: unknown[] = [];
+    for (const socket of idle) {
+      socket.on('error', () => undefined);
+      socket.once('close', () => closed.push(socket));
+      socket.resume();
+    }
+    await pollUntil('the oldest to be cut', () => closed.length >= 5);
+    expect(await openConnections()).toBe(0);
+    expect((await send('first', 'GET')).status).toBe(200);
+    // The time-out of the handshake.
+    await pollUntil('the others to be cut', () => closed.length === 8);
+  });
+});
+
+describe('renewal', () => {
+  it('new files → new connections get the new certificate, an open one goes on', async () => {
+    const socket = await handshake();
+    use('second');
+    await pollUntil('the new certificate', () =>
+      send('second', 'GET').then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    );
+    socket.end('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+    expect(await text(socket)).toContain('HTTP/1.1 200');
+  });
+
+  it('a key that does not fit → the old certificate stays, until the files fit again', async () => {
+    use('second', 'first');
+    expect((await send('first', 'GET')).status).toBe(200);
+    use('second');
+    await pollUntil('the new certificate', () =>
+      send('second', 'GET').then(
+        () => true,
+        () => false,
+      ),
+    );
+  });
+});
+
+describe('at the start', () => {
+  it('files that do not belong together → an error that names them', async () => {
+    use('first', 'second');
+    await expect(start()).rejects.toThrow(/tls\.crt and .*tls\.key \(router\.tlsCertificateFile, router\.tlsKeyFile\)/);
+  });
+
+  it('only one of the two keys → an error', async () => {
+    const { config } = await loadConfig({ env: { ROUTER_TLSCERTIFICATEFILE: '/x' } });
+    expect(() => tlsOf(config, log)).toThrow('belong together');
+    expect(tlsOf((await loadConfig({ env: {} })).config, log)).toBeUndefined();
+  });
+});
