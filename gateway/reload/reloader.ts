@@ -47,11 +47,15 @@ export class Reloader {
   async #reload(reason: string): Promise<void> {
     const { house } = this.#options;
     const { log, draining } = house.services;
-    if (draining.aborted) return void log.info({ reason }, 'the router is stopping: the configuration is not reloaded');
+    const giveUp = () => log.info({ reason }, 'the router is stopping: the configuration is not reloaded');
+    if (draining.aborted) return giveUp();
     const startedAt = performance.now();
     try {
       const { generation, needRestart } = await this.#build();
-      if (draining.aborted) return await generation.stop();
+      if (draining.aborted) {
+        await generation.stop();
+        return giveUp();
+      }
       house.takeOver(generation);
       this.#state.applied(needRestart);
       const durationMs = Math.round(performance.now() - startedAt);
@@ -59,7 +63,7 @@ export class Reloader {
       if (needRestart.length > 0)
         log.warn({ keys: needRestart }, `these keys are taken up only by a restart: ${needRestart.join(', ')}`);
     } catch (error) {
-      if (draining.aborted) return;
+      if (draining.aborted) return giveUp();
       const problems = problemsOf(error);
       this.#state.refused(problems);
       log.error(

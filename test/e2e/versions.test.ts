@@ -16,8 +16,9 @@ const engineUrl = inject('engineUrl');
 const scope = 'choose_version';
 const env = {
   ROUTER_VERSIONSCOPE: scope,
-  // It is not the circuit breaker that is tried here.
+  // It is not the circuit breaker that is tried here, nor what a cold engine on a busy machine can take at once.
   BREAKER_BACKEND_MINCALLS: '100000',
+  ADMISSION_QUEUEMS: '20000',
   ROUTER_TIMINGSCOPE: scope,
 };
 

@@ -97,6 +97,8 @@ it('a reload while the router stops: nothing changes, what is in flight is answe
   await pollUntil('the request to be held', async () => (await counts())['router_http_requests_in_flight'] === 1);
   write('map.yml', mapWith({ says: 'late' }));
   program.process.kill('SIGTERM');
+  // Of two signals that wait for a process the one with the lower number comes first.
+  await pollUntil('the stop to have begun', () => program.output().includes('"stopping"'));
   program.process.kill('SIGHUP');
   await pollUntil('the reload to be refused', () => program.output().includes('the configuration is not reloaded'));
   expect(await (await fetch(`${url}/held?go`)).text()).toBe('gone');
