@@ -25,8 +25,10 @@ let demo: Caller;
 
 beforeAll(async () => {
   writeFileSync(mapFile, productMap);
-  // A request may wait for its turn, however busy the machine is: what is tried here is whether a reload makes it fail.
-  stack = await startStack({ engineUrl, router: { ROUTER_MAPFILE: mapFile, ADMISSION_QUEUEMS: '20000' } });
+  // A request may wait for its turn, and a poll for its task, however busy the machine is: what is tried here is whether
+  // a reload makes it fail.
+  const router = { ROUTER_MAPFILE: mapFile, ADMISSION_QUEUEMS: '20000', CONDUCTOR_MAXPARKEDPOLLMS: '150000' };
+  stack = await startStack({ engineUrl, router });
   demo = await callerFor(stack.url);
   await pollUntil('a first answer', async () => (await demo('/movies/Casablanca')).status === 200);
 });
@@ -85,7 +87,7 @@ it('ten reloads under load: no request fails, no worker sees an error, no held p
   const worker = await callerFor(stack.url, 'worker');
   // Held over all of them, in a queue of its own.
   const queue = `reload-${randomBytes(4).toString('hex')}`;
-  const held = worker(`/conductor/api/tasks/poll/batch/movies_intake?count=1&timeout=30000&domain=${queue}`);
+  const held = worker(`/conductor/api/tasks/poll/batch/movies_intake?count=1&timeout=150000&domain=${queue}`);
   const load = startLoad(20);
   for (let round = 1; round <= 10; round++) {
     expect(await reload(productMap.replace('The movies prototype', `Films ${round}`))).toBe('applied');
