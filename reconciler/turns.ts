@@ -1,7 +1,10 @@
 // Who may ask a back end next: few at a time, one when it did not answer the last, so that those who ask leave room for clients.
 
-/** Questions to one back end at a time, once it answers. */
-const mostAsking = 8;
+/**
+ * Questions to one back end at a time, once it answers: half of the tasks that a worker process takes at once by
+ * default. When it stops answering, those that are out keep their places, and other colleges need the rest.
+ */
+const mostAsking = 4;
 /** Questions at a time to all those together of which nobody knows that they answer. */
 const mostUnproven = 2;
 /** Longest pause after questions without an answer, in milliseconds. */

@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { Case } from '../faults/cases/case.ts';
 import { routerCases } from '../faults/cases/router.ts';
-import { workerCases } from '../faults/cases/workers.ts';
+import { withDyingWorkers, workerCases } from '../faults/cases/workers.ts';
 import { startWorld, type World } from '../faults/world.ts';
 
 let world: World;
@@ -15,8 +15,7 @@ beforeAll(async () => {
       budgetMs: 4_000,
       // A notification that dies with its worker is handed out again after a minute: the long runs wait for it.
       patches: false,
-      // The circuit breaker of a back end would open after the first case.
-      router: { BREAKER_BACKEND_MINCALLS: '100000' },
+      ...withDyingWorkers,
     },
   );
 }, 150_000);

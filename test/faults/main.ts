@@ -135,4 +135,5 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-process.exitCode = await main();
+// Not by itself: Node spins at its exit when one of the many sockets that were reset is left over.
+process.exit(await main());

@@ -83,6 +83,11 @@ export class Operations {
   /** Ends every load and waits for what is in flight. */
   async end(): Promise<void> {
     this.#isOver = true;
+    await this.settled();
+  }
+
+  /** Waits for what is in flight now. */
+  async settled(): Promise<void> {
     await Promise.all(this.#inFlight);
   }
 

@@ -7,6 +7,7 @@ import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-pro
 import { tokenOf } from '../stack/client.ts';
 import { freePort } from '../stack/free-port.ts';
 import { pollUntil } from '../stack/poll-until.ts';
+import type { Program } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type BadBackEnd, startBadBackEnd } from './bad-back-end.ts';
 import { checkHistory, type Violation, type WrittenText } from './check-history.ts';
@@ -15,6 +16,7 @@ import { type EngineProxy, startEngineProxy } from './engine-proxy.ts';
 import { type AnyEvent, History, type Route } from './history.ts';
 import { type Levels, notBack, readLevels } from './levels.ts';
 import { moviePath, Operations, termsPath } from './operations.ts';
+import { supervise, type Supervised, type Supervisor } from './supervisor.ts';
 
 export interface WorldOptions {
   /** `router.waitBudgetMs`; default 6000, so that a lost request does not cost half a minute. */
@@ -62,6 +64,11 @@ export interface World {
   killWorkers(): Promise<void>;
   killRouter(): Promise<void>;
   startWorkers(): Promise<void>;
+  /** Starts another in the place of the default pool's workers, or of the router, which have ended by themselves. */
+  replaceWorkers(): Promise<void>;
+  replaceRouter(): Promise<void>;
+  /** From now on until this world ends; what workers still offer to a router can end it long after its clients have gone. */
+  supervise(program: Supervised): Supervisor;
   /** Sends reads until both routes have answered one with success. @throws Error after `timeoutMs`, default 30 s */
   untilServed(timeoutMs?: number): Promise<void>;
   /** Waits until MDM has heard of every PATCH that was answered with success; false when it never does. */
@@ -142,6 +149,7 @@ function assemble({ dir, token, ...parts }: Parts): World {
   const { stack, history, operations, proxies } = parts;
   /** What processes wrote that are gone. */
   const texts: WrittenText[] = [];
+  const supervisors: Supervisor[] = [];
   const secrets = () => [token, ...knownSecrets, ...operations.personalValues.slice(-500)];
   const evidence = () => ({
     events: history.read(),
@@ -180,6 +188,21 @@ function assemble({ dir, token, ...parts }: Parts): World {
       stack.workers.pop();
       stack.workers.unshift(added);
     },
+    async replaceWorkers() {
+      await stack.addWorkers();
+      const [ended] = stack.workers.splice(0, 1, stack.workers.pop() as Program);
+      texts.push({ name: 'workers', text: ended?.output() ?? '' });
+    },
+    async replaceRouter() {
+      const ended = stack.router;
+      await stack.restartRouter();
+      texts.push({ name: 'router', text: ended.output() });
+    },
+    supervise(program) {
+      const supervisor = supervise(program);
+      supervisors.push(supervisor);
+      return supervisor;
+    },
     untilServed: (timeoutMs = 30_000) => untilServed(operations, timeoutMs),
     untilMdmHeard: (timeoutMs) =>
       pollUntil('MDM to hear of every PATCH', () => unheard(history.read()).length === 0, {
@@ -197,6 +220,7 @@ function assemble({ dir, token, ...parts }: Parts): World {
     events: () => history.read(),
     violations: (slack = 1) => checkHistory({ ...evidence(), slack }),
     async stop() {
+      await Promise.allSettled(supervisors.map((supervisor) => supervisor.stop()));
       for (const proxy of [proxies.engine, proxies.backEnds, proxies.api]) await proxy.mend();
       proxies.engineCalls.mood = 'pass';
       await stack.stop();

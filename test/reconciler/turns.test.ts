@@ -1,10 +1,12 @@
 // Whose turn it is to ask a back end: nobody's questions may take the places of clients.
 
 import { describe, expect, it } from 'vitest';
+import { configSchema } from '../../config/schema.ts';
 import { Turns } from '../../reconciler/turns.ts';
 
 const now = 1_795_275_400_000;
 const afterMs = 60_000;
+const concurrency = configSchema.properties['workers.concurrency'] as { default: number };
 
 /** How many of a hundred executions get a turn. */
 function countTurns(turns: Turns, backEnd: string, at = now): number {
@@ -18,7 +20,7 @@ describe('questions to one back end', () => {
     expect(countTurns(new Turns(afterMs), '001')).toBe(1);
   });
 
-  it('with each answer twice as many, up to eight', () => {
+  it('with each answer twice as many, up to half of the tasks that a worker takes at once', () => {
     const turns = new Turns(afterMs);
     const granted = [1, 2, 3, 4, 5].map(() => {
       const count = countTurns(turns, '001');
@@ -26,7 +28,8 @@ describe('questions to one back end', () => {
         turns.note({ backEnd: '001', executionId: `001-${index}` }, 'answered', now);
       return count;
     });
-    expect(granted).toEqual([1, 2, 8, 8, 8]);
+    const most = concurrency.default / 2;
+    expect(granted).toEqual([1, 2, most, most, most]);
   });
 
   it('no answer → none for the first pause, then one, then none for twice as long', () => {

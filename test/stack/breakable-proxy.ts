@@ -39,9 +39,10 @@ export async function startBreakableProxy(target: string): Promise<BreakableProx
     for (const connection of connections) applyTo(connection);
   };
   const resetAll = () => {
-    for (const { client, upstream } of connections) {
-      client.resetAndDestroy();
-      upstream.resetAndDestroy();
+    for (const connection of connections) {
+      connections.delete(connection);
+      reset(connection.client);
+      reset(connection.upstream);
     }
   };
   const server = createServer((client) => {
@@ -51,7 +52,7 @@ export async function startBreakableProxy(target: string): Promise<BreakableProx
     for (const socket of [client, upstream]) {
       socket.on('error', () => socket.destroy());
       socket.on('close', () => {
-        connections.delete(connection);
+        if (!connections.delete(connection)) return;
         client.destroy();
         upstream.destroy();
       });
@@ -82,6 +83,15 @@ export async function startBreakableProxy(target: string): Promise<BreakableProx
     },
     stop: close,
   };
+}
+
+/**
+ * Node 24 leaves a socket open for ever, and spins at its exit, when it is reset while its end is under way. What
+ * still has something to write is closed instead.
+ */
+function reset(socket: Socket): void {
+  if (socket.writableEnded || socket.writableLength > 0) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 /** Lets bytes through from one socket to the other, or holds them back. */

@@ -7,6 +7,9 @@ export interface EngineBreakerOptions extends BreakerOptions {
   isHealthy: () => Promise<boolean>;
 }
 
+/** Once `openMs` is over and the engine is still away, its health is asked this often, in milliseconds. */
+const askAgainMs = 500;
+
 /**
  * A start that is lost leaves its client with an unknown outcome. So the probe of half-open is a start only when the
  * engine's health answers again; health alone would not do, for it is good while the engine's disk is full. The
@@ -16,13 +19,14 @@ export class EngineBreaker extends CircuitBreaker {
   readonly #isHealthy: () => Promise<boolean>;
   readonly #thresholds: BreakerOptions['thresholds'];
   #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
 
   constructor({ isHealthy, ...options }: EngineBreakerOptions) {
     super({
       ...options,
       halfOpensItself: false,
       onChange: (state) => {
-        if (state === 'open') this.#askLater();
+        if (state === 'open') this.#askIn(this.#thresholds().openMs);
         options.onChange?.(state);
       },
     });
@@ -30,20 +34,22 @@ export class EngineBreaker extends CircuitBreaker {
     this.#thresholds = options.thresholds;
   }
 
-  /** Ends the timer. */
+  /** Asks no more. */
   stop(): void {
+    this.#isStopped = true;
     clearTimeout(this.#timer);
   }
 
-  #askLater(): void {
+  #askIn(ms: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#ask(), this.#thresholds().openMs);
+    if (this.#isStopped) return;
+    this.#timer = setTimeout(() => void this.#ask(), ms);
   }
 
   async #ask(): Promise<void> {
     const healthy = await this.#isHealthy().catch(() => false);
     if (healthy) return this.halfOpen();
     this.stayOpen();
-    this.#askLater();
+    this.#askIn(Math.min(askAgainMs, this.#thresholds().openMs));
   }
 }

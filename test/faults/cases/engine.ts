@@ -7,29 +7,28 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { engineMoods } from '../engine-proxy.ts';
-import type { Route } from '../history.ts';
-import { startLoad } from '../load.ts';
+import { outage, underLoad, withoutExecution as spares } from '../outage.ts';
+import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
-/** What does not need the engine. */
-const spares: readonly Route[] = ['token', 'health', 'refused'];
-const clients = 8;
+/** The engine fails under load: what does not need it goes on. */
+async function engineOutage(world: World, what: string, during: () => Promise<unknown>): Promise<void> {
+  await underLoad(world, { clients: 8 }, async () => {
+    await pause(1_000 + Math.random() * 1_000);
+    await outage(world, { what, spares }, during);
+  });
+}
 
 const killed: Case = {
   name: 'engine-killed',
   tries: 6,
   world: { budgetMs: 8_000 },
   async tryOnce(world) {
-    const load = startLoad(world.operations, { clients });
-    await pause(2_000 + Math.random() * 2_000);
-    world.fault(killed.name, spares);
-    await world.engine.kill?.();
-    world.kills += 1;
-    await world.engine.start?.();
-    world.mended(killed.name);
-    await world.untilServed();
-    await pause(1_000);
-    await load.stop();
+    await engineOutage(world, killed.name, async () => {
+      await world.engine.kill?.();
+      world.kills += 1;
+      await world.engine.start?.();
+    });
   },
 };
 
@@ -38,18 +37,14 @@ const frozen: Case = {
   tries: 2,
   world: { budgetMs: 8_000 },
   async tryOnce(world) {
-    const load = startLoad(world.operations, { clients });
-    await pause(1_000);
-    world.fault(frozen.name, spares);
-    world.engine.signal?.('SIGSTOP');
-    const { movie, put } = world.operations;
-    const burst = Array.from({ length: 150 }, (_, index) => (index % 5 === 0 ? put() : movie()));
-    await pause(30_000);
-    world.engine.signal?.('SIGCONT');
-    world.mended(frozen.name);
-    await world.untilServed();
-    await Promise.all(burst);
-    await load.stop();
+    await engineOutage(world, frozen.name, async () => {
+      world.engine.signal?.('SIGSTOP');
+      const { movie, put } = world.operations;
+      for (let index = 0; index < 150; index++) void (index % 5 === 0 ? put() : movie());
+      await pause(30_000);
+      world.engine.signal?.('SIGCONT');
+    });
+    await world.operations.settled();
   },
 };
 
@@ -58,14 +53,11 @@ const slow: Case = {
   tries: 2,
   world: { budgetMs: 25_000 },
   async tryOnce(world) {
-    world.fault(slow.name, spares);
-    world.proxies.engineCalls.mood = 'slow';
-    const load = startLoad(world.operations, { clients: 4, patchesPerSecond: 0.5 });
-    await pause(20_000);
-    await load.stop();
-    world.proxies.engineCalls.mood = 'pass';
-    world.mended(slow.name);
-    await world.untilServed();
+    await outage(world, { what: slow.name, spares }, async () => {
+      world.proxies.engineCalls.mood = 'slow';
+      await underLoad(world, { clients: 4, patchesPerSecond: 0.5 }, () => pause(20_000));
+      world.proxies.engineCalls.mood = 'pass';
+    });
   },
 };
 
@@ -75,16 +67,11 @@ const outOfItsMind: Case = {
   world: { budgetMs: 8_000 },
   async tryOnce(world) {
     for (const mood of engineMoods.filter((name) => name !== 'pass' && name !== 'slow')) {
-      const load = startLoad(world.operations, { clients });
-      await pause(500);
-      const what = `${outOfItsMind.name}: ${mood}`;
-      world.fault(what, spares);
-      world.proxies.engineCalls.mood = mood;
-      await pause(3_000);
-      world.proxies.engineCalls.mood = 'pass';
-      world.mended(what);
-      await world.untilServed();
-      await load.stop();
+      await engineOutage(world, `${outOfItsMind.name}: ${mood}`, async () => {
+        world.proxies.engineCalls.mood = mood;
+        await pause(3_000);
+        world.proxies.engineCalls.mood = 'pass';
+      });
     }
   },
 };
@@ -120,16 +107,12 @@ const locked: Case = {
   tries: 2,
   world: { budgetMs: 8_000 },
   async tryOnce(world) {
-    const load = startLoad(world.operations, { clients });
-    await pause(1_000);
-    world.fault(locked.name, spares);
     const { databaseUrl, databaseFile = '' } = world.engine;
-    const unlock = await (databaseUrl === undefined ? lockSqlite(databaseFile) : lockPostgresql(databaseUrl));
-    await pause(lockedMs);
-    await unlock();
-    world.mended(locked.name);
-    await world.untilServed();
-    await load.stop();
+    await engineOutage(world, locked.name, async () => {
+      const unlock = await (databaseUrl === undefined ? lockSqlite(databaseFile) : lockPostgresql(databaseUrl));
+      await pause(lockedMs);
+      await unlock();
+    });
   },
 };
 
@@ -154,15 +137,11 @@ const diskFull: Case = {
   diskMiB: 96,
   world: { budgetMs: 8_000 },
   async tryOnce(world) {
-    const load = startLoad(world.operations, { clients });
-    await pause(1_000);
-    world.fault(diskFull.name, spares);
-    const file = fillDisk(dirname(world.engine.databaseFile ?? ''));
-    await pause(10_000);
-    rmSync(file);
-    world.mended(diskFull.name);
-    await world.untilServed();
-    await load.stop();
+    await engineOutage(world, diskFull.name, async () => {
+      const file = fillDisk(dirname(world.engine.databaseFile ?? ''));
+      await pause(10_000);
+      rmSync(file);
+    });
   },
 };
 

@@ -1,11 +1,12 @@
 // A router or a worker at the end of what the machine gives it: file descriptors, memory.
 
-import { type ChildProcess, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startLoad } from '../load.ts';
-import type { World } from '../world.ts';
+import type { Program } from '../../stack/program.ts';
+import { lightLoad, type Outage, outage, underLoad, withoutExecution } from '../outage.ts';
+import type { Supervisor } from '../supervisor.ts';
+import type { World, WorldOptions } from '../world.ts';
 import type { Case } from './case.ts';
 
 /** A few more than the router has open: clients, workers and the engine want more. */
@@ -15,78 +16,103 @@ const descriptorsExhausted: Case = {
   name: 'file-descriptors-exhausted',
   tries: 3,
   async tryOnce(world) {
-    const { operations, stack } = world;
+    const { stack } = world;
     const pid = stack.router.process.pid as number;
     const limit = readdirSync(`/proc/${pid}/fd`).length + spareDescriptors;
-    world.fault(descriptorsExhausted.name);
-    execFileSync('prlimit', ['--pid', String(pid), `--nofile=${limit}:`]);
-    const load = startLoad(operations, { clients: 30, pauseMs: 10 });
-    await pause(8_000);
-    execFileSync('prlimit', ['--pid', String(pid), '--nofile=4096:']);
-    world.mended(descriptorsExhausted.name);
-    await world.untilServed();
-    await load.stop();
+    await underLoad(world, { clients: 30, pauseMs: 10 }, () =>
+      outage(world, { what: descriptorsExhausted.name }, async () => {
+        execFileSync('prlimit', ['--pid', String(pid), `--nofile=${limit}:`]);
+        await pause(8_000);
+        execFileSync('prlimit', ['--pid', String(pid), '--nofile=4096:']);
+      }),
+    );
     world.expect(stack.router.process.exitCode === null, 'the router ended');
   },
 };
 
-/** Asks for answers of 8 MiB until the process has had enough, or has served them all. */
-async function bigAnswers(world: World, count: number): Promise<void> {
-  const { big } = world.operations;
-  await Promise.all(Array.from({ length: count }, big));
+/** How long clients want large answers, and how many clients: more than fit into the process. */
+const pressMs = 10_000;
+const pressing = 12;
+
+/** Clients that want the largest answers there are, one after the other. */
+async function press({ operations }: World): Promise<void> {
+  const end = performance.now() + pressMs;
+  const client = async () => {
+    while (performance.now() < end) {
+      const { status } = await operations.big();
+      if (status === undefined) await pause(refusedMs);
+    }
+  };
+  await Promise.all(Array.from({ length: pressing }, client));
 }
 
-/** As a supervisor does: what ends is started again. Resolves when `until` is over and the process runs. */
-async function keepRunning(
-  until: Promise<unknown>,
-  running: () => ChildProcess,
-  restart: () => Promise<void>,
-): Promise<void> {
-  let isOver = false;
-  const over = until.then(() => void (isOver = true));
-  while (!isOver || hasEnded(running())) {
-    if (!hasEnded(running())) await Promise.race([over, once(running(), 'exit')]);
-    if (hasEnded(running())) await restart();
-  }
+/** Large answers take their time, and those that fail must not open the circuit breaker: it is not what this is about. */
+const worldWith = ({ router, workers = {} }: Pick<WorldOptions, 'router' | 'workers'>): WorldOptions => ({
+  budgetMs: 15_000,
+  router: { BREAKER_BACKEND_MINCALLS: '100000', ...router },
+  workers,
+});
+
+/** Pause of a client whose connection broke, in milliseconds. */
+const refusedMs = 500;
+
+interface Victim {
+  readonly program: () => Program;
+  /** Starts another in its place. */
+  readonly replace: () => Promise<void>;
 }
 
-const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null;
+const supervisors = new WeakMap<World, Supervisor>();
+
+/** One for all tries of a run. */
+function supervisorOf(world: World, { program, replace }: Victim): Supervisor {
+  const known = supervisors.get(world);
+  if (known !== undefined) return known;
+  const supervisor = world.supervise({
+    running: () => program().process,
+    async replace() {
+      const ended = program();
+      await replace();
+      // By now all that it wrote has been read.
+      world.expect(ended.output().includes('heap out of memory'), 'it did not die for want of memory');
+    },
+  });
+  supervisors.set(world, supervisor);
+  return supervisor;
+}
+
+/** It dies of what it is sent, as often as it takes, and its supervisor starts it again. */
+async function runOutOfMemory(world: World, { program, replace }: Victim, what: Outage): Promise<void> {
+  const supervisor = supervisorOf(world, { program, replace });
+  const before = supervisor.deaths;
+  await underLoad(world, lightLoad, () => outage(world, what, () => press(world)));
+  const deaths = supervisor.deaths - before;
+  world.note(`${deaths} deaths`);
+  world.expect(deaths > 0, 'the memory was enough');
+}
 
 const routerMemory: Case = {
   name: 'router-memory-limit',
-  tries: 2,
-  world: { router: { NODE_OPTIONS: '--max-old-space-size=160' }, budgetMs: 15_000 },
-  async tryOnce(world) {
-    const { stack } = world;
-    world.fault(routerMemory.name);
-    const restart = async () => {
-      world.note('the router ended');
-      await stack.restartRouter();
-    };
-    await keepRunning(bigAnswers(world, 24), () => stack.router.process, restart);
-    world.mended(routerMemory.name);
-    await world.untilServed();
-  },
+  tries: 3,
+  world: worldWith({ router: { NODE_OPTIONS: '--max-old-space-size=72' } }),
+  tryOnce: (world) =>
+    runOutOfMemory(
+      world,
+      { program: () => world.stack.router, replace: world.replaceRouter },
+      { what: routerMemory.name },
+    ),
 };
 
 const workerMemory: Case = {
   name: 'worker-memory-limit',
-  tries: 2,
-  world: { workers: { NODE_OPTIONS: '--max-old-space-size=128' }, budgetMs: 15_000 },
-  async tryOnce(world) {
-    const { stack } = world;
-    world.fault(workerMemory.name);
-    const first = () => (stack.workers[0] as (typeof stack.workers)[number]).process;
-    const restart = async () => {
-      world.note('the workers ended');
-      await world.killWorkers();
-      world.kills -= 1;
-      await world.startWorkers();
-    };
-    await keepRunning(bigAnswers(world, 24), first, restart);
-    world.mended(workerMemory.name);
-    await world.untilServed();
-  },
+  tries: 3,
+  world: worldWith({ workers: { NODE_OPTIONS: '--max-old-space-size=80' } }),
+  tryOnce: (world) =>
+    runOutOfMemory(
+      world,
+      { program: () => world.stack.workers[0] as Program, replace: world.replaceWorkers },
+      { what: workerMemory.name, spares: withoutExecution },
+    ),
 };
 
 export const limitCases: readonly Case[] = [descriptorsExhausted, routerMemory, workerMemory];

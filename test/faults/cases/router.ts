@@ -3,6 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { startLoad } from '../load.ts';
+import { outage, underLoad } from '../outage.ts';
 import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
@@ -32,17 +33,16 @@ const killed: Case = {
   async tryOnce(world) {
     world.proxies.backEnds.freezeAnswers();
     const sent = await fill(world, inFlight);
-    world.fault(killed.name);
-    const killedAt = performance.now();
-    await world.killRouter();
-    const outcomes = await Promise.all(sent);
-    world.expect(performance.now() - killedAt < 2_000, 'a connection outlived its router');
-    // What admission control had refused was answered before.
-    for (const { status } of outcomes) world.expect(status === undefined || status === 503, `answered ${status}`);
-    world.proxies.backEnds.thaw();
-    await world.stack.restartRouter();
-    world.mended(killed.name);
-    await world.untilServed();
+    await outage(world, { what: killed.name }, async () => {
+      const killedAt = performance.now();
+      await world.killRouter();
+      const outcomes = await Promise.all(sent);
+      world.expect(performance.now() - killedAt < 2_000, 'a connection outlived its router');
+      // What admission control had refused was answered before.
+      for (const { status } of outcomes) world.expect(status === undefined || status === 503, `answered ${status}`);
+      world.proxies.backEnds.thaw();
+      await world.stack.restartRouter();
+    });
   },
 };
 
@@ -76,21 +76,19 @@ const random: Case = {
   tries: 20,
   world: { budgetMs: 8_000 },
   async tryOnce(world) {
-    const load = startLoad(world.operations, { clients: 8, patchesPerSecond: 2 });
-    world.fault(random.name);
-    for (let kills = 0; kills < 5; kills++) {
-      await pause(300 + Math.random() * 900);
-      if (Math.random() < 0.3) {
-        await world.killRouter();
-        await world.stack.restartRouter();
-      } else {
-        await world.killWorkers();
-        await world.startWorkers();
+    const killSome = async () => {
+      for (let kills = 0; kills < 5; kills++) {
+        await pause(300 + Math.random() * 900);
+        if (Math.random() < 0.3) {
+          await world.killRouter();
+          await world.stack.restartRouter();
+        } else {
+          await world.killWorkers();
+          await world.startWorkers();
+        }
       }
-    }
-    world.mended(random.name);
-    await world.untilServed();
-    await load.stop();
+    };
+    await underLoad(world, { clients: 8, patchesPerSecond: 2 }, () => outage(world, { what: random.name }, killSome));
   },
 };
 
@@ -100,9 +98,7 @@ const quiet: Case = {
   tries: 2,
   world: { budgetMs: 8_000 },
   async tryOnce(world) {
-    const load = startLoad(world.operations, { clients: 10, pauseMs: 10 });
-    await pause(25_000);
-    await load.stop();
+    await underLoad(world, { clients: 10, pauseMs: 10 }, () => pause(25_000));
   },
 };
 

@@ -14,8 +14,8 @@ import { freePort } from '../../stack/free-port.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { ProgramFailed, startProgram } from '../../stack/program.ts';
 import { audience } from '../../stack/stack.ts';
-import { startLoad } from '../load.ts';
 import { moviePath } from '../operations.ts';
+import { allOthers, lightLoad, outage, underLoad } from '../outage.ts';
 import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
@@ -30,18 +30,19 @@ const providerAway: Case = {
   tries: 3,
   async tryOnce(world) {
     const { stack, operations } = world;
-    const load = startLoad(operations, { clients: 2, pauseMs: 200, patchesPerSecond: 1, tokens: false });
-    await pause(500);
-    world.fault(providerAway.name, ['movies', 'adaptor', 'health', 'refused']);
-    await stack.identityProvider.kill();
-    world.kills += 1;
-    await pause(3_000);
-    const { status } = await operations.token();
-    world.expect(status === 503, `the token path answered ${status}, not 503`);
-    await startIdentityProvider(world);
-    world.mended(providerAway.name);
-    await pollUntil('a token to be issued', async () => (await operations.token()).status === 200);
-    await load.stop();
+    const spares = allOthers.filter((route) => route !== 'token');
+    await underLoad(world, { ...lightLoad, tokens: false }, async () => {
+      await pause(500);
+      await outage(world, { what: providerAway.name, spares }, async () => {
+        await stack.identityProvider.kill();
+        world.kills += 1;
+        await pause(3_000);
+        const { status } = await operations.token();
+        world.expect(status === 503, `the token path answered ${status}, not 503`);
+        await startIdentityProvider(world);
+      });
+      await pollUntil('a token to be issued', async () => (await operations.token()).status === 200);
+    });
   },
 };
 
@@ -50,20 +51,19 @@ const providerAwayAtStart: Case = {
   tries: 3,
   async tryOnce(world) {
     const { stack, operations } = world;
-    world.fault(providerAwayAtStart.name, ['health']);
-    await stack.identityProvider.kill();
-    await world.killRouter();
-    world.kills += 1;
-    await stack.restartRouter();
-    for (let count = 0; count < 5; count++) {
-      const { status, problem } = await operations.movie();
-      world.expect(status === 503, `a good token that cannot be checked was answered ${status} ${problem}`);
-      await operations.refused();
-      await operations.health();
-    }
-    await startIdentityProvider(world);
-    world.mended(providerAwayAtStart.name);
-    await world.untilServed();
+    await outage(world, { what: providerAwayAtStart.name, spares: ['health'] }, async () => {
+      await stack.identityProvider.kill();
+      await world.killRouter();
+      world.kills += 1;
+      await stack.restartRouter();
+      for (let count = 0; count < 5; count++) {
+        const { status, problem } = await operations.movie();
+        world.expect(status === 503, `a good token that cannot be checked was answered ${status} ${problem}`);
+        await operations.refused();
+        await operations.health();
+      }
+      await startIdentityProvider(world);
+    });
   },
 };
 
@@ -92,25 +92,23 @@ const clocksOff: Case = {
   missing: () => (findFakeTime() === undefined ? 'libfaketime (Debian: faketime)' : undefined),
   async tryOnce(world) {
     const { stack } = world;
-    world.fault(clocksOff.name, ['health']);
-    const load = startLoad(world.operations, { clients: 3, tokens: false });
-    world.expect(
-      (await useTokenOf(world, -120)) === 200,
-      'a token of a provider that is two minutes behind is refused',
-    );
-    world.expect((await useTokenOf(world, 120)) === 401, 'a token from two minutes ahead is accepted by default');
-    await load.stop();
-    await stack.router.stop();
-    await stack.restartRouter({ OAUTH_CLOCKTOLERANCESECONDS: '150' });
-    await world.untilServed();
-    const status = await useTokenOf(world, 120);
-    world.expect(status === 200, `oauth.clockToleranceSeconds=150 does not bridge two minutes: ${status}`);
-    await stack.identityProvider.kill();
-    await startIdentityProvider(world);
-    await stack.router.stop();
-    await stack.restartRouter();
-    world.mended(clocksOff.name);
-    await world.untilServed();
+    await outage(world, { what: clocksOff.name, spares: ['health'] }, async () => {
+      await underLoad(world, { clients: 3, tokens: false }, async () => {
+        const behind = await useTokenOf(world, -120);
+        world.expect(behind === 200, `a token of a provider that is two minutes behind is refused: ${behind}`);
+        const ahead = await useTokenOf(world, 120);
+        world.expect(ahead === 401, `a token from two minutes ahead is not refused by default: ${ahead}`);
+      });
+      await stack.router.stop();
+      await stack.restartRouter({ OAUTH_CLOCKTOLERANCESECONDS: '150' });
+      await world.untilServed();
+      const bridged = await useTokenOf(world, 120);
+      world.expect(bridged === 200, `oauth.clockToleranceSeconds=150 does not bridge two minutes: ${bridged}`);
+      await stack.identityProvider.kill();
+      await startIdentityProvider(world);
+      await stack.router.stop();
+      await stack.restartRouter();
+    });
   },
 };
 
@@ -136,18 +134,16 @@ const redisAway: Case = {
     };
   },
   async tryOnce(world) {
-    const load = startLoad(world.operations, { clients: 2, pauseMs: 200, patchesPerSecond: 1 });
-    await pause(1_000);
-    for (const fail of ['cut', 'freeze'] as const) {
-      const what = `${redisAway.name}: ${fail}`;
-      world.fault(what, ['movies', 'adaptor', 'token', 'health', 'refused']);
-      await redis?.proxy[fail]();
-      await pause(4_000);
-      await redis?.proxy.mend();
-      world.mended(what);
-      await world.untilServed();
-    }
-    await load.stop();
+    await underLoad(world, lightLoad, async () => {
+      await pause(1_000);
+      for (const fail of ['cut', 'freeze'] as const) {
+        await outage(world, { what: `${redisAway.name}: ${fail}`, spares: allOthers }, async () => {
+          await redis?.proxy[fail]();
+          await pause(4_000);
+          await redis?.proxy.mend();
+        });
+      }
+    });
   },
 };
 
@@ -163,25 +159,21 @@ const configurationAway: Case = {
     const env = { CONFIG_URL: url, CONFIG_LASTKNOWNGOODDIR: copies, CONFIG_TIMEOUTMS: '1000' };
     await stack.router.stop();
     await stack.restartRouter(env);
-    const load = startLoad(world.operations, { clients: 2, pauseMs: 200, patchesPerSecond: 1 });
-    world.fault(configurationAway.name, ['movies', 'adaptor', 'token', 'health', 'refused']);
-    server.close();
-    server.closeAllConnections();
-    await pause(2_000);
-    world.mended(configurationAway.name);
-    await load.stop();
+    await underLoad(world, lightLoad, () =>
+      outage(world, { what: configurationAway.name, spares: allOthers }, async () => {
+        server.close();
+        server.closeAllConnections();
+        await pause(2_000);
+      }),
+    );
     // Killed meanwhile, it starts with its copy; a router that never had one does not start.
-    world.fault(`${configurationAway.name} at a start`);
-    await world.killRouter();
-    const refused = await startProgram('gateway/main.ts', {
-      ...stack.routerEnv,
-      ROUTER_PORT: '0',
-      CONFIG_URL: url,
-    }).catch((error: unknown) => error);
-    world.expect(refused instanceof ProgramFailed && refused.exitCode === 1, 'it started without its configuration');
-    await stack.restartRouter(env);
-    world.mended(`${configurationAway.name} at a start`);
-    await world.untilServed();
+    await outage(world, { what: `${configurationAway.name} at a start` }, async () => {
+      await world.killRouter();
+      const withoutCopy = { ...stack.routerEnv, ROUTER_PORT: '0', CONFIG_URL: url };
+      const refused = await startProgram('gateway/main.ts', withoutCopy).catch((error: unknown) => error);
+      world.expect(refused instanceof ProgramFailed && refused.exitCode === 1, 'it started without its configuration');
+      await stack.restartRouter(env);
+    });
     await stack.router.stop();
     await stack.restartRouter();
     rmSync(copies, { recursive: true });
@@ -194,23 +186,22 @@ const mdmAway: Case = {
   tries: 1,
   world: { workers: { MDM_RETRYMAXDELAYSECONDS: '5', MDM_RETRYWINDOWSECONDS: '1440' } },
   async tryOnce(world) {
-    const { stack, operations } = world;
+    const { stack } = world;
+    const heardOf = () => world.events().filter(({ actor }) => actor === 'mdm').length;
     const setAvailable = (available: boolean) =>
       call(`${stack.backEndsUrl}/mdm/availability`, {
         method: 'PUT',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ available }),
       });
-    world.fault(mdmAway.name, ['movies', 'adaptor', 'token', 'health', 'refused']);
-    await setAvailable(false);
-    const load = startLoad(operations, { clients: 1, pauseMs: 200, patchesPerSecond: 4 });
-    await pause(60_000);
-    await load.stop();
-    const heard = world.events().filter((event) => event.actor === 'mdm').length;
-    world.expect(heard === 0, `MDM heard of ${heard} changes while it was away`);
-    await setAvailable(true);
-    world.mended(mdmAway.name);
-    await world.untilServed();
+    await outage(world, { what: mdmAway.name, spares: allOthers }, async () => {
+      await setAvailable(false);
+      const before = heardOf();
+      await underLoad(world, { clients: 1, pauseMs: 200, patchesPerSecond: 4 }, () => pause(60_000));
+      const heard = heardOf() - before;
+      world.expect(heard === 0, `MDM heard of ${heard} changes while it was away`);
+      await setAvailable(true);
+    });
     world.expect(await world.untilMdmHeard(150_000), 'MDM has not heard of every PATCH');
   },
 };

@@ -1,19 +1,36 @@
 // Workers that die: before the call, between the call and the report, after the report, and all of them.
 
 import { pollUntil } from '../../stack/poll-until.ts';
+import { now } from '../history.ts';
 import type { Outcome } from '../operations.ts';
+import { outage, withoutExecution } from '../outage.ts';
 import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
-/** The circuit breaker of a back end would open: it is not what these cases are about. */
-const world = { router: { BREAKER_BACKEND_MINCALLS: '100000' } };
+/** For a world in which workers die. */
+export const withDyingWorkers = {
+  /** The circuit breaker of a back end would open: it is not what these cases are about. */
+  router: { BREAKER_BACKEND_MINCALLS: '100000' },
+  /**
+   * The reconciler asks about PATCHes of earlier cases on the same engine, up to eight at a time. Where answers are
+   * held back, its questions would keep the places that the requests of a case need.
+   */
+  workers: { WORKERS_CONCURRENCY: '24' },
+};
+const world = withDyingWorkers;
 
-/** As many as one worker process takes at once, of two task types. */
-const each = 4;
+/** As many as one worker process takes at once. */
+function sendSome({ operations: { movie, terms, put, patch } }: World): Promise<Outcome>[] {
+  return [movie, movie, movie, movie, terms, terms, put, put, patch, patch].map((send) => send());
+}
 
-function sendSome({ operations }: World): Promise<Outcome>[] {
-  const kinds = [operations.movie, operations.terms, operations.put, operations.patch];
-  return kinds.flatMap((send) => Array.from({ length: send === operations.movie ? each : 2 }, send));
+/** Sends some that back ends get and whose answers are held back. */
+async function sendUnanswered(world: World): Promise<{ from: number; sent: Promise<Outcome>[] }> {
+  const from = now();
+  world.proxies.backEnds.freezeAnswers();
+  const sent = sendSome(world);
+  await pollUntil('the back ends to have got them', () => progress(world, from).arrived >= sent.length);
+  return { from, sent };
 }
 
 const isWrite = ({ method }: { method: string }) => method !== 'GET';
@@ -59,7 +76,7 @@ const readsOf = ({ invoked }: ReturnType<typeof progress>) =>
   new Set(invoked.filter((event) => !isWrite(event)).map(({ op }) => op));
 
 async function kill(world: World, what: string): Promise<void> {
-  world.fault(what, ['token', 'health', 'refused']);
+  world.fault(what, withoutExecution);
   await world.killWorkers();
 }
 
@@ -76,7 +93,7 @@ const before: Case = {
   tries: 20,
   world,
   async tryOnce(world) {
-    const from = performance.timeOrigin + performance.now();
+    const from = now();
     world.proxies.backEnds.freeze();
     const sent = sendSome(world);
     await untilHandedOut(world, from);
@@ -92,10 +109,7 @@ const between: Case = {
   tries: 20,
   world,
   async tryOnce(world) {
-    const from = performance.timeOrigin + performance.now();
-    world.proxies.backEnds.freezeAnswers();
-    const sent = sendSome(world);
-    await pollUntil('the back ends to have got them', () => progress(world, from).arrived >= sent.length);
+    const { from, sent } = await sendUnanswered(world);
     await kill(world, between.name);
     await replace(world, between.name);
     expectLost(world, await Promise.all(sent), readsOf(progress(world, from)));
@@ -109,10 +123,7 @@ const after: Case = {
   tries: 20,
   world,
   async tryOnce(world) {
-    const from = performance.timeOrigin + performance.now();
-    world.proxies.backEnds.freezeAnswers();
-    const sent = sendSome(world);
-    await pollUntil('the back ends to have got them', () => progress(world, from).arrived >= sent.length);
+    const { sent } = await sendUnanswered(world);
     // Reports get through to the router; no worker learns that they did.
     world.proxies.api.freezeAnswers();
     world.proxies.backEnds.thaw();
@@ -127,15 +138,14 @@ const allGone: Case = {
   tries: 10,
   world,
   async tryOnce(world) {
-    world.fault(allGone.name, ['token', 'health', 'refused']);
-    await world.killWorkers();
-    await world.killWorkers();
-    const outcomes = await Promise.all(sendSome(world));
-    for (const { status } of outcomes) world.expect(status === 504 || status === 503, `answered ${status}`);
-    await world.stack.addWorkers();
-    await world.stack.addWorkers({ WORKERS_DOMAIN: '002' });
-    world.mended(allGone.name);
-    await world.untilServed();
+    await outage(world, { what: allGone.name, spares: withoutExecution }, async () => {
+      await world.killWorkers();
+      await world.killWorkers();
+      const outcomes = await Promise.all(sendSome(world));
+      for (const { status } of outcomes) world.expect(status === 504 || status === 503, `answered ${status}`);
+      await world.stack.addWorkers();
+      await world.stack.addWorkers({ WORKERS_DOMAIN: '002' });
+    });
   },
 };
 
