@@ -168,6 +168,10 @@ const operations = {
     }),
     'count-alone',
   ),
+  'limits.refusalHoldMs': milliseconds(
+    'how late 429 leaves, so that asking again at once gains nothing; 0: at once',
+    100,
+  ),
   'sentry.dsn': Type.String({
     format: 'http-url',
     secret: true,

@@ -5,6 +5,7 @@ import type { Config } from '../../config/schema.ts';
 import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
 import { Problem } from '../../problem/problem.ts';
 import { by, callerOf, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
+import type { HoldRefusal } from './hold-refusals.ts';
 import type { Places } from './store/places.ts';
 import { RedisAway } from './store/shared-redis.ts';
 
@@ -27,7 +28,7 @@ const parameters = Type.Object(
  * @throws Problem `too-many-requests` (429) with `Retry-After`; `limits-unavailable` (503) when Redis is away and
  *   configuration says to refuse
  */
-export function createInFlightPolicy(config: Config, places: Places): Policy {
+export function createInFlightPolicy(config: Config, places: Places, hold: HoldRefusal): Policy {
   return definePolicy({
     name: 'in-flight',
     schema: parameters,
@@ -43,6 +44,7 @@ export function createInFlightPolicy(config: Config, places: Places): Policy {
           throw error instanceof RedisAway ? limitsUnavailable(error) : error;
         });
         if (leave === null) {
+          await hold(response);
           throw new Problem('too-many-requests', {
             detail: `At most ${most} requests at a time.`,
             headers: { 'retry-after': '1' },

@@ -1,6 +1,7 @@
 // The limits plugin: `rate-limit` and `in-flight` keep one client from taking what belongs to all, `mis-codes` from other colleges.
 
 import type { PluginContext } from '../../gateway/contract.ts';
+import { createRefusalHold } from './hold-refusals.ts';
 import { createInFlightPolicy } from './in-flight.ts';
 import { createMisCodesPolicy } from './mis-codes.ts';
 import { createRateLimitPolicy } from './rate-limit.ts';
@@ -22,7 +23,8 @@ export function init({ services, registerPolicy }: PluginContext): void {
   ];
   const from = store === 'redis' ? [store, ...ofRedis] : [store];
   const { windows, places } = services.keep('limits', from, ({ log, onStop }) => createStores({ config, log, onStop }));
-  registerPolicy(createRateLimitPolicy(config, windows));
-  registerPolicy(createInFlightPolicy(config, places));
+  const hold = createRefusalHold(config['limits.refusalHoldMs']);
+  registerPolicy(createRateLimitPolicy(config, windows, hold));
+  registerPolicy(createInFlightPolicy(config, places, hold));
   registerPolicy(createMisCodesPolicy(config));
 }

@@ -6,6 +6,7 @@ import { headerRef } from '../../contract/headers.ts';
 import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
 import { Problem } from '../../problem/problem.ts';
 import { by, callerOf, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
+import type { HoldRefusal } from './hold-refusals.ts';
 import { RedisAway } from './store/shared-redis.ts';
 import type { Counted, Window, Windows } from './store/windows.ts';
 
@@ -26,7 +27,7 @@ const parameters = Type.Object(
  * @throws Problem `too-many-requests` (429) with `Retry-After` in whole seconds (RFC 9110 section 10.2.3);
  *   `limits-unavailable` (503) when Redis is away and configuration says to refuse
  */
-export function createRateLimitPolicy(config: Config, windows: Windows): Policy {
+export function createRateLimitPolicy(config: Config, windows: Windows, hold: HoldRefusal): Policy {
   return definePolicy({
     name: 'rate-limit',
     schema: parameters,
@@ -47,6 +48,7 @@ export function createRateLimitPolicy(config: Config, windows: Windows): Policy 
         response.appendHeader('ratelimit-policy', fields.policy);
         response.appendHeader('ratelimit', fields.state);
         if (!counted.isAllowed) {
+          await hold(response);
           throw new Problem('too-many-requests', {
             detail: `At most ${window.requests} requests in ${window.seconds} s.`,
             headers: { 'retry-after': String(Math.max(1, secondsOf(counted.endsInMs))) },

@@ -4,15 +4,17 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Config } from '../../../config/schema.ts';
 import { createInFlightPolicy } from '../../../plugins/limits/in-flight.ts';
 import { PlacesInMemory } from '../../../plugins/limits/store/places.ts';
+import { createRefusalHold } from '../../../plugins/limits/hold-refusals.ts';
 import { call } from '../../stack/client.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { type LimitedHost, startLimitedHost } from './host.ts';
 
+const atOnce = createRefusalHold(0);
 const stops: (() => void)[] = [];
 afterEach(() => stops.splice(0).forEach((stop) => stop()));
 
 async function startHost(action: object, config: object = {}): Promise<LimitedHost> {
-  const host = await startLimitedHost(createInFlightPolicy(config as Config, new PlacesInMemory()), action);
+  const host = await startLimitedHost(createInFlightPolicy(config as Config, new PlacesInMemory(), atOnce), action);
   stops.push(host.stop);
   return host;
 }

@@ -4,15 +4,17 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Config } from '../../../config/schema.ts';
 import { createRateLimitPolicy } from '../../../plugins/limits/rate-limit.ts';
 import { WindowsInMemory } from '../../../plugins/limits/store/windows.ts';
+import { createRefusalHold } from '../../../plugins/limits/hold-refusals.ts';
 import { call } from '../../stack/client.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { startLimitedHost } from './host.ts';
 
+const atOnce = createRefusalHold(0);
 const stops: (() => void)[] = [];
 afterEach(() => stops.splice(0).forEach((stop) => stop()));
 
 async function startHost(action: object, config: object = {}): Promise<string> {
-  const host = await startLimitedHost(createRateLimitPolicy(config as Config, new WindowsInMemory()), action);
+  const host = await startLimitedHost(createRateLimitPolicy(config as Config, new WindowsInMemory(), atOnce), action);
   stops.push(host.stop);
   return host.url;
 }

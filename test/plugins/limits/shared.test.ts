@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '../../../config/schema.ts';
 import { createLog } from '../../../logging/log.ts';
+import { createRefusalHold } from '../../../plugins/limits/hold-refusals.ts';
 import { createInFlightPolicy } from '../../../plugins/limits/in-flight.ts';
 import { createRateLimitPolicy } from '../../../plugins/limits/rate-limit.ts';
 import { createStores } from '../../../plugins/limits/store/create-stores.ts';
@@ -23,6 +24,7 @@ const redisAnswers = await new Promise<boolean>((resolve) => {
   socket.once('error', () => resolve(false));
   socket.once('connect', () => socket.destroy());
 });
+const atOnce = createRefusalHold(0);
 const log = createLog('test', 'silent');
 
 it('redis without its address: says what is missing', () => {
@@ -60,7 +62,9 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
     const start = async () => {
       const { windows, places } = createStores({ config, log, onStop: (_name, stop) => void stops.push(stop) });
       const create =
-        policy === 'rate-limit' ? createRateLimitPolicy(config, windows) : createInFlightPolicy(config, places);
+        policy === 'rate-limit'
+          ? createRateLimitPolicy(config, windows, atOnce)
+          : createInFlightPolicy(config, places, atOnce);
       const host = await startLimitedHost(create, action);
       stops.push(host.stop);
       return host;
