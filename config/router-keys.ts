@@ -6,6 +6,10 @@ import { bytes, count, list, milliseconds, port, text, withDefault } from './key
 export const router = {
   'router.host': withDefault(text('address the public port binds to'), '127.0.0.1'),
   'router.port': port('public port', 8080),
+  'router.mapFile': withDefault(
+    text("the map of paths, pipelines and policies; a relative path begins at the product's root"),
+    'gateway.config.yml',
+  ),
   'router.tlsCertificateFile': text(
     'PEM file: certificate of the public port and those up to the root; with it and the key, the port speaks HTTPS',
   ),
@@ -61,6 +65,14 @@ export const router = {
   ),
   'ops.host': withDefault(text('address the operations port binds to'), '127.0.0.1'),
   'ops.port': port('operations port: health and metrics; never public', 8081),
+  'reload.watchMs': withDefault(
+    Type.Integer({
+      minimum: 0,
+      description:
+        'pause between two looks at the map and the local property files, which are loaded anew when they have changed; 0 = only SIGHUP does (milliseconds)',
+    }),
+    0,
+  ),
   'log.level': withDefault(
     Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
       description: 'lines below this level are not written',

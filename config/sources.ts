@@ -43,6 +43,17 @@ export function readProfile(profile: string, keyOfVariable: (name: string) => st
   return { origin: `.env.${profile}`, values: Object.fromEntries(values) };
 }
 
+/** Paths of the local files that a configuration is read from, those that do not exist now included. */
+export function localFiles(config: { 'config.url': readonly string[]; profile: string | undefined }): string[] {
+  const { 'config.url': addresses, profile } = config;
+  const named = addresses.filter((address) => URL.canParse(address) && new URL(address).protocol === 'file:');
+  return [
+    join(configDir, 'default.properties'),
+    ...named.map((address) => fileURLToPath(address)),
+    ...(profile === undefined ? [] : [join(configDir, `${profile}.properties`), join(rootDir, `.env.${profile}`)]),
+  ];
+}
+
 /** How remote property files are fetched. */
 export interface RemoteOptions {
   /** Deadline of one try, in milliseconds. */

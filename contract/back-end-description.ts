@@ -15,6 +15,9 @@ export interface BackEndDescription {
   readonly components: Components;
 }
 
+/** What was parsed last, by file, with the text it was parsed from: parsing YAML is slow. */
+const parsed = new Map<string, { text: string; content: Partial<BackEndDescription> | null }>();
+
 const rootDir = fileURLToPath(new URL('..', import.meta.url));
 
 /**
@@ -24,13 +27,21 @@ const rootDir = fileURLToPath(new URL('..', import.meta.url));
 export function readBackEndDescription(file: string): BackEndDescription {
   let content: Partial<BackEndDescription> | null;
   try {
-    content = parse(readFileSync(join(rootDir, file), 'utf8'), { merge: true }) as Partial<BackEndDescription> | null;
+    content = parseOnce(file, readFileSync(join(rootDir, file), 'utf8'));
   } catch (cause) {
     throw new Error(`${file} cannot be read: ${(cause as Error).message}`, { cause });
   }
   const { paths, components = {} } = content ?? {};
   if (paths === undefined) throw new Error(`${file} has no paths`);
   return { file, paths, components };
+}
+
+function parseOnce(file: string, text: string): Partial<BackEndDescription> | null {
+  const known = parsed.get(file);
+  if (known?.text === text) return known.content;
+  const content = parse(text, { merge: true }) as Partial<BackEndDescription> | null;
+  parsed.set(file, { text, content });
+  return content;
 }
 
 /**

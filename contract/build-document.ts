@@ -23,11 +23,27 @@ const introduction = `Every routed call becomes one execution of a workflow; the
 
 /** @throws Error when two descriptions contradict each other: it is a fault of the product, found at start */
 export function buildDocument(endpoints: readonly DescribedEndpoint[], version: string): OpenApiDocument {
+  const steps = buildInSteps(endpoints, version);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** As {@link buildDocument}, for a process that has other work in between. */
+export function* buildInSteps(
+  endpoints: readonly DescribedEndpoint[],
+  version: string,
+): Generator<undefined, OpenApiDocument, undefined> {
   const responses: Record<string, Response> = {};
   const addResponse = (name: string, response: Response) => ({
     $ref: `#/components/responses/${keepResponse(responses, name, response)}`,
   });
-  const operations = endpoints.flatMap(describeOperations);
+  const operations: Described[] = [];
+  for (const endpoint of endpoints) {
+    operations.push(...describeOperations(endpoint));
+    yield;
+  }
   const paths: Record<string, Record<string, Operation>> = {};
   for (const { tag, descriptions, ...listed } of operations) {
     const summary = endpoints.find(({ name }) => name === tag)?.summary;
@@ -35,6 +51,7 @@ export function buildDocument(endpoints: readonly DescribedEndpoint[], version: 
     const method = listed.method.toLowerCase();
     if (item[method] !== undefined) throw new Error(`${listed.method} ${listed.path} is described twice`);
     item[method] = assembleOperation({ listed, tag, summary, descriptions }, addResponse);
+    yield;
   }
   const notRouted = notRoutedResponses(addResponse);
   const described = operations.flatMap(({ descriptions }) => descriptions.flatMap(({ components = [] }) => components));

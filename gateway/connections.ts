@@ -6,11 +6,12 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { Problem } from '../problem/problem.ts';
 import { networkOf } from './client-address.ts';
 
+/** Read at each use. */
 export interface ConnectionLimits {
   /** Connections at once. */
-  max: number;
+  maxConnections: number;
   /** Connections at once from one caller (`networkOf` its address); undefined = no limit of their own. */
-  maxPerAddress: number | undefined;
+  maxConnectionsPerAddress?: number | undefined;
   /** How long a client may take to read an answer that is ready, in milliseconds. */
   answerTimeoutMs: number;
 }
@@ -77,8 +78,8 @@ export class Connections {
     this.#all.add(socket);
     this.#byAddress.set(address, ofAddress);
     socket.once('close', () => this.#remove(socket, address));
-    if (ofAddress > (this.#limits.maxPerAddress ?? Number.POSITIVE_INFINITY)) return tooMany();
-    if (this.#all.size > this.#limits.max && !this.#makeRoom()) return tooMany();
+    if (ofAddress > (this.#limits.maxConnectionsPerAddress ?? Number.POSITIVE_INFINITY)) return tooMany();
+    if (this.#all.size > this.#limits.maxConnections && !this.#makeRoom()) return tooMany();
     this.#waiting.set(socket, null);
     return null;
   }

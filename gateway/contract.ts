@@ -58,21 +58,50 @@ export type ReadinessCheck = () => Promise<readonly string[]>;
 /** What an operator should know although the router can serve; nothing when all is well. */
 export type ReadinessNotice = () => readonly string[];
 
-/** What the router lends its plugins. */
+/** What a part that outlives configurations is built with. */
+export interface KeptServices {
+  /** The configuration in force, at each reading: what is read once stays as it was. */
+  readonly config: Config;
+  readonly log: Logger;
+  /** As {@link RouterServices}; what is registered here goes with the part. */
+  readonly metrics: Registry;
+  readonly tracer?: Tracer | undefined;
+  readonly draining: AbortSignal;
+  addReadinessCheck(name: string, check: ReadinessCheck): void;
+  addReadinessNotice(name: string, notice: ReadinessNotice): void;
+  /** Called in reverse order of registration when the last configuration that uses the part has gone. */
+  onStop(name: string, stop: () => void | Promise<void>): void;
+}
+
+/**
+ * What the router lends its plugins. A plugin is initialised anew for each configuration that is loaded while the router
+ * runs; what must not begin anew with it (connections, counts, waits, metrics) it has kept with {@link keep}.
+ */
 export interface RouterServices {
+  /** This configuration, which may not be the one in force yet, or any more. */
   readonly config: Config;
   readonly log: Logger;
   /** Prometheus registry behind `/metrics`. */
   readonly metrics: Registry;
   /** Where spans go; absent while tracing is off. */
   readonly tracer?: Tracer | undefined;
+  /**
+   * A part that configurations share: made for the first that asks for it, handed to the others, stopped after the last.
+   * @param name unique in the router
+   * @param from what it is made from; for other values another one is made. Empty when it follows the one in force
+   */
+  keep<T>(name: string, from: readonly unknown[], make: (services: KeptServices) => T): T;
+  /** What has to be true before this configuration takes over from another; at the start of the router nobody asks. */
+  addTakeOverCheck(name: string, check: ReadinessCheck): void;
+  /** Called in the moment this configuration takes over, also at the start. Must not fail, must not wait. */
+  onTakeOver(take: () => void): void;
   /** Adds a check to `/health/ready`. */
   addReadinessCheck(name: string, check: ReadinessCheck): void;
   /** Adds something that `/health/ready` shows and that leaves the router ready. */
   addReadinessNotice(name: string, notice: ReadinessNotice): void;
-  /** Called once the router listens. */
+  /** Called once the router listens, of the configuration that it was started with. */
   onStarted(started: () => void): void;
-  /** Called in reverse order of registration once the last request has been answered. */
+  /** Called in reverse order of registration once the last request of this configuration has been answered. */
   onStop(name: string, stop: () => void | Promise<void>): void;
   /** Reports an error nobody foresaw to the error tracker; never personal data. */
   reportError(error: unknown, fields: Record<string, string>): void;

@@ -18,7 +18,10 @@ import { inviteBodyWith } from './read-body.ts';
 import { checkRequest, requestIdOf } from './request-guard.ts';
 import { createTlsServer, renewCertificate, type TlsOptions } from './tls.ts';
 
-/** Bounds in time and number for what clients may take. Times in milliseconds. */
+/**
+ * Bounds in time and number for what clients may take. Times in milliseconds. Read when they are needed, so that they may
+ * change while the server runs.
+ */
 export interface ServerLimits {
   /** Connections at once. */
   maxConnections: number;
@@ -51,6 +54,8 @@ export interface HttpServerOptions {
 
 export interface HttpServer {
   readonly url: string;
+  /** The limits may have changed: Node keeps a copy of some. */
+  limitsChanged(): void;
   /**
    * Goes on until the requests that had come before are answered (workers' results must still get in; whatever else
    * comes meanwhile holds nothing up), then refuses connections. What is not done at the deadline is cut.
@@ -63,14 +68,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const { host, port, app, messages, accessLog, metrics, limits, tls } = options;
   const inFlight = new InFlight();
   const { server, scheme, stopRenewal } = createListener({ ...nodeLimits(limits), ...messages }, limits, tls);
-  const connections = new Connections(
-    {
-      max: limits.maxConnections,
-      maxPerAddress: limits.maxConnectionsPerAddress,
-      answerTimeoutMs: limits.answerTimeoutMs,
-    },
-    metrics,
-  );
+  const connections = new Connections(limits, metrics);
   attachConnections(server, connections, ({ request, response }) => {
     const requestId = requestIdOf(request);
     setContext(request, { requestId, receivedAt: performance.now(), route: 'none' });
@@ -100,6 +98,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const { port: boundPort } = server.address() as AddressInfo;
   return {
     url: `${scheme}://${host}:${boundPort}`,
+    limitsChanged() {
+      const { headersTimeout, requestTimeout, keepAliveTimeout } = nodeLimits(limits);
+      Object.assign(server, { headersTimeout, requestTimeout, keepAliveTimeout });
+    },
     async stop(drainMs) {
       await inFlight.drain(drainMs);
       connections.stop();

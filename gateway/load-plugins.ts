@@ -6,6 +6,7 @@ import { Ajv } from 'ajv';
 import type { Plugin, Policy, RouterServices } from './contract.ts';
 import { expressGateway } from './express-gateway.ts';
 import { type GatewayConfig, type PipelineStep, stepsOf } from './gateway-config-schema.ts';
+import { createPauses } from './generation/pauses.ts';
 
 /** What came of loading: the policies by name, and everything that is wrong. */
 export interface LoadedPlugins {
@@ -40,7 +41,8 @@ export async function importPlugins(config: GatewayConfig, rootDir: string): Pro
 }
 
 /**
- * Runs each plugin's `init`, then checks the parameters of every step; defaults are filled in.
+ * Runs each plugin's `init`, then checks the parameters of every step; defaults are filled in. It gives other work its
+ * turn between its steps.
  * @returns the policies by name and, per pipeline, its steps with checked parameters
  */
 export async function initPlugins(
@@ -50,6 +52,7 @@ export async function initPlugins(
 ): Promise<LoadedPlugins & { steps: Map<string, PipelineStep[]> }> {
   const problems = [...loaded.problems];
   const policies = new Map<string, Policy>();
+  const pause = createPauses();
   for (const { plugin, settings, name } of loaded.plugins) {
     const registerPolicy = (policy: Policy) => {
       if (policies.has(policy.name)) problems.push(`plugins.${name}: policy "${policy.name}" is provided twice`);
@@ -57,6 +60,7 @@ export async function initPlugins(
     };
     try {
       await plugin.init({ settings, services, registerPolicy });
+      await pause();
     } catch (error) {
       problems.push(`plugins.${name}: ${(error as Error).message}`);
     }
@@ -65,6 +69,7 @@ export async function initPlugins(
   const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false });
   for (const step of [...steps.values()].flat()) {
     problems.push(...checkParameters(ajv, step, policies.get(step.policy)), ...checkCondition(step));
+    await pause();
   }
   return { ...loaded, policies, problems, steps };
 }

@@ -2,13 +2,15 @@
 
 import { loadConfig } from '../config/load.ts';
 import { accepts } from '../config/production.ts';
+import type { Config } from '../config/schema.ts';
 import { createErrorTracker } from '../error-tracking/error-tracker.ts';
 import { runProgram } from '../program/run-program.ts';
 import { createTracer } from '../tracing/create-tracer.ts';
 import { findOpenEngine } from './open-engine.ts';
 import { startRouter } from './start-router.ts';
 
-await runProgram('router', async (log) => {
+/** Every layer, checked as a whole. @throws ConfigError */
+async function load(): Promise<Config> {
   const { config } = await loadConfig({
     required: ['oauth.issuer'],
     checkProduction: async (found) => {
@@ -16,6 +18,11 @@ await runProgram('router', async (log) => {
       return (await Promise.all(urls.map((url) => findOpenEngine({ url })))).flat();
     },
   });
+  return config;
+}
+
+await runProgram('router', async (log) => {
+  const config = await load();
   log.level = config['log.level'];
   const errors = await createErrorTracker({
     dsn: config['sentry.dsn'],
@@ -24,9 +31,10 @@ await runProgram('router', async (log) => {
   });
   const tracer = await createTracer({ config, program: 'router', log });
   const reportError = (error: unknown, fields: Record<string, string>) => errors.report(error, fields);
-  const router = await startRouter({ config, log, reportError, tracer });
+  const router = await startRouter({ config, log, reportError, tracer, loadConfig: load });
   return {
     ready: { url: router.url, operationsUrl: router.operationsUrl },
+    reload: (reason) => router.reload(reason),
     async stop() {
       await router.stop();
       await Promise.all([errors.close(2_000), tracer?.close(2_000)]);

@@ -5,9 +5,10 @@ import type { NextFunction, Request, RequestHandler, Response, Router } from 'ex
 import { contextOf, type Handler, type Policy } from './contract.ts';
 import { createRouter, expressGateway } from './express-gateway.ts';
 import { type GatewayConfig, type PipelineStep, pathsOf } from './gateway-config-schema.ts';
+import { createPauses } from './generation/pauses.ts';
 
 /**
- * Mounts every pipeline in the order of the file.
+ * Mounts every pipeline in the order of the file. It gives other work its turn between its steps.
  * @returns the router; a request that no pipeline takes falls through it
  */
 export async function mountPipelines(
@@ -16,14 +17,11 @@ export async function mountPipelines(
   policies: ReadonlyMap<string, Policy>,
 ): Promise<Router> {
   const { pipelines, policies: registry } = expressGateway();
+  const { handlers, numbers } = await createHandlers(steps, policies);
   for (const policy of policies.values()) {
-    // Parameters were checked strictly before; Express Gateway gets a schema that lets its own extra member pass.
+    // Parameters were checked strictly before: all that Express Gateway gets of a step is its number.
     const schema = { $id: policy.schema.$id, type: 'object' };
-    registry.register({
-      name: policy.name,
-      schema,
-      policy: (action) => guarded(policy.policy(parametersOf(action) as never)),
-    });
+    registry.register({ name: policy.name, schema, policy: ({ step }) => handlers[step as number] as RequestHandler });
   }
   const gatewayConfig = {
     policies: [...policies.keys()],
@@ -36,7 +34,10 @@ export async function mountPipelines(
     pipelines: Object.fromEntries(
       Object.entries(config.pipelines).map(([name, { apiEndpoints }]) => [
         name,
-        { apiEndpoints, policies: [{ [entryName]: [] }, ...(steps.get(name) ?? []).map(toEntry)] },
+        {
+          apiEndpoints,
+          policies: [{ [entryName]: [] }, ...(steps.get(name) ?? []).map((step) => toEntry(step, numbers.get(step)))],
+        },
       ]),
     ),
   };
@@ -57,13 +58,24 @@ const enterPipeline: RequestHandler = (request, _response, next) => {
   next();
 };
 
-function toEntry({ policy, action, condition }: PipelineStep): Record<string, unknown> {
-  return { [policy]: [{ action, ...(condition === undefined ? {} : { condition }) }] };
+/** The handler of every step, in pieces: Express Gateway would make all of them in one turn. */
+async function createHandlers(
+  steps: ReadonlyMap<string, readonly PipelineStep[]>,
+  policies: ReadonlyMap<string, Policy>,
+): Promise<{ handlers: readonly RequestHandler[]; numbers: ReadonlyMap<PipelineStep, number> }> {
+  const handlers: RequestHandler[] = [];
+  const numbers = new Map<PipelineStep, number>();
+  const pause = createPauses();
+  for (const step of [...steps.values()].flat()) {
+    const policy = policies.get(step.policy) as Policy;
+    numbers.set(step, handlers.push(guarded(policy.policy(step.action as never))) - 1);
+    await pause();
+  }
+  return { handlers, numbers };
 }
 
-/** Express Gateway mixes a callback of its own into every action. */
-function parametersOf({ getCommonAuthCallback: _, ...action }: Record<string, unknown>): Record<string, unknown> {
-  return action;
+function toEntry({ policy, condition }: PipelineStep, step: number | undefined): Record<string, unknown> {
+  return { [policy]: [{ action: { step }, ...(condition === undefined ? {} : { condition }) }] };
 }
 
 /** Express 4 ignores what an async handler rejects with: here it reaches the error handler like a thrown error. */

@@ -1,26 +1,34 @@
 // From the checked map and its policies to the OpenAPI document.
 
 import { readFileSync } from 'node:fs';
-import { buildDocument, type DescribedEndpoint } from '../contract/build-document.ts';
+import { buildInSteps, type DescribedEndpoint } from '../contract/build-document.ts';
 import type { OpenApiDocument } from '../contract/openapi.ts';
 import type { Policy } from './contract.ts';
 import { describedEndpoint } from './described-endpoint.ts';
 import type { GatewayConfig, PipelineStep } from './gateway-config-schema.ts';
+import { createPauses } from './generation/pauses.ts';
 
-/** The document, built when it is first asked for, and once. */
+/** The document, built once. */
 export class RouterDocument {
-  #parts: Parameters<typeof describeEndpoints> | undefined;
   #built: OpenApiDocument | undefined;
 
-  /** Called once every plugin is initialised. */
-  describe(...parts: Parameters<typeof describeEndpoints>): void {
-    this.#parts = parts;
+  /**
+   * Called once every plugin is initialised. It gives other work its turn between its steps.
+   * @throws Error when something cannot be described
+   */
+  async build(...parts: Parameters<typeof describeEndpoints>): Promise<void> {
+    const steps = buildInSteps(describeEndpoints(...parts), versionOfProduct());
+    const pause = createPauses();
+    for (let step = steps.next(); ; step = steps.next()) {
+      if (step.done === true) return void (this.#built = step.value);
+      await pause();
+    }
   }
 
-  /** @throws Error when it is too early, or something cannot be described */
+  /** @throws Error when it is too early */
   read(): OpenApiDocument {
-    if (this.#parts === undefined) throw new Error('the document is there once all plugins are initialised');
-    return (this.#built ??= buildDocument(describeEndpoints(...this.#parts), versionOfProduct()));
+    if (this.#built === undefined) throw new Error('the document is there once all plugins are initialised');
+    return this.#built;
   }
 }
 

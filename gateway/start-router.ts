@@ -1,31 +1,33 @@
 // Builds the router from its parts, in the order a request and a reader meet them.
 
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import express, { type ErrorRequestHandler } from 'express';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { localFiles } from '../config/sources.ts';
 import type { Config } from '../config/schema.ts';
-import { errorFields, type Logger } from '../logging/log.ts';
+import type { Logger } from '../logging/log.ts';
 import { startRouterReconciler } from '../reconciler/index.ts';
 import { createAccessLog } from './access-log.ts';
 import type { RouterServices } from './contract.ts';
-import { answerProblem } from './answer-problem.ts';
-import { RouterDocument } from './router-document.ts';
 import { expressMessages } from './express-messages.ts';
+import { buildGeneration } from './generation/build-generation.ts';
+import type { Generation } from './generation/generation.ts';
+import { Stops } from './generation/stops.ts';
+import { House } from './house.ts';
 import { type ServerLimits, startHttpServer } from './http-server.ts';
-import { GatewayConfigError, loadGatewayConfig } from './load-gateway-config.ts';
-import { importPlugins, initPlugins } from './load-plugins.ts';
-import { mountPipelines } from './mount-pipelines.ts';
-import { createMethodGate, createNotRouted } from './not-routed.ts';
-import { ReadinessChecks } from './operations/readiness.ts';
 import { startOperations } from './operations/start-operations.ts';
 import { Activity } from './operations/status/activity.ts';
+import { Reloader } from './reload/reloader.ts';
+import { watchFiles } from './reload/watch-files.ts';
 import { tlsOf } from './tls.ts';
 
 export interface RouterOptions {
   config: Config;
   log: Logger;
-  /** The map; default `gateway.config.yml` at the root. */
+  /** The map; default `router.mapFile`. */
   gatewayConfigFile?: string;
+  /** Reads the configuration anew for a reload; without it only the map is. */
+  loadConfig?: () => Promise<Config>;
   /** Where errors nobody foresaw are reported. */
   reportError?: RouterServices['reportError'];
   /** Where spans go; nowhere when absent. */
@@ -37,6 +39,8 @@ export interface RouterOptions {
 export interface Router {
   readonly url: string;
   readonly operationsUrl: string;
+  /** Takes up what the files say now, or says in log, metrics and readiness why not. @param reason for the log */
+  reload(reason: string): Promise<void>;
   /** Drains and stops; resolves when nothing of it is left. */
   stop(): Promise<void>;
 }
@@ -45,110 +49,103 @@ const rootDir = fileURLToPath(new URL('..', import.meta.url));
 
 /** @throws GatewayConfigError, or an Error that names a taken port; then nothing listens */
 export async function startRouter(options: RouterOptions): Promise<Router> {
-  const { config, log, gatewayConfigFile = `${rootDir}gateway.config.yml`, reportError = () => undefined } = options;
-  const { tracer, metrics = new Registry() } = options;
-  const gatewayConfig = loadGatewayConfig(gatewayConfigFile, config);
-  const imported = await importPlugins(gatewayConfig, rootDir);
-  if (imported.problems.length > 0) throw new GatewayConfigError(gatewayConfigFile, imported.problems);
-
-  const readiness = new ReadinessChecks();
-  const draining = new AbortController();
-  const stops: Stop[] = [];
-  const startedHooks: (() => void)[] = [];
-  const stopPlugins = () => stopInReverse(stops.splice(0), log);
-  const document = new RouterDocument();
-  const services: RouterServices = {
-    config,
-    log,
-    metrics,
-    tracer,
-    reportError,
-    document: () => document.read(),
-    draining: draining.signal,
-    addReadinessCheck: (name, check) => readiness.add(name, check),
-    addReadinessNotice: (name, notice) => readiness.addNotice(name, notice),
-    onStarted: (started) => startedHooks.push(started),
-    onStop: (name, stop) => stops.push({ name, stop }),
-  };
+  const { config, log, reportError = () => undefined, tracer, metrics = new Registry() } = options;
+  const gatewayConfigFile = options.gatewayConfigFile ?? resolve(rootDir, config['router.mapFile']);
+  const house = new House({ config, log, metrics, tracer, reportError });
+  const { services, parts } = house;
+  const first = await buildGeneration({ config, gatewayConfigFile, rootDir, house: services, parts });
+  house.takeOver(first);
+  const stops = new Stops(log);
   try {
-    const { policies, steps, problems } = await initPlugins(gatewayConfig, imported, services);
-    if (problems.length > 0) throw new GatewayConfigError(gatewayConfigFile, problems);
-    document.describe(gatewayConfig, steps, policies);
-    const app = createApp();
-    const pipelines = await mountPipelines(gatewayConfig, steps, policies);
-    app.use(createMethodGate(gatewayConfig), pipelines, createNotRouted(gatewayConfig), createErrorHandler(services));
-    const activity = new Activity();
-    const operations = await startOperations({ config, readiness, metrics, activity });
-    stops.push({ name: 'operations', stop: () => operations.stop() });
-    const { hostname: host, port } = gatewayConfig.http;
-    const accessLog = createAccessLog(log, metrics, { tracer, ended: (request) => activity.note(request) });
-    const messages = expressMessages(app);
-    const limits = limitsOf(config);
-    const tls = tlsOf(config, log);
-    const server = await startHttpServer({ host, port, app, messages, accessLog, metrics, limits, tls });
+    const { operations, server } = await listen(house, first, stops);
     collectDefaultMetrics({ register: metrics });
-    const reconciler = startRouterReconciler({ config, metrics, log });
-    if (reconciler !== null) stops.push({ name: 'reconciler', stop: () => reconciler.stop() });
-    for (const started of startedHooks) started();
+    const reconciler = startRouterReconciler({ config: house.config, metrics, log });
+    if (reconciler !== null) stops.add('reconciler', () => reconciler.stop());
+    const loadConfig = options.loadConfig ?? (async () => config);
+    const started = { config, gatewayConfig: first.gatewayConfig };
+    const reloader = new Reloader({ house, started, loadConfig, gatewayConfigFile, rootDir });
+    countGenerations(house, metrics);
+    await watch(reloader, { gatewayConfigFile, config, stops });
+    first.started();
     return {
       url: server.url,
       operationsUrl: operations.url,
+      reload: (reason) => reloader.reload(reason),
       async stop() {
-        await readiness.drain(config['router.shutdownDelayMs']);
-        draining.abort();
-        await server.stop(config['router.drainMs']);
-        await stopPlugins();
+        await house.drain(house.config['router.shutdownDelayMs']);
+        await Promise.all([server.stop(house.config['router.drainMs']), reloader.idle()]);
+        await stops.run();
+        await house.stop();
       },
     };
   } catch (error) {
-    await stopPlugins();
+    await stops.run();
+    await house.stop();
     throw error;
   }
 }
 
-/** Something to be stopped once the last request has been answered. */
-interface Stop {
-  readonly name: string;
-  readonly stop: () => void | Promise<void>;
+/** Both ports. */
+async function listen(house: House, { config, gatewayConfig }: Generation, stops: Stops) {
+  const { log, metrics, tracer } = house.services;
+  const activity = new Activity();
+  const operations = await startOperations({ config, readiness: house.readiness, metrics, activity });
+  stops.add('operations', () => operations.stop());
+  const { hostname: host, port } = gatewayConfig.http;
+  const accessLog = createAccessLog(log, metrics, { tracer, ended: (request) => activity.note(request) });
+  const limits = limitsOf(house.config);
+  const { app } = house;
+  const messages = expressMessages(app);
+  const tls = tlsOf(config, log);
+  const server = await startHttpServer({ host, port, app, messages, accessLog, metrics, limits, tls });
+  house.onTakeOver(() => server.limitsChanged());
+  return { operations, server };
 }
 
-async function stopInReverse(stops: readonly Stop[], log: Logger): Promise<void> {
-  for (const { name, stop } of stops.toReversed()) {
-    await Promise.resolve(stop()).catch((error: unknown) =>
-      log.error({ name, ...errorFields(error) }, 'did not stop cleanly'),
-    );
-  }
+/** Off without `reload.watchMs`. */
+async function watch(
+  reloader: Reloader,
+  { gatewayConfigFile, config, stops }: { gatewayConfigFile: string; config: Config; stops: Stops },
+): Promise<void> {
+  const intervalMs = config['reload.watchMs'];
+  if (intervalMs === 0) return;
+  const files = [gatewayConfigFile, ...localFiles(config)];
+  const changed = () => void reloader.reload('a file has changed');
+  const watched = await watchFiles({ intervalMs, files: () => files, changed });
+  stops.add('watch of files', () => watched.stop());
 }
 
+function countGenerations(house: House, metrics: Registry): void {
+  new Gauge({
+    name: 'router_config_generations',
+    help: 'Configurations that serve requests: the one in force, and those of before whose requests are not all answered',
+    registers: [metrics],
+    collect() {
+      this.set(1 + house.retiring);
+    },
+  });
+}
+
+/** Read at each use: those of the configuration in force. */
 function limitsOf(config: Config): ServerLimits {
   return {
-    maxConnections: config['router.maxConnections'],
-    maxConnectionsPerAddress: config['router.maxConnectionsPerAddress'],
-    headersTimeoutMs: config['router.headersTimeoutMs'],
-    requestTimeoutMs: config['router.requestTimeoutMs'],
-    keepAliveTimeoutMs: config['router.keepAliveTimeoutMs'],
-    answerTimeoutMs: config['router.answerTimeoutMs'],
-  };
-}
-
-function createApp(): express.Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  // Nothing here reads parsed queries: they pass as the text that was sent.
-  app.set('query parser', false);
-  return app;
-}
-
-/** The last handler: every thrown thing becomes a problem document, what nobody foresaw is logged and reported. */
-function createErrorHandler({ log, reportError }: RouterServices): ErrorRequestHandler {
-  // Express tells an error handler by its four parameters.
-  // eslint-disable-next-line max-params
-  return function handleError(error: unknown, request, response, _next) {
-    const problem = answerProblem(request, response, error);
-    if (problem.code !== 'internal-error') return;
-    const stack = (problem.cause as Error | undefined)?.stack;
-    log.error({ ...errorFields(problem.cause), stack }, 'a policy failed');
-    reportError(problem.cause, { code: problem.code });
+    get maxConnections() {
+      return config['router.maxConnections'];
+    },
+    get maxConnectionsPerAddress() {
+      return config['router.maxConnectionsPerAddress'];
+    },
+    get headersTimeoutMs() {
+      return config['router.headersTimeoutMs'];
+    },
+    get requestTimeoutMs() {
+      return config['router.requestTimeoutMs'];
+    },
+    get keepAliveTimeoutMs() {
+      return config['router.keepAliveTimeoutMs'];
+    },
+    get answerTimeoutMs() {
+      return config['router.answerTimeoutMs'];
+    },
   };
 }

@@ -6,6 +6,11 @@ import { createLog, errorFields, type Logger } from '../logging/log.ts';
 export interface RunningProgram {
   /** What others need to reach it, e.g. `{ url }`: sent to the launcher and logged. */
   readonly ready: Readonly<Record<string, unknown>>;
+  /**
+   * Takes up what its configuration files say now. Absent: only a restart does. Must not reject.
+   * @param reason what asks for it, for the log
+   */
+  reload?(reason: string): Promise<void>;
   /** Ends it cleanly; called once. */
   stop(): Promise<void>;
 }
@@ -18,7 +23,7 @@ export interface ReadyMessage {
 
 /**
  * Runs a program until SIGTERM, SIGINT or the end of its launcher (the IPC channel closes). A second signal ends it
- * at once. Exit codes: 0 stopped cleanly, 1 could not start or failed.
+ * at once. SIGHUP reloads its configuration, and ends no program: one that comes before it is ready is heeded then. Exit codes: 0 stopped cleanly, 1 could not start or failed.
  * @param name name in logs
  * @param start starts it; what it throws is printed as it is: make it a sentence that says what to do
  */
@@ -28,6 +33,7 @@ export async function runProgram(name: string, start: (log: Logger) => Promise<R
     log.fatal({ ...errorFields(error), stack: error.stack }, 'an error nobody caught');
     process.exit(1);
   });
+  const hangUp = reloadOnSignal(log);
   let running: RunningProgram;
   try {
     running = await start(log);
@@ -40,6 +46,26 @@ export async function runProgram(name: string, start: (log: Logger) => Promise<R
   const message: ReadyMessage = { type: 'ready', ready: running.ready };
   process.send?.(message);
   log.info(running.ready, 'ready');
+  hangUp.ready(running);
+}
+
+/** By default SIGHUP would end the process. */
+function reloadOnSignal(log: Logger): { ready(running: RunningProgram): void } {
+  let running: RunningProgram | undefined;
+  let hasCome = false;
+  const reload = () => {
+    hasCome = true;
+    if (running === undefined) return;
+    if (running.reload !== undefined) void running.reload('SIGHUP');
+    else log.warn('SIGHUP: this program takes up its configuration only when it is started');
+  };
+  process.on('SIGHUP', reload);
+  return {
+    ready(started) {
+      running = started;
+      if (hasCome) reload();
+    },
+  };
 }
 
 function stopOnSignals(log: Logger, running: RunningProgram): void {

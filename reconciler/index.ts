@@ -16,12 +16,17 @@ import { type Reconciler, startReconciler } from './reconciler.ts';
 
 const rootDir = fileURLToPath(new URL('..', import.meta.url));
 
-/** A reconciliation by this configuration, through any way to reach the engine. */
+/**
+ * A reconciliation by this configuration, through any way to reach the engine.
+ * @param config its keys of payloads are read anew in each round
+ */
 export function createReconciliation(config: Config, call: EngineCall): Reconciliation {
   return new Reconciliation({
     api: new ExecutionApi(call),
     flows: new Flows(loadDefinitions(rootDir)),
-    codec: createPayloadCodec(config),
+    get codec() {
+      return createPayloadCodec(config);
+    },
     withUpdates: config['mdm.updateQueue'],
     afterMs: config['reconciler.afterMs'],
     lookBackMs: config['reconciler.lookBackSeconds'] * 1_000,

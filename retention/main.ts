@@ -1,5 +1,6 @@
 // The program that prunes, once a day by default.
 
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../config/load.ts';
 import { loadGatewayConfig } from '../gateway/load-gateway-config.ts';
@@ -8,13 +9,14 @@ import { runProgram, type RunningProgram } from '../program/run-program.ts';
 import { startPruneLoop } from './daily.ts';
 import { createPruneRound } from './round.ts';
 
-const map = fileURLToPath(new URL('../gateway.config.yml', import.meta.url));
+const rootDir = fileURLToPath(new URL('..', import.meta.url));
 
 await runProgram('pruner', async (log) => {
   const { config } = await loadConfig();
   log.level = config['log.level'];
   const intervalMs = config['prune.intervalSeconds'] * 1_000;
   if (intervalMs === 0) return idle();
+  const map = resolve(rootDir, config['router.mapFile']);
   const round = createPruneRound(config, workflowRoutes(mappedRoutes(loadGatewayConfig(map, config))));
   const loop = startPruneLoop({ round: (signal) => round.run(signal), intervalMs, log });
   return {

@@ -21,6 +21,9 @@ interface Execution {
   output?: unknown;
 }
 
+/** How long an execution that has ended can be read, in milliseconds. */
+const keptMs = 3_000;
+
 /** Those nobody has seen the end of. */
 const executions = new Map<string, Execution>();
 /** By task type, the ids of executions whose task waits for a worker. */
@@ -91,7 +94,8 @@ const calls: readonly [pattern: RegExp, answer: (match: RegExpExecArray, body: s
       const execution = executions.get(executionId);
       const tasks = execution === undefined ? [] : [taskOf(executionId, execution)];
       const answer = { ...statusOf(executionId), workflowName: 'moviesWF', tasks, input: execution?.input };
-      executions.delete(executionId);
+      // Its end may have come before the router waits for it: then it is read.
+      setTimeout(() => executions.delete(executionId), keptMs).unref();
       return { ...answer, workflowDefinition, workflowVersion: 1, priority: 0, variables: {} };
     },
   ],

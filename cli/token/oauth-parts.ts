@@ -5,12 +5,14 @@ import type { Config } from '../../config/schema.ts';
 import { createLog } from '../../logging/log.ts';
 import { systemClock } from '../../plugins/oauth2/clock.ts';
 import { createOAuth2, type OAuth2 } from '../../plugins/oauth2/create-oauth2.ts';
+import { createMetrics } from '../../plugins/oauth2/metrics.ts';
 import { VerbError } from '../outcome.ts';
 
 /** @throws VerbError that lists every setting that is wrong */
 export function openOAuth(config: Config): OAuth2 {
   try {
-    return createOAuth2({ config, log: createLog('cli', 'silent'), metrics: new Registry() }, systemClock);
+    const metrics = createMetrics(new Registry());
+    return createOAuth2({ config, log: createLog('cli', 'silent'), metrics, clock: systemClock });
   } catch (error) {
     throw new VerbError((error as Error).message.split('; '), { cause: error });
   }

@@ -37,7 +37,7 @@ export async function obtainToken(source: TokenSource, { config, oauth, stdin }:
   const client = { clientId, clientSecret };
   try {
     if (source.router !== undefined) return await askRouter(source.router, client, source.scope);
-    return (await oauth.token.grant.request(client, source.scope)).access_token;
+    return (await oauth.grant.request(client, source.scope)).access_token;
   } catch (error) {
     if (error instanceof OAuthError) {
       throw new VerbError(

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import type { ReadinessChecks } from './readiness.ts';
+import type { RouterReadiness } from './readiness.ts';
 
 export interface OperationsServer {
   readonly url: string;
@@ -18,7 +18,7 @@ export type OperationsRoutes = Record<string, (response: ServerResponse) => Prom
 export async function startOperationsServer(options: {
   host: string;
   port: number;
-  readiness: ReadinessChecks;
+  readiness: RouterReadiness;
   metrics: Registry;
   pages?: OperationsRoutes;
 }): Promise<OperationsServer> {

@@ -11,11 +11,10 @@ export interface Readiness {
   notices: Record<string, readonly string[]>;
 }
 
-/** The checks that plugins register. */
+/** Checks and notices of one configuration, or of a part that outlives it. */
 export class ReadinessChecks {
   readonly #checks = new Map<string, ReadinessCheck>();
   readonly #notices = new Map<string, ReadinessNotice>();
-  #draining = false;
 
   add(name: string, check: ReadinessCheck): void {
     this.#checks.set(name, check);
@@ -23,6 +22,31 @@ export class ReadinessChecks {
 
   addNotice(name: string, notice: ReadinessNotice): void {
     this.#notices.set(name, notice);
+  }
+
+  /** Asks every check at the same time; one that throws is a reason. */
+  async reasons(): Promise<[name: string, reasons: readonly string[]][]> {
+    return Promise.all(
+      [...this.#checks].map(async ([name, check]): Promise<[string, readonly string[]]> => [
+        name,
+        await check().catch((error: Error) => [error.message]),
+      ]),
+    );
+  }
+
+  notices(): [name: string, notices: readonly string[]][] {
+    return [...this.#notices].map(([name, notice]) => [name, notice()]);
+  }
+}
+
+/** What `/health/ready` answers: everything that can be asked at the moment, put together. */
+export class RouterReadiness {
+  readonly #sources: () => readonly ReadinessChecks[];
+  #draining = false;
+
+  /** @param sources the checks of the configuration in force and of what outlives it */
+  constructor(sources: () => readonly ReadinessChecks[]) {
+    this.#sources = sources;
   }
 
   /**
@@ -35,20 +59,12 @@ export class ReadinessChecks {
     if (noticeMs > 0) await pause(noticeMs);
   }
 
-  /** Asks every dependency at the same time. A check that throws is a reason. */
   async ask(): Promise<Readiness> {
     if (this.#draining) return { ready: false, reasons: { router: ['shutting down'] }, notices: {} };
-    const answers = await Promise.all(
-      [...this.#checks].map(
-        async ([name, check]) => [name, await check().catch((error: Error) => [error.message])] as const,
-      ),
-    );
+    const sources = this.#sources();
+    const answers = (await Promise.all(sources.map((source) => source.reasons()))).flat();
     const reasons = Object.fromEntries(answers.filter(([, found]) => found.length > 0));
-    const notices = [...this.#notices].map(([name, notice]) => [name, notice()] as const);
-    return {
-      ready: Object.keys(reasons).length === 0,
-      reasons,
-      notices: Object.fromEntries(notices.filter(([, found]) => found.length > 0)),
-    };
+    const notices = sources.flatMap((source) => source.notices()).filter(([, found]) => found.length > 0);
+    return { ready: Object.keys(reasons).length === 0, reasons, notices: Object.fromEntries(notices) };
   }
 }

@@ -3,14 +3,14 @@
 import type { Registry } from 'prom-client';
 import type { Config } from '../../config/schema.ts';
 import { type OperationsServer, startOperationsServer } from './operations-server.ts';
-import type { ReadinessChecks } from './readiness.ts';
+import type { RouterReadiness } from './readiness.ts';
 import type { Activity } from './status/activity.ts';
 import { createStatus } from './status/status.ts';
 import { createStatusRoutes } from './status/status-page.ts';
 
 export interface OperationsOptions {
   config: Config;
-  readiness: ReadinessChecks;
+  readiness: RouterReadiness;
   metrics: Registry;
   /** The requests that the status page shows. */
   activity: Activity;

@@ -27,7 +27,7 @@ const resultOverhead = 2;
 /** Engine default when a poll names no time-out, in milliseconds. */
 const defaultPollMs = 100;
 
-export interface EngineApiParts extends Parts {
+export interface EngineApiParts extends Omit<Parts, 'handsOver'> {
   updates: TaskUpdates;
   limits: WorkerLimits;
   /** True as long as workers get tasks: a router that drains hands out what its clients still wait for, no more. */

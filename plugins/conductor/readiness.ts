@@ -23,6 +23,23 @@ export function createEngineCheck(
   };
 }
 
+/**
+ * Checks, before a configuration takes over, the versions that its routes start. Those that are started already are not
+ * asked for: while the engine is away, whatever else can be changed.
+ */
+export function createAddedCheck(
+  engine: Pick<Engine, 'request'>,
+  { needed, inUse }: { needed: readonly NeededWorkflow[]; inUse: () => readonly NeededWorkflow[] },
+): ReadinessCheck {
+  return async () => {
+    const used = inUse();
+    return missingFrom(
+      engine,
+      needed.filter((workflow) => !isAmong(workflow, used)),
+    );
+  };
+}
+
 /** Checks that at least one worker of every task type polls, through this router or (by the engine's record) another. */
 export function createWorkersCheck(
   engine: Pick<Engine, 'request'>,
@@ -35,6 +52,10 @@ export function createWorkersCheck(
     const elsewhere = await polledElsewhere(engine);
     return unseen.filter((taskType) => !elsewhere.has(taskType)).map((taskType) => `no worker polls ${taskType}`);
   };
+}
+
+function isAmong(workflow: NeededWorkflow, others: readonly NeededWorkflow[]): boolean {
+  return others.some(({ name, version }) => name === workflow.name && version === workflow.version);
 }
 
 /** One line for each that the engine does not have. @throws Error when the engine cannot say, EngineError */

@@ -17,7 +17,7 @@ interface EventHandler {
   actions?: { start_workflow?: { name: string; version?: number; taskToDomain?: Record<string, string> } }[];
 }
 
-/** Definitions change rarely; a new version has a new name here. */
+/** Definitions change rarely; a new version has a new name here. One that was changed in place is seen after this time (milliseconds). */
 const cacheMs = 60_000;
 
 /** Reads definitions through the engine and remembers them for a minute. */
@@ -56,12 +56,18 @@ export class WorkflowShapes {
     return queues.flat();
   }
 
+  /** Whatever is needed next is read anew. */
+  forget(): void {
+    this.#cache.clear();
+  }
+
   async #get<T>(path: string, read: (json: unknown) => T): Promise<T> {
     const cached = this.#cache.get(path);
     if (cached !== undefined && cached.until > performance.now()) return cached.value as Promise<T>;
     const value = this.#fetch(path).then(read);
-    this.#cache.set(path, { value, until: performance.now() + cacheMs });
-    value.catch(() => this.#cache.delete(path));
+    const entry = { value, until: performance.now() + cacheMs };
+    this.#cache.set(path, entry);
+    value.catch(() => this.#cache.get(path) === entry && this.#cache.delete(path));
     return value;
   }
 

@@ -64,7 +64,10 @@ export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy 
       const stripped = strip.split('/').length - 1;
       const patienceLimits = { budgetMs: waitBudgetMs, maxWaitMs: config['router.maxWaitMs'] };
       parts.workflows.add(name);
-      const versions = parts.versions.at({ workflow: name, pinned: pinnedVersionsOf(pins), guard: guardOf(pins) });
+      const versions = parts.versions.at({
+        ...{ workflow: name, prefix: strip },
+        ...{ pinned: pinnedVersionsOf(pins), guard: guardOf(pins) },
+      });
       const showVersion: Wanted['showVersion'] = (...shown) => versions.show(...shown);
       return watchedHandler({ name, versions }, parts, async ({ request, response, watched, version }) => {
         const context = contextOf(request);

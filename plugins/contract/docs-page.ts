@@ -39,11 +39,14 @@ const types: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   png: 'image/png',
 };
+/** By name. */
+export type DocsFiles = ReadonlyMap<string, StaticAnswer>;
+
 const pageAgeSeconds = 60;
 const fileAgeSeconds = 3_600;
 
 /** `router.docs` switches it off: then its paths answer 404, and the document does not mention them. */
-export function createDocsPolicy(config: Pick<Config, 'router.docs'>): Policy {
+export function createDocsPolicy(config: Pick<Config, 'router.docs'>, files: DocsFiles): Policy {
   const isOff = !config['router.docs'];
   return definePolicy({
     name: 'docs',
@@ -51,7 +54,6 @@ export function createDocsPolicy(config: Pick<Config, 'router.docs'>): Policy {
     create({ at, document }) {
       if (isOff) return (_request, _response, next) => next(new Problem('not-found'));
       const page = createPage(at, document);
-      const files = createFiles();
       return (request, response) => {
         const { file } = request.params;
         const answer = file === undefined ? page : files.get(file);
@@ -86,8 +88,8 @@ function createPage(at: string, document: string): StaticAnswer {
   });
 }
 
-/** The only files that can be had. */
-function createFiles(): ReadonlyMap<string, StaticAnswer> {
+/** The only files that can be had, read once. */
+export function createDocsFiles(): DocsFiles {
   const swaggerDir = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   const files = [
     join(swaggerDir, 'swagger-ui-bundle.js'),

@@ -1,9 +1,9 @@
 // The contract plugin: what clients can read about the router (policies `openapi`, `docs`, `problem-pages`).
 
 import type { PluginContext } from '../../gateway/contract.ts';
-import { createDocsPolicy } from './docs-page.ts';
+import { createDocsFiles, createDocsPolicy } from './docs-page.ts';
 import { createOpenApiPolicy } from './openapi.ts';
-import { problemPagesPolicy } from './problems.ts';
+import { createProblemPages, createProblemPagesPolicy } from './problems.ts';
 
 export const version = '1.0.0';
 export const policies = ['openapi', 'docs', 'problem-pages'] as const;
@@ -11,6 +11,7 @@ export const policies = ['openapi', 'docs', 'problem-pages'] as const;
 /** Registers the policies. */
 export function init({ services, registerPolicy }: PluginContext): void {
   registerPolicy(createOpenApiPolicy(services));
-  registerPolicy(createDocsPolicy(services.config));
-  registerPolicy(problemPagesPolicy);
+  const files = services.keep('files of the docs page', [], createDocsFiles);
+  registerPolicy(createDocsPolicy(services.config, files));
+  registerPolicy(createProblemPagesPolicy(services.keep('problem pages', [], createProblemPages)));
 }

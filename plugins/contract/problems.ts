@@ -1,8 +1,9 @@
 // The problem-pages policy: where the `type` of a problem document leads.
 
 import { Type } from 'typebox';
-import type { Request } from 'express';
-import { definePolicy } from '../../gateway/contract.ts';
+import type { Request, Response } from 'express';
+import type { PolicyDescription } from '../../contract/description.ts';
+import { definePolicy, type Policy } from '../../gateway/contract.ts';
 import { Problem } from '../../problem/problem.ts';
 import { createProblemList, createProblemPage, problemCodes, type ProblemPage } from './problem-page.ts';
 import { describeStatic } from './static-answer.ts';
@@ -17,20 +18,28 @@ function formOf(request: Request): keyof ProblemPage {
   return (accepted.slice(0, 3).find((type) => type === asked) as keyof ProblemPage | undefined) ?? 'text/html';
 }
 
-export const problemPagesPolicy = definePolicy({
-  name: 'problem-pages',
-  schema: Type.Object({}, { additionalProperties: false }),
-  create() {
-    const list = createProblemList();
-    const pages = new Map<string, ProblemPage>(problemCodes.map((code) => [code, createProblemPage(code)]));
-    return (request, response) => {
-      const { code } = request.params;
-      const page = code === undefined ? list : pages.get(code);
-      if (page === undefined) throw new Problem('not-found', { detail: 'There is no problem of this name.' });
-      return page[formOf(request)].send(request, response);
-    };
-  },
-  describe: () => ({
+/** Every page by its code; the list has none. */
+export type ProblemPages = ReadonlyMap<string | undefined, ProblemPage>;
+
+/** They are the same in every configuration. */
+export function createProblemPages(): ProblemPages {
+  const pages = problemCodes.map((code) => [code, createProblemPage(code)] as const);
+  return new Map<string | undefined, ProblemPage>([[undefined, createProblemList()], ...pages]);
+}
+
+const parameters = Type.Object({}, { additionalProperties: false });
+
+export function createProblemPagesPolicy(pages: ProblemPages): Policy {
+  const create = () => (request: Request, response: Response) => {
+    const page = pages.get(request.params['code']);
+    if (page === undefined) throw new Problem('not-found', { detail: 'There is no problem of this name.' });
+    return page[formOf(request)].send(request, response);
+  };
+  return definePolicy({ name: 'problem-pages', schema: parameters, create, describe: describePages });
+}
+
+function describePages(): PolicyDescription {
+  return {
     operation: ({ path }) => ({
       problems: ['not-found'],
       ...(path.includes('{')
@@ -47,5 +56,5 @@ export const problemPagesPolicy = definePolicy({
         : {}),
       responses: describeStatic('What happened, and what to do.', 'text/html', 'application/json', 'text/plain'),
     }),
-  }),
-});
+  };
+}

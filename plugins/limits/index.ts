@@ -10,11 +10,21 @@ import { createStores } from './store/create-stores.ts';
 export const version = '1.2.0';
 export const policies = ['rate-limit', 'in-flight', 'mis-codes'] as const;
 
-/** Registers the policies. */
+/** Registers the policies; where they count outlives a configuration. */
 export function init({ services, registerPolicy }: PluginContext): void {
-  const { windows, places } = createStores(services);
-  const hold = createRefusalHold(services.config['limits.refusalHoldMs']);
-  registerPolicy(createRateLimitPolicy(services.config, windows, hold));
-  registerPolicy(createInFlightPolicy(services.config, places, hold));
-  registerPolicy(createMisCodesPolicy(services.config));
+  const { config } = services;
+  // Counts go on where they are when another configuration takes over.
+  const store = config['limits.store'];
+  const ofRedis = [
+    config['redis.url'],
+    config['limits.whenRedisIsAway'],
+    config['router.waitBudgetMs'],
+    config['router.maxWaitMs'],
+  ];
+  const from = store === 'redis' ? [store, ...ofRedis] : [store];
+  const { windows, places } = services.keep('limits', from, ({ log, onStop }) => createStores({ config, log, onStop }));
+  const hold = createRefusalHold(config['limits.refusalHoldMs']);
+  registerPolicy(createRateLimitPolicy(config, windows, hold));
+  registerPolicy(createInFlightPolicy(config, places, hold));
+  registerPolicy(createMisCodesPolicy(config));
 }

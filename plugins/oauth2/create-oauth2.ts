@@ -1,33 +1,38 @@
 // Builds the parts of this plugin from the configuration, in the order they depend on each other.
 
-import { createClientAddress } from '../../gateway/client-address.ts';
-import type { RouterServices } from '../../gateway/contract.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Logger } from '../../logging/log.ts';
 import { AccessTokens } from './access-token/access-tokens.ts';
 import { Introspection } from './access-token/introspection.ts';
 import { JwtVerifier } from './access-token/jwt-verifier.ts';
 import type { Clock } from './clock.ts';
-import { createMetrics } from './metrics.ts';
+import type { OAuthMetrics } from './metrics.ts';
 import { ProviderHttp } from './provider/provider-http.ts';
 import { ProviderMetadata } from './provider/provider-metadata.ts';
 import { RemoteKeys } from './provider/remote-keys.ts';
 import { readSettings } from './settings.ts';
-import { AttemptLimit } from './token/attempt-limit.ts';
 import { ClientCredentialsGrant } from './token/client-credentials-grant.ts';
-import type { TokenPolicyParts } from './token.ts';
 
+/** What the `oauth.*` keys describe: an identity provider, and what is known of it and of its tokens. */
 export interface OAuth2 {
   readonly keys: RemoteKeys;
   readonly accessTokens: AccessTokens;
-  readonly token: TokenPolicyParts;
+  readonly grant: ClientCredentialsGrant;
   /** Ends timers and connections. */
   stop(): Promise<void>;
 }
 
+export interface OAuth2Options {
+  /** Nothing but `oauth.*` is read. */
+  readonly config: Config;
+  readonly log: Logger;
+  readonly metrics: OAuthMetrics;
+  readonly clock: Clock;
+}
+
 /** Nothing is fetched before `keys.start()`. @throws Error that lists every setting that is wrong */
-export function createOAuth2(services: Pick<RouterServices, 'config' | 'log' | 'metrics'>, clock: Clock): OAuth2 {
-  const { config, log } = services;
+export function createOAuth2({ config, log, metrics, clock }: OAuth2Options): OAuth2 {
   const { issuer, rules, introspection: introspectionClient } = readSettings(config);
-  const metrics = createMetrics(services.metrics);
   const timeoutMs = config['oauth.timeoutMs'];
   // Keys have connections of their own: a flood of token requests must not keep them from being fetched.
   const keysHttp = new ProviderHttp({ timeoutMs, connections: 2 });
@@ -38,12 +43,10 @@ export function createOAuth2(services: Pick<RouterServices, 'config' | 'log' | '
   const verifier = new JwtVerifier({ rules, keys, clock });
   const introspection =
     introspectionClient && new Introspection({ ...introspectionClient, rules, http: callsHttp, clock, metrics });
-  const addressOf = createClientAddress(config['router.trustedProxies']);
-  const grant = new ClientCredentialsGrant({ config, metadata, http: callsHttp });
   return {
     keys,
     accessTokens: new AccessTokens({ verifier, introspection, metrics }),
-    token: { grant, limit: new AttemptLimit(clock, timeoutMs), addressOf, metrics },
+    grant: new ClientCredentialsGrant({ config, metadata, http: callsHttp }),
     async stop() {
       keys.stop();
       await Promise.all([keysHttp.close(), callsHttp.close()]);

@@ -9,6 +9,8 @@ import { createToken, type SigningKey } from '../plugins/oauth2/forge.ts';
 import { call, type Caller, checkAnswersOf } from '../stack/client.ts';
 import { handWorker } from '../stack/hand-worker.ts';
 import { issuerKey } from '../stack/issuer-key.ts';
+import { readCounts } from '../stack/metrics.ts';
+import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { audience, type Stack, startStack } from '../stack/stack.ts';
 
@@ -19,6 +21,7 @@ export interface VersionedRouter {
   readonly url: string;
   readonly operationsUrl: string;
   readonly program: Program;
+  readonly mapFile: string;
 }
 
 export interface VersionedRouters {
@@ -27,6 +30,8 @@ export interface VersionedRouters {
   readonly behaviours: Map<number, Behaviour>;
   /** Starts a router with these lines in the place of the adaptor route's `version`. */
   start(pins: string, env?: Record<string, string>): Promise<VersionedRouter>;
+  /** Gives a running router other lines in that place. */
+  reload(router: VersionedRouter, pins: string): Promise<void>;
   /** Starts workers for every version behind a router; each version has a task type of its own. */
   work(router: VersionedRouter): Promise<void>;
   /** Any client. @param scope of its token */
@@ -78,7 +83,14 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
       routers.push(program);
       const { url = '', operationsUrl = '' } = program.ready;
       await checkAnswersOf(url);
-      return { url, operationsUrl, program };
+      return { url, operationsUrl, program, mapFile: file };
+    },
+    async reload({ operationsUrl, program, mapFile }, pins) {
+      const applied = async () => (await readCounts(operationsUrl))['router_config_reloads_total{result="applied"}'];
+      const before = (await applied()) ?? 0;
+      writeFileSync(mapFile, mapWith(workflow, pins));
+      program.process.kill('SIGHUP');
+      await pollUntil('the reload to be over', async () => ((await applied()) ?? 0) > before, { timeoutMs: 60_000 });
     },
     async work(router) {
       for (const version of versions) {
@@ -134,6 +146,7 @@ function entryFor(map: string): string {
     const { config } = await loadConfig();
     const router = await startRouter({ config, log: createLog('router', 'info'), gatewayConfigFile: '${map}' });
     process.send({ ready: { url: router.url, operationsUrl: router.operationsUrl } });
+    process.on('SIGHUP', () => void router.reload('SIGHUP'));
     process.on('SIGTERM', () => void router.stop().then(() => process.exit(0)));`;
 }
 

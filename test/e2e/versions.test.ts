@@ -16,8 +16,9 @@ const engineUrl = inject('engineUrl');
 const scope = 'choose_version';
 const env = {
   ROUTER_VERSIONSCOPE: scope,
-  // It is not the circuit breaker that is tried here.
+  // It is not the circuit breaker that is tried here, nor what a cold engine on a busy machine can take at once.
   BREAKER_BACKEND_MINCALLS: '100000',
+  ADMISSION_QUEUEMS: '20000',
   ROUTER_TIMINGSCOPE: scope,
 };
 
@@ -310,6 +311,24 @@ describe('the guard', () => {
       for (const id of ofTwo) expect((await routers.client(guarded.url, id)(note(), later)).status).toBe(202);
       return (await outOf(guarded, '2')) === 1;
     });
+  });
+
+  it('a reload for something else: what is out stays out; other shares bring it back', async () => {
+    const guarded = await startGuarded();
+    const before = await versionsAt(guarded, clients(20));
+    const ofTwo = clients(20).filter((id) => before[id] === '2');
+    routers.behaviours.set(2, fails);
+    await pollUntil('version 2 to be taken out', async () => {
+      for (const id of ofTwo) await routers.client(guarded.url, id)(note());
+      return (await outOf(guarded, '2')) === 1;
+    });
+    routers.behaviours.set(2, answers(2));
+    await routers.reload(guarded, `${pins('{ 2: 50, 1: 50 }')}\n              idempotencyKey: optional`);
+    expect(await outOf(guarded, '2')).toBe(1);
+    expect(Object.values(await versionsAt(guarded, clients(20)))).toEqual(Array(20).fill('1'));
+    await routers.reload(guarded, pins('{ 1: 1, 2: 1 }'));
+    expect(await outOf(guarded, '2')).toBe(0);
+    expect(await versionsAt(guarded, clients(20))).toEqual(before);
   });
 
   it('both fail: neither is taken out', async () => {

@@ -1,7 +1,7 @@
 // What the status page shows, gathered: readiness, numbers of the metrics, routes and failures of this router.
 
 import type { Registry } from 'prom-client';
-import type { Readiness, ReadinessChecks } from '../readiness.ts';
+import type { Readiness, RouterReadiness } from '../readiness.ts';
 import type { Activity, Failure, RouteActivity } from './activity.ts';
 
 /** A number of the metrics with its label. */
@@ -30,7 +30,7 @@ export interface Status {
 }
 
 export interface StatusSources {
-  readonly readiness: ReadinessChecks;
+  readonly readiness: RouterReadiness;
   readonly metrics: Registry;
   readonly activity: Activity;
 }

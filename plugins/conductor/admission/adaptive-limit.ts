@@ -1,9 +1,10 @@
 // How many executions may wait for a worker inside the engine: follows the engine's own latency (the gradient of Netflix's concurrency-limits).
 
+/** `min` and `max` are read at each use: they may change while it works. */
 export interface AdaptiveLimitOptions {
-  min: number;
-  initial: number;
-  max: number;
+  readonly min: number;
+  readonly initial: number;
+  readonly max: number;
   /** Milliseconds that only go forward. Default performance.now(). */
   now?: () => number;
 }
@@ -51,7 +52,7 @@ export class AdaptiveLimit {
   }
 
   get value(): number {
-    return Math.round(this.#limit);
+    return Math.round(this.#clamp(this.#limit));
   }
 
   /** Notes how many there are; the limit rises only when it is in the way. */

@@ -1,6 +1,6 @@
 // Every back end that requests name, with its share of the slots and its circuit breaker.
 
-import { CircuitBreaker, type BreakerOptions, type BreakerState } from './circuit-breaker.ts';
+import { CircuitBreaker, type BreakerState, type BreakerThresholds } from './circuit-breaker.ts';
 import { createLane, type Lane } from './lane.ts';
 
 export interface BackEnd extends Lane {
@@ -13,12 +13,12 @@ export interface BackEnd extends Lane {
 const mostRemembered = 1_000;
 
 export class BackEnds {
-  readonly #breaker: BreakerOptions;
+  readonly #thresholds: () => BreakerThresholds;
   readonly #onChange: (name: string, state: BreakerState) => void;
   readonly #known = new Map<string, BackEnd>();
 
-  constructor(breaker: BreakerOptions, onChange: (name: string, state: BreakerState) => void) {
-    this.#breaker = breaker;
+  constructor(thresholds: () => BreakerThresholds, onChange: (name: string, state: BreakerState) => void) {
+    this.#thresholds = thresholds;
     this.#onChange = onChange;
   }
 
@@ -27,7 +27,8 @@ export class BackEnds {
     if (known !== undefined) return known;
     if (this.#known.size >= mostRemembered) this.#forgetIdle();
     const onChange = (state: BreakerState) => this.#onChange(name, state);
-    const made = { ...createLane(), name, breaker: new CircuitBreaker({ ...this.#breaker, onChange }) };
+    const breaker = new CircuitBreaker({ thresholds: this.#thresholds, onChange });
+    const made = { ...createLane(), name, breaker };
     this.#known.set(name, made);
     return made;
   }

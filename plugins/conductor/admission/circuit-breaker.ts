@@ -2,7 +2,7 @@
 
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
-export interface BreakerOptions {
+export interface BreakerThresholds {
   /** Outcomes older than this do not count, in milliseconds. */
   windowMs: number;
   /** Fewer outcomes than this in the window say nothing. */
@@ -11,6 +11,11 @@ export interface BreakerOptions {
   failurePercent: number;
   /** How long it stays open before a probe is let through, in milliseconds. */
   openMs: number;
+}
+
+export interface BreakerOptions {
+  /** Asked at each use: they may change while it works. */
+  thresholds: () => BreakerThresholds;
   /** False: it stays open until {@link CircuitBreaker.halfOpen} is called. Default true. */
   halfOpensItself?: boolean;
   /** Milliseconds that only go forward. Default performance.now(). */
@@ -91,11 +96,11 @@ export class CircuitBreaker {
 
   /** Stays open for another `openMs`. Does nothing unless it is open. */
   stayOpen(): void {
-    if (this.#state === 'open') this.#openUntil = this.#now() + this.#options.openMs;
+    if (this.#state === 'open') this.#openUntil = this.#now() + this.#options.thresholds().openMs;
   }
 
   #count(outcome: 'success' | 'failure'): void {
-    const { windowMs, minCalls, failurePercent } = this.#options;
+    const { windowMs, minCalls, failurePercent } = this.#options.thresholds();
     const window = this.#recent();
     const now = this.#now();
     let last = window.at(-1);
@@ -108,7 +113,7 @@ export class CircuitBreaker {
   }
 
   #recent() {
-    const oldest = this.#now() - this.#options.windowMs;
+    const oldest = this.#now() - this.#options.thresholds().windowMs;
     const first = this.#window.findIndex(({ since }) => since > oldest);
     if (first !== 0) this.#window.splice(0, first === -1 ? this.#window.length : first);
     return this.#window;
@@ -119,7 +124,7 @@ export class CircuitBreaker {
     this.#changedAt = this.#now();
     this.#probing = false;
     this.#window = [];
-    if (state === 'open') this.#openUntil = this.#changedAt + this.#options.openMs;
+    if (state === 'open') this.#openUntil = this.#changedAt + this.#options.thresholds().openMs;
     this.#options.onChange?.(state);
   }
 }

@@ -2,18 +2,18 @@
 
 import { Engine, type EngineCall } from '../../../conductor/engine.ts';
 import type { Config } from '../../../config/schema.ts';
-import type { Policy, RouterServices } from '../../../gateway/contract.ts';
+import type { KeptServices } from '../../../gateway/contract.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
 import { Admission } from './admission.ts';
 import { createAdmissionMetrics } from './admission-metrics.ts';
-import { createAdmissionPolicy } from './admission-policy.ts';
 import { BackEnds } from './back-ends.ts';
-import type { BreakerOptions, BreakerState } from './circuit-breaker.ts';
+import type { BreakerState, BreakerThresholds } from './circuit-breaker.ts';
 import { EngineBreaker } from './engine-breaker.ts';
 import { Slots } from './slots.ts';
 
 export interface AdmissionControl {
-  readonly policy: Policy;
+  readonly admission: Admission;
+  readonly backEnds: BackEnds;
   /** To be told of every call to the engine. */
   observe(call: EngineCall): void;
   /** To be told when a task of an execution has left for a worker. */
@@ -22,29 +22,19 @@ export interface AdmissionControl {
 
 const healthTimeoutMs = 1_000;
 
-/** Registers its metrics, its readiness and its stop. */
-export function createAdmission(services: RouterServices): AdmissionControl {
+/** Registers its metrics, its readiness and its stop. Limits and thresholds are those of the configuration in force. */
+export function createAdmission(services: KeptServices): AdmissionControl {
   const { config, log } = services;
-  const limit = new AdaptiveLimit({
-    min: config['admission.minLimit'],
-    initial: config['admission.initialLimit'],
-    max: config['admission.maxLimit'],
-  });
-  const slots = new Slots({
-    limits: { waiting: () => limit.value, inFlight: () => config['admission.maxInFlight'] },
-    queueLength: config['admission.queueLength'],
-    queueMs: config['admission.queueMs'],
-    laneSharePercent: config['admission.backEndSharePercent'],
-    reservedPercent: config['admission.reservedPercent'],
-  });
+  const limit = createLimit(config);
+  const slots = createSlots(config, limit);
   const changed = (breaker: string, state: BreakerState) => {
     metrics.breakerChanged(breaker, state);
     log[state === 'open' ? 'warn' : 'info']({ breaker, state }, 'a circuit breaker changed');
   };
-  const backEnds = new BackEnds(breakerOptions(config, 'backEnd'), changed);
+  const backEnds = new BackEnds(() => thresholdsOf(config, 'backEnd'), changed);
   const health = new Engine({ url: config['conductor.url'], timeoutMs: healthTimeoutMs, connections: 1 });
   const engine = new EngineBreaker({
-    ...breakerOptions(config, 'engine'),
+    thresholds: () => thresholdsOf(config, 'engine'),
     isHealthy: async () => (await health.request({ method: 'GET', path: '/health' })).status === 200,
     onChange: (state) => changed('engine', state),
   });
@@ -69,13 +59,43 @@ export function createAdmission(services: RouterServices): AdmissionControl {
     await health.close();
   });
   return {
-    policy: createAdmissionPolicy(admission, backEnds, config['router.maxBodyBytes']),
+    ...{ admission, backEnds },
     observe: (call) => admission.observe(call),
     handedOut: (executionId) => admission.handedOut(executionId),
   };
 }
 
-function breakerOptions(config: Config, of: 'engine' | 'backEnd'): BreakerOptions {
+function createLimit(config: Config): AdaptiveLimit {
+  return new AdaptiveLimit({
+    initial: config['admission.initialLimit'],
+    get min() {
+      return config['admission.minLimit'];
+    },
+    get max() {
+      return config['admission.maxLimit'];
+    },
+  });
+}
+
+function createSlots(config: Config, limit: AdaptiveLimit): Slots {
+  return new Slots({
+    limits: { waiting: () => limit.value, inFlight: () => config['admission.maxInFlight'] },
+    get queueLength() {
+      return config['admission.queueLength'];
+    },
+    get queueMs() {
+      return config['admission.queueMs'];
+    },
+    get laneSharePercent() {
+      return config['admission.backEndSharePercent'];
+    },
+    get reservedPercent() {
+      return config['admission.reservedPercent'];
+    },
+  });
+}
+
+function thresholdsOf(config: Config, of: 'engine' | 'backEnd'): BreakerThresholds {
   return {
     windowMs: config[`breaker.${of}.windowMs`],
     minCalls: config[`breaker.${of}.minCalls`],

@@ -17,7 +17,7 @@ const askAgainMs = 500;
  */
 export class EngineBreaker extends CircuitBreaker {
   readonly #isHealthy: () => Promise<boolean>;
-  readonly #openMs: number;
+  readonly #thresholds: BreakerOptions['thresholds'];
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
@@ -26,12 +26,12 @@ export class EngineBreaker extends CircuitBreaker {
       ...options,
       halfOpensItself: false,
       onChange: (state) => {
-        if (state === 'open') this.#askIn(this.#openMs);
+        if (state === 'open') this.#askIn(this.#thresholds().openMs);
         options.onChange?.(state);
       },
     });
     this.#isHealthy = isHealthy;
-    this.#openMs = options.openMs;
+    this.#thresholds = options.thresholds;
   }
 
   /** Asks no more. */
@@ -50,6 +50,6 @@ export class EngineBreaker extends CircuitBreaker {
     const healthy = await this.#isHealthy().catch(() => false);
     if (healthy) return this.halfOpen();
     this.stayOpen();
-    this.#askIn(Math.min(askAgainMs, this.#openMs));
+    this.#askIn(Math.min(askAgainMs, this.#thresholds().openMs));
   }
 }

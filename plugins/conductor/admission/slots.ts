@@ -13,17 +13,18 @@ export interface Place extends Claim {
   waiting: boolean;
 }
 
+/** Read at each use: they may change while it works. */
 export interface SlotsOptions {
   /** Most places of each stage at the moment. */
   limits: Readonly<Record<Stage, () => number>>;
   /** Most claims that wait for a place. */
-  queueLength: number;
+  readonly queueLength: number;
   /** Longest wait for a place in milliseconds. */
-  queueMs: number;
+  readonly queueMs: number;
   /** Most that one back end may have of places and queue, in percent. */
-  laneSharePercent: number;
+  readonly laneSharePercent: number;
   /** What reads leave to writes of places and queue, and writes to reads, in percent. */
-  reservedPercent: number;
+  readonly reservedPercent: number;
 }
 
 export interface Refused {

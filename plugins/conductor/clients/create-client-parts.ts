@@ -1,40 +1,54 @@
-// Puts together what the policies for clients share: their answers, one start a key, and what goes on behind a 202.
+// Puts together what the policies for clients share: one start a key, what goes on behind a 202, long polls.
 
+import type { Counter } from 'prom-client';
 import { responseHeaderFilter } from '../../../envelope/headers.ts';
-import type { RouterServices } from '../../../gateway/contract.ts';
+import type { Config } from '../../../config/schema.ts';
+import type { KeptServices } from '../../../gateway/contract.ts';
 import { createPayloadCodec } from '../../../payload/payload-codec.ts';
+import type { AnswerOptions } from '../answer.ts';
 import type { Parts } from '../executions.ts';
 import { type Claims, LocalClaims } from '../idempotency/claims.ts';
-import { Once } from '../idempotency/once.ts';
+import { createKeyMetrics } from '../idempotency/once.ts';
 import { RedisClaims } from '../idempotency/redis-claims.ts';
-import type { ServeParts } from '../serve-request.ts';
 import { Deferred } from './deferred.ts';
+import { LongPolls } from './long-polls.ts';
 
 /** How long a start whose outcome nobody knows keeps its key, besides what two calls to the engine may take. */
 const unknownMs = 60_000;
 
+/** What outlives a configuration. */
+export interface ClientParts {
+  readonly claims: Claims;
+  readonly keyRequests: Counter<'outcome'>;
+  readonly deferred: Deferred;
+  readonly longPolls: LongPolls;
+}
+
+/** @param parts with the engine that clients wait for */
 export function createClientParts(
-  services: RouterServices,
-  parts: Parts & Pick<ServeParts, 'watch' | 'versions'>,
-): ServeParts {
+  services: KeptServices,
+  parts: Pick<Parts, 'waits' | 'engine' | 'executions' | 'draining'>,
+): ClientParts {
   const { config, metrics } = services;
-  const codec = createPayloadCodec(config);
-  const callMs = config['conductor.timeoutMs'];
-  const claims = createClaims(services, unknownMs + 2 * callMs);
   return {
-    ...parts,
-    answers: {
-      codec,
-      maxBytes: config['router.maxAnswerBytes'],
-      allows: responseHeaderFilter(config['router.responseHeaders']),
-    },
-    once: new Once({ claims, executions: parts.executions, codec, metrics, callMs }),
+    claims: createClaims(services, unknownMs + 2 * config['conductor.timeoutMs']),
+    keyRequests: createKeyMetrics(metrics),
     deferred: new Deferred(parts, metrics),
+    longPolls: new LongPolls(metrics),
+  };
+}
+
+/** How this configuration makes answers of executions. */
+export function createAnswerOptions(config: Config): AnswerOptions {
+  return {
+    codec: createPayloadCodec(config),
+    maxBytes: config['router.maxAnswerBytes'],
+    allows: responseHeaderFilter(config['router.responseHeaders']),
   };
 }
 
 /** Where routers share an engine, `redis.url` tells them of each other. */
-function createClaims({ config, log, onStop, addReadinessNotice }: RouterServices, ttlMs: number): Claims {
+function createClaims({ config, log, onStop, addReadinessNotice }: KeptServices, ttlMs: number): Claims {
   const url = config['redis.url'];
   if (url === undefined) return new LocalClaims(ttlMs);
   const claims = new RedisClaims({ url, ttlMs, log });

@@ -2,11 +2,11 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Request, Response } from 'express';
-import { Gauge } from 'prom-client';
 import { Type } from 'typebox';
+import type { Config } from '../../../config/schema.ts';
 import { EngineError } from '../../../conductor/engine-error.ts';
 import type { WholeExecution } from '../../../conductor/executions/execution-api.ts';
-import { contextOf, definePolicy, type Policy, type RouterServices } from '../../../gateway/contract.ts';
+import { contextOf, definePolicy, type Policy } from '../../../gateway/contract.ts';
 import { signalWhenGone } from '../../../gateway/signal-when-gone.ts';
 import { Problem } from '../../../problem/problem.ts';
 import type { AnswerOptions } from '../answer.ts';
@@ -19,6 +19,7 @@ import { ClientExecutions, inboundOf } from './client-executions.ts';
 import { describeExecutions } from './describe-executions.ts';
 import { documentOf } from './execution-document.ts';
 import { linksOf } from './links.ts';
+import type { LongPolls } from './long-polls.ts';
 import { parsePreferences, patienceOf, preferOf } from './preferences.ts';
 import { sendDocument } from './send-document.ts';
 import { sendOutcome } from './send-outcome.ts';
@@ -37,12 +38,13 @@ const mostTries = 10;
 
 export interface ExecutionsPolicyParts extends Parts {
   answers: AnswerOptions;
+  longPolls: LongPolls;
   versions: Versions;
 }
 
 /** Stands at `/executions/:id` and `/executions/:id/response`, behind `bearer`. */
-export function createExecutionsPolicy(services: RouterServices, parts: ExecutionsPolicyParts): Policy {
-  const api = new ExecutionsApi(services, parts);
+export function createExecutionsPolicy(config: Config, parts: ExecutionsPolicyParts): Policy {
+  const api = new ExecutionsApi(config, parts);
   return definePolicy({
     name: 'executions',
     schema: parameters,
@@ -66,22 +68,12 @@ class ExecutionsApi {
   readonly #clients: ClientExecutions;
   readonly #maxWaitMs: number;
   readonly #maxLongPolls: number;
-  #longPolls = 0;
 
-  constructor({ config, metrics }: RouterServices, parts: ExecutionsPolicyParts) {
+  constructor(config: Config, parts: ExecutionsPolicyParts) {
     this.#parts = parts;
     this.#clients = new ClientExecutions(parts.executions, parts.workflows);
     this.#maxWaitMs = config['router.maxWaitMs'];
     this.#maxLongPolls = config['router.maxLongPolls'];
-    const longPolls = () => this.#longPolls;
-    new Gauge({
-      name: 'router_long_polls',
-      help: 'Clients that wait at /executions',
-      registers: [metrics],
-      collect() {
-        this.set(longPolls());
-      },
-    });
   }
 
   async status(request: Request, response: Response): Promise<void> {
@@ -111,15 +103,12 @@ class ExecutionsApi {
       response.setHeader(versionField, String(execution.workflowVersion));
     const { waitMs, applied } = this.#patienceOf(request);
     const waits = waitMs > 0 && request.method !== 'DELETE' && !hasEnded(execution);
-    if (!waits || this.#longPolls >= this.#maxLongPolls) return { execution, waited: '' };
-    this.#longPolls++;
-    try {
-      const signal = AbortSignal.any([signalWhenGone(response), this.#parts.draining]);
-      const ended = await this.#parts.waits.waitFor(id, waitMs, signal);
+    const { longPolls, waits: all, draining } = this.#parts;
+    if (!waits || longPolls.count >= this.#maxLongPolls) return { execution, waited: '' };
+    return longPolls.during(async () => {
+      const ended = await all.waitFor(id, waitMs, AbortSignal.any([signalWhenGone(response), draining]));
       return { execution: ended === null ? execution : await this.#readEnded(execution), waited: applied };
-    } finally {
-      this.#longPolls--;
-    }
+    });
   }
 
   /** Of the preferences only `wait` means something here. */

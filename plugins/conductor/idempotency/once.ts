@@ -14,7 +14,8 @@ export interface OnceParts {
   readonly claims: Claims;
   readonly executions: Pick<ExecutionApi, 'correlated' | 'search' | 'readWhole'>;
   readonly codec: PayloadCodec;
-  readonly metrics: Registry;
+  /** Of `createKeyMetrics`. */
+  readonly requests: Counter<'outcome'>;
   /** What one call to the engine may take, in milliseconds: a claim must outlive the start. */
   readonly callMs: number;
 }
@@ -28,18 +29,21 @@ const longestPauseMs = 1_600;
 /** `started`: this request has; `first`: another one had, and its execution has ended. */
 export type StartedOnce<T> = { readonly started: T } | { readonly first: WholeExecution };
 
+/** Counts the requests with a key. */
+export function createKeyMetrics(metrics: Registry): Counter<'outcome'> {
+  return new Counter({
+    name: 'router_idempotent_requests_total',
+    help: 'Requests with an Idempotency-Key',
+    labelNames: ['outcome'],
+    registers: [metrics],
+  });
+}
+
 export class Once {
   readonly #parts: OnceParts;
-  readonly #requests: Counter<'outcome'>;
 
   constructor(parts: OnceParts) {
     this.#parts = parts;
-    this.#requests = new Counter({
-      name: 'router_idempotent_requests_total',
-      help: 'Requests with an Idempotency-Key',
-      labelNames: ['outcome'],
-      registers: [parts.metrics],
-    });
   }
 
   /**
@@ -126,6 +130,6 @@ export class Once {
   }
 
   #count(outcome: 'started' | 'not_started' | 'replayed' | 'in_use' | 'reused' | 'unavailable'): void {
-    this.#requests.inc({ outcome });
+    this.#parts.requests.inc({ outcome });
   }
 }

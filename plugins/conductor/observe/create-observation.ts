@@ -3,7 +3,7 @@
 import { Gauge } from 'prom-client';
 import type { EngineCall } from '../../../conductor/engine.ts';
 import type { Task, TaskResult } from '../../../conductor/types.ts';
-import type { RouterServices } from '../../../gateway/contract.ts';
+import type { KeptServices } from '../../../gateway/contract.ts';
 import type { TaskQueues } from '../task-queues.ts';
 import type { Waits } from '../waits.ts';
 import { createEngineCallMetrics } from './engine-calls.ts';
@@ -29,10 +29,16 @@ export interface Observation {
 }
 
 /** @param listeners are told first */
-export function createObservation({ config, metrics, tracer }: RouterServices, listeners: Listeners): Observation {
+export function createObservation({ config, metrics, tracer }: KeptServices, listeners: Listeners): Observation {
   const countCall = createEngineCallMetrics(metrics);
   const executions = createExecutionMetrics(metrics);
-  const watch = new ExecutionWatch({ metrics: executions, tracer, timingScope: config['router.timingScope'] });
+  const watch = new ExecutionWatch({
+    metrics: executions,
+    tracer,
+    get timingScope() {
+      return config['router.timingScope'];
+    },
+  });
   return {
     watch,
     observe(call) {
@@ -54,10 +60,13 @@ export interface GaugeSources {
   readonly queues: TaskQueues;
   readonly calls: () => number;
   /** Every task type that ships with the product. */
-  readonly taskTypes: readonly string[];
+  readonly taskTypes: () => readonly string[];
 }
 
-export function createGauges({ metrics }: RouterServices, { waits, queues, calls, taskTypes }: GaugeSources): void {
+export function createGauges(
+  { metrics }: Pick<KeptServices, 'metrics'>,
+  { waits, queues, calls, taskTypes }: GaugeSources,
+): void {
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
       name,
@@ -76,7 +85,7 @@ export function createGauges({ metrics }: RouterServices, { waits, queues, calls
     labelNames: ['task_type'],
     registers: [metrics],
     collect() {
-      for (const taskType of taskTypes) this.set({ task_type: taskType }, queues.sincePollMs(taskType) / 1_000);
+      for (const taskType of taskTypes()) this.set({ task_type: taskType }, queues.sincePollMs(taskType) / 1_000);
     },
   });
 }

@@ -19,7 +19,7 @@ export interface Pinned {
 export interface WatchParts {
   readonly metrics: ExecutionMetrics;
   readonly tracer: Tracer | undefined;
-  /** Scope whose clients are told the times; undefined = nobody is. */
+  /** Scope whose clients are told the times, asked for each answer; undefined = nobody is. */
   readonly timingScope: string | undefined;
 }
 

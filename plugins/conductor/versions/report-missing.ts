@@ -13,17 +13,20 @@ export interface MissingReport {
   stop(): void;
 }
 
-/** Looks until nothing is missing, at most for {@link graceMs}. An engine that does not answer is readiness' matter. */
+/**
+ * Looks until nothing is missing, at most for {@link graceMs}. An engine that does not answer is readiness' matter.
+ * @param needed asked each time: another configuration may have taken over
+ */
 export function reportMissing(
   engine: Pick<Engine, 'request'>,
-  needed: readonly NeededWorkflow[],
+  needed: () => readonly NeededWorkflow[],
   log: Logger,
 ): MissingReport {
   const until = performance.now() + graceMs;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   const look = async () => {
-    const missing = await missingFrom(engine, needed).catch(() => undefined);
+    const missing = await missingFrom(engine, needed()).catch(() => undefined);
     if (isStopped || missing?.length === 0) return;
     if (performance.now() < until) timer = setTimeout(() => void look(), lookEveryMs).unref();
     else for (const reason of missing ?? []) log.error(`${reason}: requests that get it are answered 503`);

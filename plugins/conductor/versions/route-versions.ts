@@ -7,16 +7,16 @@ import { contextOf, type ExecutionEnding, type RequestContext } from '../../../g
 import type { Logger } from '../../../logging/log.ts';
 import type { EngineFailures } from './engine-failures.ts';
 import { requestedVersion, versionField } from './requested-version.ts';
-import { type GuardOptions, type Seen, VersionGuard } from './version-guard.ts';
-import type { VersionMetrics } from './version-metrics.ts';
+import type { Judged, Seen } from './version-guard.ts';
+import type { GuardedVersion, VersionMetrics } from './version-metrics.ts';
 import { VersionSplit } from './version-split.ts';
 import { verdictOf } from './version-verdict.ts';
 
 export interface RouteVersionsOptions {
   readonly workflow: string;
   readonly pinned: PinnedVersions;
-  /** Undefined: none is ever taken out. */
-  readonly guard: GuardOptions | undefined;
+  /** By its guard; undefined: none is ever taken out. */
+  readonly judged: Judged | undefined;
 }
 
 export interface RouteVersionsParts {
@@ -39,23 +39,29 @@ export class RouteVersions {
   readonly #parts: RouteVersionsParts;
   readonly #split: VersionSplit;
   readonly #versions: readonly number[];
-  readonly #guard: VersionGuard | undefined;
-  /** Names of the apiEndpoints that were asked for: a pipeline may serve several. */
-  readonly #routes = new Set<string>();
 
   constructor(options: RouteVersionsOptions, parts: RouteVersionsParts) {
     this.#options = options;
     this.#parts = parts;
     this.#split = new VersionSplit(options.workflow, options.pinned.shares);
     this.#versions = [...options.pinned.shares.keys()];
-    this.#guard = options.guard && new VersionGuard(options.guard);
   }
 
   /** For `/health/ready`: the versions that get no traffic. */
   get notices(): string[] {
-    const routes = [...this.#routes].join(', ');
-    return [...(this.#guard?.out ?? [])].map(
-      (version) => `${routes}: version ${version} fails and gets no new traffic`,
+    const { judged } = this.#options;
+    return [...(judged?.guard.out ?? [])].map(
+      (version) => `${routesOf(judged)}: version ${version} fails and gets no new traffic`,
+    );
+  }
+
+  /** Every version, on every route that was asked for: a gauge that is not there raises no alarm. */
+  get guarded(): GuardedVersion[] {
+    const { judged } = this.#options;
+    if (judged === undefined) return [];
+    const { guard, routes } = judged;
+    return [...routes].flatMap((route) =>
+      this.#versions.map((version) => ({ route, version, isOut: guard.out.has(version) })),
     );
   }
 
@@ -65,11 +71,12 @@ export class RouteVersions {
    */
   choose(request: Request, response: Response): ChosenVersion {
     const context = contextOf(request);
-    this.#noteRoute(context.route);
-    const chosen = this.#options.pinned.isSplit
+    const { pinned, judged } = this.#options;
+    judged?.routes.add(context.route);
+    const chosen = pinned.isSplit
       ? requestedVersion(request, context, { versions: this.#versions, scope: this.#parts.scope })
       : undefined;
-    const version = chosen ?? this.#split.choose(callerOf(request, context), this.#guard?.out);
+    const version = chosen ?? this.#split.choose(callerOf(request, context), judged?.guard.out);
     this.show(version, response);
     const startedAt = performance.now();
     return {
@@ -89,23 +96,20 @@ export class RouteVersions {
     if (this.#options.pinned.isSplit) response.setHeader(versionField, String(version));
   }
 
-  /** A gauge that is not there raises no alarm: it begins with 0. */
-  #noteRoute(route: string): void {
-    if (this.#guard === undefined || this.#routes.has(route)) return;
-    this.#routes.add(route);
-    for (const version of this.#versions) this.#parts.metrics.isOut({ route, version }, this.#guard.out.has(version));
-  }
-
   #judge(version: number, failed: boolean): void {
-    const takenOut = this.#guard?.note(version, { failed }, performance.now());
+    const { workflow, judged } = this.#options;
+    const takenOut = judged?.guard.note(version, { failed }, performance.now());
     if (takenOut === undefined) return;
-    for (const route of this.#routes) this.#parts.metrics.isOut({ route, version }, true);
     const { own, others } = takenOut;
     this.#parts.log.error(
-      { route: [...this.#routes].join(', '), workflow: this.#options.workflow, workflowVersion: version },
-      `version ${version} fails (${describe(own)}; the others ${describe(others)}) and gets no new traffic until this router starts anew`,
+      { route: routesOf(judged), workflow, workflowVersion: version },
+      `version ${version} fails (${describe(own)}; the others ${describe(others)}) and gets no new traffic until the map has other versions here, or this router starts anew`,
     );
   }
+}
+
+function routesOf(judged: Judged | undefined): string {
+  return [...(judged?.routes ?? [])].join(', ');
 }
 
 function describe({ requests, failures }: Seen): string {

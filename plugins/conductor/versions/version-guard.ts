@@ -22,6 +22,13 @@ export interface TakenOut {
   readonly others: Seen;
 }
 
+/** What is judged together: a guard, and who has come to it. It outlives the configuration. */
+export interface Judged {
+  readonly guard: VersionGuard;
+  /** Names of the apiEndpoints that were asked for: a pipeline may serve several. */
+  readonly routes: Set<string>;
+}
+
 interface Slot {
   /** Number of the slot since the clock's zero. */
   readonly at: number;
@@ -38,8 +45,8 @@ const slotsInWindow = 10;
 const clearlyAbove = 1.645;
 
 /**
- * Counts outcomes by version over a sliding window. A version that is out stays out until this router starts anew:
- * who rolls back a release does not want it back by itself.
+ * Counts outcomes by version over a sliding window. A version that is out stays out: who rolls back a release does
+ * not want it back by itself.
  */
 export class VersionGuard {
   readonly #options: GuardOptions;

@@ -10,13 +10,17 @@ export interface VersionOnRoute {
   readonly version: number;
 }
 
-export interface VersionMetrics {
-  ended(where: VersionOnRoute, verdict: Verdict, ms: number): void;
+export interface GuardedVersion extends VersionOnRoute {
   /** Whether a guard has taken it out. */
-  isOut(where: VersionOnRoute, isOut: boolean): void;
+  readonly isOut: boolean;
 }
 
-export function createVersionMetrics(metrics: Registry): VersionMetrics {
+export interface VersionMetrics {
+  ended(where: VersionOnRoute, verdict: Verdict, ms: number): void;
+}
+
+/** @param guarded asked each time: those of the configuration in force */
+export function createVersionMetrics(metrics: Registry, guarded: () => readonly GuardedVersion[]): VersionMetrics {
   const registers = [metrics];
   const seconds = new Histogram({
     name: 'router_version_seconds',
@@ -25,14 +29,17 @@ export function createVersionMetrics(metrics: Registry): VersionMetrics {
     buckets: durationBuckets,
     registers,
   });
-  const out = new Gauge({
+  new Gauge({
     name: 'router_version_out',
     help: 'Whether the guard has taken a workflow version out: it gets no new traffic',
     labelNames: ['route', 'version'],
     registers,
+    collect() {
+      this.reset();
+      for (const { route, version, isOut } of guarded()) this.set({ route, version }, isOut ? 1 : 0);
+    },
   });
   return {
     ended: ({ route, version }, outcome, ms) => seconds.observe({ route, version, outcome }, ms / 1_000),
-    isOut: ({ route, version }, isOut) => out.set({ route, version }, isOut ? 1 : 0),
   };
 }

@@ -66,6 +66,11 @@ export class RemoteKeys {
     this.#cancelTimer();
   }
 
+  /** Resolves when the fetch that is under way has ended, whatever came of it. */
+  get fetched(): Promise<void> {
+    return this.#inFlight ?? Promise.resolve();
+  }
+
   /** Changes whenever the keys do; undefined while there are none to believe. */
   get version(): number | undefined {
     return this.#current()?.version;

@@ -26,13 +26,13 @@ const maxWaiting = 256;
 /** Counts in memory: one router at a time. */
 export class AttemptLimit {
   readonly #clock: Clock;
-  readonly #maxWaitMs: number;
+  readonly #maxWaitMs: () => number;
   readonly #failures = new RateLimiterMemory({ points: 1, duration: windowSeconds });
   readonly #gates = new Map<string, Gate>();
   #lastStep: Promise<unknown> = Promise.resolve();
 
   /** @param maxWaitMs longest wait for open attempts to end, in milliseconds */
-  constructor(clock: Clock, maxWaitMs: number) {
+  constructor(clock: Clock, maxWaitMs: () => number) {
     this.#clock = clock;
     this.#maxWaitMs = maxWaitMs;
   }
@@ -44,7 +44,7 @@ export class AttemptLimit {
    */
   async run<T>(attempt: Attempt, action: () => Promise<T>, isFailure: (error: unknown) => boolean): Promise<T> {
     const keys = limitedKeys(attempt);
-    const deadlineMs = this.#clock.ticksMs() + this.#maxWaitMs;
+    const deadlineMs = this.#clock.ticksMs() + this.#maxWaitMs();
     for (;;) {
       const ended = await this.#inTurn(() => this.#enter(keys));
       if (ended === undefined) break;

@@ -125,7 +125,7 @@ describe('the limit itself', () => {
 
   it('a minute later → tries again', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
-    const limit = new AttemptLimit(createManualClock(), 1_000);
+    const limit = new AttemptLimit(createManualClock(), () => 1_000);
     for (let index = 0; index < 3; index++) expect(await outcome(limit, attempt())).toBe('wrong');
     expect(await outcome(limit, attempt())).toBe('limited');
     vi.advanceTimersByTime(59_000);
@@ -142,13 +142,13 @@ describe('the limit itself', () => {
     ['::ffff:192.0.2.7', '::ffff:192.0.2.8', 'wrong'],
     ['192.0.2.7', '192.0.2.8', 'wrong'],
   ])('three failures of %s, then %s → %s', async (first, then, expected) => {
-    const limit = new AttemptLimit(createManualClock(), 1_000);
+    const limit = new AttemptLimit(createManualClock(), () => 1_000);
     for (let index = 0; index < 3; index++) await outcome(limit, attempt({ address: first }));
     expect(await outcome(limit, attempt({ address: then }))).toBe(expected);
   });
 
   it('open attempts that could reach the limit → the next one waits for them, and is tried when they were right', async () => {
-    const limit = new AttemptLimit(createManualClock(), 1_000);
+    const limit = new AttemptLimit(createManualClock(), () => 1_000);
     const open = Array.from({ length: 3 }, () => Promise.withResolvers<undefined>());
     const first = open.map(({ promise }) => outcome(limit, attempt(), () => promise));
     let tried = false;
@@ -166,7 +166,7 @@ describe('the limit itself', () => {
 
   it('open attempts that never end → the next one gives up after the longest wait', async () => {
     const clock = createManualClock();
-    const limit = new AttemptLimit(clock, 1_000);
+    const limit = new AttemptLimit(clock, () => 1_000);
     const never = () => new Promise(() => undefined);
     for (let index = 0; index < 3; index++) void outcome(limit, attempt(), never);
     let result = 'waiting';

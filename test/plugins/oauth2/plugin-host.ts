@@ -15,6 +15,7 @@ import {
   type RequestContext,
   setContext,
 } from '../../../gateway/contract.ts';
+import { KeptParts } from '../../../gateway/generation/kept-parts.ts';
 import { type Clock, systemClock } from '../../../plugins/oauth2/clock.ts';
 import { init } from '../../../plugins/oauth2/index.ts';
 import { toProblem } from '../../../problem/problem.ts';
@@ -65,14 +66,21 @@ export async function startPluginHost({
   const stops: (() => void | Promise<void>)[] = [];
   const logLines: string[] = [];
   const metrics = new Registry();
+  const log = pino({ level: 'trace' }, { write: (line: string) => logLines.push(line) });
+  const draining = new AbortController().signal;
+  const parts = new KeptParts({ config: loaded.config, log, metrics, draining });
+  stops.push(() => parts.release(parts));
   init(
     {
       settings: {},
       registerPolicy: (policy) => policies.set(policy.name, policy),
       services: {
         config: loaded.config as Config,
-        log: pino({ level: 'trace' }, { write: (line: string) => logLines.push(line) }),
+        log,
         metrics,
+        keep: (name, from, make) => parts.use(parts, { name, from }, make),
+        addTakeOverCheck: () => undefined,
+        onTakeOver: () => undefined,
         addReadinessNotice: () => undefined,
         onStarted: () => undefined,
         addReadinessCheck: (_name, check) => checks.push(check),
@@ -81,7 +89,7 @@ export async function startPluginHost({
         document: () => {
           throw new Error('no policy of this plugin reads the document');
         },
-        draining: new AbortController().signal,
+        draining,
       },
     },
     clock,

@@ -14,7 +14,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 function createAdmission() {
-  const breaker = { windowMs: 10_000, minCalls: 2, failurePercent: 50, openMs: 1_000 };
+  const thresholds = () => ({ windowMs: 10_000, minCalls: 2, failurePercent: 50, openMs: 1_000 });
   const health = { healthy: false, asked: 0 };
   const limit = new AdaptiveLimit({ min: 1, initial: 4, max: 4 });
   const slots = new Slots({
@@ -24,9 +24,9 @@ function createAdmission() {
     laneSharePercent: 100,
     reservedPercent: 0,
   });
-  const backEnds = new BackEnds(breaker, () => undefined);
+  const backEnds = new BackEnds(thresholds, () => undefined);
   const engine = new EngineBreaker({
-    ...breaker,
+    thresholds,
     isHealthy: async () => {
       health.asked += 1;
       return health.healthy;

@@ -7,10 +7,7 @@ function createBreaker(options = {}) {
   let now = 1_000;
   const changes: BreakerState[] = [];
   const breaker = new CircuitBreaker({
-    windowMs: 10_000,
-    minCalls: 4,
-    failurePercent: 50,
-    openMs: 2_000,
+    thresholds: () => ({ windowMs: 10_000, minCalls: 4, failurePercent: 50, openMs: 2_000 }),
     now: () => now,
     onChange: (state) => changes.push(state),
     ...options,

@@ -11,10 +11,7 @@ const openMs = 2_000;
 function openBreaker({ healthy }: { healthy: boolean }) {
   const health = { healthy, asked: 0 };
   const breaker = new EngineBreaker({
-    windowMs: 10_000,
-    minCalls: 2,
-    failurePercent: 50,
-    openMs,
+    thresholds: () => ({ windowMs: 10_000, minCalls: 2, failurePercent: 50, openMs }),
     isHealthy: async () => {
       health.asked += 1;
       return health.healthy;

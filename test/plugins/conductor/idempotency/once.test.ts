@@ -6,7 +6,7 @@ import type { WholeExecution } from '../../../../conductor/executions/execution-
 import { createInbound, type InboundRequest } from '../../../../envelope/inbound.ts';
 import { createPayloadCodec } from '../../../../payload/payload-codec.ts';
 import { LocalClaims } from '../../../../plugins/conductor/idempotency/claims.ts';
-import { Once } from '../../../../plugins/conductor/idempotency/once.ts';
+import { createKeyMetrics, Once } from '../../../../plugins/conductor/idempotency/once.ts';
 import { Problem } from '../../../../problem/problem.ts';
 
 const here = new AbortController().signal;
@@ -46,7 +46,13 @@ function memory() {
 function setUp({ ttlMs = 60_000, callMs = 10 } = {}) {
   const engine = memory();
   const claims = new LocalClaims(ttlMs);
-  const once = new Once({ claims, executions: engine.executions, codec, metrics: new Registry(), callMs });
+  const once = new Once({
+    claims,
+    executions: engine.executions,
+    codec,
+    requests: createKeyMetrics(new Registry()),
+    callMs,
+  });
   const keyed = { name: 'idempotency-1', workflow: 'w', request, noteFirst: () => undefined };
   return { ...engine, claims, once, keyed };
 }

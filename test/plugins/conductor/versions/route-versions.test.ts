@@ -8,6 +8,7 @@ import { contextOf, type ExecutionEnding, setContext } from '../../../../gateway
 import { createLog } from '../../../../logging/log.ts';
 import { EngineFailures } from '../../../../plugins/conductor/versions/engine-failures.ts';
 import { RouteVersions } from '../../../../plugins/conductor/versions/route-versions.ts';
+import { VersionGuard } from '../../../../plugins/conductor/versions/version-guard.ts';
 import { createVersionMetrics } from '../../../../plugins/conductor/versions/version-metrics.ts';
 
 const failed: ExecutionEnding = { problem: 'execution-failed', clientGone: false };
@@ -26,13 +27,19 @@ beforeEach(() => {
   registry = new Registry();
   engineFailures = new EngineFailures();
   const log = createLog('test', 'silent');
-  const parts = { scope: 'choose', metrics: createVersionMetrics(registry), engineFailures, log };
+  const parts = {
+    scope: 'choose',
+    metrics: createVersionMetrics(registry, () => versions.guarded),
+    engineFailures,
+    log,
+  };
   const shares = new Map([
     [1, 50],
     [2, 50],
   ]);
-  const guard = { failurePercent: 20, windowMs: 60_000, minRequests: 5 };
-  versions = new RouteVersions({ workflow: 'moviesWF', pinned: { shares, isSplit: true }, guard }, parts);
+  const guard = new VersionGuard({ failurePercent: 20, windowMs: 60_000, minRequests: 5 });
+  const judged = { guard, routes: new Set<string>() };
+  versions = new RouteVersions({ workflow: 'moviesWF', pinned: { shares, isSplit: true }, judged }, parts);
 });
 
 function ask(clientId: string | undefined, headers: Record<string, string> = {}, remoteAddress = '192.0.2.1') {

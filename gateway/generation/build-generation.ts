@@ -1,0 +1,60 @@
+// Builds what serves requests from one configuration, beside whatever serves them now.
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import express from 'express';
+import type { Config } from '../../config/schema.ts';
+import type { GatewayConfig } from '../gateway-config-schema.ts';
+import { GatewayConfigError, loadGatewayConfig } from '../load-gateway-config.ts';
+import { importPlugins, initPlugins } from '../load-plugins.ts';
+import { mountPipelines } from '../mount-pipelines.ts';
+import { createMethodGate, createNotRouted } from '../not-routed.ts';
+import { RouterDocument } from '../router-document.ts';
+import { Generation, type HouseServices } from './generation.ts';
+import type { KeptParts } from './kept-parts.ts';
+
+export interface BuildOptions {
+  readonly config: Config;
+  /** The map. */
+  readonly gatewayConfigFile: string;
+  /** Relative package paths resolve against it. */
+  readonly rootDir: string;
+  readonly house: HouseServices;
+  readonly parts: KeptParts;
+}
+
+/**
+ * Nothing of it serves anything yet. It gives other work its turn every few milliseconds.
+ * @throws GatewayConfigError and whatever a plugin throws; then nothing of it is left
+ */
+export async function buildGeneration(options: BuildOptions): Promise<Generation> {
+  const { config, gatewayConfigFile, house, parts } = options;
+  const gatewayConfig = loadGatewayConfig(gatewayConfigFile, config);
+  const document = new RouterDocument();
+  const generation = new Generation({ config, gatewayConfig, house, parts, document: () => document.read() });
+  try {
+    await nextTurn();
+    await fill(generation, gatewayConfig, { ...options, document });
+  } catch (error) {
+    await generation.stop();
+    throw error;
+  }
+  return generation;
+}
+
+async function fill(
+  generation: Generation,
+  gatewayConfig: GatewayConfig,
+  { gatewayConfigFile, rootDir, document }: BuildOptions & { document: RouterDocument },
+): Promise<void> {
+  const imported = await importPlugins(gatewayConfig, rootDir);
+  if (imported.problems.length > 0) throw new GatewayConfigError(gatewayConfigFile, imported.problems);
+  const { policies, steps, problems } = await initPlugins(gatewayConfig, imported, generation.services);
+  if (problems.length > 0) throw new GatewayConfigError(gatewayConfigFile, problems);
+  await nextTurn();
+  await document.build(gatewayConfig, steps, policies);
+  await nextTurn();
+  const pipelines = await mountPipelines(gatewayConfig, steps, policies);
+  const router = express.Router();
+  router.use(createMethodGate(gatewayConfig), pipelines, createNotRouted(gatewayConfig));
+  generation.handler = router;
+}

@@ -1,0 +1,96 @@
+// One configuration of the router and everything built from it: from its first request to the end of its last.
+
+import type { ServerResponse } from 'node:http';
+import type { RequestHandler } from 'express';
+import type { Config } from '../../config/schema.ts';
+import type { OpenApiDocument } from '../../contract/openapi.ts';
+import type { RouterServices } from '../contract.ts';
+import type { GatewayConfig } from '../gateway-config-schema.ts';
+import { ReadinessChecks } from '../operations/readiness.ts';
+import type { KeptParts } from './kept-parts.ts';
+import { Stops } from './stops.ts';
+
+/** What is the same in every generation. */
+export type HouseServices = Pick<RouterServices, 'log' | 'metrics' | 'tracer' | 'reportError' | 'draining'>;
+
+export interface GenerationOptions {
+  readonly config: Config;
+  readonly gatewayConfig: GatewayConfig;
+  readonly house: HouseServices;
+  readonly parts: KeptParts;
+  readonly document: () => OpenApiDocument;
+}
+
+export class Generation {
+  readonly config: Config;
+  readonly gatewayConfig: GatewayConfig;
+  readonly readiness = new ReadinessChecks();
+  /** What its plugins get. */
+  readonly services: RouterServices;
+  /** Its pipelines; set once they are mounted. */
+  handler: RequestHandler = (_request, _response, next) => next();
+  readonly #parts: KeptParts;
+  readonly #stops: Stops;
+  readonly #takeOverChecks = new ReadinessChecks();
+  readonly #takes: (() => void)[] = [];
+  readonly #startedHooks: (() => void)[] = [];
+  #requests = 0;
+  #lastAnswered: (() => void) | undefined;
+
+  constructor({ config, gatewayConfig, house, parts, document }: GenerationOptions) {
+    this.config = config;
+    this.gatewayConfig = gatewayConfig;
+    this.#parts = parts;
+    this.#stops = new Stops(house.log);
+    this.services = {
+      ...house,
+      ...{ config, document },
+      keep: (name, from, make) => parts.use(this, { name, from }, make),
+      addTakeOverCheck: (name, check) => this.#takeOverChecks.add(name, check),
+      onTakeOver: (take) => this.#takes.push(take),
+      onStarted: (started) => this.#startedHooks.push(started),
+      addReadinessCheck: (name, check) => this.readiness.add(name, check),
+      addReadinessNotice: (name, notice) => this.readiness.addNotice(name, notice),
+      onStop: (name, stop) => this.#stops.add(name, stop),
+    };
+  }
+
+  /** What keeps it from taking over from another, one line each. */
+  async problems(): Promise<string[]> {
+    const answers = await this.#takeOverChecks.reasons();
+    return answers.flatMap(([name, reasons]) => reasons.map((reason) => `${name}: ${reason}`));
+  }
+
+  /** It is in force from now on. */
+  takeOver(): void {
+    for (const take of this.#takes) take();
+  }
+
+  /** The router that was started with it listens. */
+  started(): void {
+    for (const started of this.#startedHooks) started();
+  }
+
+  /** A request is its own, to the end. */
+  enter(response: ServerResponse): void {
+    this.#requests += 1;
+    response.once('close', () => {
+      this.#requests -= 1;
+      if (this.#requests === 0) this.#lastAnswered?.();
+    });
+  }
+
+  /** Resolves when no request of it is under way. To be called once it gets no more. */
+  async whenAnswered(): Promise<void> {
+    if (this.#requests === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#lastAnswered = resolve;
+    await promise;
+  }
+
+  /** Stops what is its own, and what it was the last to use. */
+  async stop(): Promise<void> {
+    await this.#stops.run();
+    await this.#parts.release(this);
+  }
+}

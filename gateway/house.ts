@@ -1,0 +1,134 @@
+// What a router has from its start to its end, whatever configuration is in force: see docs/operations.md, "Change without restart".
+//
+//   the house (this file, start-router.ts)          a generation (generation/): one for each configuration loaded
+//   ports, connections, guard, access log           gateway.config.yml, plugins initialised with it
+//   operations port, metrics, readiness             policies with their parameters, pipelines, method gate
+//   the parts that plugins have kept:               the OpenAPI document
+//     waits and parked polls, counts and limits,    its requests, to the end of the last one
+//     circuit breakers, keys of the provider, …
+
+import { setTimeout as pause } from 'node:timers/promises';
+import express, { type ErrorRequestHandler } from 'express';
+import type { Registry } from 'prom-client';
+import type { Config } from '../config/schema.ts';
+import { errorFields, type Logger } from '../logging/log.ts';
+import { answerProblem } from './answer-problem.ts';
+import type { RouterServices } from './contract.ts';
+import { type ConfigInForce, createConfigInForce } from './generation/config-in-force.ts';
+import type { Generation, HouseServices } from './generation/generation.ts';
+import { KeptParts } from './generation/kept-parts.ts';
+import { ReadinessChecks, RouterReadiness } from './operations/readiness.ts';
+
+/** After the last answer something may be under way still, such as a place that is given back in Redis. Milliseconds. */
+const lingerMs = 1_000;
+
+export interface HouseOptions {
+  /** What the router is started with. */
+  readonly config: Config;
+  readonly log: Logger;
+  readonly metrics: Registry;
+  readonly tracer: RouterServices['tracer'];
+  readonly reportError: RouterServices['reportError'];
+}
+
+export class House {
+  readonly services: HouseServices;
+  readonly parts: KeptParts;
+  readonly readiness: RouterReadiness;
+  /** Checks and notices of the house itself. */
+  readonly checks = new ReadinessChecks();
+  /** Hands each request to the generation in force. */
+  readonly app: express.Express;
+  readonly #inForce: ConfigInForce;
+  readonly #draining = new AbortController();
+  readonly #retiring = new Set<Promise<void>>();
+  readonly #takes: (() => void)[] = [];
+  #generation: Generation | undefined;
+
+  constructor({ config, log, metrics, tracer, reportError }: HouseOptions) {
+    this.#inForce = createConfigInForce(config);
+    this.services = { log, metrics, tracer, reportError, draining: this.#draining.signal };
+    this.parts = new KeptParts({ ...this.services, config: this.#inForce.config });
+    const own = () => [this.checks, ...this.parts.readiness];
+    this.readiness = new RouterReadiness(() => [...own(), ...(this.#generation ? [this.#generation.readiness] : [])]);
+    this.app = this.#createApp();
+  }
+
+  /** The configuration in force, at each reading. */
+  get config(): Config {
+    return this.#inForce.config;
+  }
+
+  /** Configurations that still have a request under way, without the one in force. */
+  get retiring(): number {
+    return this.#retiring.size;
+  }
+
+  /** Called in the moment a configuration takes over, from now on. Must not fail, must not wait. */
+  onTakeOver(take: () => void): void {
+    this.#takes.push(take);
+  }
+
+  /** The next request is the new one's. The old one finishes its own, and is stopped then. */
+  takeOver(next: Generation): void {
+    const old = this.#generation;
+    this.#generation = next;
+    this.#inForce.set(next.config);
+    for (const take of this.#takes) take();
+    next.takeOver();
+    if (old === undefined) return;
+    this.services.log.level = next.config['log.level'];
+    const retired = this.#retire(old);
+    this.#retiring.add(retired);
+    void retired.finally(() => this.#retiring.delete(retired));
+  }
+
+  /**
+   * Held connections are let go, and no configuration is taken up any more.
+   * @param noticeMs how long everything but readiness goes on as before, in milliseconds
+   */
+  async drain(noticeMs: number): Promise<void> {
+    await this.readiness.drain(noticeMs);
+    this.#draining.abort();
+  }
+
+  /** Stops every generation. Called once no request is under way. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#retiring);
+    await this.#generation?.stop();
+  }
+
+  async #retire(old: Generation): Promise<void> {
+    await old.whenAnswered();
+    await pause(lingerMs, undefined, { signal: this.#draining.signal, ref: false }).catch(() => undefined);
+    await old.stop();
+  }
+
+  #createApp(): express.Express {
+    const app = express();
+    app.disable('x-powered-by');
+    app.disable('etag');
+    // Nothing here reads parsed queries: they pass as the text that was sent.
+    app.set('query parser', false);
+    app.use((request, response, next) => {
+      const generation = this.#generation as Generation;
+      generation.enter(response);
+      generation.handler(request, response, next);
+    });
+    app.use(createErrorHandler(this.services));
+    return app;
+  }
+}
+
+/** The last handler: every thrown thing becomes a problem document, what nobody foresaw is logged and reported. */
+function createErrorHandler({ log, reportError }: Pick<RouterServices, 'log' | 'reportError'>): ErrorRequestHandler {
+  // Express tells an error handler by its four parameters.
+  // eslint-disable-next-line max-params
+  return function handleError(error: unknown, request, response, _next) {
+    const problem = answerProblem(request, response, error);
+    if (problem.code !== 'internal-error') return;
+    const stack = (problem.cause as Error | undefined)?.stack;
+    log.error({ ...errorFields(problem.cause), stack }, 'a policy failed');
+    reportError(problem.cause, { code: problem.code });
+  };
+}

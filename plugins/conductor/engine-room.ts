@@ -1,0 +1,108 @@
+// What outlives a configuration: everything that knows of executions, tasks and workers under way, and its connections.
+
+import type { Engine } from '../../conductor/engine.ts';
+import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
+import type { Task } from '../../conductor/types.ts';
+import type { KeptServices } from '../../gateway/contract.ts';
+import type { Logger } from '../../logging/log.ts';
+import { createAdmission } from './admission/create-admission.ts';
+import { createClientParts } from './clients/create-client-parts.ts';
+import { WithheldTasks } from './clients/withheld-tasks.ts';
+import { connectEngine } from './engine-connections.ts';
+import type { ExecutionsUnderWay } from './executions-under-way.ts';
+import type { Parts } from './executions.ts';
+import { Hints, type PeerHint, type Peers } from './hints.ts';
+import { createGauges, createObservation } from './observe/create-observation.ts';
+import { RedisPeers } from './redis-peers.ts';
+import { TaskQueues } from './task-queues.ts';
+import { TaskUpdates } from './task-updates.ts';
+import type { NeededWorkflow } from './versions/create-versions.ts';
+import { reportMissing } from './versions/report-missing.ts';
+import { createVersionRoom } from './versions/version-room.ts';
+import { Waits } from './waits.ts';
+import { WorkflowShapes } from './workflow-shapes.ts';
+
+/** What the configuration in force uses. */
+interface InUse {
+  /** Versions that its routes may start. */
+  needed: readonly NeededWorkflow[];
+  /** Every task type that ships with the product. */
+  taskTypes: readonly string[];
+}
+
+/** Wires the parts that all policies share: an update that passes through one wakes a wait of the other. */
+export function createEngineRoom(services: KeptServices) {
+  const { config, log, draining } = services;
+  const admission = createAdmission(services);
+  const versions = createVersionRoom(services);
+  const observation = createObservation(services, {
+    observe(call) {
+      admission.observe(call);
+      versions.observe(call);
+    },
+    handedOut: (executionId) => admission.handedOut(executionId),
+  });
+  const engines = connectEngine(config, log, observation.observe);
+  const engine = engines.workers;
+  const waits = new Waits(engines.clients, log);
+  const known = { workflows: new Set<string>(), waitedFor: new Set<string>() };
+  const { queues, withheld } = createQueues(engine, known, log);
+  const shapes = new WorkflowShapes(engine);
+  const underWay: ExecutionsUnderWay = new Map();
+  const peers = connectPeers(services, (hint) => hints.receive(hint));
+  const hints = new Hints(waits, queues, peers);
+  const inUse: InUse = { needed: [], taskTypes: [] };
+  const parts = {
+    ...{ engine, waits, queues, hints, shapes, underWay, log, draining },
+    ...known,
+    executions: new ExecutionApi((request) => engines.clients.request(request)),
+    updates: new TaskUpdates(engine, { hints, shapes, underWay, queues, log }),
+    handsOut: () => !draining.aborted || waits.size > 0,
+  };
+  createGauges(services, { waits, queues, calls: () => engines.calls(), taskTypes: () => inUse.taskTypes });
+  const forClients = createClientParts(services, { ...parts, engine: engines.clients });
+
+  services.addReadinessNotice('engine-servers', () =>
+    engines.leftOut().map((server) => `${server}: this server of the engine does not answer`),
+  );
+  services.onStop('engine', () => engines.close());
+  // Clients that still wait need workers, who get tasks until the last of them has its answer.
+  const letPollsGo = () => void waits.whenIdle().then(() => queues.stop());
+  draining.addEventListener('abort', letPollsGo, { once: true });
+  services.onStop('queues', () => {
+    draining.removeEventListener('abort', letPollsGo);
+    return queues.stop();
+  });
+  services.onStop('withheld tasks', () => withheld.stop());
+  return {
+    ...{ admission, versions, observation, engines, parts, forClients, inUse },
+    /** To be called once, after the start: a configuration that is loaded later is refused when a version is missing. */
+    reportMissing() {
+      const report = reportMissing(engine, () => inUse.needed, log);
+      services.onStop('missing versions', () => report.stop());
+    },
+  };
+}
+
+export type EngineRoom = ReturnType<typeof createEngineRoom>;
+
+/** Every task is polled past what keeps those of cancelled executions back. */
+function createQueues(engine: Engine, known: Pick<Parts, 'workflows' | 'waitedFor'>, log: Logger) {
+  const giveBack = (task: Task) => queues.queue({ taskType: task.taskDefName, domain: task.domain }).giveBack([task]);
+  const withheld = new WithheldTasks({ engine, ...known, giveBack, log });
+  const queues: TaskQueues = new TaskQueues(
+    { pollTasks: (...poll) => withheld.poll(...poll), updateTask: (result) => engine.updateTask(result) },
+    log,
+  );
+  return { queues, withheld };
+}
+
+/** With `redis.url` other instances hear what nobody here waits for; without it there are none. */
+function connectPeers({ config, log, onStop }: KeptServices, receive: (hint: PeerHint) => void): Peers {
+  const url = config['redis.url'];
+  if (url === undefined) return { publish: () => undefined };
+  const peers = new RedisPeers({ url, log, receive });
+  peers.start();
+  onStop('redis', () => peers.stop());
+  return peers;
+}

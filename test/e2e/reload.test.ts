@@ -1,0 +1,132 @@
+// Reloads on the real engine, under load: not one request and not one worker's call fails; another version is taken up.
+
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
+import type { Task } from '../../conductor/types.ts';
+import { call, type Caller, callerFor } from '../stack/client.ts';
+import { readCounts } from '../stack/metrics.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+const engineUrl = inject('engineUrl');
+const dir = mkdtempSync(join(tmpdir(), 'service-router-reload-'));
+const mapFile = join(dir, 'map.yml');
+const productMap = readFileSync(fileURLToPath(new URL('../../gateway.config.yml', import.meta.url)), 'utf8');
+
+let stack: Stack;
+let demo: Caller;
+
+beforeAll(async () => {
+  writeFileSync(mapFile, productMap);
+  // A request may wait for its turn, and a poll for its task, however busy the machine is: what is tried here is whether
+  // a reload makes it fail.
+  const router = { ROUTER_MAPFILE: mapFile, ADMISSION_QUEUEMS: '20000', CONDUCTOR_MAXPARKEDPOLLMS: '150000' };
+  stack = await startStack({ engineUrl, router });
+  demo = await callerFor(stack.url);
+  await pollUntil('a first answer', async () => (await demo('/movies/Casablanca')).status === 200);
+});
+afterAll(async () => {
+  await stack?.stop();
+  rmSync(dir, { recursive: true });
+});
+
+/** @returns what came of it */
+async function reload(map: string): Promise<'applied' | 'refused'> {
+  const countsOf = async () => {
+    const counts = await readCounts(stack.operationsUrl);
+    return (result: string) => counts[`router_config_reloads_total{result="${result}"}`] ?? 0;
+  };
+  const before = await countsOf();
+  writeFileSync(mapFile, map);
+  stack.router.process.kill('SIGHUP');
+  const outcome = async () => {
+    const now = await countsOf();
+    return (['applied', 'refused'] as const).find((result) => now(result) > before(result));
+  };
+  // It gives way to requests: on a busy machine it takes its time.
+  return pollUntil('the reload to be over', outcome, { timeoutMs: 60_000 });
+}
+
+/** Requests at a fixed rate, whatever comes back, until it is stopped. @returns what came back: a status, of a problem the whole document */
+function startLoad(perSecond: number): { stop(): Promise<string[]> } {
+  const stopping = new AbortController();
+  const answers: Promise<string>[] = [];
+  const send = async (): Promise<string> => {
+    const write = answers.length % 5 === 0;
+    const person = '/adaptor/001/mock/colleges/001/persons/0320991';
+    const change = { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"cccid":"AAA1234"}' };
+    return (write ? demo(person, change) : demo('/movies/Metropolis')).then(
+      ({ status, text }) => (status === 200 ? '200' : `${status} ${text}`),
+      (error: unknown) => String(error),
+    );
+  };
+  const sending = (async () => {
+    while (!stopping.signal.aborted) {
+      answers.push(send());
+      await pause(1_000 / perSecond, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  })();
+  return {
+    async stop() {
+      stopping.abort();
+      await sending;
+      return Promise.all(answers);
+    },
+  };
+}
+
+it('ten reloads under load: no request fails, no worker sees an error, no held poll is lost', async () => {
+  const written = stack.workers.map((worker) => worker.output().length);
+  const worker = await callerFor(stack.url, 'worker');
+  // Held over all of them, in a queue of its own.
+  const queue = `reload-${randomBytes(4).toString('hex')}`;
+  const held = worker(`/conductor/api/tasks/poll/batch/movies_intake?count=1&timeout=150000&domain=${queue}`);
+  const load = startLoad(20);
+  for (let round = 1; round <= 10; round++) {
+    expect(await reload(productMap.replace('The movies prototype', `Films ${round}`))).toBe('applied');
+  }
+  const statuses = await load.stop();
+  expect(statuses.length).toBeGreaterThan(20);
+  expect(statuses.filter((status) => status !== '200')).toEqual([]);
+  const lines = stack.workers.map((each, index) => each.output().slice(written[index])).join('');
+  expect(lines.split('\n').filter((line) => /"level":"(warn|error|fatal)"/.test(line))).toEqual([]);
+  // The poll was parked under the first configuration: a task that a start of the engine's makes reaches it.
+  const start = { name: 'moviesWF', version: 1, input: {}, taskToDomain: { '*': queue } };
+  const headers = { 'content-type': 'application/json' };
+  const started = await call(`${engineUrl}/api/workflow`, { method: 'POST', headers, body: JSON.stringify(start) });
+  const answer = await held;
+  expect(answer.status).toBe(200);
+  expect(answer.json<Task[]>().map(({ workflowInstanceId }) => workflowInstanceId)).toEqual([started.text]);
+  await call(`${engineUrl}/api/workflow/${started.text}`, { method: 'DELETE' });
+});
+
+it('a version that the engine does not have: refused; once it is registered: taken up', async () => {
+  const version = 100_000 + Number.parseInt(randomBytes(2).toString('hex'), 16);
+  const pinned = productMap.replace('name: moviesWF, version: 1', `name: moviesWF, version: ${version}`);
+  expect(await reload(pinned)).toBe('refused');
+  expect(stack.router.output()).toContain(`workflow moviesWF version ${version} is not registered`);
+  expect((await demo('/movies/Casablanca')).status).toBe(200);
+
+  const first = await call(`${engineUrl}/api/metadata/workflow/moviesWF?version=1`);
+  const definition = { ...first.json<object>(), version };
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify([definition]);
+  expect((await call(`${engineUrl}/api/metadata/workflow`, { method: 'PUT', headers, body })).status).toBe(200);
+  try {
+    expect(await reload(pinned)).toBe('applied');
+    const answer = await demo('/movies/Casablanca');
+    expect(answer.status).toBe(200);
+    const execution = await call(`${engineUrl}/api/workflow/${String(answer.headers['x-execution-id'])}`);
+    expect(execution.json<{ workflowVersion: number }>().workflowVersion).toBe(version);
+    expect(await reload(productMap)).toBe('applied');
+  } finally {
+    await call(`${engineUrl}/api/metadata/workflow/moviesWF/${version}`, { method: 'DELETE' });
+  }
+});

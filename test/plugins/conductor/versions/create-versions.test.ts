@@ -1,0 +1,127 @@
+// What a guard has seen goes on under the next configuration, unless that gives its place other versions, shares or limits.
+
+import type { Request, Response } from 'express';
+import { Registry } from 'prom-client';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Config } from '../../../../config/schema.ts';
+import { type RouterServices, setContext } from '../../../../gateway/contract.ts';
+import { KeptParts } from '../../../../gateway/generation/kept-parts.ts';
+import { createLog } from '../../../../logging/log.ts';
+import { createVersions, type Place } from '../../../../plugins/conductor/versions/create-versions.ts';
+import type { RouteVersions } from '../../../../plugins/conductor/versions/route-versions.ts';
+import { createVersionRoom, type VersionRoom } from '../../../../plugins/conductor/versions/version-room.ts';
+
+const log = createLog('test', 'silent');
+const sharesOf = (...shares: [version: number, share: number][]) => ({ shares: new Map(shares), isSplit: true });
+const place: Place = {
+  ...{ workflow: 'moviesWF', prefix: '/movies' },
+  pinned: sharesOf([1, 50], [2, 50]),
+  guard: { failurePercent: 20, windowMs: 60_000, minRequests: 5 },
+};
+const clients = Array.from({ length: 40 }, (_, n) => `client-${n}`);
+
+let registry: Registry;
+let parts: KeptParts;
+let room: VersionRoom;
+beforeEach(() => {
+  registry = new Registry();
+  const draining = new AbortController().signal;
+  parts = new KeptParts({ config: {} as Config, log, metrics: registry, draining });
+  room = createVersionRoom({ metrics: registry });
+});
+
+/** A configuration with these places. */
+function load(...places: Place[]) {
+  const takes: (() => void)[] = [];
+  const user = {};
+  const services: Partial<RouterServices> = {
+    ...{ config: {} as Config, log },
+    keep: (name, from, make) => parts.use(user, { name, from }, make),
+    addReadinessNotice: () => undefined,
+    onTakeOver: (take) => takes.push(take),
+  };
+  const versions = createVersions(services as RouterServices, room);
+  const at = places.map((each) => versions.at(each));
+  return {
+    at: at as [RouteVersions, ...RouteVersions[]],
+    takeOver: () => takes.forEach((take) => take()),
+    stop: () => parts.release(user),
+  };
+}
+
+function choose(versions: RouteVersions, clientId: string) {
+  const request = { headers: {}, socket: {} } as unknown as Request;
+  const response = { req: request, setHeader: () => undefined } as unknown as Response;
+  setContext(request, { requestId: 'r', route: 'movies', clientId });
+  return versions.choose(request, response);
+}
+
+/** Version 2 fails everybody who gets it. */
+function failTwo(versions: RouteVersions): void {
+  for (const client of clients) {
+    const { version, ended } = choose(versions, client);
+    ended({ problem: version === 2 ? 'execution-failed' : undefined, clientGone: false }, 1);
+  }
+}
+const versionsOf = (versions: RouteVersions) =>
+  [...new Set(clients.map((client) => choose(versions, client).version))].toSorted();
+const gauge = async () =>
+  (await registry.getSingleMetric('router_version_out')!.get()).values.map(({ labels, value }) => [
+    (labels as Record<string, unknown>)['version'],
+    value,
+  ]);
+
+describe('createVersions', () => {
+  it('another configuration with the same place: what is out stays out, in notice and metric as well', async () => {
+    const first = load(place);
+    first.takeOver();
+    failTwo(first.at[0]);
+    const second = load({ ...place, pinned: sharesOf([1, 50], [2, 50]) });
+    second.takeOver();
+    await first.stop();
+    expect(second.at[0].notices).toEqual(['movies: version 2 fails and gets no new traffic']);
+    expect(await gauge()).toEqual([
+      [1, 0],
+      [2, 1],
+    ]);
+    expect(versionsOf(second.at[0])).toEqual([1]);
+  });
+
+  const others: [string, Place, number[]][] = [
+    ['shares', { ...place, pinned: sharesOf([1, 50], [2, 51]) }, [1, 2]],
+    ['versions', { ...place, pinned: sharesOf([1, 50], [3, 50]) }, [1, 3]],
+    ['limits', { ...place, guard: { failurePercent: 21, windowMs: 60_000, minRequests: 5 } }, [1, 2]],
+    ['prefix', { ...place, prefix: '/films' }, [1, 2]],
+  ];
+  it.each(others)('other %s: the guard starts anew, and so does its metric', async (_what, other, expected) => {
+    const first = load(place);
+    first.takeOver();
+    failTwo(first.at[0]);
+    const second = load(other);
+    second.takeOver();
+    expect(await gauge()).toEqual([]);
+    expect(versionsOf(second.at[0])).toEqual(expected);
+    expect(await gauge()).toEqual(expected.map((version) => [version, 0]));
+  });
+
+  it('a configuration that does not take over changes nothing', async () => {
+    const first = load(place);
+    first.takeOver();
+    failTwo(first.at[0]);
+    const refused = load({ ...place, pinned: sharesOf([1, 1], [3, 1]) });
+    await refused.stop();
+    expect(versionsOf(first.at[0])).toEqual([1]);
+    expect(await gauge()).toContainEqual([2, 1]);
+  });
+
+  it('the same place again after a time without it: the guard starts anew', async () => {
+    const first = load(place);
+    first.takeOver();
+    failTwo(first.at[0]);
+    const between = load();
+    between.takeOver();
+    await first.stop();
+    expect(versionsOf(load(place).at[0])).toEqual([1, 2]);
+    expect(parts.size).toBe(1);
+  });
+});

@@ -1,0 +1,17 @@
+// The metrics of a router as an operator's Prometheus reads them.
+
+/** By name with labels, such as `router_config_reloads_total{result="applied"}`. */
+export type Counts = Readonly<Record<string, number>>;
+
+/** @throws Error when a series is there twice */
+export async function readCounts(operationsUrl: string): Promise<Counts> {
+  const text = await (await fetch(`${operationsUrl}/metrics`)).text();
+  const counts: Record<string, number> = {};
+  for (const line of text.split('\n')) {
+    const [, series, value] = /^([^#].*) (\S+)$/.exec(line) ?? [];
+    if (series === undefined) continue;
+    if (series in counts) throw new Error(`the series ${series} is there twice`);
+    counts[series] = Number(value);
+  }
+  return counts;
+}
