@@ -271,7 +271,9 @@ describe('attempts', () => {
 
   it('after all of it the path is as it was', async () => {
     expect((await post(good)).status).toBe(200);
-    expect(attacked.engine.requests).toEqual([]);
+    // The router asks by itself whether the engine has what the map names.
+    const asked = attacked.engine.requests.filter(({ target }) => !target.startsWith('/api/metadata/workflow/'));
+    expect(asked).toEqual([]);
     expect((await call(`${attacked.stack.operationsUrl}/health/live`)).status).toBe(200);
   });
 });

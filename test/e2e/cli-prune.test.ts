@@ -136,6 +136,15 @@ describe.each(kinds)('prune on %s', (kind) => {
 
   it('a dry run: counts what would go, deletes nothing, exit 2', async () => {
     await untilIdle();
+    // SQLite keeps their time in whole seconds.
+    await pollUntil(
+      'the events to be of an earlier second',
+      async () => (await database.countEvents(Date.now())) >= 3,
+      {
+        timeoutMs: 5_000,
+        everyMs: 50,
+      },
+    );
     const before = await count();
     const { exitCode, json } = await prune('--older-than', '0.01s', '--json');
     expect(exitCode).toBe(2);

@@ -27,7 +27,18 @@ const [here, there] = ['0318204', 'B00417733'];
 
 /** Secrets that are not markers: those of the dev clients, and every token. */
 const publicSecrets = /(?:demo|reader|worker|ops)-secret/;
-const anyToken = /eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{20,}/;
+const likeToken = /eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{20,}/g;
+
+/** The first token in a text. Encrypted payloads have dots too, and now and then `eyJ` by chance: a token's header is JSON. */
+function tokenIn(text: string): string | undefined {
+  return text.match(likeToken)?.find((found) => {
+    try {
+      return 'alg' in (JSON.parse(Buffer.from(found.split('.')[0] as string, 'base64url').toString()) as object);
+    } catch {
+      return false;
+    }
+  });
+}
 
 /** Tables that may hold personal values in clear, as the page names them. */
 const documentedTables = rowsOf(sectionOf(readPage('docs/security.md'), 'Where personal values are')).map(
@@ -302,7 +313,7 @@ describe.each([
   /** Secrets that are no markers; the key of this run as well. */
   function leaksOf(content: string | Buffer): string[] {
     const text = typeof content === 'string' ? content : content.toString('latin1');
-    const leaks = [publicSecrets, anyToken].map((pattern) => pattern.exec(text)?.[0]);
+    const leaks = [publicSecrets.exec(text)?.[0], tokenIn(text)];
     const key = payloadKey?.split(':')[1] ?? 'no key';
     return [...leaks, text.includes(key) ? 'payload.key' : undefined].filter((leak) => leak !== undefined);
   }
