@@ -1,5 +1,8 @@
 // npm run bench:fairness: what one client's full speed does to another that asks one thing at a time.
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type LoadFigures, type Latencies, latenciesOf } from './measure/load-figures.ts';
 import { engineChoiceOf, engineFlags, engineFlagsHelp, engineName, positive } from './options.ts';
@@ -52,10 +55,14 @@ process.exit(
     if (values.help) return run.say(help);
     const circumstances = await lookAround(engineName(values));
     run.say(describeCircumstances(circumstances));
-    const load = await startPrograms(run, values, {
-      ...limit('MAXINFLIGHT', values['max-in-flight']),
-      ...limit('REQUESTSPERSECOND', values['requests-per-second']),
-    });
+    // Keys that name a client cannot come from variables.
+    const limits = join(run.stateDir, 'limits.properties');
+    const lines = [
+      limit('maxInFlight', values['max-in-flight']),
+      limit('requestsPerSecond', values['requests-per-second']),
+    ];
+    writeFileSync(limits, lines.join(''));
+    const load = await startPrograms(run, values, { CONFIG_URL: pathToFileURL(limits).href });
     const inFlight = positive('greedy-in-flight', values['greedy-in-flight']);
     const seconds = positive('seconds', values.seconds);
     run.step('warming up');
@@ -76,8 +83,8 @@ process.exit(
   }),
 );
 
-function limit(name: string, value: string): Record<string, string> {
-  return value === '0' ? {} : { [`CLIENT_${greedy.toUpperCase()}_${name}`]: value };
+function limit(name: string, value: string): string {
+  return value === '0' ? '' : `client.${greedy}.${name}=${value}\n`;
 }
 
 type Load = (seconds: number, inFlight: number, client: typeof quiet | typeof greedy) => Promise<LoadFigures>;
