@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Work goes on for so long before others have their turn, in milliseconds. */
-const pieceMs = 5;
+const pieceMs = 2;
 
 /**
  * Begins a piece of work.
