@@ -16,16 +16,9 @@ import { issuerKey } from '../stack/issuer-key.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { audience, type Stack, startStack } from '../stack/stack.ts';
+import { isRedisThere, redisUrl } from '../stack/redis.ts';
 
-const redisUrl = process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1:6379';
-const redisAnswers = await new Promise<boolean>((resolve) => {
-  const { hostname, port } = new URL(redisUrl);
-  const socket = connect(Number(port), hostname, () => {
-    socket.destroy();
-    resolve(true);
-  });
-  socket.on('error', () => resolve(false));
-});
+const redisAnswers = await isRedisThere();
 
 const engineUrl = inject('engineUrl');
 const dir = mkdtempSync(join(tmpdir(), 'service-router-idempotency-'));

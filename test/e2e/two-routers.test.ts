@@ -1,22 +1,14 @@
 // Two routers on one engine: a client waits at one, its worker polls the other; with Redis, without, and Redis lost.
 
-import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
 import { type Caller, callerFor, checkAnswersOf } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { isRedisThere, redisUrl } from '../stack/redis.ts';
 
-const redisUrl = process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1:6379';
-const redisAnswers = await new Promise<boolean>((resolve) => {
-  const { hostname, port } = new URL(redisUrl);
-  const socket = connect(Number(port), hostname, () => {
-    socket.destroy();
-    resolve(true);
-  });
-  socket.on('error', () => resolve(false));
-});
+const redisAnswers = await isRedisThere();
 
 let stack: Stack;
 let second: Program | undefined;

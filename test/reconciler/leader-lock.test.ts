@@ -1,20 +1,13 @@
 // One of two instances has its turn, on a real Redis; without one, each works.
 
-import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../logging/log.ts';
 import { type LeaderLock, noLock, RedisLock } from '../../reconciler/leader-lock.ts';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
 import { pollUntil } from '../stack/poll-until.ts';
+import { isRedisThere, redisUrl } from '../stack/redis.ts';
 
-const redisUrl = process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1:6379';
-const redisAnswers = await new Promise<boolean>((resolve) => {
-  const { hostname, port } = new URL(redisUrl);
-  const socket = connect(Number(port), hostname);
-  socket.once('connect', () => resolve(true));
-  socket.once('error', () => resolve(false));
-  socket.once('connect', () => socket.destroy());
-});
+const redisAnswers = await isRedisThere();
 
 const locks: LeaderLock[] = [];
 const open = (url: string, ttlMs: number): LeaderLock => {

@@ -1,7 +1,6 @@
 // Limits of several routers counted together in a real Redis, and what becomes of them when it is away or hangs.
 
 import { randomUUID } from 'node:crypto';
-import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '../../../config/schema.ts';
 import { createLog } from '../../../logging/log.ts';
@@ -15,15 +14,9 @@ import { type BreakableProxy, startBreakableProxy } from '../../stack/breakable-
 import { call } from '../../stack/client.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { type LimitedHost, startLimitedHost } from './host.ts';
+import { isRedisThere, redisUrl } from '../../stack/redis.ts';
 
-const redisUrl = process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1:6379';
-const redisAnswers = await new Promise<boolean>((resolve) => {
-  const { hostname, port } = new URL(redisUrl);
-  const socket = connect(Number(port), hostname);
-  socket.once('connect', () => resolve(true));
-  socket.once('error', () => resolve(false));
-  socket.once('connect', () => socket.destroy());
-});
+const redisAnswers = await isRedisThere();
 const atOnce = createRefusalHold(0);
 const log = createLog('test', 'silent');
 
