@@ -8,6 +8,7 @@ export const restartKeys = [
   'router.host',
   'router.port',
   'router.mapFile',
+  'router.resultBytes',
   'router.tlsCertificateFile',
   'router.tlsKeyFile',
   'ops.host',

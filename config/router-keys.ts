@@ -53,6 +53,11 @@ export const router = {
   'router.drainMs': milliseconds('how long SIGTERM lets requests in flight finish', 30_000),
   'router.maxBodyBytes': bytes('largest request body', 262_144),
   'router.maxAnswerBytes': bytes('largest answer of a back end', 8_388_608),
+  'router.resultBytes': Type.Integer({
+    minimum: 1,
+    description:
+      'bytes of results of more than 64 KiB that are read from workers at a time, the rest waits; an eighth of the heap when absent',
+  }),
   'router.requestHeaders': list('request headers passed to back ends besides the built-in allow-list', []),
   'router.responseHeaders': list('back-end headers passed to clients besides the built-in allow-list', []),
   'router.timingScope': text('scope whose clients get Server-Timing with each answer; nobody does when absent'),

@@ -36,10 +36,15 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bu
   return body;
 }
 
+/** How long the body will be, by its header; Infinity when it comes in chunks, whose number shows at the end. */
+export function announcedBytes({ headers }: IncomingMessage): number {
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
+}
+
 async function receive(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const announced = Number(request.headers['content-length'] ?? 0);
-  if (announced > maxBytes) throw tooLarge(maxBytes);
-  if (announced === 0 && request.headers['transfer-encoding'] === undefined) return empty;
+  const announced = announcedBytes(request);
+  if (announced !== Infinity && announced > maxBytes) throw tooLarge(maxBytes);
+  if (announced === 0) return empty;
   const failure = failures.get(request);
   if (failure !== undefined) throw failure;
   invitations.get(request)?.();

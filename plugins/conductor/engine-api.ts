@@ -6,13 +6,14 @@ import { EngineError } from '../../conductor/engine-error.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Task, TaskResult } from '../../conductor/types.ts';
 import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
-import { readBody } from '../../gateway/read-body.ts';
+import { announcedBytes, readBody } from '../../gateway/read-body.ts';
 import { signalWhenGone } from '../../gateway/signal-when-gone.ts';
 import { Problem } from '../../problem/problem.ts';
 import { adminScope, type AllowedCall, findAllowedCall } from './allow-list.ts';
 import { describeEngineApi } from './describe-engine-api.ts';
 import type { Parts } from './executions.ts';
 import { findTask, placeOf } from './handed-over-task.ts';
+import type { ResultBudget } from './result-budget.ts';
 import { splitTarget } from './target.ts';
 import type { TaskUpdates } from './task-updates.ts';
 import type { WorkerLimits } from './worker-limits.ts';
@@ -29,6 +30,8 @@ const defaultPollMs = 100;
 
 export interface EngineApiParts extends Omit<Parts, 'handsOver'> {
   updates: TaskUpdates;
+  /** What large results have to wait for before they are read. */
+  results: ResultBudget;
   limits: WorkerLimits;
   /** True as long as workers get tasks: a router that drains hands out what its clients still wait for, no more. */
   handsOut: () => boolean;
@@ -208,13 +211,19 @@ class EngineApi {
     }
   }
 
-  async #passOn({ request, clientId }: Exchange) {
-    const body = await readBody(request, this.#config['router.maxAnswerBytes'] * resultOverhead);
-    const result = parseResult(body);
-    const { limits, updates, reported } = this.#parts;
-    await limits.checkTask(clientId, result.taskId, result.workflowInstanceId);
-    reported(result);
-    return { result, ...(await updates.update(result, body)) };
+  async #passOn({ request, clientId, gone }: Exchange) {
+    const maxBytes = this.#config['router.maxAnswerBytes'] * resultOverhead;
+    const { limits, updates, reported, results } = this.#parts;
+    const letGo = await results.hold(Math.min(announcedBytes(request), maxBytes), gone);
+    try {
+      const body = await readBody(request, maxBytes);
+      const result = parseResult(body);
+      await limits.checkTask(clientId, result.taskId, result.workflowInstanceId);
+      reported(result);
+      return { result, ...(await updates.update(result, body)) };
+    } finally {
+      letGo();
+    }
   }
 }
 

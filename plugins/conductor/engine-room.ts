@@ -14,6 +14,7 @@ import type { Parts } from './executions.ts';
 import { Hints, type PeerHint, type Peers } from './hints.ts';
 import { createGauges, createObservation } from './observe/create-observation.ts';
 import { RedisPeers } from './redis-peers.ts';
+import { ResultBudget } from './result-budget.ts';
 import { TaskQueues } from './task-queues.ts';
 import { TaskUpdates } from './task-updates.ts';
 import type { NeededWorkflow } from './versions/create-versions.ts';
@@ -21,6 +22,9 @@ import { reportMissing } from './versions/report-missing.ts';
 import { createVersionRoom } from './versions/version-room.ts';
 import { Waits } from './waits.ts';
 import { WorkflowShapes } from './workflow-shapes.ts';
+
+/** How long a large result waits unread, in milliseconds: less than a worker waits for the answer to it. */
+const maxResultWaitMs = 10_000;
 
 /** What the configuration in force uses. */
 interface InUse {
@@ -57,9 +61,11 @@ export function createEngineRoom(services: KeptServices) {
     ...known,
     executions: new ExecutionApi((request) => engines.clients.request(request)),
     updates: new TaskUpdates(engine, { hints, shapes, underWay, queues, log }),
+    results: new ResultBudget({ bytes: config['router.resultBytes'], maxWaitMs: maxResultWaitMs }),
     handsOut: () => !draining.aborted || waits.size > 0,
   };
-  createGauges(services, { waits, queues, calls: () => engines.calls(), taskTypes: () => inUse.taskTypes });
+  const { results } = parts;
+  createGauges(services, { waits, queues, results, calls: () => engines.calls(), taskTypes: () => inUse.taskTypes });
   const forClients = createClientParts(services, { ...parts, engine: engines.clients });
 
   services.addReadinessNotice('engine-servers', () =>

@@ -4,6 +4,7 @@ import { Gauge } from 'prom-client';
 import type { EngineCall } from '../../../conductor/engine.ts';
 import type { Task, TaskResult } from '../../../conductor/types.ts';
 import type { KeptServices } from '../../../gateway/contract.ts';
+import type { ResultBudget } from '../result-budget.ts';
 import type { TaskQueues } from '../task-queues.ts';
 import type { Waits } from '../waits.ts';
 import { createEngineCallMetrics } from './engine-calls.ts';
@@ -58,6 +59,7 @@ export function createObservation({ config, metrics, tracer }: KeptServices, lis
 export interface GaugeSources {
   readonly waits: Waits;
   readonly queues: TaskQueues;
+  readonly results: ResultBudget;
   readonly calls: () => number;
   /** Every task type that ships with the product. */
   readonly taskTypes: () => readonly string[];
@@ -65,7 +67,7 @@ export interface GaugeSources {
 
 export function createGauges(
   { metrics }: Pick<KeptServices, 'metrics'>,
-  { waits, queues, calls, taskTypes }: GaugeSources,
+  { waits, queues, results, calls, taskTypes }: GaugeSources,
 ): void {
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
@@ -78,6 +80,8 @@ export function createGauges(
     });
   gauge('router_waits', 'Clients waiting for an execution', () => waits.size);
   gauge('router_parked_polls', 'Polls of workers held by this router', () => queues.parked);
+  gauge('router_result_bytes', 'Bytes of large results that are being worked on', () => results.held);
+  gauge('router_results_waiting', 'Large results of workers that wait unread for their turn', () => results.waiting);
   gauge('router_engine_calls_total', 'Calls made to the engine since the start', calls);
   new Gauge({
     name: 'router_worker_last_poll_seconds',
