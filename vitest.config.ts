@@ -1,6 +1,7 @@
-// Two suites: `unit` needs nothing but this machine's loopback, `e2e` runs on one real engine started once.
+// Two suites: `unit` needs nothing but this machine's loopback, `e2e` runs on real engines that are started once.
 
 import { defineConfig } from 'vitest/config';
+import { countEngines } from './test/e2e/count-engines.ts';
 
 /** Real processes, sockets and deadlines on a machine that others may share. The report names what needed it. */
 const retry = 1;
@@ -26,8 +27,7 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: ['test/e2e/global-setup.ts'],
           sequence: { groupOrder: 2 },
-          // Files share the engine's queues: one stack at a time.
-          fileParallelism: false,
+          maxWorkers: countEngines(),
           retry,
           testTimeout: 60_000,
           hookTimeout: 60_000,

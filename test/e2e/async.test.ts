@@ -2,15 +2,16 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Task } from '../../conductor/types.ts';
 import { call, type Caller, callerFor, type CallOptions, type RouterAnswer } from '../stack/client.ts';
 import { type HandWorker, handWorker } from '../stack/hand-worker.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
-const engineUrl = inject('engineUrl');
+const engineUrl = engineOfRun().url;
 /** Tasks of this suite wait where no worker of another one polls. */
 const domain = `async-${randomBytes(4).toString('hex')}`;
 /** What a client waits that prefers nothing, and the longest it may ask for. */

@@ -2,15 +2,16 @@
 // the engine, which is recorded, got nothing but what the list allows.
 
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createToken } from '../plugins/oauth2/forge.ts';
 import { call } from '../stack/client.ts';
 import { issuerKey } from '../stack/issuer-key.ts';
 import { sendRaw } from '../stack/raw-request.ts';
 import { audience } from '../stack/stack.ts';
 import { type AttackedStack, startAttackedStack } from './attacked-stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
-const engineUrl = inject('engineUrl');
+const engineUrl = engineOfRun().url;
 const canary = `attack_canary_${Math.random().toString(36).slice(2, 8)}`;
 let attacked: AttackedStack;
 let host: string;

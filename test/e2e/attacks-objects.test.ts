@@ -1,6 +1,6 @@
 // Rights on objects (OWASP API1): clients that configuration limits to MIS codes, workers that it limits to pools.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Task } from '../../conductor/types.ts';
 import { createToken, type SigningKey } from '../plugins/oauth2/forge.ts';
 import { call, type CallOptions, type RouterAnswer } from '../stack/client.ts';
@@ -8,8 +8,9 @@ import { issuerKey } from '../stack/issuer-key.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { audience } from '../stack/stack.ts';
 import { type AttackedStack, startAttackedStack } from './attacked-stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
-const engineUrl = inject('engineUrl');
+const engineUrl = engineOfRun().url;
 const suffix = Math.random().toString(36).slice(2, 8);
 const taskType = `attack_task_${suffix}`;
 const workflow = `attackWF_${suffix}`;

@@ -2,11 +2,12 @@
 // got is written down on the way.
 
 import { request as httpRequest } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Answer } from '../plugins/oauth2/secured-host.ts';
 import { call } from '../stack/client.ts';
 import { type RecordingProxy, startRecordingProxy } from '../stack/recording-proxy.ts';
 import { type AttackedStack, startAttackedStack } from './attacked-stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 const trustedProxy = '127.0.0.200';
 const form = ['Content-Type', 'application/x-www-form-urlencoded'];
@@ -21,7 +22,7 @@ let attacked: AttackedStack;
 let attacker: RecordingProxy;
 
 beforeAll(async () => {
-  attacked = await startAttackedStack(inject('engineUrl'), { ROUTER_TRUSTEDPROXIES: trustedProxy });
+  attacked = await startAttackedStack(engineOfRun().url, { ROUTER_TRUSTEDPROXIES: trustedProxy });
   attacker = await startRecordingProxy(attacked.stack.issuer);
 });
 afterAll(async () => {

@@ -2,7 +2,7 @@
 // token works right after. What a refusal looks like in detail is tested at test/plugins/oauth2/jwt-threats.test.ts.
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   createKey,
   createToken,
@@ -23,6 +23,7 @@ import { startProgram } from '../stack/program.ts';
 import { type RecordingProxy, startRecordingProxy } from '../stack/recording-proxy.ts';
 import { audience } from '../stack/stack.ts';
 import { type AttackedStack, startAttackedStack } from './attacked-stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 /** Pause between two fetches of the key set, in seconds: as long may a revoked key work. */
 const cacheSeconds = 2;
@@ -36,7 +37,7 @@ let key: SigningKey;
 let mint: TokenMint;
 
 beforeAll(async () => {
-  attacked = await startAttackedStack(inject('engineUrl'), { OAUTH_JWKSCACHESECONDS: String(cacheSeconds) });
+  attacked = await startAttackedStack(engineOfRun().url, { OAUTH_JWKSCACHESECONDS: String(cacheSeconds) });
   attacker = await startRecordingProxy(attacked.stack.issuer);
   attacker.answer = { status: 200, body: JSON.stringify({ keys: [foreignKey.jwk] }) };
   key = await issuerKey(attacked.stack);

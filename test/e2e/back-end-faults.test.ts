@@ -1,10 +1,11 @@
 // Back ends that are down, slow, rude or wrong: the documented answer each time, and the next request is served.
 
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { freePort } from '../stack/free-port.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;
 let demo: Caller;
@@ -12,8 +13,8 @@ let demo: Caller;
 beforeAll(async () => {
   const nobody = await freePort();
   stack = await startStack({
-    engineUrl: inject('engineUrl'),
-    router: { ROUTER_WAITBUDGETMS: '6000' },
+    engineUrl: engineOfRun().url,
+    router: { ROUTER_WAITBUDGETMS: '6000', ROUTER_RESULTBYTES: '300000' },
     workers: { WORKERS_BACKENDTIMEOUTMS: '1000', ADAPTOR_666_URL: `http://127.0.0.1:${nobody}` },
   });
   demo = await callerFor(stack.url);
@@ -105,6 +106,28 @@ describe('answers that only look wrong pass as they are', () => {
     expect(routed.bytes.equals(Buffer.from(await direct.arrayBuffer()))).toBe(true);
     const words = await fault('text/2000000');
     expect(words.bytes).toHaveLength(2_000_000);
+  });
+});
+
+describe('large answers that come at the same time', () => {
+  const gauge = async (name: string): Promise<number> => {
+    const { text } = await call(`${stack.operationsUrl}/metrics`);
+    return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
+  };
+
+  it('are read one by one, and small ones pass them', async () => {
+    let mostBytes = 0;
+    const watch = pollUntil('results to wait for each other', async () => {
+      mostBytes = Math.max(mostBytes, await gauge('router_result_bytes'));
+      return (await gauge('router_results_waiting')) > 0;
+    });
+    const large = Promise.all(Array.from({ length: 6 }, () => fault('bytes/524288')));
+    await watch;
+    expect((await demo('/movies/seven%20samurai')).status).toBe(200);
+    for (const { status, bytes } of await large) expect([status, bytes.length]).toEqual([200, 524_288]);
+    expect(mostBytes).toBe(300_000);
+    await pollUntil('none to be held', async () => (await gauge('router_result_bytes')) === 0);
+    expect(await gauge('router_results_waiting')).toBe(0);
   });
 });
 

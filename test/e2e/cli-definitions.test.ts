@@ -5,14 +5,15 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { cliEntry, runCli } from '../cli/run-cli.ts';
 import { type GatedProxy, startGatedProxy } from '../stack/gated-proxy.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { definitionIn, definitionsOn, type DefinitionsOnEngine } from './definitions-on-engine.ts';
 import { type RandomDefinitions, randomDefinitions } from './random-definitions.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
-const engineUrl = inject('engineUrl');
+const engineUrl = engineOfRun().url;
 
 let files: RandomDefinitions;
 let on: DefinitionsOnEngine;

@@ -1,17 +1,18 @@
 // `reconcile` on the real engine: nothing owed, a lost event found by a dry run, mended once, and nothing owed again.
 
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;
 let demo: Caller;
 
 beforeAll(async () => {
   // Its router does not reconcile: whatever is mended here was mended by the command.
-  stack = await startStack({ engineUrl: inject('engineUrl') });
+  stack = await startStack({ engineUrl: engineOfRun().url });
   demo = await callerFor(stack.url);
 });
 afterAll(() => stack?.stop());
@@ -23,13 +24,13 @@ interface Report {
 }
 
 const engine = (path: string, method = 'GET', body?: unknown) =>
-  call(`${inject('engineUrl')}/api${path}`, {
+  call(`${engineOfRun().url}/api${path}`, {
     method,
     ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
   });
 /** Only what this file has lost: other suites leave executions behind on purpose. */
 const reconcile = async (...options: string[]) => {
-  const args = ['reconcile', '--engine', inject('engineUrl'), '--after', '1s', '--look-back', lookBack(), ...options];
+  const args = ['reconcile', '--engine', engineOfRun().url, '--after', '1s', '--look-back', lookBack(), ...options];
   return runCli(args, stack.routerEnv);
 };
 let lostAt = Date.now();
@@ -113,7 +114,7 @@ it(
 it('nothing owed: exit 0', async () => {
   lostAt = Date.now();
   const { exitCode, stdout } = await runCli(
-    ['reconcile', '--engine', inject('engineUrl'), '--after', '600d', '--look-back', '1s'],
+    ['reconcile', '--engine', engineOfRun().url, '--after', '600d', '--look-back', '1s'],
     stack.routerEnv,
   );
   expect([exitCode, stdout]).toMatchObject([0, expect.stringMatching(/: 0 executions found; /)]);

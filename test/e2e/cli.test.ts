@@ -1,12 +1,13 @@
 // The CLI against the real engine: straight to it, and through the router with the ops client.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type CliResult, runCli } from '../cli/run-cli.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type RandomDefinitions, randomDefinitions } from './random-definitions.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
-const engineUrl = inject('engineUrl');
+const engineUrl = engineOfRun().url;
 
 const linesOf = ({ stdout }: CliResult, state: string) => stdout.split('\n').filter((line) => line.startsWith(state));
 

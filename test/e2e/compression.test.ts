@@ -5,9 +5,10 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 const text = JSON.stringify({ film: 'a film about a film about a film. '.repeat(400) });
 const seen: IncomingMessage[] = [];
@@ -24,7 +25,7 @@ beforeAll(async () => {
   backEnd.listen(0, '127.0.0.1');
   await once(backEnd, 'listening');
   const url = `http://127.0.0.1:${(backEnd.address() as AddressInfo).port}`;
-  stack = await startStack({ engineUrl: inject('engineUrl'), workers: { ADAPTOR_001_URL: url } });
+  stack = await startStack({ engineUrl: engineOfRun().url, workers: { ADAPTOR_001_URL: url } });
   demo = await callerFor(stack.url);
 });
 afterAll(async () => {

@@ -1,9 +1,10 @@
 // Every operation of /openapi.json, called on a whole stack with the examples of the document: the answers are as described.
 
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument, Operation, Parameter } from '../../contract/openapi.ts';
 import { call, type CallOptions, checkAnswersOf, tokenOf } from '../stack/client.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 interface Step {
   readonly name: string;
@@ -19,7 +20,7 @@ let operationOf: Awaited<ReturnType<typeof checkAnswersOf>>['operationOf'];
 const tokens = new Map<string, string>();
 
 beforeAll(async () => {
-  stack = await startStack({ engineUrl: inject('engineUrl') });
+  stack = await startStack({ engineUrl: engineOfRun().url });
   document = (await call(`${stack.url}/openapi.json`)).json<OpenApiDocument & Record<string, unknown>>();
   steps = Object.entries(document.paths).flatMap(([template, item]) =>
     Object.entries(item).map(([method, operation]) => ({

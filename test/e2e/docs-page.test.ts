@@ -3,8 +3,9 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 /** CHROMIUM names another browser than those of the usual distributions. */
 const places = [process.env['CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -23,7 +24,7 @@ describe.skipIf(executablePath === undefined)('/docs in a browser', () => {
   const foreign: string[] = [];
 
   beforeAll(async () => {
-    stack = await startStack({ engineUrl: inject('engineUrl') });
+    stack = await startStack({ engineUrl: engineOfRun().url });
     // Its sandbox needs rights that a container or root does not have; it opens nothing but this page.
     browser = await chromium.launch({ executablePath: executablePath ?? '', args: ['--no-sandbox'] });
     page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });

@@ -1,11 +1,12 @@
 // The engine's API behind OAuth: what workers and operators may do, and that stock clients work through it.
 
 import { orkesConductorClient, TaskHandler } from '@io-orkes/conductor-javascript';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Task } from '../../conductor/types.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;
 let demo: Caller;
@@ -14,7 +15,7 @@ let ops: Caller;
 const suffix = Math.random().toString(36).slice(2, 8);
 const taskType = `e2e_task_${suffix}`;
 const workflow = `e2eWF_${suffix}`;
-const engineUrl = inject('engineUrl');
+const engineUrl = engineOfRun().url;
 
 beforeAll(async () => {
   stack = await startStack({ engineUrl });

@@ -1,14 +1,15 @@
 // From the PATCH to the share on the engine's own terms: which answers start mdmWF, and where the shares arrive.
 
 import { randomBytes } from 'node:crypto';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createInbound } from '../../envelope/inbound.ts';
 import { createOutbound } from '../../envelope/outbound.ts';
 import type { Task, TaskResult } from '../../conductor/types.ts';
 import { Engine } from '../../conductor/engine.ts';
 import { pollUntil } from '../stack/poll-until.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
-const engine = new Engine({ url: inject('engineUrl'), timeoutMs: 10_000, connections: 4 });
+const engine = new Engine({ url: engineOfRun().url, timeoutMs: 10_000, connections: 4 });
 /** Tasks of these executions wait where no other worker of this run polls. */
 const domain = `test-${randomBytes(4).toString('hex')}`;
 

@@ -1,16 +1,17 @@
 // The cases of `npm run faults` that are quick enough for every run, judged by the same checker of I1 to I7.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Case } from '../faults/cases/case.ts';
 import { routerCases } from '../faults/cases/router.ts';
 import { withDyingWorkers, workerCases } from '../faults/cases/workers.ts';
 import { startWorld, type World } from '../faults/world.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 let world: World;
 
 beforeAll(async () => {
   world = await startWorld(
-    { url: inject('engineUrl') },
+    { url: engineOfRun().url },
     {
       budgetMs: 4_000,
       // A notification that dies with its worker is handed out again after a minute: the long runs wait for it.

@@ -1,41 +1,62 @@
-// One real engine for the whole run: the one CONDUCTOR_URL names, else one started here; definitions are registered.
+// Real engines for the whole run: the one CONDUCTOR_URL names, else some that are started here; definitions are registered.
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { spawnSync } from 'node:child_process';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
-import { freePort } from '../stack/free-port.ts';
 import { startEngine } from '../../dev/engine/start-engine.ts';
-
-declare module 'vitest' {
-  interface ProvidedContext {
-    engineUrl: string;
-    /** Where the engine keeps its database and its log; of a given one, CONDUCTOR_STATE_DIR. */
-    engineStateDir: string;
-  }
-}
+import { freePort } from '../stack/free-port.ts';
+import { countEngines } from './count-engines.ts';
+import type { EngineOfRun } from './engine-of-run.ts';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
+interface Started extends EngineOfRun {
+  readonly stop: () => Promise<unknown>;
+}
+
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const stateDir = mkdtempSync(join(tmpdir(), 'service-router-engine-'));
-  const given = process.env['CONDUCTOR_URL'];
-  const engine =
-    given === undefined
-      ? await startEngine({ port: await freePort(), stateDir })
-      : { url: given, stop: async () => undefined };
-  const command = ['cli/main.ts', 'register', '--engine', engine.url];
-  const register = spawnSync(process.execPath, command, { cwd: rootDir, encoding: 'utf8' });
-  if (register.status !== 0) {
-    await engine.stop();
-    throw new Error(`definitions were not registered:\n${register.stdout}${register.stderr}`);
+  const starts = await Promise.allSettled(Array.from({ length: countEngines() }, start));
+  const engines = starts.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  const stop = async () => void (await Promise.all(engines.map((engine) => engine.stop())));
+  const failed = starts.find((each) => each.status === 'rejected');
+  if (failed !== undefined) {
+    await stop();
+    throw failed.reason;
   }
-  project.provide('engineUrl', engine.url);
-  project.provide('engineStateDir', given === undefined ? stateDir : (process.env['CONDUCTOR_STATE_DIR'] ?? ''));
-  return async () => {
+  project.provide(
+    'engines',
+    engines.map(({ url, stateDir }) => ({ url, stateDir })),
+  );
+  return stop;
+}
+
+async function start(): Promise<Started> {
+  const given = process.env['CONDUCTOR_URL'];
+  if (given !== undefined) {
+    await register(given);
+    return { url: given, stateDir: process.env['CONDUCTOR_STATE_DIR'] ?? '', stop: async () => undefined };
+  }
+  const stateDir = mkdtempSync(join(tmpdir(), 'service-router-engine-'));
+  const engine = await startEngine({ port: await freePort(), stateDir });
+  const stop = async () => {
     await engine.stop();
     rmSync(stateDir, { recursive: true, force: true });
   };
+  await register(engine.url).catch(async (error: Error) => {
+    await stop();
+    throw error;
+  });
+  return { url: engine.url, stateDir, stop };
+}
+
+/** @throws Error with what the command wrote */
+async function register(url: string): Promise<void> {
+  const child = spawn(process.execPath, ['cli/main.ts', 'register', '--engine', url], { cwd: rootDir });
+  const [written, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  if (code !== 0) throw new Error(`definitions were not registered:\n${written}${errors}`);
 }

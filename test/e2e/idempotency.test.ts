@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from 'redis';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BackEndEvent } from '../../dev/back-ends/history.ts';
 import { createToken } from '../plugins/oauth2/forge.ts';
 import { type EngineMood, type EngineProxy, startEngineProxy } from '../faults/engine-proxy.ts';
@@ -17,10 +17,11 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { audience, type Stack, startStack } from '../stack/stack.ts';
 import { isRedisThere, redisUrl } from '../stack/redis.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 const redisAnswers = await isRedisThere();
 
-const engineUrl = inject('engineUrl');
+const engineUrl = engineOfRun().url;
 const dir = mkdtempSync(join(tmpdir(), 'service-router-idempotency-'));
 const historyFile = join(dir, 'history.jsonl');
 writeFileSync(historyFile, '');

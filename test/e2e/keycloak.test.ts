@@ -1,12 +1,13 @@
 // Keycloak as the identity provider, with the realm of deploy/: opt-in, as it is fetched (176 MB) and takes its time to start.
 
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { administer, type RealmAdmin } from '../keycloak/admin.ts';
 import { type Keycloak, startKeycloak } from '../keycloak/start-keycloak.ts';
 import { isAskedFor } from '../opt-in.ts';
 import { call, type RouterAnswer } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack, untilReady } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 const asked = isAskedFor('WITH_KEYCLOAK', 'Keycloak as identity provider', 'npm test -- --keycloak');
 
@@ -27,7 +28,7 @@ describe.skipIf(!asked)('Keycloak as identity provider', () => {
     keycloak = await startKeycloak(placeholders);
     admin = await administer(keycloak);
     stack = await startStack({
-      engineUrl: inject('engineUrl'),
+      engineUrl: engineOfRun().url,
       router: {
         OAUTH_ISSUER: keycloak.issuer,
         // As docker-compose.yml has it: nothing is discovered.

@@ -1,9 +1,10 @@
 // A patched cccid reaches MDM and the interested college, without the adaptor or the client having a part in it.
 
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;
 let demo: Caller;
@@ -11,7 +12,7 @@ let ops: Caller;
 
 beforeAll(async () => {
   stack = await startStack({
-    engineUrl: inject('engineUrl'),
+    engineUrl: engineOfRun().url,
     workers: { MDM_RETRYWINDOWSECONDS: '4', MDM_RETRYMAXDELAYSECONDS: '1' },
   });
   [demo, ops] = await Promise.all([callerFor(stack.url), callerFor(stack.url, 'ops')]);

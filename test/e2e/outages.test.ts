@@ -1,18 +1,19 @@
 // Programs and connections that go away: what clients are told meanwhile, and that everything comes back by itself.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { startProgram } from '../stack/program.ts';
 import { type Stack, startStack, untilReady } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;
 let engine: BreakableProxy;
 let demo: Caller;
 
 beforeAll(async () => {
-  engine = await startBreakableProxy(inject('engineUrl'));
+  engine = await startBreakableProxy(engineOfRun().url);
   stack = await startStack({
     engineUrl: engine.url,
     router: { ROUTER_WAITBUDGETMS: '6000', CONDUCTOR_TIMEOUTMS: '2000' },

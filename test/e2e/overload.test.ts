@@ -2,12 +2,13 @@
 
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
 import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
 import { freePort } from '../stack/free-port.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack, untilReady } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 /** College 777: its adaptor holds every request until it is told to let go. */
 const held: ServerResponse[] = [];
@@ -30,7 +31,7 @@ const listen = async (server: Server, port = 0): Promise<number> => {
 
 beforeAll(async () => {
   awayPort = await freePort();
-  engine = await startBreakableProxy(inject('engineUrl'));
+  engine = await startBreakableProxy(engineOfRun().url);
   stack = await startStack({
     engineUrl: engine.url,
     router: {

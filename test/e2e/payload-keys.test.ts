@@ -1,10 +1,11 @@
 // Encrypted payloads between real programs: keys that match, keys that do not, and a rotation while requests come in.
 
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
 import { ProgramFailed, startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
 const [old, next, foreign] = [newKey('old'), newKey('next'), newKey('foreign')];
@@ -17,7 +18,7 @@ let demo: Caller;
 
 beforeAll(async () => {
   stack = await startStack({
-    engineUrl: inject('engineUrl'),
+    engineUrl: engineOfRun().url,
     router: { PAYLOAD_KEY: old },
     // One step ahead of the router: they read with the old key and write with the next.
     workers: { PAYLOAD_KEY: next, PAYLOAD_DECRYPTIONKEYS: old },

@@ -1,13 +1,14 @@
 // Tasks between router, engine and workers when things cross each other: none is lost, none is handed out twice by us.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Task } from '../../conductor/types.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
-const engineUrl = inject('engineUrl');
+const engineUrl = engineOfRun().url;
 const taskType = 'movies_intake';
 let stack: Stack;
 let reader: Caller;

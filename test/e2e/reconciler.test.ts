@@ -1,10 +1,11 @@
 // What the engine drops between a PATCH and MDM is found and mended, by two routers at once that know nothing of each other.
 
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 /** Thresholds that make a round worth waiting for; the way is the same. */
 const reconciler = {
@@ -19,7 +20,7 @@ let second: Program;
 let demo: Caller;
 
 beforeAll(async () => {
-  stack = await startStack({ engineUrl: inject('engineUrl'), router: reconciler });
+  stack = await startStack({ engineUrl: engineOfRun().url, router: reconciler });
   second = await startProgram('gateway/main.ts', stack.routerEnv);
   demo = await callerFor(stack.url);
 });
@@ -29,7 +30,7 @@ afterAll(async () => {
 });
 
 const engine = (path: string, method = 'GET', body?: unknown) =>
-  call(`${inject('engineUrl')}/api${path}`, {
+  call(`${engineOfRun().url}/api${path}`, {
     method,
     ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
   });

@@ -6,16 +6,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Task } from '../../conductor/types.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
-const engineUrl = inject('engineUrl');
+const engineUrl = engineOfRun().url;
 const dir = mkdtempSync(join(tmpdir(), 'service-router-reload-'));
 const mapFile = join(dir, 'map.yml');
 const productMap = readFileSync(fileURLToPath(new URL('../../gateway.config.yml', import.meta.url)), 'utf8');

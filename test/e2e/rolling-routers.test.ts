@@ -1,6 +1,6 @@
 // Two routers behind the load balancer of deploy/ while each is replaced: told to stop, no request fails; killed, only what it held.
 
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { textOf } from '../deploy/deployment-files.ts';
 import { hasHaproxy, type LoadBalancer, startLoadBalancer } from '../deploy/haproxy.ts';
 import { hasPrometheus, startPrometheus } from '../deploy/prometheus.ts';
@@ -9,6 +9,7 @@ import { freePort } from '../stack/free-port.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 const portOf = (url: string) => Number(new URL(url).port);
 /** As docker-compose.yml has it. */
@@ -26,7 +27,7 @@ describe.skipIf(!hasHaproxy)('two routers behind the load balancer', () => {
 
   beforeAll(async () => {
     const port = await freePort();
-    stack = await startStack({ engineUrl: inject('engineUrl'), router: env, withWorkers: false });
+    stack = await startStack({ engineUrl: engineOfRun().url, router: env, withWorkers: false });
     secondEnv = { ...stack.routerEnv, ROUTER_PORT: String(port), OPS_PORT: String(await freePort()) };
     second = await startProgram('gateway/main.ts', secondEnv);
     balancer = await startLoadBalancer([

@@ -1,15 +1,16 @@
 // Every public path, from token to back end and back, as an API client sees it.
 
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;
 let demo: Caller;
 let reader: Caller;
 
 beforeAll(async () => {
-  stack = await startStack({ engineUrl: inject('engineUrl') });
+  stack = await startStack({ engineUrl: engineOfRun().url });
   [demo, reader] = await Promise.all([callerFor(stack.url), callerFor(stack.url, 'reader')]);
 });
 afterAll(() => stack?.stop());

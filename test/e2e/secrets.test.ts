@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../conductor/engine.ts';
 import { type IngestEndpoint, startIngestEndpoint } from '../error-tracking/ingest-endpoint.ts';
 import { readPage, rowsOf, sectionOf } from '../docs/pages.ts';
@@ -14,9 +14,10 @@ import { type Exchange, provokeRefusals } from '../secrets/provoke.ts';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
 import { call, type CallOptions, tokenOf } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
-const engineUrl = inject('engineUrl');
-const engineStateDir = inject('engineStateDir');
+const engineUrl = engineOfRun().url;
+const engineStateDir = engineOfRun().stateDir;
 /** Of an engine that was given: CONDUCTOR_STATE_DIR on SQLite, CONDUCTOR_DATABASE on PostgreSQL. */
 const databaseUrl = process.env['CONDUCTOR_DATABASE'];
 const store: EngineStore = databaseUrl === undefined ? sqliteStore(engineStateDir) : postgresStore(databaseUrl);

@@ -3,12 +3,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMarkers } from '../secrets/markers.ts';
 import { chromiumPath, startBrowser } from '../stack/browser.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 const uiURL = 'http://127.0.0.1:9/ui/';
 const { personal, credential, findIn } = createMarkers();
@@ -18,7 +19,7 @@ let demo: Caller;
 let failedExecution: string;
 
 beforeAll(async () => {
-  stack = await startStack({ engineUrl: inject('engineUrl'), router: { CONDUCTOR_UIURL: uiURL } });
+  stack = await startStack({ engineUrl: engineOfRun().url, router: { CONDUCTOR_UIURL: uiURL } });
   demo = await callerFor(stack.url);
   for (let asked = 0; asked < 10; asked++) await demo(`/movies/${personal('title')}?q=${personal('query')}`);
   await demo(`/adaptor/001/mock/colleges/001/persons/${personal('id')}`);

@@ -1,12 +1,13 @@
 // One trace from the client's `traceparent` through router, engine wait, worker and back end, and on to MDM.
 
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMarkers } from '../secrets/markers.ts';
 import { call, type Caller, callerFor, type RouterAnswer, tokenOf } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../tracing/otlp-receiver.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 let receiver: OtlpReceiver;
 let stack: Stack;
@@ -17,7 +18,7 @@ beforeAll(async () => {
   receiver = await startOtlpReceiver();
   const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: `${receiver.endpoint}/` };
   const router = { ...traced, ROUTER_TIMINGSCOPE: 'sisdata_W', LOG_LEVEL: 'debug' };
-  stack = await startStack({ engineUrl: inject('engineUrl'), router, workers: traced });
+  stack = await startStack({ engineUrl: engineOfRun().url, router, workers: traced });
   [demo, ops] = await Promise.all([callerFor(stack.url), callerFor(stack.url, 'ops')]);
 });
 afterAll(async () => {
@@ -355,7 +356,7 @@ describe('Server-Timing and the stages', () => {
 describe('tracing off', () => {
   let quiet: Stack;
   beforeAll(async () => {
-    quiet = await startStack({ engineUrl: inject('engineUrl') });
+    quiet = await startStack({ engineUrl: engineOfRun().url });
   });
   afterAll(() => quiet?.stop());
 

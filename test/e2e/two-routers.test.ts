@@ -1,12 +1,13 @@
 // Two routers on one engine: a client waits at one, its worker polls the other; with Redis, without, and Redis lost.
 
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
 import { type Caller, callerFor, checkAnswersOf } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { isRedisThere, redisUrl } from '../stack/redis.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 const redisAnswers = await isRedisThere();
 
@@ -17,7 +18,7 @@ let atFirst: Caller;
 let atSecond: Caller;
 
 beforeAll(async () => {
-  stack = await startStack({ engineUrl: inject('engineUrl') });
+  stack = await startStack({ engineUrl: engineOfRun().url });
   if (redisAnswers) redis = await startBreakableProxy(redisUrl.replace('redis:', 'http:'));
 });
 afterEach(async () => {

@@ -1,7 +1,7 @@
 // Several versions of a workflow on one route: shares, stickiness, the choice by header, the guard, and what is missing.
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, type CallOptions, type RouterAnswer } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import {
@@ -11,8 +11,9 @@ import {
   type VersionedRouter,
   type VersionedRouters,
 } from './versioned-routers.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
-const engineUrl = inject('engineUrl');
+const engineUrl = engineOfRun().url;
 const scope = 'choose_version';
 const env = {
   ROUTER_VERSIONSCOPE: scope,

@@ -2,7 +2,7 @@
 // the back end and the engine that nothing else was run.
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type Caller, callerFor, tokenOf } from '../stack/client.ts';
 import { readCorpus } from '../wire/corpus.ts';
@@ -11,6 +11,7 @@ import { toBytes, type WireCase } from '../wire/notation.ts';
 import { type Played, playCase } from '../wire/play-case.ts';
 import { RawConnection } from '../wire/raw-client.ts';
 import { type RawBackEnd, startRawBackEnd } from '../workers/raw-back-end.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 const corpus = readCorpus();
 const answer = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok';
@@ -23,7 +24,7 @@ let token: string;
 const results = new Map<string, { played: Played | Error; marker: string }>();
 
 beforeAll(async () => {
-  tap = await startEngineTap(inject('engineUrl'));
+  tap = await startEngineTap(engineOfRun().url);
   backEnd = await startRawBackEnd((socket, request) => {
     const reply = () => socket.write(answer);
     if (request.includes('/slow ')) setTimeout(reply, 150);

@@ -4,7 +4,7 @@
 // FUZZ_SEED repeats a run.
 
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { call, tokenOf } from '../stack/client.ts';
 import { backEndTag, wrongAtBackEnd, wrongWith } from '../fuzz/checks.ts';
@@ -14,6 +14,7 @@ import { readCorpus } from '../wire/corpus.ts';
 import { toBytes, toNotation } from '../wire/notation.ts';
 import { ConnectionEnded, RawConnection } from '../wire/raw-client.ts';
 import { type RawBackEnd, startRawBackEnd } from '../workers/raw-back-end.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 /** Seconds for each of the two. */
 const seconds = Number(process.env['FUZZ_SECONDS'] ?? 4);
@@ -32,7 +33,7 @@ beforeAll(async () => {
     socket.write(request.startsWith('HEAD ') ? answer.slice(0, -2) : answer);
   });
   stack = await startStack({
-    engineUrl: inject('engineUrl'),
+    engineUrl: engineOfRun().url,
     router: {
       ROUTER_HEADERSTIMEOUTMS: '300',
       ROUTER_REQUESTTIMEOUTMS: '400',

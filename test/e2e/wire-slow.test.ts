@@ -1,6 +1,6 @@
 // Clients that take their time, or come in crowds: bounded in time and number, and nobody else is harmed.
 
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isAskedFor } from '../opt-in.ts';
 import { type Stack, startStack, untilReady } from '../stack/stack.ts';
 import { type Caller, callerFor, tokenOf } from '../stack/client.ts';
@@ -9,6 +9,7 @@ import { attack, type AttackKind, attackKinds } from '../wire/slow-clients.ts';
 import { measureWhile } from '../wire/others.ts';
 import { codeOf } from '../wire/play-case.ts';
 import { RawConnection } from '../wire/raw-client.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 const maxConnections = 300;
 const productionLimits = {
@@ -24,7 +25,7 @@ let token: string;
 
 beforeAll(async () => {
   stack = await startStack({
-    engineUrl: inject('engineUrl'),
+    engineUrl: engineOfRun().url,
     router: {
       ROUTER_HEADERSTIMEOUTMS: '1500',
       ROUTER_REQUESTTIMEOUTMS: '3000',

@@ -3,13 +3,14 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, callerFor, tokenOf } from '../stack/client.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { toBytes } from '../wire/notation.ts';
 import { codeOf } from '../wire/play-case.ts';
 import { type RawAnswer, RawConnection } from '../wire/raw-client.ts';
 import { type RawBackEnd, startRawBackEnd } from '../workers/raw-back-end.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;
 let backEnd: RawBackEnd;
@@ -37,7 +38,7 @@ beforeAll(async () => {
     else found[1](socket, request);
   });
   stack = await startStack({
-    engineUrl: inject('engineUrl'),
+    engineUrl: engineOfRun().url,
     // Nobody works in this domain but the test itself.
     router: { ADAPTOR_888_DOMAIN: 'wire' },
     workers: {
