@@ -4,6 +4,8 @@ import { write, writeSync } from 'node:fs';
 
 /** Characters that may wait while nothing can be written; lines beyond them are dropped. */
 const mostWaiting = 2 ** 20;
+/** Lines of so many milliseconds are written together: a write costs as much as several lines. */
+const gatherMs = 10;
 /** A reader that is not quick enough gets this long before the next try, in milliseconds. */
 const againMs = 50;
 /** What is left when the program ends is tried for this long, in milliseconds. */
@@ -19,6 +21,7 @@ export class LogOutput {
   readonly #fd: number;
   #waiting = '';
   #isWriting = false;
+  #gathering: NodeJS.Timeout | undefined;
 
   constructor(fd: number) {
     this.#fd = fd;
@@ -27,7 +30,7 @@ export class LogOutput {
   write(line: string): void {
     if (this.#waiting.length + line.length > mostWaiting) return;
     this.#waiting += line;
-    if (!this.#isWriting) this.#writeOn();
+    if (!this.#isWriting) this.#gather();
   }
 
   /** Writes what waits before it returns, if that can be done. */
@@ -46,7 +49,13 @@ export class LogOutput {
     }
   }
 
+  /** Nobody waits for a line: the timer keeps no program from its end, which writes what is left. */
+  #gather(): void {
+    this.#gathering ??= setTimeout(() => this.#writeOn(), gatherMs).unref();
+  }
+
   #writeOn(): void {
+    this.#gathering = undefined;
     const bytes = Buffer.from(this.#waiting);
     this.#waiting = '';
     this.#isWriting = true;
@@ -58,7 +67,7 @@ export class LogOutput {
       if (isBusy(error)) return void setTimeout(() => this.#put(bytes), againMs);
       if (error === null && written < bytes.length) return this.#put(bytes.subarray(written));
       this.#isWriting = false;
-      if (this.#waiting !== '') this.#writeOn();
+      if (this.#waiting !== '') this.#gather();
     });
   }
 }

@@ -31,7 +31,11 @@ export class Problem extends Error {
 
   constructor(code: ProblemCode, options: ProblemOptions = {}) {
     const kind = problemKinds[code];
+    // A stack is taken for each refusal and read by nobody: its code says what happened, its cause has a stack of its own.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(options.detail ?? kind.title, { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.status = kind.status;
     this.detail = options.detail;

@@ -1,6 +1,6 @@
 // The sender of a load, as its bench sees it: a process that takes plans, and gets a core before everybody else.
 
-import { setPriority } from 'node:os';
+import { setNiceness } from '../../dev/stack/niceness.ts';
 import type { LoadFigures } from '../measure/load-figures.ts';
 import type { Run } from '../run.ts';
 import { startProgram } from './program.ts';
@@ -27,7 +27,7 @@ export async function startSender(run: Run, name: string): Promise<Sender> {
 /** As if the clients had a machine of their own: what the sender is late by would count against the router. */
 function comesFirst(pid: number): boolean {
   try {
-    setPriority(pid, -10);
+    setNiceness(pid, -10);
     return true;
   } catch {
     return false;

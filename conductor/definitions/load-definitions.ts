@@ -76,22 +76,31 @@ export function fileOf(
   return `${directory}/${fileName({ name, version } as never)}`;
 }
 
+/** What came of files, by file: with the same text, the same comes of it. To be kept from one load to the next. */
+export type KnownFiles = Map<string, { readonly text: string; readonly read: ReadFile }>;
+
+interface ReadFile {
+  readonly definition?: unknown;
+  readonly problems: readonly string[];
+}
+
 /**
  * Loads every definition.
  * @param rootDir directory that holds `workflows/` and `event-handlers/`
+ * @param known of earlier loads: a file that has not changed is not parsed again
  * @throws DefinitionError that lists everything wrong at once. What stands between files: check-definitions.ts.
  */
-export function loadDefinitions(rootDir: string): Definitions {
-  const { problems, workflows, taskDefs, eventHandlers } = readDefinitions(rootDir);
+export function loadDefinitions(rootDir: string, known?: KnownFiles): Definitions {
+  const { problems, workflows, taskDefs, eventHandlers } = readDefinitions(rootDir, known);
   if (problems.length > 0) throw new DefinitionError(problems);
   return { workflows, taskDefs, eventHandlers };
 }
 
 /** Reads every definition and lists what is wrong; never throws for what stands in a file. */
-export function readDefinitions(rootDir: string): ReadDefinitions {
+export function readDefinitions(rootDir: string, known: KnownFiles = new Map()): ReadDefinitions {
   const problems: string[] = [];
   const unreadable: string[] = [];
-  const read = <T>(kind: Kind<T>) => readKind(kind, { rootDir, problems, unreadable });
+  const read = <T>(kind: Kind<T>) => readKind(kind, { rootDir, problems, unreadable, known });
   return {
     workflows: read(kinds.workflows),
     taskDefs: read(kinds.taskDefs),
@@ -117,6 +126,7 @@ interface Reading {
   readonly rootDir: string;
   readonly problems: string[];
   readonly unreadable: string[];
+  readonly known: KnownFiles;
 }
 
 function readKind<T>(kind: Kind<T>, reading: Reading): DefinitionFile<T>[] {
@@ -132,16 +142,32 @@ function readKind<T>(kind: Kind<T>, reading: Reading): DefinitionFile<T>[] {
   return names.flatMap((name) => {
     const file = `${kind.directory}/${name}`;
     const source = { file, text: readFileSync(join(directory, name), 'utf8') };
-    const { definition, problems } = readOne(kind, source);
+    const { definition, problems } = readKnown(kind, source, reading.known);
     reading.problems.push(...problems);
     if (definition === undefined) reading.unreadable.push(file);
     return definition === undefined ? [] : [{ ...source, definition }];
   });
 }
 
+function readKnown<T>(
+  kind: Kind<T>,
+  source: Source,
+  known: KnownFiles,
+): { definition?: T; problems: readonly string[] } {
+  const before = known.get(source.file);
+  const read = before?.text === source.text ? before.read : readOne(kind, source);
+  known.set(source.file, { text: source.text, read });
+  return read as { definition?: T; problems: readonly string[] };
+}
+
+interface Source {
+  readonly file: string;
+  readonly text: string;
+}
+
 function readOne<T>(
   { validate, fileName, directory }: Kind<T>,
-  source: { file: string; text: string },
+  source: Source,
 ): { definition?: T; problems: string[] } {
   const parsed = parseJsonText(source.text);
   if ('message' in parsed) {

@@ -1,9 +1,9 @@
 // One life of one process: start it, learn when it works, end it, and see to it that it never outlives this process.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { setPriority } from 'node:os';
 import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { setNiceness } from './niceness.ts';
 
 /** How a process ended: exactly one of the two is set, or `error` when it never began. */
 export interface Ending {
@@ -85,11 +85,10 @@ export function startChild(options: ChildOptions): Child {
   };
 }
 
-/** Everything the process starts from here on has the same niceness. */
 function standBack(pid: number | undefined, niceness: number): void {
   if (pid === undefined || niceness === 0) return;
   try {
-    setPriority(pid, niceness);
+    setNiceness(pid, niceness);
   } catch {
     // It has ended already, which is told elsewhere; or the machine has no such thing, and it works without.
   }

@@ -1,5 +1,6 @@
 // What outlives a configuration: everything that knows of executions, tasks and workers under way, and its connections.
 
+import type { KnownFiles } from '../../conductor/definitions/load-definitions.ts';
 import type { Engine } from '../../conductor/engine.ts';
 import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
 import type { Task } from '../../conductor/types.ts';
@@ -82,6 +83,8 @@ export function createEngineRoom(services: KeptServices) {
   services.onStop('withheld tasks', () => withheld.stop());
   return {
     ...{ admission, versions, observation, engines, parts, forClients, inUse },
+    /** Definitions as they were when they were last read. */
+    knownFiles: new Map() as KnownFiles,
     /** To be called once, after the start: a configuration that is loaded later is refused when a version is missing. */
     reportMissing() {
       const report = reportMissing(engine, () => inUse.needed, log);

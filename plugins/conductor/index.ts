@@ -29,7 +29,7 @@ export function init({ services, registerPolicy }: PluginContext): void {
   const { engine, queues, updates, shapes } = parts;
   const versions = createVersions(services, room.versions);
   const { needed } = versions;
-  const { workflows, taskDefs } = loadDefinitions(rootDir);
+  const { workflows, taskDefs } = loadDefinitions(rootDir, room.knownFiles);
   const shipped = workflows.map(({ definition }) => definition);
   const taskTypes = taskDefs.map(({ definition }) => definition.name);
 

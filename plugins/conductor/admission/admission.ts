@@ -130,7 +130,7 @@ export class Admission {
         leaveBackEnd();
         // What a client leaves behind goes on for about as long as others take: leaving early gains no place.
         const abandoned = clientGone && startedId !== undefined;
-        const restMs = abandoned ? others.heldMs - (performance.now() - place.takenAt) : 0;
+        const restMs = abandoned ? others.held.ms - (performance.now() - place.takenAt) : 0;
         const release = () => slots.release(place, !abandoned && startedId !== undefined);
         if (restMs > 0) setTimeout(release, restMs).unref();
         else release();

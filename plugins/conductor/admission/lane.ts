@@ -1,5 +1,7 @@
 // What one back end, one class of requests or all together take: places and claims that wait.
 
+import { HeldTime } from './held-time.ts';
+
 export type RequestClass = 'read' | 'write';
 
 /** `waiting`: started, and not yet with a worker. `inFlight`: not yet ended; it takes in those that wait. */
@@ -10,8 +12,8 @@ export const stages: readonly Stage[] = ['waiting', 'inFlight'];
 /** The places of one stage that are taken. */
 export interface Taken {
   count: number;
-  /** Moving average of how long a place is held, in milliseconds; 0 before the first is given back. */
-  heldMs: number;
+  /** How long a place is held. */
+  readonly held: HeldTime;
   /** When one was last given back, or the first one taken (performance.now()). */
   movedAt: number;
 }
@@ -32,7 +34,7 @@ export interface Claim {
 
 /** A lane nobody has used yet. */
 export function createLane(): Lane {
-  const taken = () => ({ count: 0, heldMs: 0, movedAt: Number.NEGATIVE_INFINITY });
+  const taken = () => ({ count: 0, held: new HeldTime(), movedAt: Number.NEGATIVE_INFINITY });
   return { queued: new QueuedClaims(), waiting: taken(), inFlight: taken() };
 }
 

@@ -33,9 +33,6 @@ export interface Refused {
   readonly retryAfterMs: number;
 }
 
-/** Weight of the newest place in the average of how long one is held. */
-const heldWeight = 0.1;
-
 export class Slots {
   readonly #options: SlotsOptions;
   readonly #classes = { read: createLane(), write: createLane() };
@@ -44,6 +41,8 @@ export class Slots {
   readonly #line = new WaitingLine();
   /** Places in flight, of each client. */
   readonly #clients = new Map<string, number>();
+  /** The limits when claims were last let through. */
+  #pumpedAt: readonly number[] = [];
 
   constructor(options: SlotsOptions) {
     this.#options = options;
@@ -64,7 +63,7 @@ export class Slots {
    * @param signal aborts when the claimant leaves; asked for only when it has to wait
    */
   take(claim: Claim, signal: () => AbortSignal): Place | Refused | Promise<Place | Refused> {
-    this.#pump();
+    if (this.#limitsMoved()) this.#pump();
     if (this.#mayPass(claim)) return this.#occupy(claim, 0);
     const retryAfterMs = this.#expectedWaitMs(claim);
     if (retryAfterMs > this.#options.queueMs) return { refusal: 'too-long', retryAfterMs };
@@ -114,8 +113,14 @@ export class Slots {
     return place ?? { refusal: refusal ?? 'gone', retryAfterMs: this.#expectedWaitMs(claim) };
   }
 
+  /** A place that is given back lets claims through by itself; a limit that has risen does not. */
+  #limitsMoved(): boolean {
+    return stages.some((stage, index) => this.#options.limits[stage]() !== this.#pumpedAt[index]);
+  }
+
   /** Lets everyone through who may pass now. */
   #pump(): void {
+    this.#pumpedAt = stages.map((stage) => this.#options.limits[stage]());
     while (this.#line.length > 0) {
       if (stages.some((stage) => this.#all[stage].count >= this.#options.limits[stage]())) return;
       const next = this.#line.next(
@@ -167,8 +172,8 @@ export class Slots {
     const waits = stages.flatMap((stage) => {
       const limit = this.#options.limits[stage]();
       const wait = (of: Lane, places: number) => {
-        const { count, heldMs, movedAt } = of[stage];
-        return count < places ? 0 : ((of.queued.aheadOf(client) + 1) * heldMs) / places + (now - movedAt);
+        const { count, held, movedAt } = of[stage];
+        return count < places ? 0 : ((of.queued.aheadOf(client) + 1) * held.ms) / places + (now - movedAt);
       };
       return [
         wait(lane, this.#laneShare(limit)),
@@ -207,7 +212,7 @@ export class Slots {
       const taken = each[stage];
       taken.count -= 1;
       taken.movedAt = now;
-      if (heldMs !== undefined) taken.heldMs += (heldMs - taken.heldMs) * (taken.heldMs === 0 ? 1 : heldWeight);
+      if (heldMs !== undefined) taken.held.add(heldMs, now);
     }
   }
 

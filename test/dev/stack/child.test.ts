@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getPriority } from 'node:os';
@@ -44,6 +45,15 @@ describe('a child', () => {
     await child.ready;
     expect(getPriority(child.pid as number)).toBe(niceness);
   });
+
+  it.skipIf(!existsSync('/proc/self/autogroup'))(
+    'stands back with its whole session where the system groups them',
+    async () => {
+      const child = start('stays.ts', { niceness: 7 });
+      await child.ready;
+      expect(readFileSync(`/proc/${child.pid}/autogroup`, 'utf8')).toMatch(/ nice 7$/m);
+    },
+  );
 
   it('that is stopped gets SIGTERM once and ends with its own code', async () => {
     const child = start('stays.ts');

@@ -172,6 +172,18 @@ describe('the queue', () => {
     expect(slots.take(claim(lane), never)).toMatchObject({ refusal: 'too-long' });
   });
 
+  it('a short standstill that is over: counts once, not for each place that sat through it', () => {
+    const { slots, claim, take, release } = createSlots({ limit: 10, queueLength: 100 });
+    const lane = createLane();
+    for (let times = 0; times < 200; times++) release(take(claim(lane)), 20);
+    const sat = Array.from({ length: 10 }, () => take(claim(lane)));
+    vi.advanceTimersByTime(500);
+    for (const place of sat) slots.release(place, true);
+    for (const _ of sat) take(claim(lane));
+    // They wait for 40 times 20 ms, shared by 10 places.
+    for (let ahead = 0; ahead < 40; ahead++) expect(slots.take(claim(lane), never)).toBeInstanceOf(Promise);
+  });
+
   it('a wait that is over against expectation: refused, and its place is free', async () => {
     const { slots, claim, take } = createSlots({ limit: 1 });
     const lane = createLane();
