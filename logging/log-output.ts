@@ -51,7 +51,8 @@ export class LogOutput {
 
   /** Nobody waits for a line: the timer keeps no program from its end, which writes what is left. */
   #gather(): void {
-    this.#gathering ??= setTimeout(() => this.#writeOn(), gatherMs).unref();
+    if (this.#gathering !== undefined) return;
+    this.#gathering = setTimeout(() => this.#writeOn(), gatherMs).unref();
   }
 
   #writeOn(): void {
