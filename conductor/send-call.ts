@@ -2,6 +2,7 @@
 
 import type { Dispatcher } from 'undici';
 import { EngineError, toEngineError } from './engine-error.ts';
+import { StringShortener } from './shorten-strings.ts';
 
 /** A call as it goes over the wire. */
 export interface EngineRequest {
@@ -13,6 +14,8 @@ export interface EngineRequest {
   signal?: AbortSignal;
   /** Deadline that replaces the usual one, in milliseconds. */
   timeoutMs?: number;
+  /** Strings of the JSON that is answered are cut to about so many bytes while they arrive; whole when absent. */
+  longestString?: number;
 }
 
 /** An answer with its body read. */
@@ -20,6 +23,8 @@ export interface EngineResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: Buffer;
+  /** Bytes that came: more than `body` has when its strings were cut. */
+  received?: number;
 }
 
 /**
@@ -29,7 +34,7 @@ export interface EngineResponse {
  */
 export function sendCall(
   dispatcher: Dispatcher,
-  { timeoutMs, signal, headers, ...call }: EngineRequest & { timeoutMs: number },
+  { timeoutMs, signal, headers, longestString, ...call }: EngineRequest & { timeoutMs: number },
 ): Promise<EngineResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<EngineResponse>();
   const name = `${call.method} ${call.path.split('?', 1)[0]}`;
@@ -39,6 +44,7 @@ export function sendCall(
     reject: (error) => reject(toEngineError(error, name)),
     signal,
     timeoutMs,
+    shortener: longestString === undefined ? undefined : new StringShortener(longestString),
   });
   // The collector keeps the deadline: undici's begin only when the call has a connection, and again with each chunk.
   dispatcher.dispatch(
@@ -56,6 +62,7 @@ interface CollectorOptions {
   signal: AbortSignal | undefined;
   /** From now to the last byte of the answer, waiting for a connection included. */
   timeoutMs: number;
+  shortener: StringShortener | undefined;
 }
 
 /** Gathers one answer. Undici's own `request` makes a stream of each body: too much for a few hundred bytes. */
@@ -66,6 +73,7 @@ class AnswerCollector implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #isLate = false;
   #status = 0;
+  #received = 0;
   #headers: EngineResponse['headers'] = {};
   #abort: (() => void) | undefined;
 
@@ -95,14 +103,15 @@ class AnswerCollector implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#chunks.push(chunk);
+    this.#received += chunk.length;
+    this.#chunks.push(this.#options.shortener?.push(chunk) ?? chunk);
   }
 
   onResponseEnd(): void {
     this.#release();
     const [first] = this.#chunks;
     const body = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
-    this.#options.resolve({ status: this.#status, headers: this.#headers, body });
+    this.#options.resolve({ status: this.#status, headers: this.#headers, body, received: this.#received });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

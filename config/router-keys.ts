@@ -56,7 +56,7 @@ export const router = {
   'router.resultBytes': Type.Integer({
     minimum: 1,
     description:
-      'results of more than 64 KiB that are read from workers at a time, the rest waits; an eighth of the heap when absent (bytes)',
+      'results of more than 64 KiB that are read from workers at a time, the rest waits; 1/32 of the heap when absent (bytes)',
   }),
   'router.requestHeaders': list('request headers passed to back ends besides the built-in allow-list', []),
   'router.responseHeaders': list('back-end headers passed to clients besides the built-in allow-list', []),

@@ -15,8 +15,9 @@ export interface ExecutionSummary {
   /** RFC 3339. */
   readonly startTime: string;
   readonly endTime?: string;
-  /** Java's own text of the input (`{inbound={httpMethod=PATCH, …`), or JSON, as the engine is configured. */
+  /** The first 64 KiB of Java's own text of the input (`{inbound={httpMethod=PATCH, …`), or of JSON, as the engine is configured. */
   readonly input: string;
+  /** As `input`. */
   readonly output: string;
   readonly reasonForIncompletion?: string;
 }
@@ -109,6 +110,9 @@ export interface RemovedExecutions {
   readonly refused: Readonly<Record<string, string>>;
 }
 
+/** Bytes that are kept of an input or an output in a row: a page of answers of 8 MiB must fit into a small router. */
+const longestString = 65_536;
+
 /** @throws EngineError from every call */
 export class ExecutionApi {
   readonly #call: EngineCall;
@@ -117,7 +121,10 @@ export class ExecutionApi {
     this.#call = call;
   }
 
-  /** Every row comes with the whole input and output as text: ask for small pages where these may be large. */
+  /**
+   * Every row comes with input and output as text, which the engine writes whole and this cuts: ask for small pages where
+   * they may be large.
+   */
   async search(query: ExecutionQuery, { offset, size, order = 'oldest' }: Page): Promise<FoundExecutions> {
     const parameters = new URLSearchParams({
       query: formatQuery(query),
@@ -125,9 +132,13 @@ export class ExecutionApi {
       start: String(offset),
       size: String(size),
     });
-    const { body } = await this.#send({ method: 'GET', path: `/api/workflow/search?${parameters}` });
+    const { body, received } = await this.#send({
+      method: 'GET',
+      path: `/api/workflow/search?${parameters}`,
+      longestString,
+    });
     const { results, totalHits } = parse<{ results: ExecutionSummary[]; totalHits: number }>(body);
-    return { executions: results, total: totalHits, bytes: body.length };
+    return { executions: results, total: totalHits, bytes: received ?? body.length };
   }
 
   /** Only the state; null when the engine has none with this id. Cheap: neither input nor output is read. */

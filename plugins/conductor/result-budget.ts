@@ -5,8 +5,11 @@ import { Problem } from '../../problem/problem.ts';
 
 /** Results up to this many bytes are read at once: they are many, and even all of them together are little. */
 export const smallResultBytes = 65_536;
-/** A result is text, then JSON, then an answer: each byte of it takes about three in the heap. An eighth leaves room. */
-const shareOfHeap = 1 / 8;
+/**
+ * A result is bytes, then text, then JSON, then an answer: each byte of it takes about three in the heap and two outside of
+ * it. The limit that V8 names takes in 192 MiB for young objects, where no large result ever is.
+ */
+const shareOfHeap = 1 / 32;
 
 interface Waiting {
   readonly bytes: number;
@@ -14,7 +17,7 @@ interface Waiting {
 }
 
 export interface ResultBudgetOptions {
-  /** Bytes at a time; one result that is larger than this is read by itself. Default an eighth of the heap's limit. */
+  /** Bytes at a time; one result that is larger than this is read by itself. Default 1/32 of the heap's limit. */
   readonly bytes?: number | undefined;
   /** How long a result may wait for its turn, in milliseconds. */
   readonly maxWaitMs: number;

@@ -94,7 +94,7 @@ async function runOutOfMemory(world: World, { program, replace }: Victim, what: 
 const routerMemory: Case = {
   name: 'router-memory-limit',
   tries: 3,
-  world: worldWith({ router: { NODE_OPTIONS: '--max-old-space-size=72' } }),
+  world: worldWith({ router: { NODE_OPTIONS: '--max-old-space-size=88' } }),
   tryOnce: (world) =>
     runOutOfMemory(
       world,

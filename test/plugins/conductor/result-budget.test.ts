@@ -91,9 +91,9 @@ describe('ResultBudget', () => {
     }
   });
 
-  it('has an eighth of the heap unless told otherwise', async () => {
+  it('has 1/32 of the heap unless told otherwise', async () => {
     const budget = new ResultBudget({ maxWaitMs: 1_000 });
     await budget.hold(getHeapStatistics().heap_size_limit, never);
-    expect(budget.held).toBe(Math.floor(getHeapStatistics().heap_size_limit / 8));
+    expect(budget.held).toBe(Math.floor(getHeapStatistics().heap_size_limit / 32));
   });
 });

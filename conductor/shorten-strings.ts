@@ -1,0 +1,68 @@
+// Cuts the long strings of a JSON text while it arrives: what is left is JSON, and no larger than what it tells.
+
+const quote = 0x22;
+const backslash = 0x5c;
+const unicodeEscape = 0x75;
+
+/** True for a byte that continues a character of UTF-8. */
+const isContinuation = (byte: number) => (byte & 0xc0) === 0x80;
+
+export class StringShortener {
+  readonly #longest: number;
+  #inString = false;
+  /** The byte before was a backslash. */
+  #escaped = false;
+  /** Digits of a `\uXXXX` that are still to come. */
+  #digits = 0;
+  #length = 0;
+  #dropping = false;
+
+  /** @param longest bytes that are left of a string; a character or an escape that has begun is left whole */
+  constructor(longest: number) {
+    this.#longest = longest;
+  }
+
+  /** What is left of the next bytes. */
+  push(chunk: Buffer): Buffer {
+    const kept: Buffer[] = [];
+    let from = 0;
+    for (let index = 0; index < chunk.length; index++) {
+      const byte = chunk[index] as number;
+      if (!this.#inString) {
+        if (byte === quote) this.#begin();
+        continue;
+      }
+      if (byte === quote && !this.#escaped) {
+        this.#inString = false;
+        if (this.#dropping) from = index;
+        this.#dropping = false;
+        continue;
+      }
+      if (!this.#dropping && this.#mayCut(byte)) {
+        kept.push(chunk.subarray(from, index));
+        this.#dropping = true;
+      }
+      this.#read(byte);
+    }
+    if (!this.#dropping) kept.push(chunk.subarray(from));
+    return kept.length === 1 ? (kept[0] as Buffer) : Buffer.concat(kept);
+  }
+
+  #begin(): void {
+    this.#inString = true;
+    this.#length = 0;
+  }
+
+  #mayCut(byte: number): boolean {
+    return this.#length >= this.#longest && !this.#escaped && this.#digits === 0 && !isContinuation(byte);
+  }
+
+  #read(byte: number): void {
+    this.#length += 1;
+    if (this.#escaped) {
+      this.#escaped = false;
+      if (byte === unicodeEscape) this.#digits = 4;
+    } else if (byte === backslash) this.#escaped = true;
+    else if (this.#digits > 0) this.#digits -= 1;
+  }
+}
