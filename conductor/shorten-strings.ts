@@ -4,6 +4,13 @@ const quote = 0x22;
 const backslash = 0x5c;
 const unicodeEscape = 0x75;
 
+/** What stands at the end of a string that was cut. */
+const cutMark = '…';
+const markBytes = Buffer.from(cutMark);
+
+/** Whether a text has been cut: then what it does not say may have been said all the same. */
+export const isCut = (text: string) => text.endsWith(cutMark);
+
 /** True for a byte that continues a character of UTF-8. */
 const isContinuation = (byte: number) => (byte & 0xc0) === 0x80;
 
@@ -17,7 +24,7 @@ export class StringShortener {
   #length = 0;
   #dropping = false;
 
-  /** @param longest bytes that are left of a string; a character or an escape that has begun is left whole */
+  /** @param longest bytes that are left of a string, before the mark; a character or an escape that has begun is left whole */
   constructor(longest: number) {
     this.#longest = longest;
   }
@@ -39,7 +46,7 @@ export class StringShortener {
         continue;
       }
       if (!this.#dropping && this.#mayCut(byte)) {
-        kept.push(chunk.subarray(from, index));
+        kept.push(chunk.subarray(from, index), markBytes);
         this.#dropping = true;
       }
       this.#read(byte);

@@ -1,6 +1,7 @@
 // What a row of the engine's index can be, told from its text alone: most need no further look.
 
 import type { ExecutionSummary } from '../conductor/executions/execution-api.ts';
+import { isCut } from '../conductor/shorten-strings.ts';
 import { type Flows, notifyWorkflow, patchWorkflow, shareWorkflow, updateWorkflow } from './flows.ts';
 
 /** `other`: only looked at for whether it has a task at all. */
@@ -31,5 +32,5 @@ export function classify(summary: ExecutionSummary, flows: Flows): Kind | null {
 
 /** At most so many shares are owed for a completed notification; texts that look like one more make it a few too many. */
 export function mostShares({ output }: ExecutionSummary): number {
-  return output.match(/misCode/g)?.length ?? 0;
+  return isCut(output) ? Infinity : (output.match(/misCode/g)?.length ?? 0);
 }

@@ -1,5 +1,7 @@
 // Who asked for an execution: what `inbound` says in clear besides the request itself. Nothing of it tells who a person is.
 
+import { isCut } from '../shorten-strings.ts';
+
 /** Absent fields: the execution was not started for a request, or nothing says. */
 export interface Caller {
   readonly method?: string;
@@ -33,10 +35,11 @@ function named(name: keyof Caller, value: unknown): Partial<Caller> {
 }
 
 /**
- * Whether a row of the engine's index may be of this client or route: its text has the words somewhere. A client can
- * write them too, so that only the execution itself tells.
+ * Whether a row of the engine's index may be of this client or route: its text has the words somewhere, or had them where
+ * it was cut. A client can write them too, so that only the execution itself tells.
  */
 export function mayBeOf(inputText: string, { clientId, route }: Pick<Caller, 'clientId' | 'route'>): boolean {
+  if (isCut(inputText)) return true;
   return [
     ['clientId', clientId],
     ['route', route],

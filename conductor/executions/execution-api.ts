@@ -15,7 +15,10 @@ export interface ExecutionSummary {
   /** RFC 3339. */
   readonly startTime: string;
   readonly endTime?: string;
-  /** The first 64 KiB of Java's own text of the input (`{inbound={httpMethod=PATCH, …`), or of JSON, as the engine is configured. */
+  /**
+   * Java's own text of the input (`{inbound={httpMethod=PATCH, …`), or JSON, as the engine is configured. Its first 64 KiB: `isCut`
+   * tells whether there was more.
+   */
   readonly input: string;
   /** As `input`. */
   readonly output: string;

@@ -375,6 +375,7 @@ describe('a row of the index', () => {
 
   it('counts at least as many shares as there are systems', () => {
     expect(mostShares(row({ output: '{interestedSystems=[{misCode=002}, {misCode=003}]}' }))).toBe(2);
+    expect(mostShares(row({ output: '{interestedSystems=[{misCode=002}, {misC…' }))).toBe(Infinity);
   });
 });
 

@@ -113,5 +113,6 @@ describe('caller', () => {
     expect(mayBeOf('{inbound={clientId=demo, route=movies}}', { clientId: 'demo', route: 'movies' })).toBe(true);
     expect(mayBeOf('{"inbound":{"clientId":"demo"}}', { clientId: 'demo' })).toBe(true);
     expect(mayBeOf('{inbound={clientId=other}}', { clientId: 'demo' })).toBe(false);
+    expect(mayBeOf('{inbound={headers={accept=a…', { clientId: 'demo' })).toBe(true);
   });
 });
