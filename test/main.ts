@@ -2,8 +2,9 @@
 //
 // Arguments go to vitest (`npm test -- test/e2e/routes.test.ts`); `--keycloak` adds the opt-in suite.
 //
-// Few failed test files get a second, quiet try of their own on a new engine, and the last lines name them: these are real processes and
-// deadlines on a machine that others may use, and a file whose set-up failed has no other way to try again. A broken build fails both.
+// Few failed test files get a second, quiet try of their own on one new engine, a file at a time, and the last lines name
+// them: these are real processes and deadlines on a machine that others may use, and a file whose set-up failed has no
+// other way to try again. A broken build fails both.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,8 +16,6 @@ import { readFailures } from './failures.ts';
 
 /** More failed files than this are no bad moment of the machine. */
 const worthASecondTry = 4;
-/** One engine, and so one file of the e2e suite at a time. */
-const quiet = { TEST_ENGINES: '1' };
 
 const rootDir = fileURLToPath(new URL('..', import.meta.url));
 const bin = (path: string) => `${rootDir}node_modules/${path}`;
@@ -26,22 +25,12 @@ const forVitest = given.filter((argument) => argument !== '--keycloak');
 
 /** Runs a step and says how it ended; exit code, 1 for a signal. */
 async function run(title: string, script: string, ...args: readonly string[]): Promise<number> {
-  return runWith({}, title, script, ...args);
-}
-
-/** The same with variables of its own. */
-async function runWith(
-  env: Readonly<Record<string, string>>,
-  title: string,
-  script: string,
-  ...args: readonly string[]
-): Promise<number> {
   const startedAt = performance.now();
   process.stdout.write(`── ${title}\n`);
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ...args], {
     cwd: rootDir,
     stdio: 'inherit',
-    env: { ...process.env, ...(keycloak ? { WITH_KEYCLOAK: '1' } : {}), ...env },
+    env: { ...process.env, ...(keycloak ? { WITH_KEYCLOAK: '1' } : {}) },
   });
   const [code] = (await once(child, 'exit')) as [number | null];
   process.stdout.write(
@@ -62,7 +51,8 @@ async function runTests(): Promise<number> {
     if (files.length > worthASecondTry) return code;
     // No failed file: the engine's start failed, or something threw outside of a test. Then all of it is tried again.
     const again = files.length > 0 ? files : forVitest;
-    const second = await runWith(quiet, 'tests, second try', bin('vitest/vitest.mjs'), ...vitest, last, ...again);
+    process.env['TEST_ENGINES'] = '1';
+    const second = await run('tests, second try', bin('vitest/vitest.mjs'), ...vitest, last, ...again);
     const outcome = second === 0 ? 'failed once, passed at the second try' : 'failed twice';
     const named = second === 0 ? files : readFailures(last).files;
     process.stdout.write(`── ${outcome}: ${named.join(', ') || 'the run'}\n`);
