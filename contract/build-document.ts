@@ -35,9 +35,9 @@ export function* buildInSteps(
   endpoints: readonly DescribedEndpoint[],
   version: string,
 ): Generator<undefined, OpenApiDocument, undefined> {
-  const responses: Record<string, Response> = {};
+  const responses = new KeptResponses();
   const addResponse = (name: string, response: Response) => ({
-    $ref: `#/components/responses/${keepResponse(responses, name, response)}`,
+    $ref: `#/components/responses/${responses.keep(name, response)}`,
   });
   const operations: Described[] = [];
   for (const endpoint of endpoints) {
@@ -63,7 +63,7 @@ export function* buildInSteps(
     paths,
     components: {
       schemas: { ...mergeSchemas(described), ...problemSchemas() },
-      responses,
+      responses: responses.byName,
       headers: commonHeaders,
       securitySchemes: securitySchemes(operations),
     },
@@ -99,13 +99,22 @@ function mergeSchemas(components: readonly Components[]): NonNullable<Components
   return merged;
 }
 
-/** @returns the name it has: `name`, or one with a number behind when that is another response already */
-function keepResponse(responses: Record<string, Response>, name: string, response: Response): string {
-  const text = JSON.stringify(response);
-  for (let count = 1; ; count++) {
-    const candidate = count === 1 ? name : `${name}.${count}`;
-    const kept = (responses[candidate] ??= response);
-    if (kept === response || JSON.stringify(kept) === text) return candidate;
+/** Answers that many operations have, each once. */
+class KeptResponses {
+  readonly byName: Record<string, Response> = {};
+  /** By wanted name: the text of each answer that wanted it, in order. */
+  readonly #texts = new Map<string, string[]>();
+
+  /** @returns the name it has: `name`, or one with a number behind when that is another response already */
+  keep(name: string, response: Response): string {
+    const texts = this.#texts.get(name) ?? [];
+    this.#texts.set(name, texts);
+    const text = JSON.stringify(response);
+    const known = texts.indexOf(text);
+    const count = known === -1 ? texts.push(text) : known + 1;
+    const given = count === 1 ? name : `${name}.${count}`;
+    this.byName[given] ??= response;
+    return given;
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { Ajv, type ErrorObject } from 'ajv';
-import { parseDocument } from 'yaml';
+import { load, YAMLException } from 'js-yaml';
 import type { Config } from '../config/schema.ts';
 import { type GatewayConfig, gatewayConfigSchema, stepsOf } from './gateway-config-schema.ts';
 
@@ -26,15 +26,22 @@ const validate = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true 
  */
 export function loadGatewayConfig(file: string, config: Config): GatewayConfig {
   const problems: string[] = [];
-  const document = parseDocument(readFileSync(file, 'utf8'), { prettyErrors: true });
-  // One slip makes the parser stumble many times: what comes after the first few is noise.
-  for (const error of document.errors.slice(0, 3)) problems.push(error.message.split('\n')[0] as string);
-  if (problems.length > 0) throw new GatewayConfigError(file, problems);
-  const value = substitute(document.toJS() as unknown, '', { config, problems });
+  const value = substitute(parse(file), '', { config, problems });
   if (validate(value)) problems.push(...crossReferences(value));
   else problems.push(...describeErrors(validate.errors ?? []));
   if (problems.length > 0) throw new GatewayConfigError(file, problems);
   return value as GatewayConfig;
+}
+
+function parse(file: string): unknown {
+  try {
+    return load(readFileSync(file, 'utf8'));
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    const { reason, mark } = error;
+    const place = mark === undefined ? '' : ` at line ${mark.line + 1}, column ${mark.column + 1}`;
+    throw new GatewayConfigError(file, [`${reason}${place}`]);
+  }
 }
 
 /** `${key}` alone keeps the type of the value; inside a longer text it becomes text. */

@@ -2,11 +2,11 @@
 
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
-import { Ajv } from 'ajv';
 import type { Plugin, Policy, RouterServices } from './contract.ts';
 import { expressGateway } from './express-gateway.ts';
 import { type GatewayConfig, type PipelineStep, stepsOf } from './gateway-config-schema.ts';
 import { createPauses } from './generation/pauses.ts';
+import { parameterCheck } from './parameter-checks.ts';
 
 /** What came of loading: the policies by name, and everything that is wrong. */
 export interface LoadedPlugins {
@@ -66,17 +66,16 @@ export async function initPlugins(
     }
   }
   const steps = new Map(Object.keys(config.pipelines).map((name) => [name, stepsOf(config, name)]));
-  const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false });
   for (const step of [...steps.values()].flat()) {
-    problems.push(...checkParameters(ajv, step, policies.get(step.policy)), ...checkCondition(step));
+    problems.push(...checkParameters(step, policies.get(step.policy)), ...checkCondition(step));
     await pause();
   }
   return { ...loaded, policies, problems, steps };
 }
 
-function checkParameters(ajv: Ajv, step: PipelineStep, policy: Policy | undefined): string[] {
+function checkParameters(step: PipelineStep, policy: Policy | undefined): string[] {
   if (policy === undefined) return [];
-  const validate = ajv.getSchema(policy.schema.$id) ?? ajv.compile({ ...policy.schema, additionalProperties: false });
+  const validate = parameterCheck(policy.schema);
   if (validate(step.action)) {
     const found = policy.check?.(step.action as never) ?? [];
     return found.map((problem) => `${step.path}.action: ${problem}`);

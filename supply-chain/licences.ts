@@ -11,6 +11,7 @@ export const allowedLicences: readonly string[] = [
   'BlueOak-1.0.0',
   'ISC',
   'MIT',
+  'PSF-2.0',
   'Unlicense',
 ];
 

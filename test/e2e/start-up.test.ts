@@ -144,7 +144,7 @@ describe('gateway.config.yml', () => {
     [
       'a duplicate key',
       (text: string) => text.replace('plugins:', 'http: { port: 1, hostname: a }\nplugins:'),
-      'unique',
+      'duplicated mapping key at line',
     ],
   ])('with %s is refused', async (_title, change, expected) => {
     expect((await problemsOf(change)).join('\n')).toContain(expected);
