@@ -5,11 +5,10 @@ import { type Static, type TSchema, Type } from 'typebox';
 /** Gives a key its default; a key without one is optional. */
 export const withDefault = <T extends TSchema>(type: T, value: Static<T>) => ({ ...type, default: value });
 
-export const port = (description: string, value: number) =>
-  withDefault(
-    Type.Integer({ minimum: 0, maximum: 65535, description: `${description} (TCP port; 0 = any free one)` }),
-    value,
-  );
+/** Optional; `port` has a default. */
+export const optionalPort = (description: string) =>
+  Type.Integer({ minimum: 0, maximum: 65535, description: `${description} (TCP port; 0 = any free one)` });
+export const port = (description: string, value: number) => withDefault(optionalPort(description), value);
 export const milliseconds = (description: string, value: number) =>
   withDefault(Type.Integer({ minimum: 1, description: `${description} (milliseconds)` }), value);
 export const percent = (description: string, value: number) =>

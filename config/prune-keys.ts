@@ -1,7 +1,7 @@
 // The keys of what is deleted when: retention/.
 
 import { Type } from 'typebox';
-import { days, withDefault } from './key-types.ts';
+import { days, optionalPort, withDefault } from './key-types.ts';
 
 export const prune = {
   'prune.intervalSeconds': withDefault(
@@ -19,4 +19,5 @@ export const prune = {
     Type.Integer({ minimum: 1, maximum: 1_000, description: 'executions or records deleted in one call' }),
     100,
   ),
+  'prune.healthPort': optionalPort('where the program that prunes says on ops.host whether it can'),
 };

@@ -12,6 +12,8 @@ export interface PruneLoopOptions {
 }
 
 export interface PruneLoop {
+  /** Why the last round could not be done; undefined after one that was, and before the first. */
+  failure(): string | undefined;
   /** No round begins any more; resolves when the one that runs has stopped behind its batch. */
   stop(): Promise<void>;
 }
@@ -23,6 +25,7 @@ export function startPruneLoop({ round, intervalMs, log }: PruneLoopOptions): Pr
   const stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
+  let failure: string | undefined;
   const soonMs = Math.min(firstMs, intervalMs);
   const schedule = (delayMs: number) => {
     if (!stopping.signal.aborted) timer = setTimeout(() => (running = runOne()), delayMs);
@@ -31,14 +34,17 @@ export function startPruneLoop({ round, intervalMs, log }: PruneLoopOptions): Pr
     const startedAt = performance.now();
     try {
       log.info({ ...(await round(stopping.signal)), durationMs: Math.round(performance.now() - startedAt) }, 'pruned');
+      failure = undefined;
       schedule(Math.max(0, intervalMs - (performance.now() - startedAt)));
     } catch (error) {
+      failure = (error as Error).message;
       log.warn(errorFields(error), 'cannot prune now');
       schedule(soonMs);
     }
   };
   schedule(soonMs);
   return {
+    failure: () => failure,
     async stop() {
       stopping.abort();
       clearTimeout(timer);

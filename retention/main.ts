@@ -3,10 +3,13 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
 import { loadGatewayConfig } from '../gateway/load-gateway-config.ts';
 import { mappedRoutes, workflowRoutes } from '../gateway/mapped-routes.ts';
-import { runProgram, type RunningProgram } from '../program/run-program.ts';
-import { startPruneLoop } from './daily.ts';
+import { type OperationsServer, startOperationsServer } from '../gateway/operations/operations-server.ts';
+import type { Logger } from '../logging/log.ts';
+import { runProgram } from '../program/run-program.ts';
+import { type PruneLoop, startPruneLoop } from './daily.ts';
 import { createPruneRound } from './round.ts';
 
 const rootDir = fileURLToPath(new URL('..', import.meta.url));
@@ -15,21 +18,44 @@ await runProgram('pruner', async (log) => {
   const { config } = await loadConfig();
   log.level = config['log.level'];
   const intervalMs = config['prune.intervalSeconds'] * 1_000;
-  if (intervalMs === 0) return idle();
+  const pruning = intervalMs === 0 ? idle() : startPruning(config, intervalMs, log);
+  const health = await startHealth(config, pruning);
+  return {
+    ready: { intervalSeconds: config['prune.intervalSeconds'], ...(health && { healthUrl: health.url }) },
+    async stop() {
+      await health?.stop();
+      await pruning.stop();
+    },
+  };
+});
+
+function startPruning(config: Config, intervalMs: number, log: Logger): PruneLoop {
   const map = resolve(rootDir, config['router.mapFile']);
   const round = createPruneRound(config, workflowRoutes(mappedRoutes(loadGatewayConfig(map, config))));
   const loop = startPruneLoop({ round: (signal) => round.run(signal), intervalMs, log });
   return {
-    ready: { intervalSeconds: config['prune.intervalSeconds'] },
+    failure: () => loop.failure(),
     async stop() {
       await loop.stop();
       await round.close();
     },
   };
-});
+}
 
 /** Off: it waits to be stopped, so that whoever keeps it running need not know. */
-function idle(): RunningProgram {
+function idle(): PruneLoop {
   const timer = setInterval(() => undefined, 86_400_000);
-  return { ready: { pruning: 'off' }, stop: async () => clearInterval(timer) };
+  return { failure: () => undefined, stop: async () => clearInterval(timer) };
+}
+
+/** Not ready while the last round has failed: what nobody deletes fills the disk. Undefined: not asked for. */
+async function startHealth(config: Config, pruning: PruneLoop): Promise<OperationsServer | undefined> {
+  const port = config['prune.healthPort'];
+  if (port === undefined) return undefined;
+  const ask = async () => {
+    const failure = pruning.failure();
+    return { ready: failure === undefined, reasons: failure === undefined ? {} : { pruner: [failure] }, notices: {} };
+  };
+  const keys = 'ops.host, prune.healthPort';
+  return startOperationsServer({ host: config['ops.host'], port, readiness: { ask }, keys });
 }

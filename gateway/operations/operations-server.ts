@@ -1,10 +1,10 @@
-// The operations port: liveness, readiness, metrics and the status page. Never public: it has no authentication.
+// The operations port of a program: liveness, readiness, metrics and the status page. Never public: it has no authentication.
 
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import type { RouterReadiness } from './readiness.ts';
+import type { Readiness } from './readiness.ts';
 
 export interface OperationsServer {
   readonly url: string;
@@ -14,15 +14,20 @@ export interface OperationsServer {
 /** Answers one path. */
 export type OperationsRoutes = Record<string, (response: ServerResponse) => Promise<void>>;
 
-/** Starts the port. `GET /health/live` · `GET /health/ready` (200, or 503 with the reasons) · `GET /metrics` · `pages`. */
+/**
+ * Starts the port. `GET /health/live` · `GET /health/ready` (200, or 503 with the reasons) · `GET /metrics` · `pages`.
+ * @throws Error that names `keys` when it cannot listen
+ */
 export async function startOperationsServer(options: {
   host: string;
   port: number;
-  readiness: RouterReadiness;
-  metrics: Registry;
+  readiness: { ask(): Promise<Readiness> };
+  metrics?: Registry;
   pages?: OperationsRoutes;
+  /** The keys that say where. */
+  keys: string;
 }): Promise<OperationsServer> {
-  const { host, port, readiness, metrics, pages } = options;
+  const { host, port, readiness, metrics, pages, keys } = options;
   const routes: OperationsRoutes = {
     ...pages,
     '/health/live': async (response) => sendJson(response, 200, { status: 'live' }),
@@ -30,11 +35,13 @@ export async function startOperationsServer(options: {
       const { ready, ...found } = await readiness.ask();
       sendJson(response, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', ...found });
     },
-    '/metrics': async (response) => {
+  };
+  if (metrics !== undefined) {
+    routes['/metrics'] = async (response) => {
       const text = await metrics.metrics();
       response.writeHead(200, { 'content-type': metrics.contentType }).end(text);
-    },
-  };
+    };
+  }
   const server = createServer((request, response) => {
     const route = routes[request.url?.split('?')[0] ?? ''];
     if (route === undefined) return sendJson(response, 404, { status: 404, paths: Object.keys(routes) });
@@ -48,7 +55,7 @@ export async function startOperationsServer(options: {
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw new Error(`cannot listen on ${host}:${port} (ops.host, ops.port): ${(error as Error).message}`, {
+    throw new Error(`cannot listen on ${host}:${port} (${keys}): ${(error as Error).message}`, {
       cause: error,
     });
   }

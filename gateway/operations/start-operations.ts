@@ -21,5 +21,12 @@ export function startOperations(options: OperationsOptions): Promise<OperationsS
   const { config, readiness, metrics, activity } = options;
   const gather = createStatus({ readiness, metrics, activity });
   const pages = createStatusRoutes(gather, { uiURL: config['conductor.uiURL'], workersRoute: 'conductor' });
-  return startOperationsServer({ host: config['ops.host'], port: config['ops.port'], readiness, metrics, pages });
+  return startOperationsServer({
+    host: config['ops.host'],
+    port: config['ops.port'],
+    readiness,
+    metrics,
+    pages,
+    keys: 'ops.host, ops.port',
+  });
 }

@@ -235,10 +235,12 @@ describe.each(kinds)('prune on %s', (kind) => {
       CONDUCTOR_URL: engine.url,
       CONDUCTOR_DATABASEURL: databaseUrl,
       PRUNE_INTERVALSECONDS: '1',
+      PRUNE_HEALTHPORT: '0',
     });
     await pollUntil('two rounds', () => pruner.output().split('"msg":"pruned"').length > 2, { timeoutMs: 20_000 });
     expect(pruner.output()).toMatch(/"executions":0,"kept":0,"orphans":0,"events":0,"isComplete":true/);
     expect(await count(), 'all of it is younger than 30 days').toBeGreaterThan(10);
+    expect((await fetch(`${String(pruner.ready['healthUrl'])}/health/ready`)).status).toBe(200);
     expect(await pruner.stop()).toBe(0);
   });
 });
