@@ -37,7 +37,14 @@ COPY workers workers
 COPY cli cli
 # The first layer of the configuration is that of the embedded stack; here it only opens the ports to other containers.
 COPY deploy/image/default.properties config/default.properties
-COPY deploy/image/health.mjs deploy/image/health.mjs
+COPY deploy/image/health.mjs deploy/image/compile.mjs deploy/image/
+# Compiled as the user who runs it, as Node wants it, and then nobody's to change.
+ENV NODE_COMPILE_CACHE=/app/compile-cache
+RUN install -d -o 1000 -g 1000 compile-cache
+USER 1000:1000
+RUN ["node", "--disable-warning=ExperimentalWarning", "deploy/image/compile.mjs"]
+USER root
+RUN chown -R root:root compile-cache && chmod -R a=rX compile-cache
 # The user `node` of the base image owns none of these files.
 USER 1000:1000
 EXPOSE 8080 8081

@@ -64,6 +64,14 @@ describe('the image', () => {
     expect([...closure.packages].filter((name) => dependencies[name] === undefined)).toEqual([]);
   });
 
+  it('what is compiled beforehand is all that the programs import', () => {
+    const named = [...textOf('deploy/image/compile.mjs').matchAll(/^ {2}'([\w/.-]+\.ts)',$/gm)].map(
+      ([, file = '']) => file,
+    );
+    const compiled = closureOf([...named, ...plugins]);
+    expect([...closure.files].filter((file) => !compiled.files.has(file) && !programs.includes(file))).toEqual([]);
+  });
+
   it('has the definitions and the map', () => {
     expect(copied(stage('product'))).toEqual(
       expect.arrayContaining(['workflows', 'event-handlers', 'gateway.config.yml']),
@@ -98,7 +106,12 @@ describe('the image', () => {
     const install = stage('dependencies');
     expect(install.indexOf('COPY gateway/overrides')).toBeLessThan(install.indexOf('npm ci'));
     expect(install).toContain('npm ci --omit=dev --omit=optional --ignore-scripts');
-    expect(stage('product')).toMatch(/^USER 1000:1000$/m);
+    // The last one counts.
+    expect(
+      stage('product')
+        .match(/^USER .+$/gm)
+        ?.at(-1),
+    ).toBe('USER 1000:1000');
     expect(stage('product')).toMatch(/^HEALTHCHECK /m);
   });
 });
