@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path';
 import { loadConfig } from '../config/load.ts';
+import { asConfigured } from '../conductor/definitions/activation.ts';
 import { type Definitions, loadDefinitions } from '../conductor/definitions/load-definitions.ts';
 import type { MetadataApi } from '../conductor/metadata/metadata-api.ts';
 import { type PlannedDefinition, isInStep, planRegistration } from '../conductor/metadata/register.ts';
@@ -53,8 +54,9 @@ export async function runStatus(options: StatusOptions, { host }: Pick<VerbConte
   const staleAfterMs = Number(options.staleAfter) * 1_000;
   if (!(staleAfterMs > 0))
     throw new VerbError([`--stale-after must be a number of seconds, not ${options.staleAfter}`]);
-  const definitions = loadDefinitions(resolve(options.dir ?? rootDir));
+  const files = loadDefinitions(resolve(options.dir ?? rootDir));
   const { config } = await loadConfig({ env: host.env });
+  const definitions = asConfigured(files, config);
   const engine = await openEngine(options, config);
   try {
     const current = await readStatus(engine.api, definitions, staleAfterMs);

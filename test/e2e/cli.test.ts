@@ -84,6 +84,13 @@ describe('router status', () => {
   const status = (...options: string[]) =>
     runCli(['status', '--engine', engineUrl, '--dir', definitions.dir, ...options]);
 
+  it('the product’s own definitions, registered as the configuration wants them: in step, as for plan', async () => {
+    const [shown, planned] = await Promise.all(['status', 'plan'].map((verb) => runCli([verb, '--engine', engineUrl])));
+    expect(planned?.stdout).toMatch(/nothing to do; 16 the same$/m);
+    expect(shown?.stdout).toContain('definitions  all 16 in step with the files');
+    expect([shown?.exitCode, planned?.exitCode]).toEqual([0, 0]);
+  });
+
   it('definitions that are not registered: named as missing, exit 2; once registered exit 0', async () => {
     const before = await status();
     expect(before.exitCode).toBe(2);
