@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Task } from '../../conductor/types.ts';
 import { call, type Caller, callerFor, type CallOptions, type RouterAnswer } from '../stack/client.ts';
 import { type HandWorker, handWorker } from '../stack/hand-worker.ts';
+import { readCount } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
@@ -65,8 +66,7 @@ interface Document {
 }
 const typeOf = (answer: RouterAnswer) => answer.json<{ type: string }>().type.replace('/problems/', '');
 const stateOf = async (id: string, as = demo) => (await as(`/executions/${id}`)).json<Document>().state;
-const metric = async (name: string) =>
-  Number(new RegExp(`^${name}(?:\\{\\})? (\\d+)`, 'm').exec((await call(`${stack.operationsUrl}/metrics`)).text)?.[1]);
+const metric = (name: string) => readCount(stack.operationsUrl, name);
 /** Fields that belong to one exchange. */
 const withoutOwn = ({ headers }: RouterAnswer) => {
   const {

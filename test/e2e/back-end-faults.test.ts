@@ -1,8 +1,9 @@
 // Back ends that are down, slow, rude or wrong: the documented answer each time, and the next request is served.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
+import { type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
+import { readCount } from '../stack/metrics.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { freePort } from '../stack/free-port.ts';
 import { engineOfRun } from './engine-of-run.ts';
@@ -110,10 +111,7 @@ describe('answers that only look wrong pass as they are', () => {
 });
 
 describe('large answers that come at the same time', () => {
-  const gauge = async (name: string): Promise<number> => {
-    const { text } = await call(`${stack.operationsUrl}/metrics`);
-    return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
-  };
+  const gauge = (name: string) => readCount(stack.operationsUrl, name);
 
   it('are read one by one, and small ones pass them', async () => {
     let mostBytes = 0;

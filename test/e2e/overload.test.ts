@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
 import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
 import { freePort } from '../stack/free-port.ts';
+import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack, untilReady } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
@@ -71,11 +72,7 @@ afterAll(async () => {
   }
 });
 
-async function metric(name: string): Promise<number | undefined> {
-  const { text } = await call(`${stack.operationsUrl}/metrics`);
-  const line = text.split('\n').find((each) => each.startsWith(`${name} `));
-  return line === undefined ? undefined : Number(line.slice(name.length + 1));
-}
+const metric = async (name: string): Promise<number | undefined> => (await readCounts(stack.operationsUrl))[name];
 
 const stateOf = (breaker: string) => metric(`router_breaker_state{breaker="${breaker}"}`);
 const changesOf = (breaker: string, to: string) =>

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Task } from '../../conductor/types.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
+import { readCount } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
@@ -34,8 +35,7 @@ const json = (body: unknown) => ({
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(body),
 });
-const metric = async (name: string) =>
-  Number(new RegExp(`^${name} (\\d+)`, 'm').exec((await call(`${stack.operationsUrl}/metrics`)).text)?.[1]);
+const metric = (name: string) => readCount(stack.operationsUrl, name);
 const isHandedOver = ({ taskId }: Task) => taskId.includes('.');
 
 interface Execution {

@@ -1,6 +1,7 @@
 // What a router holds at one moment: it has to come back to it when the load is over.
 
 import { readdirSync, readFileSync } from 'node:fs';
+import { readCounts } from '../stack/metrics.ts';
 
 export interface Levels {
   readonly waits: number;
@@ -13,8 +14,8 @@ export interface Levels {
 
 /** Reads the router's own metrics and what Linux says of its process. */
 export async function readLevels(operationsUrl: string, pid: number): Promise<Levels> {
-  const text = await (await fetch(`${operationsUrl}/metrics`)).text();
-  const metric = (name: string) => Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
+  const counts = await readCounts(operationsUrl);
+  const metric = (name: string) => counts[name] ?? Number.NaN;
   const resident = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return {
     waits: metric('router_waits'),

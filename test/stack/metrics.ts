@@ -15,3 +15,10 @@ export async function readCounts(operationsUrl: string): Promise<Counts> {
   }
   return counts;
 }
+
+/** One series of it. @param series its name with labels @throws Error when there is none of that name */
+export async function readCount(operationsUrl: string, series: string): Promise<number> {
+  const count = (await readCounts(operationsUrl))[series];
+  if (count === undefined) throw new Error(`the router has no series ${series}`);
+  return count;
+}

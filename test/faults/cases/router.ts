@@ -1,6 +1,7 @@
 // Routers that die, drain, and processes that are killed at random under load.
 
 import { setTimeout as pause } from 'node:timers/promises';
+import { readCount } from '../../stack/metrics.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { startLoad } from '../load.ts';
 import { outage, underLoad } from '../outage.ts';
@@ -18,10 +19,7 @@ async function fill(world: World, count: number) {
   const sent = Array.from({ length: count }, (_, index) =>
     index % 10 === 0 ? operations.patch() : index % 2 === 0 ? operations.put() : operations.movie(),
   );
-  const waits = async () => {
-    const text = await (await fetch(`${stack.operationsUrl}/metrics`)).text();
-    return Number(/^router_waits (.+)$/m.exec(text)?.[1]);
-  };
+  const waits = () => readCount(stack.operationsUrl, 'router_waits');
   // Where the machine is slow the adaptive limit lets only a few into the engine at once.
   await pollUntil('a quarter of them to wait', async () => (await waits()) >= count / 4);
   return sent;
