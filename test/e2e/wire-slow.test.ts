@@ -2,10 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isAskedFor } from '../opt-in.ts';
+import { readCount } from '../stack/metrics.ts';
 import { type Stack, startStack, untilReady } from '../stack/stack.ts';
 import { type Caller, callerFor, tokenOf } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { attack, type AttackKind, attackKinds } from '../wire/slow-clients.ts';
+import { startProgram } from '../stack/program.ts';
+import { attack, attackTogether } from '../wire/slow-clients.ts';
 import { measureWhile } from '../wire/others.ts';
 import { codeOf } from '../wire/play-case.ts';
 import { RawConnection } from '../wire/raw-client.ts';
@@ -20,7 +22,8 @@ const productionLimits = {
   ROUTER_MAXCONNECTIONS: '4000',
 };
 let stack: Stack;
-let demo: Caller;
+/** Has nothing to do with the attackers, who are the client `demo`. */
+let other: Caller;
 let token: string;
 
 beforeAll(async () => {
@@ -35,15 +38,11 @@ beforeAll(async () => {
     },
   });
   token = await tokenOf(stack.url);
-  demo = await callerFor(stack.url);
+  other = await callerFor(stack.url, 'reader');
 });
 afterAll(() => stack?.stop());
 
-async function metric(name: string): Promise<number> {
-  const text = await (await fetch(`${stack.operationsUrl}/metrics`)).text();
-  const line = text.split('\n').find((found) => found.startsWith(`${name} `));
-  return Number(line?.slice(name.length + 1) ?? 0);
-}
+const metric = (name: string) => readCount(stack.operationsUrl, name);
 
 describe('a client that takes its time', () => {
   it.each([
@@ -71,7 +70,7 @@ describe('a client that takes its time', () => {
 describe('a crowd', () => {
   it('of silent connections is bounded, and each new client is served', async () => {
     const crowd = Array.from({ length: 2 * maxConnections }, () => attack(stack.url, 'silent', token));
-    expect((await demo('/movies/seven%20samurai')).status).toBe(200);
+    expect((await other('/movies/seven%20samurai')).status).toBe(200);
     expect(await metric('router_connections')).toBeLessThanOrEqual(maxConnections);
     for (const attacker of crowd) attacker.stop();
     expect(await metric('router_connections_closed_total{reason="evicted"}')).toBeGreaterThan(0);
@@ -79,16 +78,14 @@ describe('a crowd', () => {
 
   it('of slow bodies is bounded, and each new client is served', async () => {
     const crowd = Array.from({ length: 2 * maxConnections }, () => attack(stack.url, 'slow-body', token));
-    expect((await demo('/movies/seven%20samurai')).status).toBe(200);
+    expect((await other('/movies/seven%20samurai')).status).toBe(200);
     expect(await metric('router_connections')).toBeLessThanOrEqual(maxConnections);
     for (const attacker of crowd) attacker.stop();
   });
 
   it('of every kind: other clients get every answer', async () => {
-    const attackers = Array.from({ length: 100 }, (_, i) =>
-      attack(stack.url, attackKinds[i % attackKinds.length] as AttackKind, token),
-    );
-    const times = await measureWhile(demo, 40);
+    const attackers = attackTogether(stack.url, 100, token);
+    const times = await measureWhile(other, 40);
     for (const attacker of attackers) attacker.stop();
     expect(times.failed).toEqual([]);
   });
@@ -101,14 +98,16 @@ describe('a crowd', () => {
       await stack.router.stop();
       await stack.restartRouter(productionLimits);
       await untilReady(stack);
-      const calm = await measureWhile(demo, 150);
-      const crowd = Array.from({ length: 5_000 }, (_, i) =>
-        attack(stack.url, attackKinds[i % attackKinds.length] as AttackKind, token),
-      );
-      const meanwhile = await measureWhile(demo, 150);
+      const calm = await measureWhile(other, 150);
+      const crowd = await startProgram('test/wire/crowd.ts', {
+        CROWD_URL: stack.url,
+        CROWD_TOKEN: token,
+        CROWD_SIZE: '5000',
+      });
+      const meanwhile = await measureWhile(other, 150);
       const open = await metric('router_connections');
-      for (const attacker of crowd) attacker.stop();
-      const afterwards = await measureWhile(demo, 150);
+      await crowd.stop();
+      const afterwards = await measureWhile(other, 150);
       process.stderr.write(`${JSON.stringify({ open, calm, meanwhile, afterwards })}\n`);
       expect(open).toBeLessThanOrEqual(4_000);
       expect(meanwhile.failed).toEqual([]);

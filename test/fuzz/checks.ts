@@ -14,7 +14,7 @@ export function wrongWith(answer: RawAnswer, seenIds: Set<string>): string | nul
   if (status === 100) return null;
   if (JSON.stringify(answer).includes(reflected)) return 'what the client sent is reflected';
   // A machine that is too slow for the test is no failure of the router.
-  const busy = /problem:(?:overloaded|wait-budget-spent)"/.test(body);
+  const busy = /"\/problems\/(?:overloaded|wait-budget-spent)"/.test(body);
   if (status >= 500 && !busy) return `a failure: ${status} ${body}`;
   const id = headers['x-request-id'] ?? '';
   if (!/^[0-9A-Za-z._-]{8,64}$/.test(id)) return `X-Request-Id ${id}`;

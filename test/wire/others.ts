@@ -6,24 +6,24 @@ export interface Times {
   requests: number;
   p50Ms: number;
   p99Ms: number;
-  /** What was no 200: a status, or the message of an error. */
+  /** What was no 200: a status with the kind of problem, or the message of an error. */
   failed: string[];
 }
 
 /** Makes `requests` calls, `concurrency` at a time. */
-export async function measureWhile(demo: Caller, requests: number, concurrency = 4): Promise<Times> {
+export async function measureWhile(caller: Caller, requests: number, concurrency = 4): Promise<Times> {
   const times: number[] = [];
   const failed: string[] = [];
   let left = requests;
   const lane = async () => {
     while (left-- > 0) {
       const startedAt = performance.now();
-      const status = await demo('/movies/seven%20samurai').then(
-        (answer) => answer.status,
+      const failure = await caller('/movies/seven%20samurai').then(
+        (answer) => (answer.status === 200 ? undefined : `${answer.status} ${answer.json<{ type?: string }>().type}`),
         (error: Error) => error.message,
       );
       times.push(performance.now() - startedAt);
-      if (status !== 200) failed.push(String(status));
+      if (failure !== undefined) failed.push(failure);
     }
   };
   await Promise.all(Array.from({ length: concurrency }, lane));

@@ -12,6 +12,13 @@ export interface Attacker {
 
 const everyMs = 100;
 
+/** Opens `size` connections, of each kind in turn. */
+export function attackTogether(url: string, size: number, token: string): Attacker[] {
+  return Array.from({ length: size }, (_, index) =>
+    attack(url, attackKinds[index % attackKinds.length] as AttackKind, token),
+  );
+}
+
 /** Opens one connection and begins. */
 export function attack(url: string, kind: AttackKind, token: string): Attacker {
   const connection = new RawConnection(url);
