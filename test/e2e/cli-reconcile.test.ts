@@ -14,7 +14,10 @@ beforeAll(async () => {
   // Its router does not reconcile: whatever is mended here was mended by the command.
   stack = await startStack({ engineUrl: engineOfRun().url });
   demo = await callerFor(stack.url);
-});
+  // A new engine subscribes to a handler's queue within a minute, and only while the handler is active.
+  await patch('LIVE001');
+  await untilEventsTaken();
+}, 120_000);
 afterAll(() => stack?.stop());
 
 interface Report {
@@ -41,6 +44,26 @@ const mdmOf = async (id: string) =>
     { workflowId: string; status: string }[]
   >();
 
+/** @returns the execution's id */
+async function patch(cccid: string): Promise<string> {
+  const answer = await demo('/adaptor/001/mock/colleges/001/persons/0319375', {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ cccid }),
+  });
+  expect(answer.status).toBe(200);
+  return String(answer.headers['x-execution-id']);
+}
+
+async function untilEventsTaken(): Promise<void> {
+  const waiting = async () =>
+    (await engine('/tasks/queue/all')).json<Record<string, number>>()['college-adaptorWF:person_patched'] ?? 0;
+  await pollUntil('the engine to have taken the event', async () => (await waiting()) === 0, {
+    timeoutMs: 90_000,
+    everyMs: 250,
+  });
+}
+
 /** A PATCH whose event the engine takes while the handler is switched off. */
 async function loseEvent(): Promise<string> {
   lostAt = Date.now();
@@ -48,19 +71,9 @@ async function loseEvent(): Promise<string> {
   const handler = handlers.find(({ name }) => name === 'mdm');
   expect((await engine('/event', 'PUT', { ...handler, active: false })).status).toBe(200);
   try {
-    const answer = await demo('/adaptor/001/mock/colleges/001/persons/0319375', {
-      method: 'PATCH',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ cccid: 'LOST001' }),
-    });
-    expect(answer.status).toBe(200);
-    const waiting = async () =>
-      (await engine('/tasks/queue/all')).json<Record<string, number>>()['college-adaptorWF:person_patched'] ?? 0;
-    await pollUntil('the engine to have taken the event', async () => (await waiting()) === 0, {
-      timeoutMs: 70_000,
-      everyMs: 250,
-    });
-    return String(answer.headers['x-execution-id']);
+    const executionId = await patch('LOST001');
+    await untilEventsTaken();
+    return executionId;
   } finally {
     await engine('/event', 'PUT', { ...handler, active: true });
   }
