@@ -299,6 +299,9 @@ describe('a router that is told to stop', () => {
     const waiting = ['a', 'b', 'c'].map((title) => reader(`/movies/${title}`));
     await pollUntil('the requests to wait', async () => (await metric('router_waits')) === 3);
     const stopped = stack.router.stop();
+    // Asked of its health first: a request that came before the signal was taken would wait for a worker as well.
+    const ready = async () => (await call(`${stack.operationsUrl}/health/ready`)).text;
+    await pollUntil('the router to take the signal', async () => (await ready()).includes('shutting down'));
     const isRefused = async () => (await reader('/movies/late')).text.includes('shutting-down');
     await pollUntil('the router to drain', isRefused);
     for (const _ of waiting) {
