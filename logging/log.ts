@@ -2,22 +2,9 @@
 
 import { type Logger, pino } from 'pino';
 import { LogOutput } from './log-output.ts';
+import { redact } from './redact.ts';
 
 export type { Logger } from 'pino';
-
-/** Names whose values never reach a log line, at the top of a line or one level down. */
-const secretNames = [
-  'authorization',
-  'cookie',
-  'password',
-  'client_secret',
-  'clientSecret',
-  'keySecret',
-  'access_token',
-  'token',
-  'body',
-  'cccid',
-];
 
 /** Levels a log can have; `silent` writes nothing. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -32,8 +19,7 @@ export function createLog(program: string, level: string = 'info'): Logger {
     level,
     base: { program },
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
-    redact: { paths: secretNames.flatMap((name) => [name, `*.${name}`]), censor: '[redacted]' },
+    formatters: { level: (label: string) => ({ level: label }), log: redact },
   };
   standardOutput ??= openStandardOutput();
   return pino(options, standardOutput);
