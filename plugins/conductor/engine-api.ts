@@ -122,18 +122,17 @@ class EngineApi {
 
   async update(_call: AllowedCall, exchange: Exchange): Promise<void> {
     const { response } = await this.#passOn(exchange);
-    exchange.response.writeHead(response.status, {
-      'content-type': response.status === 200 ? 'text/plain' : 'application/json',
+    sendText(exchange.response, response.status, {
+      type: response.status === 200 ? 'text/plain' : 'application/json',
+      body: response.body,
     });
-    exchange.response.end(response.body);
   }
 
   /** The engine's update-v2: the answer to a result is the worker's next task, when there is one already. */
   async 'update-and-poll'(_call: AllowedCall, exchange: Exchange): Promise<void> {
     const { response, queue, result } = await this.#passOn(exchange);
     if (response.status !== 200) {
-      exchange.response.writeHead(response.status, { 'content-type': 'application/json' }).end(response.body);
-      return;
+      return sendText(exchange.response, response.status, { type: 'application/json', body: response.body });
     }
     const { queues, handsOut } = this.#parts;
     const takes = queue !== undefined && handsOut();
@@ -207,7 +206,7 @@ class EngineApi {
     if (body === undefined) response.writeHead(204).end();
     else {
       const sent = Array.isArray(body) ? body.map(withTrace) : withTrace(body as Task);
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(sent));
+      sendText(response, 200, { type: 'application/json', body: JSON.stringify(sent) });
     }
   }
 
@@ -225,6 +224,15 @@ class EngineApi {
       letGo();
     }
   }
+}
+
+/** With its length: Node would send it in chunks. */
+function sendText(
+  response: Response,
+  status: number,
+  { type, body }: { type: string; body: string | Buffer },
+): void {
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) }).end(body);
 }
 
 function parseResult(body: Buffer): TaskResult {
