@@ -14,6 +14,8 @@ export interface LoadFigures {
   readonly servedByName: Readonly<Record<string, number>>;
   /** 503 and 429 with Retry-After. */
   readonly refused: Latencies;
+  /** The 99th percentile of refusals, second by second; NaN when there were none. */
+  readonly refusedP99BySecond: readonly number[];
   /** Whatever else came, by status; 0 is a broken connection. */
   readonly others: Readonly<Record<string, number>>;
   readonly unanswered: number;
@@ -47,10 +49,17 @@ export function loadFiguresOf({ exchanges, unanswered, seconds, latestMs }: Load
     served: latenciesOf(served),
     servedByName: countBy(served, ({ name }) => name),
     refused: latenciesOf(exchanges.filter(isRefused)),
+    refusedP99BySecond: bySecond(exchanges.filter(isRefused), seconds).map((each) => latenciesOf(each).p99),
     others: countBy(others, ({ status }) => String(status)),
     unanswered,
     senderLatestMs: latestMs,
   };
+}
+
+function bySecond(exchanges: readonly Exchange[], seconds: number): Exchange[][] {
+  const groups = Array.from({ length: Math.floor(seconds) }, (): Exchange[] => []);
+  for (const exchange of exchanges) groups[Math.floor(exchange.atMs / 1_000)]?.push(exchange);
+  return groups;
 }
 
 /** @param values in any order */
