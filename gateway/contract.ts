@@ -1,5 +1,6 @@
 // What a plugin may rely on: Express Gateway's plugin contract, typed, plus the services of this router.
 
+import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import type { Registry } from 'prom-client';
 import type { TSchema, Static } from 'typebox';
@@ -14,6 +15,29 @@ import type { Span, Tracer } from '../tracing/tracer.ts';
 /** One step of a pipeline. It answers, or calls `next()`. Whatever it throws or rejects with becomes a problem document. */
 export type Handler = (request: Request, response: Response, next: NextFunction) => void | Promise<void>;
 
+/** A request whose pipeline is known and has not begun. Nothing of it may be changed. */
+export interface EarlyRequest {
+  readonly request: IncomingMessage;
+  /** `route` is set; a policy may set what it would set anyway. */
+  readonly context: RequestContext;
+  /** Path parameters of the apiEndpoint, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/**
+ * What one place of a policy can say before the pipeline begins. Under a flood most of what a refusal costs is the way
+ * to it, and that time is missing for what is served.
+ */
+export interface EarlyCheck {
+  /** True while this policy is refusing requests: nothing is looked at early unless one of them is. */
+  readonly isRefusing?: () => boolean;
+  /**
+   * Asked in the order of the pipeline. `unsure` sends the request through it.
+   * @throws Problem that the policy would answer with
+   */
+  readonly look: (early: EarlyRequest) => 'unsure' | void;
+}
+
 /** A policy as Express Gateway registers it; `policy` is called once per place in gateway.config.yml. */
 export interface Policy {
   readonly name: string;
@@ -22,6 +46,8 @@ export interface Policy {
   readonly policy: (action: never) => Handler;
   /** What one place of the policy adds to the OpenAPI document; nothing when absent. */
   readonly describe?: (action: never) => PolicyDescription;
+  /** What it can say before the pipeline begins; one without it is passed over then. */
+  readonly early?: (action: never) => EarlyCheck;
   /** What is wrong with parameters that the schema lets pass, each with what to do; the router does not start. */
   readonly check?: (action: never) => readonly string[];
 }
@@ -30,7 +56,7 @@ export interface Policy {
  * Describes a policy.
  * @param definition `schema`: TypeBox object of its parameters (units in the descriptions); `create`: builds the
  *   handler from checked parameters, without side effects; `describe`: says the same of them in the OpenAPI document;
- *   `check`: finds what no schema can say
+ *   `check`: finds what no schema can say; `early`: refuses before the pipeline begins
  */
 export function definePolicy<S extends TSchema>(definition: {
   name: string;
@@ -38,6 +64,7 @@ export function definePolicy<S extends TSchema>(definition: {
   create: (parameters: Static<S>) => Handler;
   describe?: (parameters: Static<S>) => PolicyDescription;
   check?: (parameters: Static<S>) => readonly string[];
+  early?: (parameters: Static<S>) => EarlyCheck;
 }): Policy {
   const schema: Policy['schema'] = {
     ...(definition.schema as TSchema & Record<string, unknown>),
@@ -49,6 +76,7 @@ export function definePolicy<S extends TSchema>(definition: {
     policy: definition.create as Policy['policy'],
     ...(definition.describe === undefined ? {} : { describe: definition.describe as NonNullable<Policy['describe']> }),
     ...(definition.check === undefined ? {} : { check: definition.check as NonNullable<Policy['check']> }),
+    ...(definition.early === undefined ? {} : { early: definition.early as NonNullable<Policy['early']> }),
   };
 }
 

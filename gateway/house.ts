@@ -7,6 +7,7 @@
 //     waits and parked polls, counts and limits,    its requests, to the end of the last one
 //     circuit breakers, keys of the provider, …
 
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import express, { type ErrorRequestHandler } from 'express';
 import type { Registry } from 'prom-client';
@@ -52,6 +53,11 @@ export class House {
     const own = () => [this.checks, ...this.parts.readiness];
     this.readiness = new RouterReadiness(() => [...own(), ...(this.#generation ? [this.#generation.readiness] : [])]);
     this.app = this.#createApp();
+  }
+
+  /** What the configuration in force refuses before anything is done for it. @throws Problem */
+  refuseEarly(request: IncomingMessage): void {
+    this.#generation?.refuseEarly(request);
   }
 
   /** The configuration in force, at each reading. */

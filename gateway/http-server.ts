@@ -43,6 +43,8 @@ export interface HttpServerOptions {
   port: number;
   /** Express, or anything that answers. */
   app: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Refuses a request that passed the guard, before `app` sees it. @throws Problem */
+  refuseEarly?: (request: IncomingMessage) => void;
   /** What requests and responses are made of; default Node's own. */
   messages?: MessageClasses;
   accessLog: AccessLog;
@@ -65,7 +67,7 @@ export interface HttpServer {
 
 /** Starts listening. @throws Error that names address and port when they cannot be bound, or the files of TLS */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { host, port, app, messages, accessLog, metrics, limits, tls } = options;
+  const { host, port, app, refuseEarly, messages, accessLog, metrics, limits, tls } = options;
   const inFlight = new InFlight();
   const { server, scheme, stopRenewal } = createListener({ ...nodeLimits(limits), ...messages }, limits, tls);
   const connections = new Connections(limits, metrics);
@@ -77,11 +79,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     inFlight.add(response);
     try {
       checkRequest(request);
+      awaitInvitation(request, response);
+      refuseEarly?.(request);
     } catch (error) {
       answerProblem(request, response, error);
       return;
     }
-    awaitInvitation(request, response);
     response.setHeader('x-request-id', requestId);
     app(request, response);
   });

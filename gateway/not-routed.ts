@@ -3,7 +3,8 @@
 import type { Request, RequestHandler } from 'express';
 import express from 'express';
 import { Problem } from '../problem/problem.ts';
-import { allMethods, type GatewayConfig, pathsOf } from './gateway-config-schema.ts';
+import { type GatewayConfig, pathsOf } from './gateway-config-schema.ts';
+import { methodsOf as methodsOfEndpoint } from './route-lookup.ts';
 
 /** The last handler before the error handler. It also answers OPTIONS, which Express would answer for itself. */
 export function createNotRouted(config: GatewayConfig): RequestHandler {
@@ -38,7 +39,7 @@ function createMethodLookup(config: GatewayConfig): (request: Request) => string
   const probe = express.Router();
   for (const endpoint of Object.values(config.apiEndpoints)) {
     probe.all(pathsOf(endpoint), (request, _response, next) => {
-      if (!found.has(request)) found.set(request, methodsAllowed(endpoint.methods));
+      if (!found.has(request)) found.set(request, methodsOfEndpoint(endpoint));
       next();
     });
   }
@@ -47,9 +48,4 @@ function createMethodLookup(config: GatewayConfig): (request: Request) => string
     probe(request, {} as never, () => undefined);
     return found.get(request) ?? [];
   };
-}
-
-function methodsAllowed(methods: readonly string[] | undefined): string[] {
-  const named = methods ?? allMethods;
-  return named.includes('GET') ? ['GET', 'HEAD', ...named.filter((method) => method !== 'GET')] : [...named];
 }

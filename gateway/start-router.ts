@@ -95,9 +95,12 @@ async function listen(house: House, { config, gatewayConfig }: Generation, stops
   const accessLog = createAccessLog(log, metrics, { tracer, ended: (request) => activity.note(request) });
   const limits = limitsOf(house.config);
   const { app } = house;
-  const messages = expressMessages(app);
-  const tls = tlsOf(config, log);
-  const server = await startHttpServer({ host, port, app, messages, accessLog, metrics, limits, tls });
+  const server = await startHttpServer({
+    ...{ host, port, app, accessLog, metrics, limits },
+    messages: expressMessages(app),
+    refuseEarly: (request) => house.refuseEarly(request),
+    tls: tlsOf(config, log),
+  });
   house.onTakeOver(() => server.limitsChanged());
   return { operations, server };
 }

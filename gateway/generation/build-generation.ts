@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import express from 'express';
 import type { Config } from '../../config/schema.ts';
 import type { GatewayConfig } from '../gateway-config-schema.ts';
+import { EarlyRefusals } from '../early-refusals.ts';
 import { GatewayConfigError, loadGatewayConfig } from '../load-gateway-config.ts';
 import { importPlugins, initPlugins } from '../load-plugins.ts';
 import { mountPipelines } from '../mount-pipelines.ts';
@@ -57,4 +58,6 @@ async function fill(
   const router = express.Router();
   router.use(createMethodGate(gatewayConfig), pipelines, createNotRouted(gatewayConfig));
   generation.handler = router;
+  const early = new EarlyRefusals(gatewayConfig, policies);
+  generation.refuseEarly = (request) => early.check(request);
 }

@@ -1,6 +1,6 @@
 // One configuration of the router and everything built from it: from its first request to the end of its last.
 
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 import type { Config } from '../../config/schema.ts';
 import type { OpenApiDocument } from '../../contract/openapi.ts';
@@ -29,6 +29,8 @@ export class Generation {
   readonly services: RouterServices;
   /** Its pipelines; set once they are mounted. */
   handler: RequestHandler = (_request, _response, next) => next();
+  /** Refuses requests before they come to it; set once they are known. @throws Problem */
+  refuseEarly: (request: IncomingMessage) => void = () => undefined;
   readonly #parts: KeptParts;
   readonly #stops: Stops;
   readonly #takeOverChecks = new ReadinessChecks();

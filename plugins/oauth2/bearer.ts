@@ -3,7 +3,7 @@
 import { contextOf, definePolicy, type Policy, type RequestContext } from '../../gateway/contract.ts';
 import type { AccessTokens } from './access-token/access-tokens.ts';
 import { InvalidTokenError } from './access-token/invalid-token-error.ts';
-import { takeBearerToken } from './bearer/bearer-credentials.ts';
+import { plainBearerToken, takeBearerToken } from './bearer/bearer-credentials.ts';
 import { scopeMissing, toBearerProblem } from './bearer/challenge.ts';
 import { describeBearer } from './bearer/describe-bearer.ts';
 import { bearerParameters, missingScopes, scopeAlternatives } from './bearer/required-scopes.ts';
@@ -14,6 +14,15 @@ export function bearerPolicy(accessTokens: AccessTokens): Policy {
   return definePolicy({
     name: 'bearer',
     schema: bearerParameters,
+    early: (parameters) => ({
+      look({ request, context }) {
+        const token = parameters.header === undefined ? plainBearerToken(request) : undefined;
+        const known = token === undefined ? undefined : accessTokens.recall(token);
+        if (known === undefined || missingScopes(known.scopes, request.method ?? '', parameters) !== null)
+          return 'unsure';
+        context.clientId = known.clientId;
+      },
+    }),
     create: (parameters) => async (request, _response, next) => {
       const context = contextOf(request);
       const token = takeBearerToken(request, parameters.header !== undefined);

@@ -96,6 +96,10 @@ describe('a back end that holds its requests', () => {
     // Answered while nothing of it moves: at once. A body that nobody reads changes nothing.
     for (const options of [{}, { method: 'PATCH', body: 'x'.repeat(100_000) }])
       expectRefusal(await demo('/adaptor/777/x', options), 'overloaded');
+    // They are refused before their pipeline begins: who must not pass for another reason is told that all the same.
+    expect((await call(`${stack.url}/adaptor/777/x`)).status).toBe(401);
+    const reader = await callerFor(stack.url, 'reader');
+    expect((await reader('/adaptor/777/x', { method: 'PATCH', body: 'x' })).status).toBe(403);
     expect(await metric('router_admission_executions{class="read",stage="with_worker"}')).toBe(4);
     expect(await metric('router_admission_requests_total{class="write",outcome="full"}')).toBe(1);
     expect(held).toHaveLength(4);

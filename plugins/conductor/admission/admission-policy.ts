@@ -1,6 +1,6 @@
 // The admission policy: nothing is started behind it that could not be finished in time.
 
-import type { Request } from 'express';
+import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
 import { networkOf } from '../../../gateway/client-address.ts';
 import { contextOf, definePolicy, type Policy } from '../../../gateway/contract.ts';
@@ -8,6 +8,7 @@ import { readBody } from '../../../gateway/read-body.ts';
 import { signalWhenGone } from '../../../gateway/signal-when-gone.ts';
 import type { Admission } from './admission.ts';
 import type { BackEnds } from './back-ends.ts';
+import type { RequestClass } from './lane.ts';
 
 const parameters = Type.Object(
   {
@@ -32,15 +33,24 @@ export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, 
   return definePolicy({
     name: 'admission',
     schema: parameters,
+    early: ({ backEndOf }) => ({
+      isRefusing: () => admission.isRefusing,
+      look: ({ request, context, params }) =>
+        admission.refuse({
+          backEnd: backEnds.get(backEndName(context.route, params, backEndOf)),
+          requestClass: classOf(request),
+          client: clientOf(request),
+        }),
+    }),
     create({ backEndOf }) {
       return async function admit(request, response, next) {
         const context = contextOf(request);
         await readBody(request, maxBodyBytes);
         context.arrivedAt = performance.now();
         const admitted = await admission.admit({
-          backEnd: backEnds.get(backEndName(context.route, request, backEndOf)),
-          requestClass: readMethods.has(request.method) ? 'read' : 'write',
-          client: context.clientId ?? networkOf(request.socket.remoteAddress ?? ''),
+          backEnd: backEnds.get(backEndName(context.route, request.params, backEndOf)),
+          requestClass: classOf(request),
+          client: clientOf(request),
           gone: () => signalWhenGone(response),
         });
         if (admitted === null) return;
@@ -63,7 +73,15 @@ export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, 
   });
 }
 
-function backEndName(route: string, request: Request, parameter: string | undefined): string {
-  const code = parameter === undefined ? undefined : request.params[parameter];
+function classOf({ method = '' }: IncomingMessage): RequestClass {
+  return readMethods.has(method) ? 'read' : 'write';
+}
+
+function clientOf(request: IncomingMessage): string {
+  return contextOf(request).clientId ?? networkOf(request.socket.remoteAddress ?? '');
+}
+
+function backEndName(route: string, params: Readonly<Record<string, string>>, parameter: string | undefined): string {
+  const code = parameter === undefined ? undefined : params[parameter];
   return code !== undefined && codePattern.test(code) ? `${route} ${code}` : route;
 }

@@ -8,7 +8,7 @@ import type { AdaptiveLimit } from './adaptive-limit.ts';
 import type { AdmissionMetrics, AdmissionOutcome } from './admission-metrics.ts';
 import type { BackEnd } from './back-ends.ts';
 import type { EngineBreaker } from './engine-breaker.ts';
-import type { RequestClass } from './lane.ts';
+import type { Claim, RequestClass } from './lane.ts';
 import type { Place, Slots } from './slots.ts';
 import type { SlotRefusal } from './waiting-line.ts';
 
@@ -19,11 +19,15 @@ export interface AdmissionParts {
   metrics: AdmissionMetrics;
 }
 
-export interface AdmissionRequest {
+/** What a place is asked for. */
+export interface AdmissionClaim {
   readonly backEnd: BackEnd;
   readonly requestClass: RequestClass;
   /** Whose request it is; clients take turns. */
   readonly client: string;
+}
+
+export interface AdmissionRequest extends AdmissionClaim {
   /** Aborts when the client has gone; asked for only by a request that has to wait. */
   readonly gone: () => AbortSignal;
 }
@@ -47,6 +51,8 @@ const backEndFailures: ReadonlySet<ProblemCode> = new Set([
 const engineMayBeWhy: ReadonlySet<ProblemCode> = new Set(['execution-timed-out', 'wait-budget-spent'] as const);
 
 const mostRetryAfterSeconds = 10;
+/** So long after a refusal others are likely, in milliseconds. */
+const refusingMs = 1_000;
 /** Of the executions handed out that nobody has claimed, the latest. */
 const mostEarly = 2_000;
 
@@ -56,6 +62,7 @@ export class Admission {
   readonly #places = new Map<string, Place>();
   /** Handed out before the answer to the start was here, or started by somebody else. */
   readonly #early = new Set<string>();
+  #refusedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: AdmissionParts) {
     this.#parts = parts;
@@ -68,14 +75,16 @@ export class Admission {
    */
   async admit(request: AdmissionRequest): Promise<Admitted | null> {
     const { slots, metrics } = this.#parts;
-    const { requestClass, client, backEnd: lane } = request;
+    const { requestClass } = request;
     this.#refuseWhileOpen(request);
-    const taking = slots.take({ lane, requestClass, client }, request.gone);
+    const taking = slots.take(claimOf(request), request.gone);
     const taken = taking instanceof Promise ? await taking : taking;
     if ('refusal' in taken) {
-      metrics.count(requestClass, taken.refusal);
-      if (taken.refusal === 'gone') return null;
-      throw overloaded(taken.refusal, taken.retryAfterMs);
+      if (taken.refusal === 'gone') {
+        metrics.count(requestClass, 'gone');
+        return null;
+      }
+      throw this.#refused(requestClass, taken.refusal, overloaded(taken.refusal, taken.retryAfterMs));
     }
     const queued = taken.queuedMs > 0;
     try {
@@ -88,6 +97,22 @@ export class Admission {
     if (queued) metrics.waited(taken.queuedMs);
     metrics.count(requestClass, queued ? 'queued' : 'admitted');
     return this.#admitted(request.backEnd, taken);
+  }
+
+  /** Whether requests are being refused: while they are, others are looked at before anything is done for them. */
+  get isRefusing(): boolean {
+    return performance.now() - this.#refusedAt < refusingMs;
+  }
+
+  /**
+   * Refuses a request that `admit` would refuse at this moment, and counts it. Takes nothing.
+   * @throws Problem as `admit`
+   */
+  refuse(claim: AdmissionClaim): void {
+    this.#refuseWhileOpen(claim);
+    const refused = this.#parts.slots.refuses(claimOf(claim));
+    if (refused === undefined || refused.refusal === 'gone') return;
+    throw this.#refused(claim.requestClass, refused.refusal, overloaded(refused.refusal, refused.retryAfterMs));
   }
 
   /** A worker has taken a task of an execution, here. */
@@ -148,17 +173,29 @@ export class Admission {
     return !engineMayBeWhy.has(problem) || this.#parts.engine.state === 'closed';
   }
 
-  #refuseWhileOpen({ requestClass, backEnd: { breaker } }: AdmissionRequest): void {
-    const { engine, metrics } = this.#parts;
-    const refuse = (code: ProblemCode, outcome: AdmissionOutcome, forMs: number) => {
-      metrics.count(requestClass, outcome);
-      return new Problem(code, { headers: { 'retry-after': retryAfter(forMs) } });
-    };
+  #refuseWhileOpen({ requestClass, backEnd: { breaker } }: AdmissionClaim): void {
+    const { engine } = this.#parts;
     const byEngine = engine.refusedForMs;
-    if (byEngine !== undefined) throw refuse('engine-unavailable', 'engine-open', byEngine);
+    if (byEngine !== undefined)
+      throw this.#refused(requestClass, 'engine-open', unavailable('engine-unavailable', byEngine));
     const byBackEnd = breaker.refusedForMs;
-    if (byBackEnd !== undefined) throw refuse('back-end-unavailable', 'back-end-open', byBackEnd);
+    if (byBackEnd !== undefined)
+      throw this.#refused(requestClass, 'back-end-open', unavailable('back-end-unavailable', byBackEnd));
   }
+
+  #refused(requestClass: RequestClass, outcome: AdmissionOutcome, problem: Problem): Problem {
+    this.#parts.metrics.count(requestClass, outcome);
+    this.#refusedAt = performance.now();
+    return problem;
+  }
+}
+
+function claimOf({ backEnd: lane, requestClass, client }: AdmissionClaim): Claim {
+  return { lane, requestClass, client };
+}
+
+function unavailable(code: ProblemCode, forMs: number): Problem {
+  return new Problem(code, { headers: { 'retry-after': retryAfter(forMs) } });
 }
 
 const details: Record<Exclude<SlotRefusal, 'gone'>, string> = {

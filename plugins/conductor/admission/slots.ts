@@ -63,12 +63,23 @@ export class Slots {
    * @param signal aborts when the claimant leaves; asked for only when it has to wait
    */
   take(claim: Claim, signal: () => AbortSignal): Place | Refused | Promise<Place | Refused> {
-    if (this.#limitsMoved()) this.#pump();
+    const refused = this.refuses(claim);
+    if (refused !== undefined) return refused;
     if (this.#mayPass(claim)) return this.#occupy(claim, 0);
+    this.#makeRoom(claim);
+    return this.#wait(claim, signal());
+  }
+
+  /** Why a claim would be refused at this moment; undefined when it would get a place, or one in the queue. Takes none. */
+  refuses(claim: Claim): Refused | undefined {
+    if (this.#limitsMoved()) this.#pump();
+    if (this.#mayPass(claim)) return undefined;
     const retryAfterMs = this.#expectedWaitMs(claim);
     if (retryAfterMs > this.#options.queueMs) return { refusal: 'too-long', retryAfterMs };
-    if (!this.#makeRoom(claim)) return { refusal: 'full', retryAfterMs };
-    return this.#wait(claim, signal());
+    for (const full of this.#fullLanes(claim)) {
+      if (full.queued.greedierThan(claim.client) === undefined) return { refusal: 'full', retryAfterMs };
+    }
+    return undefined;
   }
 
   /** Its execution is with a worker. Calling it again does nothing. */
@@ -144,23 +155,27 @@ export class Slots {
     });
   }
 
-  /** In a full queue the latest of the client that has most there makes room for one that has fewer. */
-  #makeRoom({ lane, requestClass, client }: Claim): boolean {
+  /** Lanes of a claim whose part of the queue is full, the narrowest first. */
+  *#fullLanes({ lane, requestClass }: Claim): Generator<Lane> {
     const { queueLength } = this.#options;
-    const sharesOf: [Lane, number][] = [
-      [lane, this.#laneShare(queueLength)],
-      [this.#classes[requestClass], this.#classShare(queueLength)],
-      [this.#all, queueLength],
-    ];
-    for (const [of, share] of sharesOf) {
-      if (of.queued.count < share) continue;
-      const greedier = of.queued.greedierThan(client);
-      const latest = this.#line.latest((claim) => claim.client === greedier && this.#lanesOf(claim).includes(of));
-      if (latest === undefined) return false;
+    const ofClass = this.#classes[requestClass];
+    if (lane.queued.count >= this.#laneShare(queueLength)) yield lane;
+    if (ofClass.queued.count >= this.#classShare(queueLength)) yield ofClass;
+    if (this.#all.queued.count >= queueLength) yield this.#all;
+  }
+
+  /**
+   * In a full queue the latest of the client that has most there makes room for one that has fewer. Who leaves one lane
+   * leaves those around it: what is full is looked at again each time.
+   */
+  #makeRoom(newcomer: Claim): void {
+    for (const full of this.#fullLanes(newcomer)) {
+      const greedier = full.queued.greedierThan(newcomer.client);
+      const latest = this.#line.latest((claim) => claim.client === greedier && this.#lanesOf(claim).includes(full));
+      if (latest === undefined) return;
       this.#line.leave(latest);
       latest.settle('full');
     }
-    return true;
   }
 
   /**

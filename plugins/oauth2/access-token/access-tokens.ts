@@ -33,7 +33,7 @@ export class AccessTokens {
   async check(token: string): Promise<AccessToken> {
     const { tokensChecked } = this.#options.metrics;
     try {
-      const known = token.length <= maxTokenBytes ? this.#options.verifier.recall(token) : undefined;
+      const known = this.recall(token);
       const checked = known ?? (await this.#checkUnknown(token));
       tokensChecked.inc({ result: known === undefined ? 'valid' : 'cached' });
       return checked;
@@ -41,6 +41,11 @@ export class AccessTokens {
       tokensChecked.inc({ result: resultOf(error) });
       throw error;
     }
+  }
+
+  /** What a JWT says that was checked before and is still good; undefined sends the caller to `check`. */
+  recall(token: string): AccessToken | undefined {
+    return token.length <= maxTokenBytes ? this.#options.verifier.recall(token) : undefined;
   }
 
   async #checkUnknown(token: string): Promise<AccessToken> {

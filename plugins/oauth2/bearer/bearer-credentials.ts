@@ -23,6 +23,13 @@ export function takeBearerToken(request: IncomingMessage, acceptsAlternative: bo
   return standard.length === 1 ? afterScheme(value) : afterOptionalScheme(value);
 }
 
+/** The token of a request that carries it in the plainest way there is, and goes on carrying it; else undefined. */
+export function plainBearerToken({ headers }: IncomingMessage): string | undefined {
+  const { authorization: value = '', [alternative]: other } = headers;
+  if (other !== undefined || !value.startsWith('Bearer ')) return undefined;
+  return value.slice('Bearer '.length);
+}
+
 function afterScheme(value: string): string {
   const [scheme, ...rest] = value.split(' ');
   if (scheme?.toLowerCase() !== 'bearer') throw credentialsMissing();

@@ -160,3 +160,35 @@ describe('places', () => {
     expect(slots.taken('inFlight')).toBe(0);
   });
 });
+
+describe('what is refused before its pipeline begins', () => {
+  const claimOf = (backEnds: BackEnds, name = 'movies') =>
+    ({ backEnd: backEnds.get(name), requestClass: 'read', client: 'one' }) as const;
+
+  it('a full queue: as in the pipeline, counted, and looked for until a second has passed without a refusal', async () => {
+    const { admission, backEnds, admit } = createAdmission();
+    const refuse = () => admission.refuse(claimOf(backEnds));
+    expect(refuse).not.toThrow();
+    await admit();
+    await admit();
+    expect(admission.isRefusing).toBe(false);
+    await expect(admit()).rejects.toMatchObject({ code: 'overloaded' });
+    expect(admission.isRefusing).toBe(true);
+    vi.advanceTimersByTime(900);
+    expect(refuse).toThrow(expect.objectContaining({ code: 'overloaded', headers: { 'retry-after': '1' } }));
+    vi.advanceTimersByTime(900);
+    expect(admission.isRefusing).toBe(true);
+    vi.advanceTimersByTime(200);
+    expect(admission.isRefusing).toBe(false);
+  });
+
+  it('an open breaker: its own back end only', async () => {
+    const { admission, backEnds, finish } = createAdmission();
+    await finish('back-end-timeout');
+    await finish('back-end-timeout');
+    expect(() => admission.refuse(claimOf(backEnds))).toThrow(
+      expect.objectContaining({ code: 'back-end-unavailable' }),
+    );
+    expect(() => admission.refuse(claimOf(backEnds, 'adaptor 001'))).not.toThrow();
+  });
+});

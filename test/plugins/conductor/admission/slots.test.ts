@@ -1,5 +1,6 @@
 // Places: the limits of both stages, the share of a back end, the reserve of reads and writes, and a queue that is fair and short.
 
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Claim, createLane, type Lane, type RequestClass } from '../../../../plugins/conductor/admission/lane.ts';
 import { type Place, type Refused, Slots } from '../../../../plugins/conductor/admission/slots.ts';
@@ -277,5 +278,71 @@ describe('a client that asks for everything', () => {
     for (let index = 0; index < 3; index++) void slots.take(of(lane, 'greedy'), never);
     expect(slots.take(of(lane, 'greedy'), never)).toMatchObject({ refusal: 'too-long' });
     expect(slots.take(of(lane, 'modest'), never)).toBeInstanceOf(Promise);
+  });
+});
+
+describe('asked beforehand whether a claim would be refused', () => {
+  it('says what taking it says, and takes nothing', () => {
+    const clients = ['one', 'two', 'three'];
+    const step = fc.record({
+      lane: fc.nat(1),
+      requestClass: fc.constantFrom<RequestClass>('read', 'write'),
+      client: fc.constantFrom(...clients),
+      ends: fc.nat(3).map((one) => one === 0),
+      ms: fc.nat(100),
+    });
+    let refusals = 0;
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 20, maxLength: 60 }), (steps) => {
+        const { slots, claim, release } = createSlots({
+          ...{ limit: 3, queueLength: 5, laneSharePercent: 60, reservedPercent: 20 },
+        });
+        const lanes = [createLane(), createLane()];
+        const places: Place[] = [];
+        for (const { lane, requestClass, client, ends, ms } of steps) {
+          vi.advanceTimersByTime(ms);
+          const each = claim(lanes[lane] as Lane, requestClass, client);
+          const before = [slots.taken('inFlight'), slots.queued];
+          const said = slots.refuses(each);
+          expect([slots.taken('inFlight'), slots.queued]).toEqual(before);
+          const taken = slots.take(each, never);
+          expect('refusal' in taken ? taken : undefined).toEqual(said);
+          if (said !== undefined) refusals += 1;
+          expect(slots.queued).toBeLessThanOrEqual(5);
+          if ('takenAt' in taken) places.push(taken);
+          const [place] = places;
+          if (ends && place !== undefined) release(places.shift() as Place);
+        }
+      }),
+    );
+    expect(refusals).toBeGreaterThan(100);
+  });
+
+  it('who would be refused by a second limit costs nobody the place in the queue', async () => {
+    // The queue of one back end is full with claims of a greedy client, that of its class with some of the newcomer's.
+    const { slots, claim, fill } = createSlots({
+      ...{ limit: 1, queueLength: 4, laneSharePercent: 50, reservedPercent: 50 },
+    });
+    const [lane, other] = [createLane(), createLane()];
+    fill(claim(lane), 1);
+    fill(claim(other, 'write'), 1);
+    const outcomes: string[] = [];
+    const wait = (each: Claim) =>
+      void Promise.resolve(slots.take(each, never)).then((taken) => {
+        if ('refusal' in taken) outcomes.push(taken.refusal);
+      });
+    wait(claim(lane, 'write', 'greedy'));
+    wait(claim(lane, 'write', 'greedy'));
+    expect(slots.queued).toBe(2);
+    expect(slots.refuses(claim(lane, 'read', 'greedy'))?.refusal).toBe('full');
+    expect(slots.refuses(claim(lane, 'read', 'newcomer'))).toBeUndefined();
+    wait(claim(other, 'read', 'newcomer'));
+    wait(claim(other, 'read', 'newcomer'));
+    // For the back end the greedy one would make room; for the reads nobody has more than the newcomer.
+    expect(slots.refuses(claim(lane, 'read', 'newcomer'))?.refusal).toBe('full');
+    wait(claim(lane, 'read', 'newcomer'));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(outcomes).toEqual(['full']);
+    expect(slots.queued).toBe(4);
   });
 });

@@ -1,0 +1,47 @@
+// Refuses what a policy would refuse, before the pipeline begins: so that under a flood the refusals leave the time to what is served.
+
+import type { IncomingMessage } from 'node:http';
+import type { Request } from 'express';
+import { contextOf, type EarlyCheck, type Policy } from './contract.ts';
+import type { GatewayConfig, PipelineStep } from './gateway-config-schema.ts';
+import { mappedRoutes } from './mapped-routes.ts';
+import { createRouteLookup } from './route-lookup.ts';
+
+interface EarlyRoute {
+  readonly name: string;
+  readonly checks: readonly EarlyCheck[];
+}
+
+/** The routes of one configuration that have a policy which refuses early. */
+export class EarlyRefusals {
+  readonly #isRefusing: readonly (() => boolean)[];
+  readonly #lookUp: ReturnType<typeof createRouteLookup<EarlyRoute>>;
+
+  /** @param config checked, with the policies it names */
+  constructor(config: GatewayConfig, policies: ReadonlyMap<string, Policy>) {
+    const routes = mappedRoutes(config).map(({ name, endpoint, steps }) => ({
+      endpoint,
+      value: { name, checks: checksOf(steps, policies) },
+    }));
+    this.#isRefusing = routes.flatMap(({ value }) => value.checks.flatMap(({ isRefusing }) => isRefusing ?? []));
+    this.#lookUp = createRouteLookup(routes);
+  }
+
+  /** @throws Problem that a policy of its pipeline would answer this request with */
+  check(request: IncomingMessage): void {
+    if (!this.#isRefusing.some((isRefusing) => isRefusing())) return;
+    const found = this.#lookUp(request as Request);
+    if (found === undefined) return;
+    const { params, value } = found;
+    const context = contextOf(request);
+    context.route = value.name;
+    for (const { look } of value.checks) if (look({ request, context, params }) === 'unsure') return;
+  }
+}
+
+/** None where a condition decides whether a step is taken. */
+function checksOf(steps: readonly PipelineStep[], policies: ReadonlyMap<string, Policy>): EarlyCheck[] {
+  if (steps.some(({ condition }) => condition !== undefined)) return [];
+  const checks = steps.flatMap(({ policy, action }) => policies.get(policy)?.early?.(action as never) ?? []);
+  return checks.some(({ isRefusing }) => isRefusing !== undefined) ? checks : [];
+}

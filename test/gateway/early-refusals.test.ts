@@ -1,0 +1,117 @@
+// What is refused before its pipeline begins: only what the policies of its own pipeline refuse, and only while one of them does.
+
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { Type } from 'typebox';
+import { describe, expect, it } from 'vitest';
+import { contextOf, definePolicy, type EarlyCheck, type EarlyRequest, setContext } from '../../gateway/contract.ts';
+import { EarlyRefusals } from '../../gateway/early-refusals.ts';
+import type { GatewayConfig } from '../../gateway/gateway-config-schema.ts';
+import { Problem } from '../../problem/problem.ts';
+
+const config: GatewayConfig = {
+  http: { port: 0, hostname: '127.0.0.1' },
+  apiEndpoints: {
+    movies: { paths: '/movies/:title', methods: ['GET'] },
+    adaptor: { paths: ['/adaptor/:mis', '/adaptor/:mis/*'] },
+    status: { paths: '/movies/:title/status' },
+    other: { paths: '/conditional', methods: ['GET'] },
+    ofHost: { paths: '/of-host', host: 'one.example' },
+    sameForAll: { paths: '/of-host' },
+  },
+  plugins: { all: { package: './all.ts' } },
+  policies: ['known', 'full', 'answers'],
+  pipelines: {
+    limited: {
+      apiEndpoints: ['movies', 'adaptor', 'ofHost', 'sameForAll'],
+      policies: [{ known: null }, { full: null }, { answers: null }],
+    },
+    free: { apiEndpoints: ['status'], policies: [{ known: null }, { answers: null }] },
+    conditional: {
+      apiEndpoints: ['other'],
+      policies: [{ known: [{ condition: { name: 'always' } }] }, { full: null }, { answers: null }],
+    },
+  },
+};
+
+function createRefusals({ isRefusing = true, known = true } = {}) {
+  const looked: Pick<EarlyRequest, 'params'>[] = [];
+  const policy = (name: string, early?: EarlyCheck) =>
+    definePolicy({
+      name,
+      schema: Type.Object({}),
+      create: () => () => undefined,
+      ...(early === undefined ? {} : { early: () => early }),
+    });
+  const full: EarlyCheck = {
+    isRefusing: () => isRefusing,
+    look({ params }) {
+      looked.push({ params });
+      throw new Problem('overloaded');
+    },
+  };
+  const policies = [
+    policy('known', { look: () => (known ? undefined : 'unsure') }),
+    policy('full', full),
+    policy('answers'),
+  ];
+  const refusals = new EarlyRefusals(config, new Map(policies.map((each) => [each.name, each])));
+  const check = (url: string, method = 'GET') => {
+    const request = Object.assign(new IncomingMessage(new Socket()), { method, url });
+    setContext(request, { requestId: 'one', route: 'none' });
+    try {
+      refusals.check(request);
+      return { refused: false, route: contextOf(request).route, request };
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'overloaded' });
+      return { refused: true, route: contextOf(request).route, request };
+    }
+  };
+  return { check, looked };
+}
+
+describe('while a policy refuses', () => {
+  it.each([
+    ['/movies/Metropolis', 'GET', 'movies'],
+    ['/movies/Metropolis?year=1927', 'HEAD', 'movies'],
+    ['/adaptor/001/mock/persons', 'PATCH', 'adaptor'],
+    ['/ADAPTOR/001/', 'POST', 'adaptor'],
+  ])('%s %s: refused, as a request of its route', (url, method, route) => {
+    const { check } = createRefusals();
+    expect(check(url, method)).toMatchObject({ refused: true, route });
+  });
+
+  it.each([
+    ['another method, which is not allowed', '/movies/Metropolis', 'POST'],
+    ['an unknown path', '/movies', 'GET'],
+    ['a route whose pipeline refuses nothing', '/movies/Metropolis/status', 'GET'],
+    ['a pipeline in which a condition decides', '/conditional', 'GET'],
+    ['an endpoint of one host, and what has the same path', '/of-host', 'GET'],
+  ])('%s: goes through', (_title, url, method) => {
+    const { check, looked } = createRefusals();
+    expect(check(url, method).refused).toBe(false);
+    expect(looked).toEqual([]);
+  });
+
+  it('the policy sees the parameters of the path, decoded; the request is as it was', () => {
+    const { check, looked } = createRefusals();
+    const { request } = check('/adaptor/0%301/mock/persons');
+    expect(looked[0]?.params).toMatchObject({ mis: '001', 0: 'mock/persons' });
+    expect(request.url).toBe('/adaptor/0%301/mock/persons');
+    expect((request as { params?: unknown }).params).toBeUndefined();
+  });
+
+  it('a policy before it that is not sure: goes through', () => {
+    const { check, looked } = createRefusals({ known: false });
+    expect(check('/movies/Metropolis').refused).toBe(false);
+    expect(looked).toEqual([]);
+  });
+});
+
+it('while none refuses, nothing is looked at', () => {
+  const { check, looked } = createRefusals({ isRefusing: false });
+  const { request, ...outcome } = check('/movies/Metropolis');
+  expect(outcome).toEqual({ refused: false, route: 'none' });
+  expect(looked).toEqual([]);
+  expect(Object.keys(request), 'Express was not asked').not.toContain('baseUrl');
+});
