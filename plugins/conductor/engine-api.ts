@@ -227,11 +227,7 @@ class EngineApi {
 }
 
 /** With its length: Node would send it in chunks. */
-function sendText(
-  response: Response,
-  status: number,
-  { type, body }: { type: string; body: string | Buffer },
-): void {
+function sendText(response: Response, status: number, { type, body }: { type: string; body: string | Buffer }): void {
   response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) }).end(body);
 }
 
