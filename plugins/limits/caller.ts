@@ -1,7 +1,7 @@
 // Whom a limit counts, and under which key.
 
-import type { Request } from 'express';
 import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
 import { networkOf } from '../../gateway/client-address.ts';
 import { contextOf } from '../../gateway/contract.ts';
@@ -16,7 +16,7 @@ export const by = Type.Optional(
 );
 
 /** The OAuth client, else the caller's network. */
-export function callerOf(request: Request): string {
+export function callerOf(request: IncomingMessage): string {
   const { clientId } = contextOf(request);
   return clientId === undefined ? `address ${networkOf(request.socket.remoteAddress ?? '')}` : `client ${clientId}`;
 }

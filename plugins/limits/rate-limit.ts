@@ -1,11 +1,12 @@
 // The rate-limit policy: so many requests in a window, of one client or of a whole route; more are refused before anything is started.
 
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { Config } from '../../config/schema.ts';
 import { headerRef } from '../../contract/headers.ts';
 import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
 import { Problem } from '../../problem/problem.ts';
 import { by, callerOf, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
+import { EarlyCounts } from './early-counts.ts';
 import type { HoldRefusal } from './hold-refusals.ts';
 import { RedisAway } from './store/shared-redis.ts';
 import type { Counted, Window, Windows } from './store/windows.ts';
@@ -19,6 +20,8 @@ const parameters = Type.Object(
   { additionalProperties: false },
 );
 
+type RateLimit = Static<typeof parameters>;
+
 /**
  * Counts by OAuth client (stands behind `bearer`), without one by address (an IPv6 caller by its /64), or by route.
  * The count is kept apart for each route. `client.<client id>.requestsPerSecond` takes the place of `requests` for
@@ -31,12 +34,21 @@ export function createRateLimitPolicy(config: Config, windows: Windows, hold: Ho
   return definePolicy({
     name: 'rate-limit',
     schema: parameters,
-    create({ requests, perSeconds = 1, by: subject = 'client' }) {
-      const usual: Window = { requests, seconds: perSeconds };
-      const windowOf = (clientId: string | undefined): Window => {
-        const own = subject === 'client' ? config[`client.${clientId}.requestsPerSecond`] : undefined;
-        return own === undefined ? usual : { requests: own * perSeconds, seconds: perSeconds };
+    // Its real count may be in Redis, and is not asked for a request that is refused anyway. But a client that sends more
+    // than its rate comes here, and is held up.
+    early(limit) {
+      const windowOf = createWindowOf(config, limit);
+      const counts = new EarlyCounts((limit.perSeconds ?? 1) * 1_000);
+      return {
+        look({ request, context: { clientId, route } }) {
+          const key = keyOf(route, limit.by === 'route' ? null : callerOf(request));
+          return counts.count(key, windowOf(clientId).requests) ? undefined : 'unsure';
+        },
       };
+    },
+    create(limit) {
+      const subject = limit.by ?? 'client';
+      const windowOf = createWindowOf(config, limit);
       return async function limitRate(request, response, next) {
         const context = contextOf(request);
         const window = windowOf(context.clientId);
@@ -68,6 +80,15 @@ export function createRateLimitPolicy(config: Config, windows: Windows, hold: Ho
       }),
     }),
   });
+}
+
+/** The window of a client: its own rate, or that of the policy's place. */
+function createWindowOf(config: Config, { requests, perSeconds = 1, by: subject = 'client' }: RateLimit) {
+  const usual: Window = { requests, seconds: perSeconds };
+  return (clientId: string | undefined): Window => {
+    const own = subject === 'client' ? config[`client.${clientId}.requestsPerSecond`] : undefined;
+    return own === undefined ? usual : { requests: own * perSeconds, seconds: perSeconds };
+  };
 }
 
 /** The items of the two lists: the policy's name, its quota and window in seconds; what remains, and for how long. */

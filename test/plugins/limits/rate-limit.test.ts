@@ -1,7 +1,10 @@
 // The rate limit counts by client or by route, says what is left, refuses with 429, and lets go when its window is over.
 
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Config } from '../../../config/schema.ts';
+import { type EarlyCheck, setContext } from '../../../gateway/contract.ts';
 import { createRateLimitPolicy } from '../../../plugins/limits/rate-limit.ts';
 import { WindowsInMemory } from '../../../plugins/limits/store/windows.ts';
 import { createRefusalHold } from '../../../plugins/limits/hold-refusals.ts';
@@ -22,6 +25,22 @@ async function startHost(action: object, config: object = {}): Promise<string> {
 const statuses = async (url: string, headers: Record<string, string>, times: number) =>
   (await Promise.all(Array.from({ length: times }, () => call(url, { headers })))).map(({ status }) => status).sort();
 const client = (name: string) => ({ 'x-client': name });
+
+describe('rate-limit, before a pipeline begins', () => {
+  it('of what is refused anyway it lets as many be refused early as the client’s rate has, and takes the rest itself', () => {
+    const config = { 'client.quick.requestsPerSecond': 4 } as unknown as Config;
+    const policy = createRateLimitPolicy(config, new WindowsInMemory(), atOnce);
+    const { look } = policy.early?.({ requests: 2, perSeconds: 30 } as never) as EarlyCheck;
+    const ask = (clientId: string) => {
+      const request = new IncomingMessage(new Socket());
+      const context = { requestId: 'one', route: 'movies', clientId };
+      setContext(request, context);
+      return look({ request, context, params: {} }) ?? 'refused by another';
+    };
+    expect([1, 2, 3].map(() => ask('slow'))).toEqual(['refused by another', 'refused by another', 'unsure']);
+    expect([...'12345'].map(() => ask('quick')).filter((answer) => answer === 'unsure')).toHaveLength(0);
+  });
+});
 
 describe('rate-limit', () => {
   it('more than the allowed requests of one client: 429 with Retry-After, other clients pass', async () => {
