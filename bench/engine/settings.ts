@@ -71,6 +71,8 @@ export const settings: readonly Setting[] = [
   property('spring.datasource.hikari.maximum-pool-size=4', 'postgresql'),
   property('spring.datasource.hikari.maximum-pool-size=8', 'postgresql'),
   property('spring.datasource.hikari.data-source-properties.prepareThreshold=1', 'postgresql'),
+  property(`${initSql}=SET plan_cache_mode=force_generic_plan`, 'postgresql'),
+  property(`${initSql}=SET jit=off`, 'postgresql'),
   { name: 'no full-text index of workflows', sql: [fullTextIndex], only: 'postgresql' },
   { name: 'no index into the JSON of workflows', sql: [fullTextIndex, pathIndex], only: 'postgresql' },
   property(`${initSql}=PRAGMA cache_size=-65536`, 'sqlite'),
