@@ -21,10 +21,14 @@ export interface Database {
   drop(): Promise<void>;
 }
 
-/** @throws Error with psql's own words when there is no server or no psql */
-export async function createDatabase(): Promise<Database> {
+/**
+ * @param folder where the server keeps it, on its own machine and owned by its own user; default where it keeps the others
+ * @throws Error with psql's own words when there is no server or no psql
+ */
+export async function createDatabase(folder?: string): Promise<Database> {
   const name = `service_router_bench_${randomBytes(4).toString('hex')}`;
-  await query(`CREATE DATABASE ${name}`);
+  if (folder !== undefined) await query(`CREATE TABLESPACE ${name} LOCATION '${folder}'`);
+  await query(`CREATE DATABASE ${name}${folder === undefined ? '' : ` TABLESPACE ${name}`}`);
   return {
     server: { url: `jdbc:postgresql://${PGHOST}:${PGPORT}/${name}`, username: PGUSER, password: PGPASSWORD },
     size: async () => Number(await query(`SELECT pg_database_size('${name}')`)),
@@ -38,6 +42,7 @@ export async function createDatabase(): Promise<Database> {
     },
     async drop() {
       await query(`DROP DATABASE ${name} WITH (FORCE)`);
+      if (folder !== undefined) await query(`DROP TABLESPACE ${name}`);
     },
   };
 }

@@ -17,6 +17,8 @@ export interface FaultEngine {
   readonly kind: EngineKind;
   readonly url: string;
   readonly pid: number;
+  /** Where its data lies: a file system of its own when `diskMiB` is given. */
+  readonly dataDir: string;
   /** The SQLite file; nothing on PostgreSQL. */
   readonly databaseFile: string;
   /** JDBC URL of the PostgreSQL database, when it is one. */
@@ -49,7 +51,8 @@ export async function startFaultEngine(
   const dir = mkdtempSync(join(tmpdir(), 'service-router-engine-'));
   if (diskMiB !== undefined) execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskMiB}m`, 'tmpfs', dir]);
   const port = await freePort();
-  const database: Database | undefined = kind === 'postgresql' ? await createDatabase() : undefined;
+  const database: Database | undefined =
+    kind === 'postgresql' ? await createDatabase(diskMiB === undefined ? undefined : createTablespace(dir)) : undefined;
   const tuning = database === undefined ? {} : { properties: postgresqlProperties, database: database.server };
   const launch = () => startEngine({ port, stateDir: dir, tuning, say: () => undefined });
   const databaseFile = join(dir, 'engine', 'conductor.db');
@@ -63,6 +66,7 @@ export async function startFaultEngine(
   const engine = {
     kind,
     url: running.url,
+    dataDir: dir,
     databaseFile,
     databaseUrl: database?.server.url,
     get pid() {
@@ -92,4 +96,12 @@ export async function startFaultEngine(
   }
   await engine.start();
   return engine;
+}
+
+/** A folder that the PostgreSQL server may keep a database in: it takes none that is not its own. */
+function createTablespace(dir: string): string {
+  const folder = join(dir, 'tablespace');
+  mkdirSync(folder);
+  execFileSync('chown', ['postgres', folder]);
+  return folder;
 }

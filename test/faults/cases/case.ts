@@ -21,10 +21,8 @@ export interface Case {
   setUp?(): Promise<SetUp>;
   /** MDM may take this long after the last try, in milliseconds. Default 150 000. */
   readonly mdmMs?: number;
-  /** The engine keeps its data on a tmpfs of this size; needs the right to mount one. */
+  /** The engine's data lies on a tmpfs of this size (in MiB); needs the right to mount one, and PostgreSQL on this machine. */
   readonly diskMiB?: number;
   /** What this machine lacks for the case; nothing when it has all. */
   readonly missing?: () => string | undefined;
-  /** Only on this kind of engine. */
-  readonly only?: 'sqlite' | 'postgresql';
 }

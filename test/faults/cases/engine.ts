@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { engineMoods } from '../engine-proxy.ts';
@@ -133,12 +133,13 @@ function fillDisk(folder: string): string {
 const diskFull: Case = {
   name: 'engine-disk-full',
   tries: 3,
-  only: 'sqlite',
   diskMiB: 96,
   world: { budgetMs: 8_000 },
   async tryOnce(world) {
     await engineOutage(world, diskFull.name, async () => {
-      const file = fillDisk(dirname(world.engine.databaseFile ?? ''));
+      const { dataDir } = world.engine;
+      if (dataDir === undefined) throw new Error('this engine has no file system of its own');
+      const file = fillDisk(dataDir);
       await pause(10_000);
       rmSync(file);
     });
