@@ -10,6 +10,7 @@ export const engineFlags = {
   postgresql: { type: 'boolean', default: false },
   properties: { type: 'string' },
   'java-options': { type: 'string' },
+  niceness: { type: 'string' },
   name: { type: 'string' },
   help: { type: 'boolean', default: false },
 } as const;
@@ -18,6 +19,7 @@ export const engineFlagsHelp = `  --postgresql             the engine on Postgre
                            PGPASSWORD; default 127.0.0.1, 5432, postgres, none)
   --properties <file>      another property file for the engine
   --java-options="<…>"     other options for its Java machine
+  --niceness 0             of the engine, from 0 to 19; default that of npm start, which lets the router go first
   --name <name>            of the files in bench/results/
   --help                   this text
 
@@ -97,11 +99,21 @@ interface EngineValues {
   postgresql: boolean;
   properties?: string | undefined;
   'java-options'?: string | undefined;
+  niceness?: string | undefined;
 }
 
 export function engineChoiceOf(values: EngineValues): EngineChoice {
   const { postgresql, properties, 'java-options': javaOptions } = values;
-  return { postgresql, properties, javaOptions: javaOptions?.split(' ').filter((option) => option !== '') };
+  return {
+    ...{ postgresql, properties },
+    javaOptions: javaOptions?.split(' ').filter((option) => option !== ''),
+    niceness: values.niceness === undefined ? undefined : nicenessOf(values.niceness),
+  };
+}
+
+function nicenessOf(text: string): number {
+  if (/^1?\d$/.test(text)) return Number(text);
+  throw new Error(`--niceness takes 0 to 19, not ${JSON.stringify(text)}`);
 }
 
 /** The engine of a run, for people. */

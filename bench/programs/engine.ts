@@ -16,6 +16,8 @@ export interface EngineChoice {
   readonly properties: string | undefined;
   /** Options of the Java machine instead of the product's own. */
   readonly javaOptions: readonly string[] | undefined;
+  /** Its niceness instead of the product's own. */
+  readonly niceness?: number | undefined;
   /** Statements for its PostgreSQL database, once it has made its tables. */
   readonly sql?: readonly string[];
 }
@@ -39,7 +41,7 @@ export async function startBenchEngine(run: Run, choice: EngineChoice): Promise<
   const engine = await startEngine({
     port: await findFreePort(),
     stateDir: run.stateDir,
-    tuning: { properties, javaOptions: choice.javaOptions, database: database?.server },
+    tuning: { properties, javaOptions: choice.javaOptions, niceness: choice.niceness, database: database?.server },
   });
   run.onEnd(() => engine.stop());
   for (const statement of choice.sql ?? []) await database?.execute(statement);
