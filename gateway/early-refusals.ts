@@ -3,9 +3,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
 import { contextOf, type EarlyCheck, type Policy } from './contract.ts';
-import type { GatewayConfig, PipelineStep } from './gateway-config-schema.ts';
+import { type GatewayConfig, type PipelineStep, pathsOf } from './gateway-config-schema.ts';
 import { mappedRoutes } from './mapped-routes.ts';
-import { createRouteLookup } from './route-lookup.ts';
+import { createRouteLookup, methodsOf, type RouteLookup } from './route-lookup.ts';
 
 interface EarlyRoute {
   readonly name: string;
@@ -15,13 +15,14 @@ interface EarlyRoute {
 /** The routes of one configuration that have a policy which refuses early. */
 export class EarlyRefusals {
   readonly #isRefusing: readonly (() => boolean)[];
-  readonly #lookUp: ReturnType<typeof createRouteLookup<EarlyRoute>>;
+  readonly #lookUp: RouteLookup<EarlyRoute>;
 
   /** @param config checked, with the policies it names */
   constructor(config: GatewayConfig, policies: ReadonlyMap<string, Policy>) {
     const routes = mappedRoutes(config).map(({ name, endpoint, steps }) => ({
-      endpoint,
-      value: { name, checks: checksOf(steps, policies) },
+      ...{ paths: pathsOf(endpoint), methods: methodsOf(endpoint) },
+      // Which host a request is for is not looked at here.
+      value: { name, checks: endpoint.host === undefined ? checksOf(steps, policies) : [] },
     }));
     this.#isRefusing = routes.flatMap(({ value }) => value.checks.flatMap(({ isRefusing }) => isRefusing ?? []));
     this.#lookUp = createRouteLookup(routes);

@@ -1,9 +1,14 @@
-// Which apiEndpoint of the map a request is for.
+// What the map has for the path of a request.
 
 import express, { type Request } from 'express';
-import { allMethods, type GatewayConfig, pathsOf } from './gateway-config-schema.ts';
+import { allMethods, type GatewayConfig } from './gateway-config-schema.ts';
 
-type Endpoint = GatewayConfig['apiEndpoints'][string];
+export interface LookedUp<T> {
+  readonly paths: string[];
+  /** Only requests with one of these; any when absent. */
+  readonly methods?: readonly string[];
+  readonly value: T;
+}
 
 export interface FoundRoute<T> {
   readonly value: T;
@@ -11,21 +16,20 @@ export interface FoundRoute<T> {
   readonly params: Readonly<Record<string, string>>;
 }
 
+export type RouteLookup<T> = (request: Request) => FoundRoute<T> | undefined;
+
 /**
- * The first endpoint, in their order, whose path and method match. Asks Express itself, so that all agree on what a path
- * pattern means. One with a host of its own ends the search with nothing.
+ * The first that matches, in their order. Asks Express itself, so that all agree on what a path pattern means. It leaves
+ * the parameters of the request as they were.
  */
-export function createRouteLookup<T>(
-  routes: readonly { readonly endpoint: Endpoint; readonly value: T }[],
-): (request: Request) => FoundRoute<T> | undefined {
+export function createRouteLookup<T>(routes: readonly LookedUp<T>[]): RouteLookup<T> {
   let found: FoundRoute<T> | undefined;
   const probe = express.Router();
-  for (const { endpoint, value } of routes) {
-    const methods = new Set(methodsOf(endpoint));
-    probe.all(pathsOf(endpoint), ({ method, params }, _response, next) => {
-      if (!methods.has(method)) return next();
+  for (const { paths, methods, value } of routes) {
+    probe.all(paths, ({ method, params }, _response, next) => {
+      if (methods?.includes(method) === false) return next();
       // No `next()`: the search ends here.
-      found = endpoint.host === undefined ? { value, params } : undefined;
+      found = { value, params };
     });
   }
   return (request) => {
@@ -39,7 +43,7 @@ export function createRouteLookup<T>(
 }
 
 /** The methods that an endpoint is open to: GET brings HEAD with it. */
-export function methodsOf(endpoint: Endpoint): string[] {
+export function methodsOf(endpoint: GatewayConfig['apiEndpoints'][string]): string[] {
   const methods: readonly string[] = endpoint.methods ?? allMethods;
   return methods.includes('GET') ? ['GET', 'HEAD', ...methods.filter((method) => method !== 'GET')] : [...methods];
 }

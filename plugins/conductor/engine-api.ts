@@ -122,7 +122,7 @@ class EngineApi {
 
   async update(_call: AllowedCall, exchange: Exchange): Promise<void> {
     const { response } = await this.#passOn(exchange);
-    sendText(exchange.response, response.status, {
+    send(exchange.response, response.status, {
       type: response.status === 200 ? 'text/plain' : 'application/json',
       body: response.body,
     });
@@ -132,7 +132,7 @@ class EngineApi {
   async 'update-and-poll'(_call: AllowedCall, exchange: Exchange): Promise<void> {
     const { response, queue, result } = await this.#passOn(exchange);
     if (response.status !== 200) {
-      return sendText(exchange.response, response.status, { type: 'application/json', body: response.body });
+      return send(exchange.response, response.status, { type: 'application/json', body: response.body });
     }
     const { queues, handsOut } = this.#parts;
     const takes = queue !== undefined && handsOut();
@@ -160,11 +160,8 @@ class EngineApi {
       ...(body.length === 0 ? {} : { body }),
       signal: gone,
     });
-    response.writeHead(answer.status, {
-      'content-type': String(answer.headers['content-type'] ?? 'application/octet-stream'),
-      'content-length': answer.body.length,
-    });
-    response.end(answer.body);
+    const answerType = String(answer.headers['content-type'] ?? 'application/octet-stream');
+    send(response, answer.status, { type: answerType, body: answer.body });
   }
 
   async #engineId(taskId: string): Promise<string> {
@@ -206,7 +203,7 @@ class EngineApi {
     if (body === undefined) response.writeHead(204).end();
     else {
       const sent = Array.isArray(body) ? body.map(withTrace) : withTrace(body as Task);
-      sendText(response, 200, { type: 'application/json', body: JSON.stringify(sent) });
+      send(response, 200, { type: 'application/json', body: JSON.stringify(sent) });
     }
   }
 
@@ -227,7 +224,7 @@ class EngineApi {
 }
 
 /** With its length: Node would send it in chunks. */
-function sendText(response: Response, status: number, { type, body }: { type: string; body: string | Buffer }): void {
+function send(response: Response, status: number, { type, body }: { type: string; body: string | Buffer }): void {
   response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) }).end(body);
 }
 

@@ -40,9 +40,9 @@ export function createRateLimitPolicy(config: Config, windows: Windows, hold: Ho
       const windowOf = createWindowOf(config, limit);
       const counts = new EarlyCounts((limit.perSeconds ?? 1) * 1_000);
       return {
-        look({ request, context: { clientId, route } }) {
-          const key = keyOf(route, limit.by === 'route' ? null : callerOf(request));
-          return counts.count(key, windowOf(clientId).requests) ? undefined : 'unsure';
+        look({ request, context: { clientId } }) {
+          const whose = limit.by === 'route' ? 'all' : callerOf(request);
+          return counts.count(whose, windowOf(clientId).requests) ? undefined : 'unsure';
         },
       };
     },

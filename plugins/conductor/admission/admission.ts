@@ -84,7 +84,7 @@ export class Admission {
         metrics.count(requestClass, 'gone');
         return null;
       }
-      throw this.#refused(requestClass, taken.refusal, overloaded(taken.refusal, taken.retryAfterMs));
+      throw this.#overloaded(requestClass, taken.refusal, taken.retryAfterMs);
     }
     const queued = taken.queuedMs > 0;
     try {
@@ -111,8 +111,7 @@ export class Admission {
   refuse(claim: AdmissionClaim): void {
     this.#refuseWhileOpen(claim);
     const refused = this.#parts.slots.refuses(claimOf(claim));
-    if (refused === undefined || refused.refusal === 'gone') return;
-    throw this.#refused(claim.requestClass, refused.refusal, overloaded(refused.refusal, refused.retryAfterMs));
+    if (refused !== undefined) throw this.#overloaded(claim.requestClass, refused.refusal, refused.retryAfterMs);
   }
 
   /** A worker has taken a task of an execution, here. */
@@ -183,6 +182,11 @@ export class Admission {
       throw this.#refused(requestClass, 'back-end-open', unavailable('back-end-unavailable', byBackEnd));
   }
 
+  #overloaded(requestClass: RequestClass, refusal: Exclude<SlotRefusal, 'gone'>, retryAfterMs: number): Problem {
+    const headers = { 'retry-after': retryAfter(retryAfterMs) };
+    return this.#refused(requestClass, refusal, new Problem('overloaded', { detail: details[refusal], headers }));
+  }
+
   #refused(requestClass: RequestClass, outcome: AdmissionOutcome, problem: Problem): Problem {
     this.#parts.metrics.count(requestClass, outcome);
     this.#refusedAt = performance.now();
@@ -203,10 +207,6 @@ const details: Record<Exclude<SlotRefusal, 'gone'>, string> = {
   'too-long': 'The wait would be too long.',
   expired: 'The wait was too long.',
 };
-
-function overloaded(refusal: Exclude<SlotRefusal, 'gone'>, retryAfterMs: number): Problem {
-  return new Problem('overloaded', { detail: details[refusal], headers: { 'retry-after': retryAfter(retryAfterMs) } });
-}
 
 /** Whole seconds (RFC 9110 section 10.2.3). */
 function retryAfter(ms: number): string {

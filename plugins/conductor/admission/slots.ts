@@ -33,6 +33,11 @@ export interface Refused {
   readonly retryAfterMs: number;
 }
 
+/** Without having waited. */
+export interface RefusedAtOnce extends Refused {
+  readonly refusal: 'full' | 'too-long';
+}
+
 export class Slots {
   readonly #options: SlotsOptions;
   readonly #classes = { read: createLane(), write: createLane() };
@@ -63,23 +68,18 @@ export class Slots {
    * @param signal aborts when the claimant leaves; asked for only when it has to wait
    */
   take(claim: Claim, signal: () => AbortSignal): Place | Refused | Promise<Place | Refused> {
-    const refused = this.refuses(claim);
-    if (refused !== undefined) return refused;
+    if (this.#limitsMoved()) this.#pump();
     if (this.#mayPass(claim)) return this.#occupy(claim, 0);
+    const refused = this.#mayNotWait(claim);
+    if (refused !== undefined) return refused;
     this.#makeRoom(claim);
     return this.#wait(claim, signal());
   }
 
   /** Why a claim would be refused at this moment; undefined when it would get a place, or one in the queue. Takes none. */
-  refuses(claim: Claim): Refused | undefined {
+  refuses(claim: Claim): RefusedAtOnce | undefined {
     if (this.#limitsMoved()) this.#pump();
-    if (this.#mayPass(claim)) return undefined;
-    const retryAfterMs = this.#expectedWaitMs(claim);
-    if (retryAfterMs > this.#options.queueMs) return { refusal: 'too-long', retryAfterMs };
-    for (const full of this.#fullLanes(claim)) {
-      if (full.queued.greedierThan(claim.client) === undefined) return { refusal: 'full', retryAfterMs };
-    }
-    return undefined;
+    return this.#mayPass(claim) ? undefined : this.#mayNotWait(claim);
   }
 
   /** Its execution is with a worker. Calling it again does nothing. */
@@ -153,6 +153,16 @@ export class Slots {
         this.#classes[requestClass][stage].count < this.#classShare(limit)
       );
     });
+  }
+
+  /** Why a claim that may not pass would not be queued either. */
+  #mayNotWait(claim: Claim): RefusedAtOnce | undefined {
+    const retryAfterMs = this.#expectedWaitMs(claim);
+    if (retryAfterMs > this.#options.queueMs) return { refusal: 'too-long', retryAfterMs };
+    for (const full of this.#fullLanes(claim)) {
+      if (full.queued.greedierThan(claim.client) === undefined) return { refusal: 'full', retryAfterMs };
+    }
+    return undefined;
   }
 
   /** Lanes of a claim whose part of the queue is full, the narrowest first. */
