@@ -20,6 +20,7 @@ COPY package.json gateway.config.yml ./
 COPY workflows workflows
 COPY event-handlers event-handlers
 COPY program program
+COPY collections collections
 COPY logging logging
 COPY problem problem
 COPY envelope envelope

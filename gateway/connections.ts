@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { TransientMap } from '../collections/transient-map.ts';
 import { Problem } from '../problem/problem.ts';
 import { networkOf } from './client-address.ts';
 
@@ -16,6 +17,13 @@ export interface ConnectionLimits {
   answerTimeoutMs: number;
 }
 
+/** An answer under way. */
+interface Answer {
+  readonly response: ServerResponse;
+  /** Once it is ready: until when it must have been read (milliseconds of `performance.now()`). */
+  readBy: number;
+}
+
 /** How long a refused client may go on sending before its connection is cut, in milliseconds. */
 const lingerMs = 1_000;
 
@@ -27,12 +35,13 @@ export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #all = new Set<Socket>();
   /** Since the last answer, longest ago first; with the request that has begun to arrive, which may be complete. */
-  readonly #waiting = new Map<Socket, IncomingMessage | null>();
+  readonly #waiting = new TransientMap<Socket, IncomingMessage | null>();
   readonly #byAddress = new Map<string, number>();
   /** Sockets that were ended, and when to cut them (milliseconds of `performance.now()`). */
   readonly #lingering = new Map<Socket, number>();
-  /** Answers under way, and until when they must have been read, once they are ready. */
-  readonly #answers = new Map<ServerResponse, number>();
+  /** Answers under way, by the number of their exchange. */
+  readonly #answers = new TransientMap<number, Answer>();
+  #exchanges = 0;
   readonly #closed: Counter;
   #timer: NodeJS.Timeout | undefined;
 
@@ -87,8 +96,9 @@ export class Connections {
   /** A request has begun to arrive. Once it is complete the connection stays; its answer has a deadline. */
   busy(socket: Socket, response: ServerResponse): void {
     this.#waiting.set(socket, response.req);
-    this.#answers.set(response, Number.POSITIVE_INFINITY);
-    response.once('close', () => this.#answers.delete(response));
+    const exchange = (this.#exchanges += 1);
+    this.#answers.set(exchange, { response, readBy: Number.POSITIVE_INFINITY });
+    response.once('close', () => this.#answers.delete(exchange));
   }
 
   /** Answered: it waits for its next request. */
@@ -134,12 +144,13 @@ export class Connections {
 
   #sweep(): void {
     const now = performance.now();
-    for (const [response, deadline] of this.#answers) {
+    for (const [exchange, answer] of this.#answers) {
+      const { response, readBy } = answer;
       if (!response.writableEnded) continue;
-      if (deadline === Number.POSITIVE_INFINITY) this.#answers.set(response, now + this.#limits.answerTimeoutMs);
-      if (deadline > now) continue;
+      if (readBy === Number.POSITIVE_INFINITY) answer.readBy = now + this.#limits.answerTimeoutMs;
+      if (readBy > now) continue;
       this.count('answer-not-read');
-      this.#answers.delete(response);
+      this.#answers.delete(exchange);
       response.destroy();
     }
     for (const [socket, deadline] of this.#lingering) if (deadline <= now) socket.destroy();

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import type { Registry } from 'prom-client';
 import type { TSchema, Static } from 'typebox';
+import { Attachment } from '../collections/attachment.ts';
 import type { Config } from '../config/schema.ts';
 import type { PolicyDescription } from '../contract/description.ts';
 import type { OpenApiDocument } from '../contract/openapi.ts';
@@ -197,7 +198,7 @@ export interface RequestContext {
   reason?: string;
 }
 
-const contexts = new WeakMap<object, RequestContext>();
+const contexts = new Attachment<object, RequestContext>('request context');
 
 /** The context of a request; made by the guard in front of everything. */
 export function contextOf(request: object): RequestContext {

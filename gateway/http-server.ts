@@ -5,6 +5,7 @@ import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { once } from 'node:events';
 import type { Registry } from 'prom-client';
+import { Attachment } from '../collections/attachment.ts';
 import type { Problem } from '../problem/problem.ts';
 import type { AccessLog } from './access-log.ts';
 import { answerProblem } from './answer-problem.ts';
@@ -147,7 +148,7 @@ function attachConnections(
 ): void {
   // Node would drop what is beyond its own count, unseen by the guard.
   server.maxHeadersCount = 0;
-  const known = new WeakMap<Socket, Connection>();
+  const known = new Attachment<Socket, Connection>('connection');
   const refuse = (socket: Socket, problem: Problem) => {
     connections.count(problem.code);
     refuseOnSocket(socket, problem);

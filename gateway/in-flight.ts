@@ -3,24 +3,24 @@
 import type { ServerResponse } from 'node:http';
 
 export class InFlight {
-  readonly #responses = new Set<ServerResponse>();
+  #count = 0;
   #isDraining = false;
   #settled: () => void = () => undefined;
 
   /** A request has come. Once the drain has begun nobody waits for it. */
   add(response: ServerResponse): void {
     if (this.#isDraining) return;
-    this.#responses.add(response);
+    this.#count += 1;
     response.once('close', () => {
-      this.#responses.delete(response);
-      if (this.#responses.size === 0) this.#settled();
+      this.#count -= 1;
+      if (this.#count === 0) this.#settled();
     });
   }
 
   /** Resolves when all of them are answered, or after `drainMs`. */
   async drain(drainMs: number): Promise<void> {
     this.#isDraining = true;
-    if (this.#responses.size === 0) return;
+    if (this.#count === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const deadline = setTimeout(resolve, drainMs);
     this.#settled = resolve;

@@ -1,15 +1,16 @@
 // Reads a request body with a limit, before anything is made of it.
 
 import type { IncomingMessage } from 'node:http';
+import { Attachment } from '../collections/attachment.ts';
 import { Problem } from '../problem/problem.ts';
 
 const empty = Buffer.alloc(0);
 
 /** How to ask for the bodies of requests with `Expect: 100-continue`. */
-const invitations = new WeakMap<IncomingMessage, () => void>();
+const invitations = new Attachment<IncomingMessage, () => void>('invitation');
 /** Requests whose body can no longer arrive, and those who wait for it. */
-const failures = new WeakMap<IncomingMessage, Problem>();
-const readers = new WeakMap<IncomingMessage, (problem: Problem) => void>();
+const failures = new Attachment<IncomingMessage, Problem>('failure');
+const readers = new Attachment<IncomingMessage, (problem: Problem) => void>('reader');
 
 /** Called when somebody wants the body: until then its client has not been asked to send it (RFC 9110 section 10.1.1). */
 export function inviteBodyWith(request: IncomingMessage, invite: () => void): void {
@@ -23,7 +24,7 @@ export function failBody(request: IncomingMessage, problem: Problem): void {
 }
 
 /** Bodies that were asked for: whoever asks next gets the same. */
-const bodies = new WeakMap<IncomingMessage, Promise<Buffer>>();
+const bodies = new Attachment<IncomingMessage, Promise<Buffer>>('body');
 
 /**
  * The whole body, however often it is asked for.

@@ -1,5 +1,6 @@
 // What outlives a configuration: everything that knows of executions, tasks and workers under way, and its connections.
 
+import { TransientMap } from '../../collections/transient-map.ts';
 import type { KnownFiles } from '../../conductor/definitions/load-definitions.ts';
 import type { Engine } from '../../conductor/engine.ts';
 import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
@@ -53,7 +54,7 @@ export function createEngineRoom(services: KeptServices) {
   const known = { workflows: new Set<string>(), waitedFor: new Set<string>() };
   const { queues, withheld } = createQueues(engine, known, log);
   const shapes = new WorkflowShapes(engine);
-  const underWay: ExecutionsUnderWay = new Map();
+  const underWay: ExecutionsUnderWay = new TransientMap();
   const peers = connectPeers(services, (hint) => hints.receive(hint));
   const hints = new Hints(waits, queues, peers);
   const inUse: InUse = { needed: [], taskTypes: [] };

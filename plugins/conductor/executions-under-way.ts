@@ -1,5 +1,6 @@
 // Executions that were started here and are waited for: what is known of their end before the engine says it.
 
+import type { TransientMap } from '../../collections/transient-map.ts';
 import type { LastTask } from './workflow-outline.ts';
 
 /** Of an execution that completes with its first task. */
@@ -13,4 +14,4 @@ export interface KnownEnd {
 }
 
 /** By execution id, as long as a client waits. */
-export type ExecutionsUnderWay = Map<string, KnownEnd>;
+export type ExecutionsUnderWay = TransientMap<string, KnownEnd>;

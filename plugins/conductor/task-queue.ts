@@ -1,5 +1,6 @@
 // Parked polls of one queue: workers' polls are held here, and the engine is asked only when a task can exist.
 
+import { TransientMap } from '../../collections/transient-map.ts';
 import type { Engine } from '../../conductor/engine.ts';
 import type { Task } from '../../conductor/types.ts';
 import { errorFields, type Logger } from '../../logging/log.ts';
@@ -55,17 +56,17 @@ const mostFetched = 2_000;
  */
 export class TaskQueue {
   readonly #options: TaskQueueOptions;
-  readonly #parked = new Set<ParkedPoll>();
+  #parked: ParkedPoll[] = [];
   /** Tasks without a worker: handed over to the next that polls, or fetched for one that has gone. */
   #ready: Task[] = [];
   /** Tasks handed over whose result has not arrived, and the engine's own task once a look came across it. */
-  readonly #handedOver = new Map<string, Task | null>();
+  readonly #handedOver = new TransientMap<string, Task | null>();
   /** Of those handed over, the ones that nobody waits for any more and the engine may still have queued. */
   readonly #withdrawn = new Set<string>();
   /** Tasks that looks have brought lately: the look may overtake the answer to the start. */
   readonly #fetched = new Set<string>();
   /** Tasks settled while a look is under way, which may have come across them before. */
-  readonly #settled = new Map<string, Confirm>();
+  readonly #settled = new TransientMap<string, Confirm>();
   /** True when the engine may have a task that no look has seen. */
   #mayHaveTask = true;
   #looking = false;
@@ -84,12 +85,12 @@ export class TaskQueue {
 
   /** Polls held now. */
   get parked(): number {
-    return this.#parked.size;
+    return this.#parked.length;
   }
 
   /** True when nothing would be lost by forgetting this queue. */
   get idle(): boolean {
-    return this.#parked.size === 0 && this.#ready.length === 0 && this.#handedOver.size === 0 && !this.#looking;
+    return this.#parked.length === 0 && this.#ready.length === 0 && this.#handedOver.size === 0 && !this.#looking;
   }
 
   /** True while the last look at the engine failed. */
@@ -105,13 +106,13 @@ export class TaskQueue {
     const parked: ParkedPoll = { count: Math.max(1, count), workerId, taken: [], settle: resolve };
     const timer = setTimeout(resolve, timeoutMs);
     signal.addEventListener('abort', parked.settle, { once: true });
-    this.#parked.add(parked);
+    this.#parked.push(parked);
     this.#pump();
     await promise;
     clearTimeout(timer);
     signal.removeEventListener('abort', parked.settle);
-    this.#parked.delete(parked);
-    if (this.#parked.size === 0) this.#stopTimer();
+    this.#parked = this.#parked.filter((poll) => poll !== parked);
+    if (this.#parked.length === 0) this.#stopTimer();
     return parked.taken;
   }
 
@@ -132,7 +133,7 @@ export class TaskQueue {
   expect(): void {
     this.#expectation = 0;
     this.#lookDueAt = performance.now() + this.#pauseMs();
-    if (this.#parked.size > 0) this.#arm();
+    if (this.#parked.length > 0) this.#arm();
   }
 
   /**
@@ -228,7 +229,7 @@ export class TaskQueue {
 
   #pump(): void {
     if (this.#ready.length > 0) this.#ready = this.#deliver(this.#ready);
-    if (this.#looking || this.#parked.size === 0) return;
+    if (this.#looking || this.#parked.length === 0) return;
     if (this.#mayHaveTask) void this.#look();
     else if (this.#timer === undefined) this.#arm();
   }
@@ -237,7 +238,7 @@ export class TaskQueue {
     this.#looking = true;
     this.#mayHaveTask = false;
     this.#stopTimer();
-    const polls = [...this.#parked];
+    const polls = this.#parked;
     const count = Math.min(
       largestLook,
       polls.reduce((sum, poll) => sum + poll.count, 0),
@@ -263,7 +264,7 @@ export class TaskQueue {
     this.#looking = false;
     this.#settled.clear();
     this.#lookDueAt = performance.now() + this.#pauseMs();
-    if (this.#parked.size === 0) return;
+    if (this.#parked.length === 0) return;
     if (this.#mayHaveTask) this.#pump();
     else this.#arm();
   }
@@ -273,7 +274,7 @@ export class TaskQueue {
     const rest = [...tasks];
     const served = new Set<ParkedPoll>();
     while (rest.length > 0) {
-      const open = [...this.#parked].filter((poll) => poll.taken.length < poll.count);
+      const open = this.#parked.filter((poll) => poll.taken.length < poll.count);
       if (open.length === 0) break;
       for (const poll of open) {
         const task = rest.shift();
@@ -282,10 +283,8 @@ export class TaskQueue {
         served.add(poll);
       }
     }
-    for (const poll of served) {
-      this.#parked.delete(poll);
-      poll.settle();
-    }
+    this.#parked = this.#parked.filter((poll) => !served.has(poll));
+    for (const poll of served) poll.settle();
     return rest;
   }
 

@@ -1,5 +1,6 @@
 // Task results on their way to the engine: passed on, and everybody who waits for what they change is woken.
 
+import { TransientMap } from '../../collections/transient-map.ts';
 import type { Engine, EngineResponse } from '../../conductor/engine.ts';
 import type { ExecutionStatus, Task, TaskResult } from '../../conductor/types.ts';
 import { errorFields, type Logger } from '../../logging/log.ts';
@@ -57,7 +58,7 @@ export interface TaskUpdatesParts {
 export class TaskUpdates {
   readonly #engine: Engine;
   readonly #parts: TaskUpdatesParts;
-  readonly #handedOut = new Map<string, HandedOut>();
+  readonly #handedOut = new TransientMap<string, HandedOut>();
 
   constructor(engine: Engine, parts: TaskUpdatesParts) {
     this.#engine = engine;

@@ -1,5 +1,6 @@
 // Woken waits: a client's wait ends the moment its execution ends, because the update that ends it passes through here.
 
+import { TransientMap } from '../../collections/transient-map.ts';
 import { errorFields, type Logger } from '../../logging/log.ts';
 import type { Engine } from '../../conductor/engine.ts';
 import type { ExecutionStatus } from '../../conductor/types.ts';
@@ -26,7 +27,7 @@ const earlyWakeUps = 2_000;
 export class Waits {
   readonly #engine: Pick<Engine, 'getStatus'>;
   readonly #log: Logger;
-  readonly #waits = new Map<string, Wait>();
+  readonly #waits = new TransientMap<string, Wait>();
   readonly #early = new Set<string>();
   #size = 0;
   #whenIdle: (() => void)[] = [];

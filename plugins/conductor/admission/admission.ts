@@ -1,5 +1,6 @@
 // Admission control: who may start an execution now, who waits a moment, who is refused at once.
 
+import { TransientMap } from '../../../collections/transient-map.ts';
 import type { EngineCall } from '../../../conductor/engine.ts';
 import type { ExecutionEnding } from '../../../gateway/contract.ts';
 import type { ProblemCode } from '../../../problem/catalogue.ts';
@@ -59,7 +60,7 @@ const mostEarly = 2_000;
 export class Admission {
   readonly #parts: AdmissionParts;
   /** By execution, until it ends. */
-  readonly #places = new Map<string, Place>();
+  readonly #places = new TransientMap<string, Place>();
   /** Handed out before the answer to the start was here, or started by somebody else. */
   readonly #early = new Set<string>();
   #refusedAt = Number.NEGATIVE_INFINITY;

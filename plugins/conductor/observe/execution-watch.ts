@@ -1,6 +1,7 @@
 // Everything that is seen of executions on their way: joins what clients wait for with what workers take and bring.
 
 import type { Request } from 'express';
+import { TransientMap } from '../../../collections/transient-map.ts';
 import type { Task, TaskResult } from '../../../conductor/types.ts';
 import { EventTraces } from './event-traces.ts';
 import { type EarlyEvents, type Pinned, type WatchParts, WatchedExecution } from './watched-execution.ts';
@@ -13,9 +14,9 @@ export class ExecutionWatch {
   /** Of the executions that were started here. */
   readonly traces = new EventTraces();
   readonly #parts: WatchParts;
-  readonly #watched = new Map<string, WatchedExecution>();
+  readonly #watched = new TransientMap<string, WatchedExecution>();
   /** Handed out before the answer to the start was here. */
-  readonly #early = new Map<string, EarlyEvents>();
+  readonly #early = new TransientMap<string, EarlyEvents>();
 
   constructor(parts: WatchParts) {
     this.#parts = parts;
