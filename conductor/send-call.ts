@@ -88,9 +88,10 @@ class AnswerCollector implements Dispatcher.DispatchHandler {
     this.#controller = controller;
     const { signal } = this.#options;
     if (signal === undefined) return;
-    this.#abort = () => controller.abort(new Error('the caller has gone'));
-    if (signal.aborted) this.#abort();
-    else signal.addEventListener('abort', this.#abort, { once: true });
+    const abort = () => controller.abort(new Error('the caller has gone'));
+    if (signal.aborted) return abort();
+    this.#abort = abort;
+    signal.addEventListener('abort', abort, { once: true });
   }
 
   onResponseStart(

@@ -25,8 +25,9 @@ export const compressPolicy = definePolicy({
   create: ({ overBytes }) =>
     function compressAnswers(request, _response, next) {
       const coding = chooseCoding(request);
-      contextOf(request).compress = (answer) =>
+      const compress = (answer: Answer) =>
         request.method === 'HEAD' ? Promise.resolve(answer) : compressAnswer(answer, coding, overBytes);
+      contextOf(request).compress = compress;
       next();
     },
   describe: () => ({
