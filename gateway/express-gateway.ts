@@ -2,6 +2,7 @@
 
 import { createRequire } from 'node:module';
 import express, { type Router } from 'express';
+import { contextOf } from './contract.ts';
 
 interface EgPolicy {
   name: string;
@@ -24,6 +25,7 @@ export function expressGateway(): EgModules {
   if (modules !== undefined) return modules;
   const loggers = require('express-gateway/lib/logger') as EgModules['loggers'];
   for (const logger of Object.values(loggers)) if (typeof logger === 'object') logger.silent = true;
+  shareContexts();
   modules = {
     loggers,
     pipelines: require('express-gateway/lib/gateway/pipelines') as EgModules['pipelines'],
@@ -32,6 +34,26 @@ export function expressGateway(): EgModules {
   };
   modules.conditions.init();
   return modules;
+}
+
+/**
+ * Express Gateway makes a new object for each request, and a context that has it as its prototype. V8 makes hidden classes
+ * for every new prototype, in the old generation: they, and much of what a request had, lived until the next full
+ * collection, and quick ones took 30 ms instead of 4. Here all contexts have one prototype. What was a request's own in
+ * it, `requestID`, is read from the request.
+ */
+function shareContexts(): void {
+  const path = require.resolve('express-gateway/lib/gateway/context');
+  const EgContext = require(path) as new () => object;
+  const shared = Object.create(EgContext.prototype as object) as object;
+  Object.defineProperty(shared, 'requestID', {
+    get(this: { req: object }) {
+      return contextOf(this.req).requestId;
+    },
+  });
+  (require.cache[path] as NodeJS.Module).exports = function sharedContext() {
+    return shared;
+  };
 }
 
 /** An empty router for {@link EgModules.pipelines} to mount on. */
