@@ -9,7 +9,7 @@ import { createBackEndCaller } from './back-end/call-back-end.ts';
 import { pause } from './backoff.ts';
 import { Availability } from './engine/availability.ts';
 import { RouterApi } from './engine/router-api.ts';
-import { createSdkFetch } from './engine/sdk-fetch.ts';
+import { createSdkClient } from './engine/sdk-client.ts';
 import { TaskPolls } from './engine/task-polls.ts';
 import { startTaskRunners } from './engine/task-runners.ts';
 import { TaskUpdates } from './engine/task-updates.ts';
@@ -62,10 +62,9 @@ export async function startWorkers({
   const limits = { concurrency: config['workers.concurrency'], pollTimeoutMs: config['workers.pollTimeoutMs'] };
   const polls = new TaskPolls({ ...shared, ...limits, stopping: stopping.signal });
   const identity = { workerId: `${hostname()}:${process.pid}`, domain: config['workers.domain'] };
-  const stopRunners = await startTaskRunners({
+  const stopRunners = startTaskRunners({
     workers,
-    fetch: createSdkFetch(polls, new TaskUpdates({ ...shared, log })),
-    apiURL: config['conductor.apiURL'],
+    client: createSdkClient(polls, new TaskUpdates({ ...shared, log })),
     ...identity,
     ...limits,
   });

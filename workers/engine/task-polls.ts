@@ -29,8 +29,16 @@ const hurriedPause = { base: 20, max: 1_000 };
 /** Added to the time of a poll before the router counts as hanging. */
 const graceMs = 10_000;
 
+/** Of the query of a poll, what the worker decides; how many tasks it takes is decided here. */
+export interface PollQuery {
+  readonly workerid?: string;
+  readonly domain?: string;
+  /** How long the poll may be held, in milliseconds. */
+  readonly timeout?: number;
+}
+
 /** The outcome of one poll: its tasks, or why there is no answer. */
-type Answer = { text: string; tasks: readonly Task[] } | { reason: string; refused: boolean };
+type Answer = { tasks: readonly Task[] } | { reason: string; refused: boolean };
 
 export class TaskPolls {
   readonly #options: TaskPollsOptions;
@@ -41,32 +49,31 @@ export class TaskPolls {
   }
 
   /**
-   * The JSON list of tasks that the router hands out; empty when there were none or the process is stopping. Waits
-   * while there is no room for another task, and for as long as the router or the engine is away.
+   * The tasks that the router hands out; none when there were none or the process is stopping. Waits while there is no
+   * room for another task, and for as long as the router or the engine is away.
    */
-  async poll(taskType: string, query: URLSearchParams): Promise<string> {
+  async poll(taskType: string, query: PollQuery): Promise<readonly Task[]> {
     const { work, availability, concurrency, stopping } = this.#options;
     const call = `poll ${taskType}`;
     for (let failures = 1; ; failures++) {
       const room = await work.room(taskType, { limit: concurrency, signal: stopping });
-      if (room === 0) return '[]';
+      if (room === 0) return [];
       const startedAt = performance.now();
       const answer = await this.#ask(taskType, query, room);
       if ('tasks' in answer) {
         availability.succeeded(call);
         await this.#slowDown(taskType, answer.tasks.length, performance.now() - startedAt);
-        return answer.text;
+        return answer.tasks;
       }
-      if (stopping.aborted) return '[]';
+      if (stopping.aborted) return [];
       availability.failed(call, answer.reason);
       await pause(backoff(failures, answer.refused ? refusalPause : outagePause), stopping);
     }
   }
 
-  async #ask(taskType: string, query: URLSearchParams, count: number): Promise<Answer> {
+  async #ask(taskType: string, query: PollQuery, count: number): Promise<Answer> {
     const { api, work, pollTimeoutMs, abandoned } = this.#options;
-    const params = new URLSearchParams(query);
-    params.set('count', String(count));
+    const params = paramsOf(query, count);
     const closePoll = work.openPoll(taskType);
     let tasks: readonly Task[] = [];
     try {
@@ -76,10 +83,10 @@ export class TaskPolls {
         timeoutMs: pollTimeoutMs + graceMs,
         signal: abandoned,
       });
-      if (status === 204) return { text: '[]', tasks };
+      if (status === 204) return { tasks };
       if (status !== 200) return { reason: `status ${status}`, refused: isRefusal(status) };
       tasks = parseTasks(text);
-      return { text, tasks };
+      return { tasks };
     } catch (error) {
       return { reason: (error as Error).message, refused: false };
     } finally {
@@ -94,6 +101,14 @@ export class TaskPolls {
     this.#hurried.set(taskType, hurried);
     if (hurried > 0) await pause(backoff(hurried, hurriedPause), stopping);
   }
+}
+
+function paramsOf({ workerid, domain, timeout }: PollQuery, count: number): URLSearchParams {
+  const params = new URLSearchParams({ count: String(count) });
+  if (timeout !== undefined) params.set('timeout', String(timeout));
+  if (workerid !== undefined) params.set('workerid', workerid);
+  if (domain !== undefined) params.set('domain', domain);
+  return params;
 }
 
 function isRefusal(status: number): boolean {

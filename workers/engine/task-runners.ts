@@ -1,14 +1,13 @@
 // One task runner of the Conductor SDK for each worker.
 
-import { createConductorClient, noopLogger, TaskRunner } from '@io-orkes/conductor-javascript';
+import { TaskRunner } from '@io-orkes/conductor-javascript';
 import type { Task } from '../../conductor/types.ts';
 import type { TaskOutcome, Worker } from '../worker.ts';
 
 export interface TaskRunnersOptions {
   /** Workers whose `execute` never rejects: the SDK would send a stack trace to the engine. */
   workers: readonly Worker[];
-  fetch: typeof globalThis.fetch;
-  apiURL: string;
+  client: ConstructorParameters<typeof TaskRunner>[0]['client'];
   workerId: string;
   domain: string | undefined;
   concurrency: number;
@@ -16,9 +15,8 @@ export interface TaskRunnersOptions {
 }
 
 /** Starts them; the function stops them from asking for tasks. Tasks in hand go on. */
-export async function startTaskRunners(options: TaskRunnersOptions): Promise<() => Promise<void>> {
-  const { apiURL, fetch, workers } = options;
-  const client = await createConductorClient({ serverUrl: apiURL, logger: noopLogger }, fetch);
+export function startTaskRunners(options: TaskRunnersOptions): () => Promise<void> {
+  const { client, workers } = options;
   const runners = workers.map(
     ({ taskDefName, execute }) =>
       new TaskRunner({

@@ -35,9 +35,9 @@ export class TaskUpdates {
   }
 
   /** Reports one result; resolves when the engine has it, or when there is no point in going on. Never rejects. */
-  async update(body: string): Promise<void> {
+  async update(result: TaskResult): Promise<void> {
     const { work, log } = this.#options;
-    const result = JSON.parse(body) as TaskResult;
+    const body = JSON.stringify(result);
     const held = work.find(result.taskId);
     try {
       const refusal = await this.#offer(body, held);
