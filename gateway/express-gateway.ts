@@ -51,9 +51,11 @@ function shareContexts(): void {
       return contextOf(this.req).requestId;
     },
   });
-  (require.cache[path] as NodeJS.Module).exports = function sharedContext() {
+  // A constructor that returns an object makes that one.
+  function SharedContext(): object {
     return shared;
-  };
+  }
+  (require.cache[path] as NodeJS.Module).exports = SharedContext;
 }
 
 /** An empty router for {@link EgModules.pipelines} to mount on. */

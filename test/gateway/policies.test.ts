@@ -29,7 +29,7 @@ import { definePolicy, contextOf } from ${JSON.stringify(contract)};
 const schema = { type: 'object', properties: { say: { type: 'string' } } };
 const policy = (name, handle) => definePolicy({ name, schema, create: (parameters) => (request, response, next) => handle(request, response, next, parameters) });
 export const version = '1.0.0';
-export const policies = ['note', 'throws', 'rejects', 'rejects-late', 'answers'];
+export const policies = ['note', 'throws', 'rejects', 'rejects-late', 'answers', 'own-context'];
 export function init({ registerPolicy }) {
   const note = (request, response, next, { say }) => {
     const context = contextOf(request);
@@ -40,6 +40,11 @@ export function init({ registerPolicy }) {
   registerPolicy(policy('throws', () => { throw new Error('thrown with ${marker}'); }));
   registerPolicy(policy('rejects', async () => { throw new Error('rejected with ${marker}'); }));
   registerPolicy(policy('rejects-late', async (request, response) => { response.write('half'); await new Promise((r) => setTimeout(r, 10)); throw new Error('late'); }));
+  const prototypes = new Set();
+  registerPolicy(policy('own-context', ({ egContext }, response) => {
+    prototypes.add(Object.getPrototypeOf(egContext));
+    response.end(JSON.stringify({ requestID: egContext.requestID, path: egContext.req.path, prototypes: prototypes.size }));
+  }));
   registerPolicy(policy('answers', (request, response) => response.end(contextOf(request).reason)));
 }
 `;
@@ -53,12 +58,18 @@ apiEndpoints:
   rejects: { paths: /rejects }
   late: { paths: /late }
   order: { paths: /order }
+  context: { paths: /context/* }
 plugins: { misbehaving: { package: ${join(dir, 'plugin.ts')} } }
-policies: [note, throws, rejects, rejects-late, answers]
+policies: [note, throws, rejects, rejects-late, answers, own-context]
 pipelines:
   throws: { apiEndpoints: [throws], policies: [{ throws: [] }] }
   rejects: { apiEndpoints: [rejects], policies: [{ rejects: [] }] }
   late: { apiEndpoints: [late], policies: [{ rejects-late: [] }] }
+  context:
+    apiEndpoints: [context]
+    policies:
+      - answers: { condition: { name: expression, expression: "requestID === 'context-check-3'" } }
+      - own-context:
   order:
     apiEndpoints: [order]
     policies:
@@ -154,6 +165,17 @@ describe('a pipeline', () => {
   it('runs its policies in the order of the file, conditions included', async () => {
     expect((await call(`${url}/order`)).text).toBe('abce');
     expect((await call(`${url}/order`, { method: 'POST' })).text).toBe('abe');
+  });
+
+  it("gives each request Express Gateway's context with its own id, all of one prototype", async () => {
+    const ask = (id: string) => call(`${url}/context/${id}`, { headers: { 'x-request-id': id } });
+    const answers = await Promise.all(['context-check-1', 'context-check-2'].map(async (id) => (await ask(id)).json()));
+    expect(answers).toEqual([
+      { requestID: 'context-check-1', path: '/context/context-check-1', prototypes: 1 },
+      { requestID: 'context-check-2', path: '/context/context-check-2', prototypes: 1 },
+    ]);
+    // The other policy, which has nothing to say here.
+    expect((await ask('context-check-3')).text).toBe('');
   });
 
   it('writes one line a request with what happened', async () => {
