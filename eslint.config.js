@@ -27,6 +27,20 @@ export default tseslint.config(
     rules: { 'no-restricted-globals': ['error', 'process', 'console'] },
   },
   {
+    // What a request leaves in the old generation costs the ones after it (docs/decisions.md, "Memory").
+    files: ['gateway/**/*.ts', 'plugins/**/*.ts', 'conductor/**/*.ts', 'workers/**/*.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'AssignmentExpression[left.type="MemberExpression"][right.type=/FunctionExpression$/]',
+          message: 'Name the function first: V8 allocates one that is assigned to a property in the old generation.',
+        },
+        { selector: 'NewExpression[callee.name="WeakMap"]', message: 'Use collections/attachment.ts.' },
+      ],
+    },
+  },
+  {
     // A test file is a list of cases: its `describe` blocks may be long.
     files: ['test/**'],
     rules: {

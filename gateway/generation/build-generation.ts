@@ -59,5 +59,5 @@ async function fill(
   router.use(createMethodGate(gatewayConfig), pipelines, createNotRouted(gatewayConfig));
   generation.handler = router;
   const early = new EarlyRefusals(gatewayConfig, policies);
-  generation.refuseEarly = (request) => early.check(request);
+  generation.refuseEarly = early.check.bind(early);
 }

@@ -37,10 +37,11 @@ export async function startOperationsServer(options: {
     },
   };
   if (metrics !== undefined) {
-    routes['/metrics'] = async (response) => {
+    const sendMetrics: OperationsRoutes[string] = async (response) => {
       const text = await metrics.metrics();
       response.writeHead(200, { 'content-type': metrics.contentType }).end(text);
     };
+    routes['/metrics'] = sendMetrics;
   }
   const server = createServer((request, response) => {
     const route = routes[request.url?.split('?')[0] ?? ''];
