@@ -6,6 +6,7 @@ import type { LoadFigures, Latencies } from './measure/load-figures.ts';
 import { machineTime, machineTimeSince } from './measure/machine-time.ts';
 import { difference, processorMs, type Processes } from './measure/processes.ts';
 import { startProbes } from './measure/probes.ts';
+import { type Collections, readCollections } from './measure/router-metrics.ts';
 import { engineChoiceOf, engineFlags, engineFlagsHelp, engineName, positive } from './options.ts';
 import { startBackEnd } from './programs/back-end-process.ts';
 import { startBenchEngine } from './programs/engine.ts';
@@ -37,6 +38,8 @@ interface Phase {
   readonly probes: Readonly<Record<string, Latencies & { failures: number }>>;
   /** Processor time each process took, as a share of one core; `others`: what is not ours. */
   readonly cores: Readonly<Record<string, number>>;
+  /** Of the router. */
+  readonly collections: Collections;
 }
 
 const capacityName = 'capacity';
@@ -172,6 +175,7 @@ async function runPhase(programs: Programs, { name, arrival, seconds, writeShare
     // Passed on to the engine, on the connections of workers.
     engine: { url: `${url}/conductor/api/metadata/workflow/moviesWF?version=1`, token: tokens.ops },
   });
+  const collectionsBefore = await readCollections(operationsUrl);
   const before = processorMs(processes);
   const machineBefore = machineTime();
   const startedAt = performance.now();
@@ -181,7 +185,9 @@ async function runPhase(programs: Programs, { name, arrival, seconds, writeShare
   const ours = Object.values(used).reduce((sum, ms) => sum + ms, 0);
   const others = Math.max(0, machineTimeSince(machineBefore).busy - ours);
   const cores = Object.fromEntries(Object.entries({ ...used, others }).map(([name, ms]) => [name, ms / elapsedMs]));
-  return { name, figures, probes: await probes.stop(), cores };
+  const { count, ms } = await readCollections(operationsUrl);
+  const collections = { count: count - collectionsBefore.count, ms: ms - collectionsBefore.ms };
+  return { name, figures, probes: await probes.stop(), cores, collections };
 }
 
 function report(run: Run, phases: readonly Phase[], shares: readonly number[]): void {
@@ -217,9 +223,14 @@ function report(run: Run, phases: readonly Phase[], shares: readonly number[]): 
   const probeHeader = ['load', ...names.flatMap((probe) => [`${probe} p50`, 'p99', 'failed'])];
   run.say(`\nMeanwhile, in ms:\n\n${markdownTable([probeHeader, ...probeRows])}`);
   const processes = Object.keys(phases[0]?.cores ?? {});
-  const coreRows = phases.map(({ name, cores }) => [
+  const coreRows = phases.map(({ name, cores, collections: { count, ms } }) => [
     name,
     ...processes.map((process) => (cores[process] ?? Number.NaN).toFixed(2)),
+    String(count),
+    count === 0 ? '-' : readable(ms / count),
   ]);
-  run.say(`\nCores in use:\n\n${markdownTable([['load', ...processes], ...coreRows])}`);
+  const coreHeader = ['load', ...processes, 'collections', 'mean ms'];
+  run.say(
+    `\nCores in use, and quick collections of the router's garbage:\n\n${markdownTable([coreHeader, ...coreRows])}`,
+  );
 }

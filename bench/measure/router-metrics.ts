@@ -7,3 +7,20 @@ export async function readMetric(operationsUrl: string, name: string): Promise<n
   if (value === undefined) throw new Error(`the router has no metric ${name}`);
   return Number(value);
 }
+
+/** Quick collections of garbage since the start: the router serves nobody meanwhile. */
+export interface Collections {
+  readonly count: number;
+  /** All of them together, in milliseconds. */
+  readonly ms: number;
+}
+
+/** What the router has counted so far. */
+export async function readCollections(operationsUrl: string): Promise<Collections> {
+  const name = (part: string) => `nodejs_gc_duration_seconds_${part}\\{kind="minor"\\}`;
+  const [count, seconds] = await Promise.all([
+    readMetric(operationsUrl, name('count')),
+    readMetric(operationsUrl, name('sum')),
+  ]);
+  return { count, ms: 1_000 * seconds };
+}
