@@ -47,10 +47,11 @@ export interface JavaEngineOptions {
 const bootDeadlineMs = 180_000;
 
 /**
- * The engine takes every core it gets, and here it shares them with the router, as it never does in production. A third
- * of the router's weight: refusals, health and workers' polls get their turn at once, and an engine alone loses nothing.
+ * The engine takes every core it gets, and here it shares them with the router, as it never does in production. A little
+ * less than the router's weight: refusals, health and workers' polls get their turn in time. Much less (5 was tried)
+ * takes a tenth to a quarter of what it can do, because its threads wait for one that has the database and no core.
  */
-const engineNiceness = 5;
+const engineNiceness = 1;
 
 /** Starts it. `ready` resolves with `{ url }` when it answers. */
 export function launchJavaEngine({ java, installed, port, stateDir, output, tuning = {} }: JavaEngineOptions): Child {
