@@ -1,6 +1,7 @@
 // The life of each of our processes: start, say that it is ready, stop on a signal, never outlive its launcher.
 
 import { createLog, errorFields, type Logger } from '../logging/log.ts';
+import { allocateYoung } from './allocate-young.ts';
 
 /** A started program. */
 export interface RunningProgram {
@@ -28,6 +29,7 @@ export interface ReadyMessage {
  * @param start starts it; what it throws is printed as it is: make it a sentence that says what to do
  */
 export async function runProgram(name: string, start: (log: Logger) => Promise<RunningProgram>): Promise<void> {
+  allocateYoung();
   const log = createLog(name, process.env['LOG_LEVEL'] ?? 'info');
   process.on('uncaughtException', (error) => {
     log.fatal({ ...errorFields(error), stack: error.stack }, 'an error nobody caught');
