@@ -73,6 +73,8 @@ export const settings: readonly Setting[] = [
   property('spring.datasource.hikari.data-source-properties.prepareThreshold=1', 'postgresql'),
   property(`${initSql}=SET plan_cache_mode=force_generic_plan`, 'postgresql'),
   property(`${initSql}=SET jit=off`, 'postgresql'),
+  // Not to be shipped: what a crash of the database loses was answered. It shows what the disk costs.
+  property(`${initSql}=SET synchronous_commit=off`, 'postgresql'),
   { name: 'no full-text index of workflows', sql: [fullTextIndex], only: 'postgresql' },
   { name: 'no index into the JSON of workflows', sql: [fullTextIndex, pathIndex], only: 'postgresql' },
   property(`${initSql}=PRAGMA cache_size=-65536`, 'sqlite'),

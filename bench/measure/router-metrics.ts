@@ -2,10 +2,9 @@
 
 /** The value of a metric without labels. @throws Error when there is none of that name */
 export async function readMetric(operationsUrl: string, name: string): Promise<number> {
-  const text = await (await fetch(`${operationsUrl}/metrics`)).text();
-  const value = new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1];
+  const value = valueOf(await readMetrics(operationsUrl), name);
   if (value === undefined) throw new Error(`the router has no metric ${name}`);
-  return Number(value);
+  return value;
 }
 
 /** Quick collections of garbage since the start: the router serves nobody meanwhile. */
@@ -17,8 +16,17 @@ export interface Collections {
 
 /** What the router has counted so far: nothing before the first. */
 export async function readCollections(operationsUrl: string): Promise<Collections> {
-  const text = await (await fetch(`${operationsUrl}/metrics`)).text();
-  const valueOf = (part: string) =>
-    Number(new RegExp(`^nodejs_gc_duration_seconds_${part}\\{kind="minor"\\} (.+)$`, 'm').exec(text)?.[1] ?? 0);
-  return { count: valueOf('count'), ms: 1_000 * valueOf('sum') };
+  const text = await readMetrics(operationsUrl);
+  const ofMinor = (part: string) => valueOf(text, `nodejs_gc_duration_seconds_${part}{kind="minor"}`) ?? 0;
+  return { count: ofMinor('count'), ms: 1_000 * ofMinor('sum') };
+}
+
+async function readMetrics(operationsUrl: string): Promise<string> {
+  return (await fetch(`${operationsUrl}/metrics`)).text();
+}
+
+/** Of the series of that name and labels; undefined when there is none. */
+function valueOf(text: string, series: string): number | undefined {
+  const line = text.split('\n').find((each) => each.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length + 1));
 }
