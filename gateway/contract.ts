@@ -184,6 +184,11 @@ export interface RequestContext {
   workflowVersion?: number;
   /** When the wait budget began (performance.now()); set by the admission policy. */
   arrivedAt?: number;
+  /**
+   * Resolves when nothing more is done for the request, be it answered or left by its client; set by the workflow policy
+   * when it begins.
+   */
+  served?: Promise<void>;
   /** To be called once a workflow has been started; set by the admission policy. */
   onStarted?: (executionId: string) => void;
   /** Compresses an answer where the client accepts that; set by the compress policy. */

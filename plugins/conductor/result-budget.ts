@@ -48,7 +48,8 @@ export class ResultBudget {
   /**
    * Waits until `bytes` more may be held.
    * @returns to be called once, when nothing of the result is needed any more
-   * @throws Problem `overloaded` when it took too long: the worker repeats its result. The reason of `signal` when it aborts
+   * @throws Problem `overloaded` when it took too long: the worker repeats its result. `malformed-request` to nobody, when
+   *   `signal` aborts
    */
   async hold(bytes: number, signal: AbortSignal): Promise<() => void> {
     if (bytes <= smallResultBytes) return () => undefined;
@@ -66,16 +67,16 @@ export class ResultBudget {
   }
 
   #turn(bytes: number, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
+    if (signal.aborted) return Promise.reject(leftEarly());
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiting: Waiting = { bytes, enter: resolve };
-    const leave = (reason: unknown) => {
+    const leave = (reason: Problem) => {
       this.#waiting.delete(waiting);
       reject(reason);
       // Whoever was behind it may fit.
       this.#letIn();
     };
-    const gone = () => leave(signal.reason);
+    const gone = () => leave(leftEarly());
     const timer = setTimeout(() => leave(tooMuch()), this.#maxWaitMs);
     signal.addEventListener('abort', gone, { once: true });
     this.#waiting.add(waiting);
@@ -93,6 +94,10 @@ export class ResultBudget {
       waiting.enter();
     }
   }
+}
+
+function leftEarly(): Problem {
+  return new Problem('malformed-request', { detail: 'The worker left before its result was read.' });
 }
 
 function tooMuch(): Problem {

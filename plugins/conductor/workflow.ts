@@ -145,8 +145,10 @@ function watchedHandler(
     if (draining.aborted) throw new Problem('shutting-down', { headers: { connection: 'close', 'retry-after': '1' } });
     const chosen = versions.choose(request, response);
     const watched = watch.begin(request, { name, ...chosen });
+    const serving = handle({ request, response, watched, version: chosen.version });
+    contextOf(request).served = serving.catch(ignore);
     try {
-      await handle({ request, response, watched, version: chosen.version });
+      await serving;
     } catch (error) {
       watched.failed(response, error);
       throw error;
@@ -154,6 +156,11 @@ function watchedHandler(
       watch.forget(contextOf(request).executionId, watched);
     }
   };
+}
+
+/** Whoever serves the request deals with what went wrong. */
+function ignore(): void {
+  return undefined;
 }
 
 /** The trace goes along in the envelope while there is one. */

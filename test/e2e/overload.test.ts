@@ -132,6 +132,50 @@ describe('a back end that holds its requests', () => {
   });
 });
 
+describe('clients that leave while their execution is being started', () => {
+  const taken = async () => {
+    const counts = await readCounts(stack.operationsUrl);
+    const of = (stage: string) =>
+      ['read', 'write'].map((name) => counts[`router_admission_executions{class="${name}",stage="${stage}"}`] ?? 0);
+    return { waiting: of('waiting'), withWorker: of('with_worker') };
+  };
+  const gone = async () => {
+    const counts = await readCounts(stack.operationsUrl);
+    const series = Object.entries(counts).filter(([name]) => /^router_http_requests_total.*status="499"/.test(name));
+    return series.reduce((sum, [, count]) => sum + count, 0);
+  };
+
+  it.each([
+    ['reads', {}],
+    ['writes', { method: 'POST', body: 'x' }],
+    ['writes that ask for 202', { method: 'POST', body: 'x', headers: { prefer: 'respond-async' } }],
+  ])('%s: keep their places until the engine has answered, and give them back once', async (_name, options) => {
+    const before = await gone();
+    const leaving = new AbortController();
+    engine.freezeAnswers();
+    const clients = Array.from({ length: 4 }, () =>
+      demo('/adaptor/001/mock/echo', { ...options, signal: leaving.signal }).catch(() => 'gone'),
+    );
+    await pollUntil('their starts to be under way', async () => {
+      const { waiting } = await taken();
+      return waiting[0]! + waiting[1]! === 4;
+    });
+    leaving.abort();
+    await Promise.all(clients);
+    await pollUntil('the router to have noticed', async () => (await gone()) === before + 4);
+    const { waiting } = await taken();
+    expect(waiting[0]! + waiting[1]!).toBe(4);
+    engine.thaw();
+    await pollUntil('all places to be free', async () => {
+      const { waiting, withWorker } = await taken();
+      return [...waiting, ...withWorker].every((count) => count === 0);
+    });
+    // Their tasks are done by workers, or withdrawn, and nothing is given back twice.
+    expect((await demo('/adaptor/001/mock/echo')).status).toBe(200);
+    expect(await taken()).toEqual({ waiting: [0, 0], withWorker: [0, 0] });
+  });
+});
+
 describe('a back end that cannot be reached', () => {
   const path = '/adaptor/778/x';
 

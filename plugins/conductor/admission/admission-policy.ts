@@ -55,12 +55,14 @@ export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, 
         });
         if (admitted === null) return;
         context.onStarted = admitted.started;
-        const end = () => {
+        const finish = () => {
           // What goes on behind a 202 keeps its place: asking for one gains none.
           if (context.goesOn !== undefined) return void context.goesOn.then((ending) => admitted.end(ending));
           admitted.end({ problem: context.problem, clientGone: !response.writableFinished });
         };
-        if (response.destroyed) return end();
+        // A client that leaves during the start leaves an execution behind all the same.
+        const end = () => (context.served === undefined ? finish() : void context.served.then(finish));
+        if (response.destroyed) return finish();
         response.once('close', end);
         next();
       };

@@ -35,7 +35,7 @@ export interface AdmissionRequest extends AdmissionClaim {
 
 /** A request that was let through. */
 export interface Admitted {
-  /** Its execution has been started. */
+  /** Its execution has been started. After the end it changes nothing. */
   started(executionId: string): void;
   /** Gives everything back. Call it once. */
   end(ending: ExecutionEnding): void;
@@ -135,19 +135,22 @@ export class Admission {
     } else if (outcome === 200 && path.startsWith('/api/tasks')) limit.sample('report', ms);
   }
 
-  #admitted({ breaker, inFlight: others }: BackEnd, place: Place): Admitted {
+  #admitted({ breaker }: BackEnd, place: Place): Admitted {
     const { limit, slots, engine } = this.#parts;
     limit.noteUse(slots.taken('waiting'));
     const leaveEngine = engine.enter();
     const leaveBackEnd = breaker.enter();
     let startedId: string | undefined;
+    let ended = false;
     return {
       started: (executionId) => {
+        if (ended) return void this.#early.delete(executionId);
         startedId = executionId;
         this.#places.set(executionId, place);
         if (this.#early.delete(executionId)) slots.handedOut(place);
       },
       end: ({ problem, clientGone }) => {
+        ended = true;
         if (startedId !== undefined) this.#places.delete(startedId);
         const outcome = clientGone ? undefined : this.#outcomeOf(problem);
         if (outcome !== undefined) breaker.record(outcome, place.takenAt);
@@ -155,7 +158,7 @@ export class Admission {
         leaveBackEnd();
         // What a client leaves behind goes on for about as long as others take: leaving early gains no place.
         const abandoned = clientGone && startedId !== undefined;
-        const restMs = abandoned ? others.held.ms - (performance.now() - place.takenAt) : 0;
+        const restMs = abandoned ? slots.usualMs(place) - (performance.now() - place.takenAt) : 0;
         const release = () => slots.release(place, !abandoned && startedId !== undefined);
         if (restMs > 0) setTimeout(release, restMs).unref();
         else release();

@@ -90,10 +90,16 @@ export class Slots {
     this.#pump();
   }
 
-  /** Gives a place back. @param typical false when the time it was held says nothing of others */
+  /** How long an execution of this back end is usually in flight, in milliseconds; any, while none of it has ended. */
+  usualMs({ lane }: Claim): number {
+    return lane.inFlight.held.ms || this.#all.inFlight.held.ms;
+  }
+
+  /** Gives a place back, once. @param typical false when the time it was held says nothing of others */
   release(place: Place, typical: boolean): void {
     const heldMs = typical ? performance.now() - place.takenAt : undefined;
     if (place.waiting) this.#free(place, 'waiting', heldMs);
+    place.waiting = false;
     this.#free(place, 'inFlight', heldMs);
     this.#countPlaces(place.client, -1);
     this.#pump();

@@ -159,6 +159,34 @@ describe('places', () => {
     (await admit()).end({ problem: undefined, clientGone: true });
     expect(slots.taken('inFlight')).toBe(0);
   });
+
+  it('a start that is reported after the end: changes nothing, whatever becomes of its task', async () => {
+    const { admission, admit, slots } = createAdmission();
+    const late = await admit();
+    const early = await admit();
+    for (const [admitted, id] of [[late, 'late'] as const, [early, 'early'] as const]) {
+      if (id === 'early') admission.handedOut(id);
+      admitted.end({ problem: undefined, clientGone: true });
+      admitted.started(id);
+      admission.handedOut(id);
+      admission.handedOut(id);
+    }
+    expect([slots.taken('waiting'), slots.taken('inFlight')]).toEqual([0, 0]);
+  });
+
+  it('a client that leaves a back end of which nothing has ended: its place is held as long as others hold theirs', async () => {
+    const { admit, slots } = createAdmission();
+    const other = await admit('adaptor 001');
+    other.started('other');
+    vi.advanceTimersByTime(500);
+    other.end({ problem: undefined, clientGone: false });
+    const leaving = await admit('adaptor xyz');
+    leaving.started('leaving');
+    leaving.end({ problem: undefined, clientGone: true });
+    expect(slots.taken('inFlight')).toBe(1);
+    vi.advanceTimersByTime(501);
+    expect(slots.taken('inFlight')).toBe(0);
+  });
 });
 
 describe('what is refused before its pipeline begins', () => {
