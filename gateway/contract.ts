@@ -47,7 +47,10 @@ export interface Policy {
   readonly policy: (action: never) => Handler;
   /** What one place of the policy adds to the OpenAPI document; nothing when absent. */
   readonly describe?: (action: never) => PolicyDescription;
-  /** What it can say before the pipeline begins, called once for each apiEndpoint; one without it is passed over then. */
+  /**
+   * What it can say before the pipeline begins, called once for each apiEndpoint. Nothing behind a policy without it is
+   * refused early.
+   */
   readonly early?: (action: never) => EarlyCheck;
   /** What is wrong with parameters that the schema lets pass, each with what to do; the router does not start. */
   readonly check?: (action: never) => readonly string[];

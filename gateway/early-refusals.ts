@@ -40,9 +40,14 @@ export class EarlyRefusals {
   }
 }
 
-/** None where a condition decides whether a step is taken. */
+/**
+ * Up to the last step that refuses. None where a condition decides whether a step is taken, or where a policy before it
+ * says nothing: that may be one that keeps strangers out, or answers by itself.
+ */
 function checksOf(steps: readonly PipelineStep[], policies: ReadonlyMap<string, Policy>): EarlyCheck[] {
   if (steps.some(({ condition }) => condition !== undefined)) return [];
-  const checks = steps.flatMap(({ policy, action }) => policies.get(policy)?.early?.(action as never) ?? []);
-  return checks.some(({ isRefusing }) => isRefusing !== undefined) ? checks : [];
+  const checks = steps.map(({ policy, action }) => policies.get(policy)?.early?.(action as never));
+  const asked = checks.slice(0, checks.findLastIndex((check) => check?.isRefusing !== undefined) + 1);
+  const known = asked.filter((check) => check !== undefined);
+  return known.length === asked.length ? known : [];
 }

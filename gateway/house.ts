@@ -13,6 +13,7 @@ import express, { type ErrorRequestHandler } from 'express';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
 import { errorFields, type Logger } from '../logging/log.ts';
+import { Problem } from '../problem/problem.ts';
 import { answerProblem } from './answer-problem.ts';
 import type { RouterServices } from './contract.ts';
 import { type ConfigInForce, createConfigInForce } from './generation/config-in-force.ts';
@@ -57,7 +58,13 @@ export class House {
 
   /** What the configuration in force refuses before anything is done for it. @throws Problem */
   refuseEarly(request: IncomingMessage): void {
-    this.#generation?.refuseEarly(request);
+    try {
+      this.#generation?.refuseEarly(request);
+    } catch (error) {
+      if (error instanceof Problem) throw error;
+      // Its pipeline will say what is wrong with it, if anything is.
+      reportUnforeseen(this.services, error);
+    }
   }
 
   /** The configuration in force, at each reading. */
@@ -126,15 +133,19 @@ export class House {
   }
 }
 
+type Services = Pick<RouterServices, 'log' | 'reportError'>;
+
 /** The last handler: every thrown thing becomes a problem document, what nobody foresaw is logged and reported. */
-function createErrorHandler({ log, reportError }: Pick<RouterServices, 'log' | 'reportError'>): ErrorRequestHandler {
+function createErrorHandler(services: Services): ErrorRequestHandler {
   // Express tells an error handler by its four parameters.
   // eslint-disable-next-line max-params
   return function handleError(error: unknown, request, response, _next) {
     const problem = answerProblem(request, response, error);
-    if (problem.code !== 'internal-error') return;
-    const stack = (problem.cause as Error | undefined)?.stack;
-    log.error({ ...errorFields(problem.cause), stack }, 'a policy failed');
-    reportError(problem.cause, { code: problem.code });
+    if (problem.code === 'internal-error') reportUnforeseen(services, problem.cause);
   };
+}
+
+function reportUnforeseen({ log, reportError }: Services, error: unknown): void {
+  log.error({ ...errorFields(error), stack: (error as Error | undefined)?.stack }, 'a policy failed');
+  reportError(error, { code: 'internal-error' });
 }

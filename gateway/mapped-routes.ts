@@ -12,17 +12,19 @@ export interface MappedRoute {
   readonly workflow: string | undefined;
 }
 
-/** In the order of the file. */
+/** In the order of `apiEndpoints`, in which Express Gateway asks them: the first whose path matches takes the request. */
 export function mappedRoutes(map: GatewayConfig): MappedRoute[] {
-  return Object.entries(map.pipelines).flatMap(([pipeline, { apiEndpoints }]) => {
+  const pipelineOf = new Map(
+    Object.entries(map.pipelines).flatMap(([pipeline, { apiEndpoints }]) =>
+      apiEndpoints.map((name) => [name, pipeline] as const),
+    ),
+  );
+  return Object.entries(map.apiEndpoints).flatMap(([name, endpoint]) => {
+    const pipeline = pipelineOf.get(name);
+    if (pipeline === undefined) return [];
     const steps = stepsOf(map, pipeline);
     const workflow = steps.find(({ policy }) => policy === 'workflow')?.action['name'];
-    return apiEndpoints.flatMap((name) => {
-      const endpoint = map.apiEndpoints[name];
-      return endpoint === undefined
-        ? []
-        : [{ name, endpoint, steps, workflow: typeof workflow === 'string' ? workflow : undefined }];
-    });
+    return [{ name, endpoint, steps, workflow: typeof workflow === 'string' ? workflow : undefined }];
   });
 }
 

@@ -32,6 +32,8 @@ export function createInFlightPolicy(config: Config, places: Places, hold: HoldR
   return definePolicy({
     name: 'in-flight',
     schema: parameters,
+    // What is refused takes no place.
+    early: () => ({ look: () => undefined }),
     create({ requests, by: subject = 'client' }) {
       const mostOf = (clientId: string | undefined) =>
         (subject === 'client' ? config[`client.${clientId}.maxInFlight`] : undefined) ?? requests;

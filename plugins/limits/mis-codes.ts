@@ -30,11 +30,17 @@ export function createMisCodesPolicy(config: Config): Policy {
   return definePolicy({
     name: 'mis-codes',
     schema: parameters,
+    // Who may not name a college is not told either how it is doing.
+    early: ({ parameter, after }) => ({
+      look({ request, context: { clientId = '' }, params }) {
+        checkMisCodes(config, clientId, { code: params[parameter] ?? '', target: request.url ?? '', after });
+      },
+    }),
     create: ({ parameter, after }) =>
       function limitToMisCodes(request, _response, next) {
-        const { clientId } = contextOf(request);
+        const { clientId = '' } = contextOf(request);
         const code = request.params[parameter] ?? '';
-        checkMisCodes(config, clientId ?? '', { code, target: request.originalUrl, after });
+        checkMisCodes(config, clientId, { code, target: request.originalUrl, after });
         next();
       },
     describe: ({ parameter }) => ({

@@ -51,6 +51,7 @@ beforeAll(async () => {
       BREAKER_ENGINE_MINCALLS: '4',
       BREAKER_ENGINE_WINDOWMS: '2000',
       BREAKER_ENGINE_OPENMS: '300',
+      'client.reader.misCodes': '001',
     },
     workers: {
       WORKERS_BACKENDTIMEOUTMS: '60000',
@@ -99,7 +100,8 @@ describe('a back end that holds its requests', () => {
     // They are refused before their pipeline begins: who must not pass for another reason is told that all the same.
     expect((await call(`${stack.url}/adaptor/777/x`)).status).toBe(401);
     const reader = await callerFor(stack.url, 'reader');
-    expect((await reader('/adaptor/777/x', { method: 'PATCH', body: 'x' })).status).toBe(403);
+    for (const options of [{}, { method: 'PATCH', body: 'x' }])
+      expect((await reader('/adaptor/777/x', options)).status).toBe(403);
     expect(await metric('router_admission_executions{class="read",stage="with_worker"}')).toBe(4);
     expect(await metric('router_admission_requests_total{class="write",outcome="full"}')).toBe(1);
     expect(held).toHaveLength(4);

@@ -15,18 +15,31 @@ const config: GatewayConfig = {
     movies: { paths: '/movies/:title', methods: ['GET'] },
     adaptor: { paths: ['/adaptor/:mis', '/adaptor/:mis/*'] },
     status: { paths: '/movies/:title/status' },
+    health: { paths: '/colleges/:mis/health' },
+    colleges: { paths: '/colleges/:mis/*' },
+    strangers: { paths: '/strangers' },
+    late: { paths: '/late' },
     other: { paths: '/conditional', methods: ['GET'] },
     ofHost: { paths: '/of-host', host: 'one.example' },
     sameForAll: { paths: '/of-host' },
   },
   plugins: { all: { package: './all.ts' } },
-  policies: ['known', 'full', 'answers'],
+  policies: ['known', 'full', 'silent', 'answers'],
   pipelines: {
+    // Express Gateway asks the endpoints in their own order, not in that of the pipelines.
     limited: {
-      apiEndpoints: ['movies', 'adaptor', 'ofHost', 'sameForAll'],
+      apiEndpoints: ['movies', 'adaptor', 'ofHost', 'sameForAll', 'colleges'],
       policies: [{ known: null }, { full: null }, { answers: null }],
     },
-    free: { apiEndpoints: ['status'], policies: [{ known: null }, { answers: null }] },
+    free: { apiEndpoints: ['status', 'health'], policies: [{ known: null }, { answers: null }] },
+    guarded: {
+      apiEndpoints: ['strangers'],
+      policies: [{ known: null }, { silent: null }, { full: null }, { answers: null }],
+    },
+    silentBehind: {
+      apiEndpoints: ['late'],
+      policies: [{ known: null }, { full: null }, { silent: null }, { answers: null }],
+    },
     conditional: {
       apiEndpoints: ['other'],
       policies: [{ known: [{ condition: { name: 'always' } }] }, { full: null }, { answers: null }],
@@ -53,6 +66,7 @@ function createRefusals({ isRefusing = true, known = true } = {}) {
   const policies = [
     policy('known', { look: () => (known ? undefined : 'unsure') }),
     policy('full', full),
+    policy('silent'),
     policy('answers'),
   ];
   const refusals = new EarlyRefusals(config, new Map(policies.map((each) => [each.name, each])));
@@ -76,6 +90,8 @@ describe('while a policy refuses', () => {
     ['/movies/Metropolis?year=1927', 'HEAD', 'movies'],
     ['/adaptor/001/mock/persons', 'PATCH', 'adaptor'],
     ['/ADAPTOR/001/', 'POST', 'adaptor'],
+    ['/colleges/001/students', 'GET', 'colleges'],
+    ['/late', 'GET', 'late'],
   ])('%s %s: refused, as a request of its route', (url, method, route) => {
     const { check } = createRefusals();
     expect(check(url, method)).toMatchObject({ refused: true, route });
@@ -85,6 +101,8 @@ describe('while a policy refuses', () => {
     ['another method, which is not allowed', '/movies/Metropolis', 'POST'],
     ['an unknown path', '/movies', 'GET'],
     ['a route whose pipeline refuses nothing', '/movies/Metropolis/status', 'GET'],
+    ['an endpoint before the one that would refuse', '/colleges/001/health', 'GET'],
+    ['a policy before it that says nothing', '/strangers', 'GET'],
     ['a pipeline in which a condition decides', '/conditional', 'GET'],
     ['an endpoint of one host, and what has the same path', '/of-host', 'GET'],
   ])('%s: goes through', (_title, url, method) => {
