@@ -26,13 +26,20 @@ export function failBody(request: IncomingMessage, problem: Problem): void {
 /** Bodies that were asked for: whoever asks next gets the same. */
 const bodies = new Attachment<IncomingMessage, Promise<Buffer>>('body');
 
+/** A stop on the way, at so many bytes: the rest stays in its socket until the promise resolves. */
+export interface Pause {
+  readonly at: number;
+  readonly until: () => Promise<void>;
+}
+
 /**
  * The whole body, however often it is asked for.
+ * @param pause taken once, by a body that is longer than that; what it rejects with fails the body
  * @throws Problem `body-too-large` as soon as the limit is passed (by Content-Length: before reading),
  *   `malformed-request` when the client cuts it off or breaks its framing, `request-timeout` when it is too slow
  */
-export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const body = bodies.get(request) ?? receive(request, maxBytes);
+export function readBody(request: IncomingMessage, maxBytes: number, pause?: Pause): Promise<Buffer> {
+  const body = bodies.get(request) ?? receive(request, maxBytes, pause);
   bodies.set(request, body);
   return body;
 }
@@ -42,7 +49,7 @@ export function announcedBytes({ headers }: IncomingMessage): number {
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
 }
 
-async function receive(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+async function receive(request: IncomingMessage, maxBytes: number, pause: Pause | undefined): Promise<Buffer> {
   const announced = announcedBytes(request);
   if (announced !== Infinity && announced > maxBytes) throw tooLarge(maxBytes);
   if (announced === 0) return empty;
@@ -51,20 +58,28 @@ async function receive(request: IncomingMessage, maxBytes: number): Promise<Buff
   invitations.get(request)?.();
   const { promise: failed, reject } = Promise.withResolvers<never>();
   readers.set(request, reject);
-  return Promise.race([collect(request, maxBytes), failed]);
+  return Promise.race([collect(request, maxBytes, pause), failed]);
 }
 
 /** By its events: an iterator makes several promises of each chunk, and most bodies are one chunk. */
-function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+function collect(request: IncomingMessage, maxBytes: number, pause: Pause | undefined): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let length = 0;
-  const take = (chunk: Buffer) => {
-    length += chunk.length;
-    if (length <= maxBytes) return void chunks.push(chunk);
+  let pauses = pause !== undefined;
+  const fail = (error: Error) => {
     request.off('data', take);
     request.pause();
-    reject(tooLarge(maxBytes));
+    reject(error);
+  };
+  const take = (chunk: Buffer) => {
+    length += chunk.length;
+    if (length > maxBytes) return fail(tooLarge(maxBytes));
+    chunks.push(chunk);
+    if (!pauses || length <= (pause as Pause).at) return;
+    pauses = false;
+    request.pause();
+    (pause as Pause).until().then(() => request.resume(), fail);
   };
   const endEarly = (cause?: Error) =>
     reject(new Problem('malformed-request', { detail: 'The request body ended early.', cause }));

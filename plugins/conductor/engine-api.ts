@@ -13,7 +13,7 @@ import { adminScope, type AllowedCall, findAllowedCall } from './allow-list.ts';
 import { describeEngineApi } from './describe-engine-api.ts';
 import type { Parts } from './executions.ts';
 import { findTask, placeOf } from './handed-over-task.ts';
-import type { ResultBudget } from './result-budget.ts';
+import { type ResultBudget, smallResultBytes } from './result-budget.ts';
 import { splitTarget } from './target.ts';
 import type { TaskUpdates } from './task-updates.ts';
 import type { WorkerLimits } from './worker-limits.ts';
@@ -210,15 +210,20 @@ class EngineApi {
   async #passOn({ request, clientId, gone }: Exchange) {
     const maxBytes = this.#config['router.maxAnswerBytes'] * resultOverhead;
     const { limits, updates, reported, results } = this.#parts;
-    const letGo = await results.hold(Math.min(announcedBytes(request), maxBytes), gone);
+    const announced = announcedBytes(request);
+    const hold = (bytes: number) => results.hold({ bytes, client: clientId, gone });
+    let letGo = announced === Infinity ? undefined : await hold(Math.min(announced, maxBytes));
     try {
-      const body = await readBody(request, maxBytes);
+      // How many bytes come in chunks shows at their end: one that turns out to be large is as large as it may be.
+      const takeTurn = async () => void (letGo = await hold(maxBytes));
+      const pause = letGo === undefined ? { at: smallResultBytes, until: takeTurn } : undefined;
+      const body = await readBody(request, maxBytes, pause);
       const result = parseResult(body);
       await limits.checkTask(clientId, result.taskId, result.workflowInstanceId);
       reported(result);
       return { result, ...(await updates.update(result, body)) };
     } finally {
-      letGo();
+      letGo?.();
     }
   }
 }

@@ -13,7 +13,17 @@ const shareOfHeap = 1 / 32;
 
 interface Waiting {
   readonly bytes: number;
+  readonly client: string;
   readonly enter: () => void;
+}
+
+/** What a result is held for. */
+export interface HeldResult {
+  readonly bytes: number;
+  /** Whose worker brings it. */
+  readonly client: string;
+  /** Aborts when the worker has gone. */
+  readonly gone: AbortSignal;
 }
 
 export interface ResultBudgetOptions {
@@ -23,11 +33,15 @@ export interface ResultBudgetOptions {
   readonly maxWaitMs: number;
 }
 
-/** First come, first served: a large result is not overtaken for ever by lesser ones. */
+/**
+ * First come, first served: a large result is not overtaken for ever by lesser ones. One client has at most half of it, or
+ * one result: bodies that come byte by byte keep nobody else's results waiting.
+ */
 export class ResultBudget {
   readonly #limit: number;
   readonly #maxWaitMs: number;
   readonly #waiting = new Set<Waiting>();
+  readonly #clients = new Map<string, number>();
   #held = 0;
 
   constructor({ bytes, maxWaitMs }: ResultBudgetOptions) {
@@ -49,27 +63,22 @@ export class ResultBudget {
    * Waits until `bytes` more may be held.
    * @returns to be called once, when nothing of the result is needed any more
    * @throws Problem `overloaded` when it took too long: the worker repeats its result. `malformed-request` to nobody, when
-   *   `signal` aborts
+   *   the worker has gone
    */
-  async hold(bytes: number, signal: AbortSignal): Promise<() => void> {
+  async hold({ bytes, client, gone }: HeldResult): Promise<() => void> {
     if (bytes <= smallResultBytes) return () => undefined;
     const share = Math.min(bytes, this.#limit);
-    if (this.#waiting.size > 0 || !this.#fits(share)) await this.#turn(share, signal);
-    else this.#held += share;
+    await this.#turn({ bytes: share, client }, gone);
     return () => {
-      this.#held -= share;
+      this.#count(client, -share);
       this.#letIn();
     };
   }
 
-  #fits(bytes: number): boolean {
-    return this.#held + bytes <= this.#limit;
-  }
-
-  #turn(bytes: number, signal: AbortSignal): Promise<void> {
+  #turn(result: { bytes: number; client: string }, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.reject(leftEarly());
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting: Waiting = { bytes, enter: resolve };
+    const waiting: Waiting = { ...result, enter: resolve };
     const leave = (reason: Problem) => {
       this.#waiting.delete(waiting);
       reject(reason);
@@ -80,6 +89,7 @@ export class ResultBudget {
     const timer = setTimeout(() => leave(tooMuch()), this.#maxWaitMs);
     signal.addEventListener('abort', gone, { once: true });
     this.#waiting.add(waiting);
+    this.#letIn();
     return promise.finally(() => {
       clearTimeout(timer);
       signal.removeEventListener('abort', gone);
@@ -88,11 +98,22 @@ export class ResultBudget {
 
   #letIn(): void {
     for (const waiting of this.#waiting) {
-      if (!this.#fits(waiting.bytes)) return;
+      const { bytes, client, enter } = waiting;
+      // Its own results are in its way, not in that of others.
+      const own = this.#clients.get(client) ?? 0;
+      if (own > 0 && own + bytes > this.#limit / 2) continue;
+      if (this.#held + bytes > this.#limit) return;
       this.#waiting.delete(waiting);
-      this.#held += waiting.bytes;
-      waiting.enter();
+      this.#count(client, bytes);
+      enter();
     }
+  }
+
+  #count(client: string, bytes: number): void {
+    this.#held += bytes;
+    const own = (this.#clients.get(client) ?? 0) + bytes;
+    if (own === 0) this.#clients.delete(client);
+    else this.#clients.set(client, own);
   }
 }
 

@@ -7,6 +7,9 @@ import { type Confirm, TaskQueue } from './task-queue.ts';
 
 /** A worker that has not polled for this long (milliseconds) may be gone, or may poll through another router. */
 const polledLatelyMs = 60_000;
+/** Beyond so many queues those that nobody uses are forgotten, and who polled what longer ago than this (milliseconds). */
+const mostQueues = 1_000;
+const rememberedMs = 3_600_000;
 
 /** Names one queue of the engine. */
 export interface QueueName {
@@ -35,6 +38,7 @@ export class TaskQueues {
     const key = `${domain ?? ''}:${taskType}`;
     const known = this.#queues.get(key);
     if (known !== undefined) return known;
+    if (this.#queues.size >= mostQueues) this.#forgetIdle();
     const queue = new TaskQueue({ engine: this.#engine, taskType, domain, log: this.#log });
     this.#queues.set(key, queue);
     return queue;
@@ -90,6 +94,17 @@ export class TaskQueues {
   /** Lets every poll go. */
   async stop(): Promise<void> {
     await Promise.all([...this.#queues.values()].map((queue) => queue.stop()));
+  }
+
+  /** Workers can poll for task types that do not exist. */
+  #forgetIdle(): void {
+    const now = performance.now();
+    for (const [key, queue] of this.#queues) {
+      if (queue.idle && now - queue.lastPolledAt > polledLatelyMs) this.#queues.delete(key);
+    }
+    for (const [taskType, polledAt] of this.#lastPolled) {
+      if (now - polledAt > rememberedMs) this.#lastPolled.delete(taskType);
+    }
   }
 
   #existing({ taskType, domain }: QueueName): TaskQueue | undefined {

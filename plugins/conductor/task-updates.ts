@@ -96,6 +96,9 @@ export class TaskUpdates {
     const task = this.#handedOut.get(result.taskId);
     const place = placeOf(result.taskId);
     if (place !== undefined) return this.#updateHandedOver(result, body, place);
+    // The engine would take it, and whoever waits for that other execution would be answered with it.
+    if (task !== undefined && task.executionId !== result.workflowInstanceId)
+      return { response: notFound(result), queue: task };
     const end = this.#knownEnd(result, task?.referenceName);
     if (end === undefined) {
       const execution = await this.#updateSynchronously(result, body, task);
@@ -185,7 +188,7 @@ export class TaskUpdates {
     body: Buffer,
     task: HandedOut | undefined,
   ): Promise<UpdatedExecution | null> {
-    if (task === undefined || !task.onlyAttempt || task.executionId !== result.workflowInstanceId) return null;
+    if (task === undefined || !task.onlyAttempt) return null;
     if (!isPlain(result, body)) return null;
     const response = await this.#complete(result, task, 'COMPLETED/sync');
     if (response.status !== 200) return null;
@@ -253,7 +256,10 @@ function workerOf({ workerId }: TaskResult): string {
 
 /** The report with another id and everything else as it was written: numbers are never rewritten. */
 function withTaskId(result: TaskResult, body: Buffer, taskId: string): string {
-  return body.toString('utf8').replace(JSON.stringify(result.taskId), () => JSON.stringify(taskId));
+  // The output may have the id as well, and may come first.
+  const written = JSON.stringify(result.taskId).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  const member = new RegExp(`("taskId"\\s*:\\s*)${written}`);
+  return body.toString('utf8').replace(member, (_, name: string) => name + JSON.stringify(taskId));
 }
 
 /** The engine's own answer to a result it has taken. */

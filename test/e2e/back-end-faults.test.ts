@@ -4,7 +4,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { readCount } from '../stack/metrics.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { createToken } from '../plugins/oauth2/forge.ts';
+import { issuerKey } from '../stack/issuer-key.ts';
+import { audience, type Stack, startStack } from '../stack/stack.ts';
+import { RawConnection } from '../wire/raw-client.ts';
 import { freePort } from '../stack/free-port.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
@@ -126,6 +129,60 @@ describe('large answers that come at the same time', () => {
     expect(mostBytes).toBe(300_000);
     await pollUntil('none to be held', async () => (await gauge('router_result_bytes')) === 0);
     expect(await gauge('router_results_waiting')).toBe(0);
+  });
+});
+
+describe('a worker that sends its results byte by byte', () => {
+  const gauge = (name: string) => readCount(stack.operationsUrl, name);
+  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+  const connections: RawConnection[] = [];
+  let head: string;
+  beforeAll(async () => {
+    const mint = { issuer: stack.issuer, audience, nowSeconds: () => Date.now() / 1000 };
+    const claims = { client_id: 'slow', sub: 'slow', scope: 'conductor_worker' };
+    const token = createToken(await issuerKey(stack), mint, { claims });
+    head = `POST /conductor/api/tasks HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
+  });
+  afterEach(() => {
+    for (const { socket } of connections.splice(0)) socket.destroy();
+  });
+  const open = (text: string) => {
+    const connection = new RawConnection(stack.url);
+    connections.push(connection);
+    connection.send(text);
+    return connection;
+  };
+
+  it('keeps its own waiting; the large results of others go on', async () => {
+    for (let index = 0; index < 4; index++) open(`${head}Content-Length: 100000\r\n\r\n{`);
+    await pollUntil('one of them to be read, three to wait', async () => (await gauge('router_results_waiting')) === 3);
+    expect(await gauge('router_result_bytes')).toBe(100_000);
+    for (let index = 0; index < 3; index++) expect((await fault('bytes/100000')).bytes).toHaveLength(100_000);
+    expect(await gauge('router_results_waiting')).toBe(3);
+    for (const { socket } of connections.splice(0)) socket.destroy();
+    await pollUntil('none to be held', async () => (await gauge('router_result_bytes')) === 0);
+    expect(await gauge('router_results_waiting')).toBe(0);
+  });
+
+  it('in chunks: counts once it turns out to be large', async () => {
+    const connection = open(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk('{"a":"')}`);
+    const small = open(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk('{}')}0\r\n\r\n`);
+    expect((await small.answer()).status).toBe(400);
+    expect(await gauge('router_result_bytes')).toBe(0);
+    connection.send(chunk('x'.repeat(70_000)));
+    await pollUntil('it to count', async () => (await gauge('router_result_bytes')) === 300_000);
+    connection.send(chunk('x'.repeat(1_000_000)) + chunk('"}') + '0\r\n\r\n');
+    expect((await connection.answer()).status).toBe(400);
+    expect(await gauge('router_result_bytes')).toBe(0);
+  });
+
+  it('in chunks, when there is no room: waits in its socket, and is read when there is', async () => {
+    const first = open(`${head}Content-Length: 300000\r\n\r\n{`);
+    await pollUntil('the first to be read', async () => (await gauge('router_result_bytes')) === 300_000);
+    const second = open(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk('x'.repeat(70_000))}0\r\n\r\n`);
+    await pollUntil('the second to wait', async () => (await gauge('router_results_waiting')) === 1);
+    first.socket.destroy();
+    expect((await second.answer()).status).toBe(400);
   });
 });
 

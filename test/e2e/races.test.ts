@@ -125,6 +125,18 @@ describe('a task that is handed over', () => {
     );
   });
 
+  it('may have its own id in its result, before the one that counts', async () => {
+    const answer = reader('/movies/x');
+    const [task] = await poll();
+    const { taskId, workflowInstanceId } = task!;
+    const output = JSON.stringify({ outbound, echoed: taskId, n: 1 }).replace('1}', '12345678901234567890}');
+    const body = `{"outputData":${output},"status":"COMPLETED","workflowInstanceId":"${workflowInstanceId}", "taskId" : "${taskId}"}`;
+    const headers = { 'content-type': 'application/json' };
+    expect((await worker(api('/tasks'), { method: 'POST', headers, body })).status).toBe(200);
+    expect((await answer).text).toBe('done');
+    expect((await call(`${engineUrl}/api/workflow/${workflowInstanceId}`)).text).toContain(`"echoed":"${taskId}"`);
+  });
+
   it('may be put off: the engine hands it out again', async () => {
     const answer = reader('/movies/x');
     const [task] = await poll();
@@ -152,6 +164,33 @@ describe('a task that is handed over', () => {
     expect((await execution(task!.workflowInstanceId)).tasks[0]!.status).toBe('IN_PROGRESS');
     await report(task!);
     expect((await answer).text).toBe('done');
+  });
+});
+
+describe('a result under the name of another execution', () => {
+  it('is refused: it would answer the client of the other', async () => {
+    // A write is polled: its task has the engine's id, and the same reference name in every execution.
+    const demo = await callerFor(stack.url);
+    const write = (name: string) => demo(`/adaptor/001/${name}`, { method: 'POST', body: name });
+    const pollWrites = async () => {
+      const answer = await worker(api('/tasks/poll/batch/college-adaptor_intake?count=1&timeout=5000&workerid=raw'));
+      return answer.json<Task[]>()[0]!;
+    };
+    const own = write('own');
+    const task = await pollWrites();
+    const other = write('other');
+    const otherTask = await pollWrites();
+    const stolen = { ...outbound, body: 'of the other' };
+    const forged = {
+      status: 'COMPLETED',
+      outputData: { outbound: stolen },
+      workflowInstanceId: otherTask.workflowInstanceId,
+    };
+    expect((await report(task, forged)).status).toBe(404);
+    await report(otherTask);
+    expect((await other).text).toBe('done');
+    await report(task);
+    expect((await own).text).toBe('done');
   });
 });
 

@@ -6,7 +6,22 @@ import { ResultBudget, smallResultBytes } from '../../../plugins/conductor/resul
 
 const large = smallResultBytes + 1;
 const never = new AbortController().signal;
-const budgetFor = (results: number, maxWaitMs = 60_000) => new ResultBudget({ bytes: results * large, maxWaitMs });
+/** Each result is of a client of its own unless it says whose. */
+function budgetFor(results: number, maxWaitMs = 60_000) {
+  const budget = new ResultBudget({ bytes: results * large, maxWaitMs });
+  let clients = 0;
+  const hold = (bytes: number, gone: AbortSignal, client = `client ${clients++}`) =>
+    budget.hold({ bytes, client, gone });
+  return {
+    hold,
+    get held() {
+      return budget.held;
+    },
+    get waiting() {
+      return budget.waiting;
+    },
+  };
+}
 
 /** Whether it has been let in by now. */
 async function isIn(held: Promise<unknown>): Promise<boolean> {
@@ -54,6 +69,26 @@ describe('ResultBudget', () => {
     expect(await isIn(lesser)).toBe(false);
   });
 
+  it('one client has half of it, and what it waits for keeps nobody else waiting', async () => {
+    const budget = budgetFor(4);
+    const own = [await budget.hold(large, never, 'slow'), await budget.hold(large, never, 'slow')];
+    const third = budget.hold(large, never, 'slow');
+    expect(await isIn(third)).toBe(false);
+    expect(await isIn(budget.hold(large, never, 'other'))).toBe(true);
+    expect(await isIn(third)).toBe(false);
+    own[0]?.();
+    expect(await isIn(third)).toBe(true);
+  });
+
+  it('one client alone may have one that is larger than half', async () => {
+    const budget = budgetFor(2);
+    const whole = await budget.hold(2 * large, never, 'one');
+    const next = budget.hold(large, never, 'one');
+    expect(await isIn(next)).toBe(false);
+    whole();
+    expect(await isIn(next)).toBe(true);
+  });
+
   it('forgets a worker that has gone, and lets in who stood behind it', async () => {
     const budget = budgetFor(2);
     const first = await budget.hold(large, never);
@@ -93,7 +128,7 @@ describe('ResultBudget', () => {
 
   it('has 1/32 of the heap unless told otherwise', async () => {
     const budget = new ResultBudget({ maxWaitMs: 1_000 });
-    await budget.hold(getHeapStatistics().heap_size_limit, never);
+    await budget.hold({ bytes: getHeapStatistics().heap_size_limit, client: 'one', gone: never });
     expect(budget.held).toBe(Math.floor(getHeapStatistics().heap_size_limit / 32));
   });
 });
