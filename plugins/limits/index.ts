@@ -20,6 +20,8 @@ export function init({ services, registerPolicy }: PluginContext): void {
     config['limits.whenRedisIsAway'],
     config['router.waitBudgetMs'],
     config['router.maxWaitMs'],
+    config['router.requestTimeoutMs'],
+    config['router.answerTimeoutMs'],
   ];
   const from = store === 'redis' ? [store, ...ofRedis] : [store];
   const { windows, places } = services.keep('limits', from, ({ log, onStop }) => createStores({ config, log, onStop }));

@@ -10,8 +10,8 @@ export interface Stores {
   readonly places: Places;
 }
 
-/** Added to the longest wait of a request: its place is not free before it has been answered. Milliseconds. */
-const graceMs = 30_000;
+/** Added to the longest that a request takes: its place is not free before its answer has been read. Milliseconds. */
+const graceMs = 5_000;
 
 /** @throws Error when `limits.store` is `redis` and there is no `redis.url` */
 export function createStores({ config, log, onStop }: Pick<RouterServices, 'config' | 'log' | 'onStop'>): Stores {
@@ -22,7 +22,8 @@ export function createStores({ config, log, onStop }: Pick<RouterServices, 'conf
   redis.start();
   onStop('redis of limits', () => redis.stop());
   const windows = new WindowsInRedis(redis);
-  const longestMs = Math.max(config['router.waitBudgetMs'], config['router.maxWaitMs']);
+  const waitMs = Math.max(config['router.waitBudgetMs'], config['router.maxWaitMs']);
+  const longestMs = config['router.requestTimeoutMs'] + waitMs + config['router.answerTimeoutMs'];
   const places = new PlacesInRedis(redis, longestMs + graceMs);
   if (config['limits.whenRedisIsAway'] === 'refuse') return { windows, places };
   return { windows: new WindowsWithFallback(windows), places: new PlacesWithFallback(places) };
