@@ -20,7 +20,7 @@ export const router = {
   ),
   'router.maxWaitMs': milliseconds('longest wait that a client may ask for with `Prefer: wait`', 60_000),
   'router.maxLongPolls': count(
-    'clients that may wait at /executions at once; beyond it they are answered without a wait',
+    'requests that may wait at /executions at once, half of them of one client; beyond it they are answered without a wait',
     256,
   ),
   'router.rateLimitPerSecond': count('requests a second that one client may make on one route, in one router', 1_000),

@@ -104,8 +104,9 @@ class ExecutionsApi {
     const { waitMs, applied } = this.#patienceOf(request);
     const waits = waitMs > 0 && request.method !== 'DELETE' && !hasEnded(execution);
     const { longPolls, waits: all, draining } = this.#parts;
-    if (!waits || longPolls.count >= this.#maxLongPolls) return { execution, waited: '' };
-    return longPolls.during(async () => {
+    const { clientId = '' } = context;
+    if (!waits || !longPolls.hasRoom(clientId, this.#maxLongPolls)) return { execution, waited: '' };
+    return longPolls.during(clientId, async () => {
       const ended = await all.waitFor(id, waitMs, AbortSignal.any([signalWhenGone(response), draining]));
       return { execution: ended === null ? execution : await this.#readEnded(execution), waited: applied };
     });
