@@ -15,6 +15,7 @@ import type { Parts } from './executions.ts';
 import { findTask, placeOf } from './handed-over-task.ts';
 import { type ResultBudget, smallResultBytes } from './result-budget.ts';
 import { splitTarget } from './target.ts';
+import { parseTaskResult } from './task-result.ts';
 import type { TaskUpdates } from './task-updates.ts';
 import type { WorkerLimits } from './worker-limits.ts';
 
@@ -218,7 +219,7 @@ class EngineApi {
       const takeTurn = async () => void (letGo = await hold(maxBytes));
       const pause = letGo === undefined ? { at: smallResultBytes, until: takeTurn } : undefined;
       const body = await readBody(request, maxBytes, pause);
-      const result = parseResult(body);
+      const result = parseTaskResult(body);
       await limits.checkTask(clientId, result.taskId, result.workflowInstanceId);
       reported(result);
       return { result, ...(await updates.update(result, body)) };
@@ -231,18 +232,6 @@ class EngineApi {
 /** With its length: Node would send it in chunks. */
 function send(response: Response, status: number, { type, body }: { type: string; body: string | Buffer }): void {
   response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) }).end(body);
-}
-
-function parseResult(body: Buffer): TaskResult {
-  try {
-    const result = JSON.parse(body.toString('utf8')) as TaskResult;
-    if (typeof result?.taskId === 'string' && typeof result.workflowInstanceId === 'string') return result;
-  } catch {
-    // Not JSON: said below.
-  }
-  throw new Problem('malformed-request', {
-    detail: 'A task result is JSON with taskId, workflowInstanceId and status.',
-  });
 }
 
 function wholeNumber(text: string | null, absent: number): number {

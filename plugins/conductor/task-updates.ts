@@ -7,6 +7,7 @@ import { errorFields, type Logger } from '../../logging/log.ts';
 import type { ExecutionsUnderWay, KnownEnd } from './executions-under-way.ts';
 import { findTask, pathOf, placeOf, type TaskPlace } from './handed-over-task.ts';
 import type { Hints } from './hints.ts';
+import { replaceMember } from './replace-member.ts';
 import type { QueueName, TaskQueues } from './task-queues.ts';
 import type { WorkflowShapes } from './workflow-shapes.ts';
 
@@ -153,7 +154,7 @@ export class TaskUpdates {
         { executionId: result.workflowInstanceId, ...fields },
         'a result was not confirmed: the execution may end as timed out',
       );
-    this.#report(withTaskId(result, body, taskId)).then(
+    this.#report(withTaskId(body, taskId)).then(
       ({ status }) => status === 200 || failed({ status }),
       (error: unknown) => failed(errorFields(error)),
     );
@@ -179,7 +180,7 @@ export class TaskUpdates {
   async #reportById(result: TaskResult, body: Buffer): Promise<AcceptedUpdate['response']> {
     const pending = await findTask(this.#engine, result.taskId);
     if (pending === undefined) return accepted(result);
-    return this.#report(withTaskId(result, body, pending.taskId));
+    return this.#report(withTaskId(body, pending.taskId));
   }
 
   /** One call that updates and returns the execution saves the read that would follow. Null when it does not apply. */
@@ -254,12 +255,9 @@ function workerOf({ workerId }: TaskResult): string {
   return workerId === undefined ? '' : `?workerid=${encodeURIComponent(workerId)}`;
 }
 
-/** The report with another id and everything else as it was written: numbers are never rewritten. */
-function withTaskId(result: TaskResult, body: Buffer, taskId: string): string {
-  // The output may have the id as well, and may come first.
-  const written = JSON.stringify(result.taskId).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  const member = new RegExp(`("taskId"\\s*:\\s*)${written}`);
-  return body.toString('utf8').replace(member, (_, name: string) => name + JSON.stringify(taskId));
+/** The report with another id. */
+function withTaskId(body: Buffer, taskId: string): string {
+  return replaceMember(body.toString('utf8'), 'taskId', taskId);
 }
 
 /** The engine's own answer to a result it has taken. */

@@ -196,6 +196,28 @@ describe('methods', () => {
   });
 });
 
+describe('results that say more than a worker may', () => {
+  // The engine would read its output from there: /dev/zero ended it, a file that is not there kept the execution for ever.
+  it.each([
+    { externalOutputPayloadStoragePath: '../../dev/zero' },
+    { externalOutputPayloadStoragePath: '../../dev/zero', status: 'IN_PROGRESS' },
+    { ExternalOutputPayloadStoragePath: 'x' },
+    { subWorkflowId: canary },
+    { outputMessage: { '@type': 'x' } },
+    { status: 'BANANA' },
+    { status: 3 },
+  ])('%j → 400, and the engine sees nothing of it', async (fields) => {
+    const result = { taskId: canary, workflowInstanceId: canary, status: 'COMPLETED', reasonForIncompletion: 'x' };
+    for (const path of ['tasks', 'tasks/update-v2']) {
+      attacked.engine.requests.length = 0;
+      const [head, body] = withBody(JSON.stringify({ ...result, ...fields }));
+      expect((await send(`POST /conductor/api/${path} HTTP/1.1`, head, body)).status).toBe(400);
+      expect(seen()).toEqual([]);
+    }
+    await expectUnharmed();
+  });
+});
+
 describe('what is passed on', () => {
   it('carries neither credentials nor anything else that the client said of itself', async () => {
     attacked.engine.requests.length = 0;

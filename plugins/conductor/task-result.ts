@@ -1,0 +1,47 @@
+// A worker's result, looked at before the engine gets it: the engine believes more than a worker may say.
+
+import type { TaskResult } from '../../conductor/types.ts';
+import { Problem } from '../../problem/problem.ts';
+
+const statuses: ReadonlySet<unknown> = new Set([
+  'IN_PROGRESS',
+  'COMPLETED',
+  'FAILED',
+  'FAILED_WITH_TERMINAL_ERROR',
+  'CANCELED',
+]);
+/**
+ * Lower case. The first has the engine read the output from wherever a worker says, files of its own machine included: it
+ * ends at one without end, and can never finish an execution whose file is missing. The others name another execution
+ * as part of this one, and bring a second output. SDKs send them empty.
+ */
+const notForWorkers: ReadonlySet<string> = new Set([
+  'externaloutputpayloadstoragepath',
+  'subworkflowid',
+  'outputmessage',
+]);
+
+/** @throws Problem `malformed-request` (400) */
+export function parseTaskResult(body: Buffer): TaskResult {
+  const result = parse(body);
+  if (typeof result?.taskId !== 'string' || typeof result.workflowInstanceId !== 'string')
+    refuse('A task result is JSON with taskId, workflowInstanceId and status.');
+  if (!statuses.has(result.status)) refuse(`The status of a task result is one of ${[...statuses].join(', ')}.`);
+  const set = Object.entries(result).find(
+    ([name, value]) => notForWorkers.has(name.toLowerCase()) && value !== null && value !== '',
+  );
+  if (set !== undefined) refuse(`A worker cannot set ${set[0]}.`);
+  return result;
+}
+
+function parse(body: Buffer): TaskResult | null {
+  try {
+    return JSON.parse(body.toString('utf8')) as TaskResult | null;
+  } catch {
+    return null;
+  }
+}
+
+function refuse(detail: string): never {
+  throw new Problem('malformed-request', { detail });
+}
