@@ -51,6 +51,8 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
       'redis.url': proxy.url.replace('http:', 'redis:'),
       'router.waitBudgetMs': 1_000,
       'router.maxWaitMs': 1_000,
+      'router.requestTimeoutMs': 1_000,
+      'router.answerTimeoutMs': 1_000,
     } as unknown as Config;
     const start = async () => {
       const { windows, places } = createStores({ config, log, onStop: (_name, stop) => void stops.push(stop) });
