@@ -95,8 +95,13 @@ describe.each(kinds)('prune on %s', (kind) => {
         everyMs: 250,
       },
     );
-  const untilIdle = () =>
-    pollUntil(
+  /** What ended last is older by then than the youngest that is pruned here. */
+  const untilOld = () => {
+    const since = performance.now();
+    return pollUntil('0.02 s to pass', () => performance.now() - since > 20, { everyMs: 5 });
+  };
+  const untilIdle = async () => {
+    await pollUntil(
       'nothing to run any more',
       async () => (await count(`&query=${encodeURIComponent('status = RUNNING')}`)) === 0,
       {
@@ -104,6 +109,8 @@ describe.each(kinds)('prune on %s', (kind) => {
         everyMs: 250,
       },
     );
+    await untilOld();
+  };
 
   it('events: what the handler started, what it skipped and why, without what a person is', async () => {
     const applied = String((await patch('0318204')).headers['x-execution-id']);
@@ -182,11 +189,13 @@ describe.each(kinds)('prune on %s', (kind) => {
       `UPDATE workflow_index SET status = 'FAILED', end_time = start_time WHERE workflow_id IN ('${running}', '${gone}')`,
     );
     await sql(`DELETE FROM workflow WHERE workflow_id = '${gone}'`);
+    await untilOld();
     const report = (await prune('--older-than', '0.01s', '--state', 'failed', '--yes', '--json')).json<Report>();
     expect(report).toMatchObject({ executions: 0, kept: 1, orphans: 1 });
     expect((await call(`${engine.url}/api/workflow/${running}`)).json()).toMatchObject({ status: 'RUNNING' });
     expect(await count(`&query=${encodeURIComponent('status = FAILED')}`), 'the row of the running one').toBe(1);
     expect((await call(`${engine.url}/api/workflow/${running}?reason=test`, { method: 'DELETE' })).status).toBe(200);
+    await untilOld();
     expect(
       (await prune('--older-than', '0.01s', '--state', 'terminated', '--yes', '--json')).json<Report>().executions,
     ).toBe(1);
@@ -194,8 +203,11 @@ describe.each(kinds)('prune on %s', (kind) => {
 
   it('killed with SIGKILL in the middle: the next run deletes the rest, and only ended ones', async () => {
     await movies(120);
+    const events = await database.countEvents(Date.now() + 1_000);
     await patch('0318204');
     await patch('nobody');
+    // What they set off starts later than they end.
+    await untilEvents(events + 3);
     await untilIdle();
     const waiting = await call(`${engine.url}/api/workflow`, {
       method: 'POST',
