@@ -29,7 +29,7 @@ const bodies = new Attachment<IncomingMessage, Promise<Buffer>>('body');
 /** A stop on the way, at so many bytes: the rest stays in its socket until the promise resolves. */
 export interface Pause {
   readonly at: number;
-  readonly until: () => Promise<void>;
+  readonly until: () => Promise<unknown>;
 }
 
 /**

@@ -213,18 +213,23 @@ class EngineApi {
     const { limits, updates, reported, results } = this.#parts;
     const announced = announcedBytes(request);
     const hold = (bytes: number) => results.hold({ bytes, client: clientId, gone });
-    let letGo = announced === Infinity ? undefined : await hold(Math.min(announced, maxBytes));
+    let turn = announced === Infinity ? undefined : hold(Math.min(announced, maxBytes));
     try {
+      await turn;
       // How many bytes come in chunks shows at their end: one that turns out to be large is as large as it may be.
-      const takeTurn = async () => void (letGo = await hold(maxBytes));
-      const pause = letGo === undefined ? { at: smallResultBytes, until: takeTurn } : undefined;
+      const takeTurn = () => (turn = hold(maxBytes));
+      const pause = turn === undefined ? { at: smallResultBytes, until: takeTurn } : undefined;
       const body = await readBody(request, maxBytes, pause);
       const result = parseTaskResult(body);
       await limits.checkTask(clientId, result.taskId, result.workflowInstanceId);
       reported(result);
       return { result, ...(await updates.update(result, body)) };
     } finally {
-      letGo?.();
+      // The body may have failed before its turn came.
+      turn?.then(
+        (letGo) => letGo(),
+        () => undefined,
+      );
     }
   }
 }

@@ -18,7 +18,7 @@ beforeAll(async () => {
   const nobody = await freePort();
   stack = await startStack({
     engineUrl: engineOfRun().url,
-    router: { ROUTER_WAITBUDGETMS: '6000', ROUTER_RESULTBYTES: '300000' },
+    router: { ROUTER_WAITBUDGETMS: '6000', ROUTER_RESULTBYTES: '300000', ROUTER_REQUESTTIMEOUTMS: '4000' },
     workers: { WORKERS_BACKENDTIMEOUTMS: '1000', ADAPTOR_666_URL: `http://127.0.0.1:${nobody}` },
   });
   demo = await callerFor(stack.url);
@@ -183,6 +183,18 @@ describe('a worker that sends its results byte by byte', () => {
     await pollUntil('the second to wait', async () => (await gauge('router_results_waiting')) === 1);
     first.socket.destroy();
     expect((await second.answer()).status).toBe(400);
+  });
+
+  it('in chunks, too late while it waits: holds nothing once its turn comes', async () => {
+    const late = open(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk('x')}`);
+    const first = open(`${head}Content-Length: 300000\r\n\r\n{`);
+    await pollUntil('the first to be read', async () => (await gauge('router_result_bytes')) === 300_000);
+    late.send(chunk('x'.repeat(70_000)));
+    await pollUntil('the other to wait', async () => (await gauge('router_results_waiting')) === 1);
+    expect((await late.answer()).status).toBe(408);
+    first.socket.destroy();
+    await pollUntil('none to be held', async () => (await gauge('router_result_bytes')) === 0);
+    expect(await gauge('router_results_waiting')).toBe(0);
   });
 });
 
