@@ -1,6 +1,7 @@
 // How many bytes of large task results are in this process at a time: what is too much waits unread, in its socket.
 
 import { getHeapStatistics } from 'node:v8';
+import { Tally } from '../../collections/tally.ts';
 import { Problem } from '../../problem/problem.ts';
 
 /** Results up to this many bytes are read at once: they are many, and even all of them together are little. */
@@ -41,8 +42,8 @@ export class ResultBudget {
   readonly #limit: number;
   readonly #maxWaitMs: number;
   readonly #waiting = new Set<Waiting>();
-  readonly #clients = new Map<string, number>();
-  #held = 0;
+  /** Bytes held, by client. */
+  readonly #held = new Tally();
 
   constructor({ bytes, maxWaitMs }: ResultBudgetOptions) {
     this.#limit = bytes ?? Math.floor(getHeapStatistics().heap_size_limit * shareOfHeap);
@@ -51,7 +52,7 @@ export class ResultBudget {
 
   /** Bytes of results that are being worked on. */
   get held(): number {
-    return this.#held;
+    return this.#held.total;
   }
 
   /** Results that wait unread. */
@@ -70,7 +71,7 @@ export class ResultBudget {
     const share = Math.min(bytes, this.#limit);
     await this.#turn({ bytes: share, client }, gone);
     return () => {
-      this.#count(client, -share);
+      this.#held.add(client, -share);
       this.#letIn();
     };
   }
@@ -100,20 +101,13 @@ export class ResultBudget {
     for (const waiting of this.#waiting) {
       const { bytes, client, enter } = waiting;
       // Its own results are in its way, not in that of others.
-      const own = this.#clients.get(client) ?? 0;
+      const own = this.#held.of(client);
       if (own > 0 && own + bytes > this.#limit / 2) continue;
-      if (this.#held + bytes > this.#limit) return;
+      if (this.#held.total + bytes > this.#limit) return;
       this.#waiting.delete(waiting);
-      this.#count(client, bytes);
+      this.#held.add(client, bytes);
       enter();
     }
-  }
-
-  #count(client: string, bytes: number): void {
-    this.#held += bytes;
-    const own = (this.#clients.get(client) ?? 0) + bytes;
-    if (own === 0) this.#clients.delete(client);
-    else this.#clients.set(client, own);
   }
 }
 

@@ -1,5 +1,6 @@
 // What one back end, one class of requests or all together take: places and claims that wait.
 
+import { Tally } from '../../../collections/tally.ts';
 import { HeldTime } from './held-time.ts';
 
 export type RequestClass = 'read' | 'write';
@@ -40,29 +41,25 @@ export function createLane(): Lane {
 
 /** How many claims wait, of each client. */
 export class QueuedClaims {
-  readonly #byClient = new Map<string, number>();
-  #count = 0;
+  readonly #byClient = new Tally();
 
   get count(): number {
-    return this.#count;
+    return this.#byClient.total;
   }
 
   of(client: string): number {
-    return this.#byClient.get(client) ?? 0;
+    return this.#byClient.of(client);
   }
 
   add(client: string, change: 1 | -1): void {
-    const own = this.of(client) + change;
-    if (own === 0) this.#byClient.delete(client);
-    else this.#byClient.set(client, own);
-    this.#count += change;
+    this.#byClient.add(client, change);
   }
 
   /** Claims that get their place before the next one of `client`, when clients take turns. */
   aheadOf(client: string): number {
     const own = this.of(client);
     let ahead = 0;
-    for (const queued of this.#byClient.values()) ahead += Math.min(queued, own + 1);
+    for (const [, queued] of this.#byClient) ahead += Math.min(queued, own + 1);
     return ahead;
   }
 

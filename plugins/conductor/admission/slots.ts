@@ -1,6 +1,7 @@
 // Places for executions: a limit on those that wait for a worker, one on all in flight, a share for each back end, a
 // reserve for reads and for writes, and a short queue in which clients take turns.
 
+import { Tally } from '../../../collections/tally.ts';
 import { type Claim, createLane, type Lane, type RequestClass, type Stage, stages } from './lane.ts';
 import { type SlotRefusal, type Waiter, WaitingLine } from './waiting-line.ts';
 
@@ -45,7 +46,7 @@ export class Slots {
   /** A claim that may not pass yet is overtaken by those that may. */
   readonly #line = new WaitingLine();
   /** Places in flight, of each client. */
-  readonly #clients = new Map<string, number>();
+  readonly #clients = new Tally();
   /** The limits when claims were last let through. */
   #pumpedAt: readonly number[] = [];
 
@@ -101,7 +102,7 @@ export class Slots {
     if (place.waiting) this.#free(place, 'waiting', heldMs);
     place.waiting = false;
     this.#free(place, 'inFlight', heldMs);
-    this.#countPlaces(place.client, -1);
+    this.#clients.add(place.client, -1);
     this.#pump();
   }
 
@@ -142,7 +143,7 @@ export class Slots {
       if (stages.some((stage) => this.#all[stage].count >= this.#options.limits[stage]())) return;
       const next = this.#line.next(
         (claim) => this.#mayPass(claim),
-        (client) => this.#clients.get(client) ?? 0,
+        (client) => this.#clients.of(client),
       );
       if (next === undefined) return;
       this.#line.leave(next);
@@ -233,7 +234,7 @@ export class Slots {
         taken.count += 1;
       }
     }
-    this.#countPlaces(claim.client, 1);
+    this.#clients.add(claim.client, 1);
     return { ...claim, takenAt, queuedMs, waiting: true };
   }
 
@@ -249,12 +250,6 @@ export class Slots {
 
   #countQueued(claim: Claim, by: 1 | -1): void {
     for (const each of this.#lanesOf(claim)) each.queued.add(claim.client, by);
-  }
-
-  #countPlaces(client: string, by: 1 | -1): void {
-    const places = (this.#clients.get(client) ?? 0) + by;
-    if (places === 0) this.#clients.delete(client);
-    else this.#clients.set(client, places);
   }
 
   #lanesOf({ lane, requestClass }: Claim): readonly Lane[] {
