@@ -5,7 +5,7 @@ import { createRefusalHold } from './hold-refusals.ts';
 import { createInFlightPolicy } from './in-flight.ts';
 import { createMisCodesPolicy } from './mis-codes.ts';
 import { createRateLimitPolicy } from './rate-limit.ts';
-import { createStores } from './store/create-stores.ts';
+import { createStores, leaseMs } from './store/create-stores.ts';
 
 export const version = '1.2.0';
 export const policies = ['rate-limit', 'in-flight', 'mis-codes'] as const;
@@ -15,14 +15,7 @@ export function init({ services, registerPolicy }: PluginContext): void {
   const { config } = services;
   // Counts go on where they are when another configuration takes over.
   const store = config['limits.store'];
-  const ofRedis = [
-    config['redis.url'],
-    config['limits.whenRedisIsAway'],
-    config['router.waitBudgetMs'],
-    config['router.maxWaitMs'],
-    config['router.requestTimeoutMs'],
-    config['router.answerTimeoutMs'],
-  ];
+  const ofRedis = [config['redis.url'], config['limits.whenRedisIsAway'], leaseMs(config)];
   const from = store === 'redis' ? [store, ...ofRedis] : [store];
   const { windows, places } = services.keep('limits', from, ({ log, onStop }) => createStores({ config, log, onStop }));
   const hold = createRefusalHold(config['limits.refusalHoldMs']);
