@@ -5,7 +5,8 @@ import { keyOfVariable, readEnvironment, variableOf } from './environment.ts';
 import { isNetwork } from './network.ts';
 import { checkProduction, isProduction, type PartialConfig } from './production.ts';
 import { type Config, type ConfigKey, configSchema } from './schema.ts';
-import { type Layer, readDefaults, readProfile, readRemote } from './sources.ts';
+import { type RemoteLayer, readRemote } from './remote-files.ts';
+import { readDefaults, readProfile } from './sources.ts';
 
 /** Everything that is wrong with the configuration, one line each: the process must not start. */
 export class ConfigError extends Error {
@@ -30,6 +31,12 @@ export interface LoadOptions {
 export interface LoadedConfig {
   readonly config: Config;
   readonly origins: Readonly<Record<string, string>>;
+  /**
+   * Keeps the remote files as they were read, for starts without their server. To be called once the program runs with
+   * this configuration, because a file that was refused must not replace a copy that was accepted.
+   * @param warn gets a sentence for each copy that cannot be written
+   */
+  keepCopies(warn: (problem: string) => void): void;
 }
 
 const ajv = new Ajv({
@@ -80,7 +87,11 @@ export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfi
     problems.push(...checkProduction(valid), ...((await options.checkProduction?.(valid)) ?? []));
   }
   if (problems.length > 0) throw new ConfigError(problems);
-  return { config: Object.freeze(values) as unknown as Config, origins };
+  return {
+    config: Object.freeze(values) as unknown as Config,
+    origins,
+    keepCopies: (warn) => layers.forEach((layer) => keepCopy(layer, warn)),
+  };
 }
 
 /** What may be looked at although something else is wrong, so that everything is listed at once. */
@@ -89,25 +100,33 @@ function withoutInvalid(values: Record<string, unknown>, errors: readonly ErrorO
   return Object.fromEntries(Object.entries(values).filter(([key]) => !invalid.has(key))) as PartialConfig;
 }
 
-async function readLayers(env: NodeJS.ProcessEnv, problems: string[]): Promise<Layer[]> {
+async function readLayers(env: NodeJS.ProcessEnv, problems: string[]): Promise<RemoteLayer[]> {
   const environment = readEnvironment(env);
   const setting = (key: ConfigKey) => environment.values[key];
   const remote = {
     timeoutMs: Number(setting('config.timeoutMs') ?? 3000) || 3000,
     lastKnownGoodDir: setting('config.lastKnownGoodDir'),
   };
-  const attempts: (() => Layer | null | Promise<Layer>)[] = [
+  const attempts: (() => RemoteLayer | null | Promise<RemoteLayer>)[] = [
     readDefaults,
     ...splitList(setting('config.url') ?? '').map((address) => () => readRemote(address, remote)),
     () => (setting('profile') ? readProfile(setting('profile') as string, keyOfVariable) : null),
   ];
   const settled = await Promise.allSettled(attempts.map(async (attempt) => attempt()));
-  const layers: Layer[] = [];
+  const layers: RemoteLayer[] = [];
   for (const result of settled) {
     if (result.status === 'rejected') problems.push((result.reason as Error).message);
     else if (result.value !== null) layers.push(result.value);
   }
   return [...layers, environment];
+}
+
+function keepCopy({ origin, keep }: RemoteLayer, warn: (problem: string) => void): void {
+  try {
+    keep?.();
+  } catch (error) {
+    warn(`${origin}: the last known good copy cannot be written: ${(error as Error).message}`);
+  }
 }
 
 /** Lists are written comma-separated; everything else is coerced by the schema. */

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { localFiles } from '../config/sources.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { Logger } from '../logging/log.ts';
 import { startRouterReconciler } from '../reconciler/index.ts';
@@ -27,7 +28,7 @@ export interface RouterOptions {
   /** The map; default `router.mapFile`. */
   gatewayConfigFile?: string;
   /** Reads the configuration anew for a reload; without it only the map is. */
-  loadConfig?: () => Promise<Config>;
+  loadConfig?: () => Promise<Pick<LoadedConfig, 'config' | 'keepCopies'>>;
   /** Where errors nobody foresaw are reported. */
   reportError?: RouterServices['reportError'];
   /** Where spans go; nowhere when absent. */
@@ -61,7 +62,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     collectDefaultMetrics({ register: metrics });
     const reconciler = startRouterReconciler({ config: house.config, metrics, log });
     if (reconciler !== null) stops.add('reconciler', () => reconciler.stop());
-    const loadConfig = options.loadConfig ?? (async () => config);
+    const loadConfig = options.loadConfig ?? (async () => ({ config, keepCopies: () => undefined }));
     const started = { config, gatewayConfig: first.gatewayConfig };
     const reloader = new Reloader({ house, started, loadConfig, gatewayConfigFile, rootDir });
     countGenerations(house, metrics);

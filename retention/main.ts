@@ -15,11 +15,13 @@ import { createPruneRound } from './round.ts';
 const rootDir = fileURLToPath(new URL('..', import.meta.url));
 
 await runProgram('pruner', async (log) => {
-  const { config } = await loadConfig();
+  const loaded = await loadConfig();
+  const { config } = loaded;
   log.level = config['log.level'];
   const intervalMs = config['prune.intervalSeconds'] * 1_000;
   const pruning = intervalMs === 0 ? idle() : startPruning(config, intervalMs, log);
   const health = await startHealth(config, pruning);
+  loaded.keepCopies((problem) => log.warn(problem));
   return {
     ready: { intervalSeconds: config['prune.intervalSeconds'], ...(health && { healthUrl: health.url }) },
     async stop() {

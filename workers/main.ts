@@ -10,7 +10,8 @@ import { startWorkers } from './start-workers.ts';
 delete process.env['CI'];
 
 await runProgram('workers', async (log) => {
-  const { config } = await loadConfig({ required: ['workers.clientId', 'workers.clientSecret'] });
+  const loaded = await loadConfig({ required: ['workers.clientId', 'workers.clientSecret'] });
+  const { config } = loaded;
   log.level = config['log.level'];
   const errors = await createErrorTracker({
     dsn: config['sentry.dsn'],
@@ -20,6 +21,7 @@ await runProgram('workers', async (log) => {
   const tracer = await createTracer({ config, program: 'workers', log });
   const reportError = (error: unknown, fields: Record<string, string>) => errors.report(error, fields);
   const workers = await startWorkers({ config, log, reportError, tracer });
+  loaded.keepCopies((problem) => log.warn(problem));
   return {
     ready: workers.ready,
     async stop() {

@@ -1,6 +1,7 @@
 // Loads the configuration anew while the router serves: built aside, checked, swapped at once, or refused as a whole.
 
 import { applicable } from '../../config/restart-keys.ts';
+import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { errorFields } from '../../logging/log.ts';
 import { buildGeneration } from '../generation/build-generation.ts';
@@ -15,7 +16,7 @@ export interface ReloaderOptions {
   /** What the router was started with: what needs a restart stays so. */
   readonly started: Pick<Generation, 'config' | 'gatewayConfig'>;
   /** Reads every layer of the configuration. @throws ConfigError */
-  readonly loadConfig: () => Promise<Config>;
+  readonly loadConfig: () => Promise<Pick<LoadedConfig, 'config' | 'keepCopies'>>;
   readonly gatewayConfigFile: string;
   readonly rootDir: string;
 }
@@ -51,13 +52,15 @@ export class Reloader {
     if (draining.aborted) return giveUp();
     const startedAt = performance.now();
     try {
-      const { generation, needRestart } = await this.#build();
+      const loaded = await this.#options.loadConfig();
+      const { generation, needRestart } = await this.#build(loaded.config);
       if (draining.aborted) {
         await generation.stop();
         return giveUp();
       }
       house.takeOver(generation);
       this.#state.applied(needRestart);
+      loaded.keepCopies((problem) => log.warn(problem));
       const durationMs = Math.round(performance.now() - startedAt);
       log.info({ reason, durationMs }, 'the configuration was reloaded');
       if (needRestart.length > 0)
@@ -73,10 +76,10 @@ export class Reloader {
     }
   }
 
-  async #build(): Promise<{ generation: Generation; needRestart: readonly string[] }> {
-    const { house, started, loadConfig, gatewayConfigFile, rootDir } = this.#options;
+  async #build(loaded: Config): Promise<{ generation: Generation; needRestart: readonly string[] }> {
+    const { house, started, gatewayConfigFile, rootDir } = this.#options;
     const { services, parts } = house;
-    const { config, needRestart } = applicable(await loadConfig(), started.config);
+    const { config, needRestart } = applicable(loaded, started.config);
     const generation = await buildGeneration({ config, gatewayConfigFile, rootDir, house: services, parts });
     try {
       const problems = await generation.problems();

@@ -1,7 +1,7 @@
 // Configuration layers, their order, and what is said when something is wrong.
 
 import { createServer, type Server } from 'node:http';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -13,14 +13,16 @@ import { type ConfigError, loadConfig } from '../../config/load.ts';
 let dir: string;
 let server: Server;
 let base: string;
-let failing = false;
+/** Body of every answer, null = 404; undefined = by path. */
+let served: string | null | undefined;
 let requests: { url: string | undefined; authorization: string | undefined }[] = [];
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'service-router-config-'));
   server = createServer((request, response) => {
     requests.push({ url: request.url, authorization: request.headers.authorization });
-    if (failing || request.url === '/missing.properties') response.writeHead(404).end();
+    if (served === null || request.url === '/missing.properties') response.writeHead(404).end();
+    else if (served !== undefined) response.end(served);
     else if (request.url === '/never.properties') return;
     else response.end('router.port=1002\nrouter.drainMs=1002\n! comment\nlmsDW.url : http://127.0.0.1/a\\\n    b\n');
   });
@@ -142,17 +144,58 @@ describe('remote files', () => {
     expect(problems.join()).not.toContain('hush');
   });
 
-  it('have a last known good copy when a directory for it is configured', async () => {
-    const env = { CONFIG_URL: `${base}/r.properties`, CONFIG_LASTKNOWNGOODDIR: join(dir, 'copies') };
-    await loadConfig({ env });
-    failing = true;
-    try {
-      const { config, origins } = await loadConfig({ env });
+  describe('last known good copy', () => {
+    const withCopies = (name: string) => ({
+      CONFIG_URL: `${base}/r.properties`,
+      CONFIG_LASTKNOWNGOODDIR: join(dir, name),
+    });
+    const warnings: string[] = [];
+    const keep = async (env: NodeJS.ProcessEnv) =>
+      (await loadConfig({ env })).keepCopies((problem) => warnings.push(problem));
+    const serve = async <T>(body: string | null, work: () => Promise<T>): Promise<T> => {
+      served = body;
+      return work().finally(() => (served = undefined));
+    };
+
+    it('is used when the server is away', async () => {
+      const env = withCopies('used');
+      await keep(env);
+      const { config, origins } = await serve(null, () => loadConfig({ env }));
       expect(config['router.port']).toBe(1002);
       expect(origins['router.port']).toContain('last known good copy');
-    } finally {
-      failing = false;
-    }
+      expect(warnings).toEqual([]);
+    });
+
+    it('stays when a later file is refused', async () => {
+      const env = withCopies('refused');
+      await keep(env);
+      await serve('router.prot=1', async () => expect(await problemsOf(env)).toHaveLength(1));
+      const { config } = await serve(null, () => loadConfig({ env }));
+      expect(config['router.port']).toBe(1002);
+    });
+
+    it('is not written by a program that only reads the configuration', async () => {
+      const env = withCopies('unwritten');
+      await loadConfig({ env });
+      await serve(null, async () => expect(await problemsOf(env)).toEqual([expect.stringContaining('answered 404')]));
+    });
+
+    it('is replaced as a whole file that only its owner may read', async () => {
+      const env = withCopies('whole');
+      await keep(env);
+      await serve('router.port=1003\n', () => keep(env));
+      const { config } = await serve(null, () => loadConfig({ env }));
+      expect(config['router.port']).toBe(1003);
+      const [file, ...others] = readdirSync(join(dir, 'whole'));
+      expect(others).toEqual([]);
+      expect(statSync(join(dir, 'whole', file as string)).mode & 0o777).toBe(0o600);
+    });
+
+    it('cannot be written → a warning that names the file, and the program goes on', async () => {
+      fileLayer('taken', 'not a directory');
+      await keep(withCopies('taken'));
+      expect(warnings.splice(0)).toEqual([expect.stringMatching(/r\.properties: the last known good copy cannot be/)]);
+    });
   });
 });
 
