@@ -29,6 +29,6 @@ function isSecret(key: string): boolean {
 }
 
 /** An address may carry credentials of its own: `https://user:password@host`. */
-function withoutPassword(value: string): string {
+export function withoutPassword(value: string): string {
   return value.replace(/\/\/[^/@\s]+@/g, '//********@');
 }

@@ -11,6 +11,9 @@ export const optionalPort = (description: string) =>
 export const port = (description: string, value: number) => withDefault(optionalPort(description), value);
 export const milliseconds = (description: string, value: number) =>
   withDefault(Type.Integer({ minimum: 1, description: `${description} (milliseconds)` }), value);
+/** 0 switches it off: the description says what that means. */
+export const millisecondsOrOff = (description: string, value: number) =>
+  withDefault(Type.Integer({ minimum: 0, description: `${description} (milliseconds)` }), value);
 export const percent = (description: string, value: number) =>
   withDefault(Type.Integer({ minimum: 1, maximum: 100, description: `${description} (percent)` }), value);
 export const seconds = (description: string, value: number) =>
@@ -26,6 +29,8 @@ export const clientList = (description: string) =>
 export const clientCount = (description: string) => Type.Integer({ minimum: 1, description });
 export const text = (description: string) => Type.String({ minLength: 1, description });
 export const url = (description: string) => Type.String({ format: 'http-url', description });
+/** Base URL of a back end, behind which the client's path is put: no credentials, query or fragment. */
+export const backEndUrl = (description: string) => Type.String({ format: 'back-end-url', description });
 export const urls = (description: string, value: string[]) =>
   withDefault(
     Type.Array(Type.String({ format: 'http-url' }), { minItems: 1, description: `${description} (comma-separated)` }),

@@ -1,8 +1,10 @@
 // Reads every layer of configuration, checks the whole against the schema, and freezes it.
 
 import { Ajv, type ErrorObject } from 'ajv';
+import { problemOfBackEndUrl } from './back-end-url.ts';
 import { keyOfVariable, readEnvironment, variableOf } from './environment.ts';
 import { isNetwork } from './network.ts';
+import { withoutPassword } from './describe.ts';
 import { checkProduction, isProduction, type PartialConfig } from './production.ts';
 import { type Config, type ConfigKey, configSchema } from './schema.ts';
 import { type RemoteLayer, readRemote } from './remote-files.ts';
@@ -49,6 +51,7 @@ const ajv = new Ajv({
 });
 ajv.addFormat('network', isNetwork);
 ajv.addFormat('http-url', (value) => hasProtocol(value, ['http:', 'https:']));
+ajv.addFormat('back-end-url', (value) => problemOfBackEndUrl(value) === null);
 ajv.addFormat('payload-key', /^[\w-]{1,32}:[\w+/-]{43}=?$/);
 ajv.addFormat(
   'engine-database-url',
@@ -84,7 +87,7 @@ export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfi
   }
   const valid = withoutInvalid(values, validate.errors ?? []);
   if (isProduction(env, valid)) {
-    problems.push(...checkProduction(valid), ...((await options.checkProduction?.(valid)) ?? []));
+    problems.push(...checkProduction(valid, origins), ...((await options.checkProduction?.(valid)) ?? []));
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return {
@@ -153,17 +156,19 @@ function describe(error: ErrorObject, origins: Readonly<Record<string, string>>)
   const where = `${origins[key] ?? 'configuration'}: ${key}`;
   if (unknown !== undefined) return `${where} is not a known key${suggestion(unknown)}`;
   const isSecret = (error.parentSchema as { secret?: boolean } | undefined)?.secret === true;
-  const expected = error.keyword === 'format' ? expectedFormat(String(error.params['format'])) : error.message;
-  return `${where} ${expected}${isSecret ? '' : `, but is ${JSON.stringify(error.data)}`}`;
+  const format = error.keyword === 'format' ? String(error.params['format']) : undefined;
+  // Its own sentence leaves out the value, which may hold a password or a key.
+  if (format === 'back-end-url') return `${where} ${problemOfBackEndUrl(String(error.data))}`;
+  const expected = format === undefined ? error.message : expectedFormat(format);
+  return `${where} ${expected}${isSecret ? '' : `, but is ${withoutPassword(JSON.stringify(error.data))}`}`;
 }
 
 function expectedFormat(format: string): string {
-  return format === 'payload-key'
-    ? 'must be <key id>:<32 bytes in base64>, the id of letters, digits, _ and -, at most 32'
-    : (otherFormats[format] ?? `must be a URL (${format})`);
+  return otherFormats[format] ?? `must be a URL (${format})`;
 }
 
 const otherFormats: Readonly<Record<string, string>> = {
+  'payload-key': 'must be <key id>:<32 bytes in base64>, the id of letters, digits, _ and -, at most 32',
   'engine-database-url': 'must be sqlite:<file> or postgresql://user:password@host:port/database',
   network: 'must be an IP address or a network such as 10.0.0.0/8',
 };

@@ -1,6 +1,7 @@
 // The production profile: what is handy on a laptop and has no place where real data goes through.
 
 import { isIP } from 'node:net';
+import { withoutPassword } from './describe.ts';
 import { isPrivateHost } from './private-host.ts';
 import { type Config, configSchema } from './schema.ts';
 
@@ -10,6 +11,8 @@ export type PartialConfig = Partial<Config>;
 /** The secrets of the dev clients (`dev/identity-provider/clients.ts`) are published: a test keeps both equal. */
 const devSecret = /^(?:demo|reader|worker|ops|opaque|introspector)-secret$/;
 
+type Deviation = NonNullable<PartialConfig['production.accepts']>[number];
+
 const issuerKeys = ['oauth.issuer', 'oauth.jwksURL', 'oauth.tokenURL', 'oauth.introspectionURL'] as const;
 
 /** Whether this process runs in production: `NODE_ENV=production`, or the profile `production`. */
@@ -17,11 +20,18 @@ export function isProduction(env: NodeJS.ProcessEnv, config: PartialConfig): boo
   return env['NODE_ENV'] === 'production' || config.profile === 'production';
 }
 
-/** Everything in a configuration that production refuses, one line each. Addresses that need a look-up are not judged. */
-export function checkProduction(config: PartialConfig): string[] {
-  return [...devSecrets(config), ...openIssuers(config), ...openAddresses(config)].map(
-    (problem) => `production: ${problem}`,
-  );
+/**
+ * Everything in a configuration that production refuses, one line each. Addresses that need a look-up are not judged.
+ * @param origins the layer that set each key
+ */
+export function checkProduction(config: PartialConfig, origins: Readonly<Record<string, string>>): string[] {
+  const found = [
+    ...devSecrets(config),
+    ...openIssuers(config),
+    ...openConfigurationFiles(config, origins),
+    ...openAddresses(config),
+  ];
+  return found.map((problem) => `production: ${problem}`);
 }
 
 function devSecrets(config: PartialConfig): string[] {
@@ -35,15 +45,31 @@ function hasDevSecret(value: unknown): boolean {
 }
 
 function openIssuers(config: PartialConfig): string[] {
-  return issuerKeys.flatMap((key) => {
-    const value = config[key];
-    if (value === undefined || !value.startsWith('http:')) return [];
-    const near = isPrivateHost(new URL(value).hostname);
-    if (near && accepts(config, 'http-issuer')) return [];
-    return [
-      `${key} is ${value}: it must be https${near ? ', or production.accepts must have http-issuer when no other machine can be in between' : ''}`,
-    ];
-  });
+  return issuerKeys.flatMap((key) =>
+    problemsOfPlainHttp(key, config[key], { deviation: 'http-issuer', isAccepted: accepts(config, 'http-issuer') }),
+  );
+}
+
+/** A property file may set any key, the issuer included. One that came in clear cannot accept this for itself. */
+function openConfigurationFiles(config: PartialConfig, origins: Readonly<Record<string, string>>): string[] {
+  const isOwnWord = origins['production.accepts']?.startsWith('http:') !== true;
+  const isAccepted = isOwnWord && accepts(config, 'http-config');
+  return (config['config.url'] ?? []).flatMap((address) =>
+    problemsOfPlainHttp('config.url', address, { deviation: 'http-config', isAccepted }),
+  );
+}
+
+/** What is asked in clear over a network can be answered by anybody on the way. */
+function problemsOfPlainHttp(
+  key: string,
+  address: string | undefined,
+  { deviation, isAccepted }: { deviation: Deviation; isAccepted: boolean },
+): string[] {
+  if (address === undefined || !/^http:/i.test(address) || !URL.canParse(address)) return [];
+  const isNear = isPrivateHost(new URL(address).hostname);
+  if (isNear && isAccepted) return [];
+  const wayOut = `, or production.accepts must have ${deviation} when no other machine can be in between`;
+  return [`${key} is ${withoutPassword(address)}: it must be https${isNear ? wayOut : ''}`];
 }
 
 function openAddresses(config: PartialConfig): string[] {
@@ -70,7 +96,7 @@ function isPublicLiteral(host: string | undefined, { unspecified = true } = {}):
 }
 
 /** Whether the operator has taken a deviation upon himself. */
-export function accepts(config: PartialConfig, deviation: 'http-issuer' | 'open-engine'): boolean {
+export function accepts(config: PartialConfig, deviation: Deviation): boolean {
   return config['production.accepts']?.includes(deviation) === true;
 }
 

@@ -1,7 +1,7 @@
 // Keys of the router's public port: addresses, time-outs, sizes and what passes to back ends.
 
 import { Type } from 'typebox';
-import { bytes, count, list, milliseconds, port, text, withDefault } from './key-types.ts';
+import { bytes, count, list, milliseconds, millisecondsOrOff, port, text, withDefault } from './key-types.ts';
 
 export const router = {
   'router.host': withDefault(text('address the public port binds to'), '127.0.0.1'),
@@ -42,12 +42,8 @@ export const router = {
   'router.requestTimeoutMs': milliseconds('how long a whole request may take to arrive', 30_000),
   'router.keepAliveTimeoutMs': milliseconds('how long a connection may stay without a request', 65_000),
   'router.answerTimeoutMs': milliseconds('how long a client may take to read an answer that is ready', 30_000),
-  'router.shutdownDelayMs': withDefault(
-    Type.Integer({
-      minimum: 0,
-      description:
-        'how long SIGTERM leaves everything as it is, but for readiness: a load balancer has noticed by then (milliseconds)',
-    }),
+  'router.shutdownDelayMs': millisecondsOrOff(
+    'how long SIGTERM leaves everything as it is, but for readiness: a load balancer has noticed by then',
     0,
   ),
   'router.drainMs': milliseconds('how long SIGTERM lets requests in flight finish', 30_000),
@@ -70,12 +66,8 @@ export const router = {
   ),
   'ops.host': withDefault(text('address the operations port binds to'), '127.0.0.1'),
   'ops.port': port('operations port: health and metrics; never public', 8081),
-  'reload.watchMs': withDefault(
-    Type.Integer({
-      minimum: 0,
-      description:
-        'pause between two looks at the map and the local property files, which are loaded anew when they have changed; 0 = only SIGHUP does (milliseconds)',
-    }),
+  'reload.watchMs': millisecondsOrOff(
+    'pause between two looks at gateway.config.yml and the local property files, which are loaded anew when they have changed; 0 = only SIGHUP does',
     0,
   ),
   'log.level': withDefault(

@@ -2,11 +2,13 @@
 
 import { type Static, Type } from 'typebox';
 import {
+  backEndUrl,
   clientCount,
   clientList,
   count,
   list,
   milliseconds,
+  millisecondsOrOff,
   percent,
   port,
   seconds,
@@ -92,11 +94,11 @@ const oauth = {
 };
 
 const backEnds = {
-  'adaptor.url': url('college adaptor of every MIS code that has no address of its own; none when absent'),
+  'adaptor.url': backEndUrl('college adaptor of every MIS code that has no address of its own; none when absent'),
   'adaptor.workflowVersion': count('version of college-adaptorWF that is started', 2),
-  'lmsDW.url': url('learning-management data warehouse'),
-  'movies.url': url('movies prototype'),
-  'mdm.url': url('master data management'),
+  'lmsDW.url': backEndUrl('learning-management data warehouse'),
+  'movies.url': backEndUrl('movies prototype'),
+  'mdm.url': backEndUrl('master data management'),
   'mdm.updateQueue': withDefault(
     Type.Boolean({
       description:
@@ -109,10 +111,7 @@ const backEnds = {
 };
 
 const reconciler = {
-  'reconciler.intervalMs': withDefault(
-    Type.Integer({ minimum: 0, description: 'pause between two rounds of the reconciler; 0 = off (milliseconds)' }),
-    30_000,
-  ),
+  'reconciler.intervalMs': millisecondsOrOff('pause between two rounds of the reconciler; 0 = off', 30_000),
   'reconciler.afterMs': milliseconds('how long the engine gets to tell MDM by itself', 60_000),
   'reconciler.lookBackSeconds': seconds('how far back a router that starts looks for what was not told', 86_400),
 };
@@ -168,8 +167,8 @@ const operations = {
     }),
     'count-alone',
   ),
-  'limits.refusalHoldMs': milliseconds(
-    'how late 429 leaves, so that asking again at once gains nothing; 0: at once',
+  'limits.refusalHoldMs': millisecondsOrOff(
+    'how late 429 leaves, so that asking again at once gains nothing; 0 = at once',
     100,
   ),
   'sentry.dsn': Type.String({
@@ -195,8 +194,8 @@ const operations = {
     'directory that keeps a copy of each remote file, used when it cannot be fetched; off when absent',
   ),
   'production.accepts': withDefault(
-    Type.Array(Type.Enum(['http-issuer', 'open-engine']), {
-      description: 'what the production profile would refuse: http-issuer, open-engine (comma-separated)',
+    Type.Array(Type.Enum(['http-issuer', 'http-config', 'open-engine']), {
+      description: 'what the production profile would refuse: http-issuer, http-config, open-engine (comma-separated)',
     }),
     [],
   ),
@@ -234,7 +233,7 @@ export const configSchema = {
   additionalProperties: false,
   patternProperties: {
     // One college adaptor by its MIS code.
-    '^adaptor\\.[0-9A-Za-z]{1,8}\\.url$': url('college adaptor of this MIS code'),
+    '^adaptor\\.[0-9A-Za-z]{1,8}\\.url$': backEndUrl('college adaptor of this MIS code'),
     '^adaptor\\.[0-9A-Za-z]{1,8}\\.domain$': text(
       'task domain whose workers serve this MIS code; default pool when absent',
     ),

@@ -2,7 +2,6 @@
 
 import { ConfigError } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { problemOfBase } from './back-end/request-target.ts';
 import { workers, type WorkerRegistration } from './index.ts';
 
 /** @throws ConfigError when a name is unknown, a task type is not in this process's pool, or an address is missing */
@@ -15,7 +14,6 @@ export function selectWorkers(config: Config): WorkerRegistration[] {
   const selected = [...known].filter(([name]) => wanted.includes(name)).map(([, registration]) => registration);
   const needed = new Set(selected.flatMap(({ needs }) => (needs === undefined ? [] : [needs])));
   for (const key of needed) if (config[key] === undefined) problems.push(`${key} is not set: the workers need it`);
-  problems.push(...problemsOfBases(config));
   if (problems.length > 0) throw new ConfigError(problems);
   return selected;
 }
@@ -26,12 +24,4 @@ function refusal(name: string, known: ReadonlyMap<string, WorkerRegistration>, p
   return pool === 'domain'
     ? `workers.taskTypes: ${name} has no tasks in a domain: leave workers.domain empty`
     : `workers.taskTypes: ${name} has tasks in domains only: set workers.domain`;
-}
-
-function problemsOfBases(config: Config): string[] {
-  const isBase = /^(?:adaptor(?:\.[^.]+)?|lmsDW|movies|mdm)\.url$/;
-  return Object.entries(config).flatMap(([key, value]) => {
-    const problem = isBase.test(key) && typeof value === 'string' ? problemOfBase(value) : null;
-    return problem === null ? [] : [`${key} ${problem}`];
-  });
 }

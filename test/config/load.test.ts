@@ -8,7 +8,9 @@ import { pathToFileURL } from 'node:url';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeConfig } from '../../config/describe.ts';
+import { variableOf } from '../../config/environment.ts';
 import { type ConfigError, loadConfig } from '../../config/load.ts';
+import { type ConfigKey, configSchema } from '../../config/schema.ts';
 
 let dir: string;
 let server: Server;
@@ -129,6 +131,27 @@ describe('what is wrong is listed at once', () => {
     ]);
   });
 
+  it('addresses of back ends with credentials, a query or a fragment, without repeating them', async () => {
+    const problems = await problemsOf({
+      ADAPTOR_003_URL: 'http://user:hush@h/',
+      ADAPTOR_URL: 'http://h/?key=hush',
+      LMSDW_URL: 'http://h/#hush',
+      MOVIES_URL: 'ftp://hush',
+      MDM_URL: 'https://h:8443/base',
+    });
+    expect(problems.toSorted()).toEqual([
+      'environment: adaptor.003.url carries credentials: back ends are called without any',
+      'environment: adaptor.url carries a query or a fragment: give the base only',
+      'environment: lmsDW.url carries a query or a fragment: give the base only',
+      'environment: movies.url must be a URL with http or https',
+    ]);
+  });
+
+  it('a wrong address of anything else is shown without its password', async () => {
+    const [problem] = await problemsOf({ OAUTH_ISSUER: 'htp://user:hush@id.example.org' });
+    expect(problem).toBe('environment: oauth.issuer must be a URL (http-url), but is "htp://********@id.example.org"');
+  });
+
   it('a remote file that never answers is given up after the time-out and its retries', async () => {
     const [problem] = await problemsOf({ CONFIG_URL: `${base}/never.properties`, CONFIG_TIMEOUTMS: '50' });
     expect(problem).toContain('no answer within 50 ms');
@@ -196,6 +219,17 @@ describe('remote files', () => {
       await keep(withCopies('taken'));
       expect(warnings.splice(0)).toEqual([expect.stringMatching(/r\.properties: the last known good copy cannot be/)]);
     });
+  });
+});
+
+describe('a duration that can be switched off', () => {
+  const documented = Object.entries(configSchema.properties).filter(([, type]) =>
+    /\b0 ?[=:]/.test((type as { description?: string }).description ?? ''),
+  );
+
+  it.each(documented.map(([key]) => key))('%s accepts the 0 of its description', async (key) => {
+    const { config } = await loadConfig({ env: { [variableOf(key)]: '0' } });
+    expect(config[key as ConfigKey]).toBe(0);
   });
 });
 

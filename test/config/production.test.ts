@@ -1,7 +1,11 @@
 // The production profile: what a laptop may do and production refuses, all of it said at once.
 
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ConfigError, loadConfig } from '../../config/load.ts';
+import { checkProduction } from '../../config/production.ts';
 import { isPrivateHost } from '../../config/private-host.ts';
 import { devClients } from '../../dev/identity-provider/clients.ts';
 
@@ -77,6 +81,40 @@ describe('production', () => {
   it('a public http issuer is refused even when accepted', async () => {
     const far = { NODE_ENV: 'production', OAUTH_ISSUER: 'http://id.example.org', PRODUCTION_ACCEPTS: 'http-issuer' };
     expect(await problemsOf(far)).toHaveLength(1);
+  });
+
+  describe('a remote property file over http, which could set the issuer', () => {
+    const answers = createServer((_request, response) => response.end(body));
+    let body = '';
+    let address = '';
+    beforeAll(async () => {
+      await once(answers.listen(0, '127.0.0.1'), 'listening');
+      address = `http://user:hush@127.0.0.1:${(answers.address() as AddressInfo).port}/router.properties`;
+    });
+    afterAll(() => answers.close());
+
+    it('is refused, unless the operator accepts it', async () => {
+      body = 'log.level=warn';
+      const env = { ...production, CONFIG_URL: address };
+      const problems = await problemsOf(env);
+      expect(problems).toEqual([
+        expect.stringMatching(/config\.url is http:.*production\.accepts must have http-config/),
+      ]);
+      expect(problems.join()).not.toContain('hush');
+      expect(await problemsOf({ ...env, PRODUCTION_ACCEPTS: 'http-config' })).toEqual([]);
+    });
+
+    it('cannot accept itself', async () => {
+      body = 'production.accepts=http-config';
+      expect(await problemsOf({ ...production, CONFIG_URL: address })).toHaveLength(1);
+    });
+
+    it('on a public host is refused even when accepted', () => {
+      const far = { 'config.url': ['http://203.0.113.9/x.properties'], 'production.accepts': ['http-config' as const] };
+      expect(checkProduction(far, {})).toEqual([
+        'production: config.url is http://203.0.113.9/x.properties: it must be https',
+      ]);
+    });
   });
 
   it('PROFILE=production is production, anything else is not', async () => {

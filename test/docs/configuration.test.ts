@@ -24,7 +24,7 @@ function typeOf(schema: KeySchema): string {
     const unit = Object.keys(units).find((name) => schema.description?.includes(`(${name}`));
     return unit ?? 'number';
   }
-  const kinds: Record<string, string> = { 'http-url': 'URL', 'redis-url': 'redis URL' };
+  const kinds: Record<string, string> = { 'http-url': 'URL', 'back-end-url': 'URL', 'redis-url': 'redis URL' };
   const kind = kinds[schema.format ?? ''] ?? 'text';
   return schema.secret === true ? `secret ${kind}` : kind;
 }

@@ -36,14 +36,3 @@ export function hasDotSegment(path: string): boolean {
   const decoded = path.replace(/%2e/gi, '.').replace(/%2f/gi, '/').replace(/%5c/gi, '/').replaceAll('\\', '/');
   return decoded.split('/').some((segment) => /^\.{1,2}(?:;|%3b|$)/i.test(segment));
 }
-
-/**
- * Says what keeps a configured URL from being a base, or null when nothing does.
- * @returns a sentence without the URL itself, which may hold a password
- */
-export function problemOfBase(base: string): string | null {
-  const { username, password, search, hash } = new URL(base);
-  if (username !== '' || password !== '') return 'carries credentials: back ends are called without any';
-  if (search !== '' || hash !== '') return 'carries a query or a fragment: give the base only';
-  return null;
-}

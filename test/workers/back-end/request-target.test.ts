@@ -1,7 +1,7 @@
 // Where a request goes: joined as strings, never normalised, never out of the base.
 
 import { describe, expect, test } from 'vitest';
-import { createTarget, hasDotSegment, problemOfBase } from '../../../workers/back-end/request-target.ts';
+import { createTarget, hasDotSegment } from '../../../workers/back-end/request-target.ts';
 import { TaskFailure } from '../../../workers/task-failure.ts';
 
 describe('createTarget', () => {
@@ -48,12 +48,4 @@ describe('createTarget', () => {
   test('dots in a query are none of our business', () => {
     expect(createTarget('http://h:1', '/a', 'next=/../b').pathAndQuery).toBe('/a?next=/../b');
   });
-});
-
-test('problemOfBase: credentials, query or fragment → a sentence that does not repeat them', () => {
-  expect(problemOfBase('http://user:geheim@h/')).toMatch(/credentials/);
-  expect(problemOfBase('http://user:geheim@h/')).not.toMatch(/geheim/);
-  expect(problemOfBase('http://h/?x=1')).toMatch(/query/);
-  expect(problemOfBase('http://h/#x')).toMatch(/fragment/);
-  expect(problemOfBase('https://h:8443/base')).toBeNull();
 });
