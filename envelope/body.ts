@@ -40,7 +40,7 @@ export function encodeBody(bytes: Uint8Array): EncodedBody {
 /**
  * The bytes of an encoded body; empty when there is none.
  * @param maxBytes refuses to inflate beyond this size
- * @throws RangeError when the body is larger, TypeError when the encoding is unknown
+ * @throws RangeError when the body is larger, TypeError when the encoding is unknown or the text is no base64
  */
 export function decodeBody({ body, bodyEncoding }: EncodedBody, maxBytes = Number.POSITIVE_INFINITY): Buffer {
   if (body === undefined || body === null) return Buffer.alloc(0);
@@ -66,12 +66,26 @@ function decode(body: string, encoding: BodyEncoding, maxBytes: number): Buffer 
     case 'text':
       return Buffer.from(body, 'utf8');
     case 'base64':
-      return Buffer.from(body, 'base64');
+      return fromBase64(body);
     case 'gzip+base64':
-      return inflateBody(Buffer.from(body, 'base64'), maxBytes);
+      return inflateBody(fromBase64(body), maxBytes);
     default:
       throw new TypeError(`unknown bodyEncoding ${String(encoding)}`);
   }
+}
+
+/**
+ * RFC 4648 sections 4 and 5, padding optional. Node passes over characters that are no base64 and stops at the first
+ * `=`, so that the length tells whether the whole text was read.
+ */
+function fromBase64(text: string): Buffer {
+  const bytes = Buffer.from(text, 'base64');
+  const [padding] = /={0,2}$/.exec(text.slice(-2)) as RegExpExecArray;
+  const digits = text.length - padding.length;
+  const isPadded = padding === '' || text.length % 4 === 0;
+  if (!isPadded || digits % 4 === 1 || bytes.length !== Math.floor((digits * 3) / 4))
+    throw new TypeError('the body is no base64');
+  return bytes;
 }
 
 function toSafeText(bytes: Buffer): string | null {

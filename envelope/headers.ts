@@ -103,3 +103,11 @@ function namedByConnection(value: unknown): string[] {
         .toLowerCase()
         .split(/[ \t]*,[ \t]*/);
 }
+
+/** Bytes of header fields as HTTP/1.1 writes them: `name: value` and a line end each. */
+export function sizeOfHeaders(fields: HeaderFields): number {
+  return Object.entries(fields).reduce(
+    (size, [name, value]) => size + [value].flat().reduce((sum, line) => sum + name.length + line.length + 4, 0),
+    0,
+  );
+}

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import type { ExecutionStatus } from '../../conductor/types.ts';
 import type { Answer } from '../../envelope/outbound.ts';
 import { parseFailure } from '../../envelope/failure.ts';
-import { type HeaderFilter, pickHeaders } from '../../envelope/headers.ts';
+import { type HeaderFields, type HeaderFilter, pickHeaders, sizeOfHeaders } from '../../envelope/headers.ts';
 import type { PayloadCodec } from '../../payload/payload-codec.ts';
 import { PayloadUnreadable } from '../../payload/payload-unreadable.ts';
 import { type Extensions, Problem } from '../../problem/problem.ts';
@@ -36,13 +36,24 @@ export function answerOf(
   if (execution.status !== 'COMPLETED') throw failureOf(execution, { readOnly });
   try {
     const answer = codec.unpackOutbound(execution.output?.['outbound'], execution.workflowId, maxBytes);
-    return { ...answer, headers: pickHeaders(answer.headers, allows) };
+    return { ...answer, headers: withinLimit(pickHeaders(answer.headers, allows)) };
   } catch (cause) {
+    if (cause instanceof Problem) throw cause;
     if (cause instanceof PayloadUnreadable) throw unreadableAnswer(cause);
     const detail =
       cause instanceof RangeError ? `The answer has more than ${maxBytes} bytes.` : 'The workflow output is no answer.';
     throw new Problem('back-end-bad-answer', { detail, cause });
   }
+}
+
+/** Many clients and proxies refuse more than 16 KiB of status line and header fields; the rest is for the router's own. */
+const maxHeaderBytes = 12_288;
+
+function withinLimit(headers: HeaderFields): HeaderFields {
+  if (sizeOfHeaders(headers) <= maxHeaderBytes) return headers;
+  throw new Problem('back-end-bad-answer', {
+    detail: `The header fields of the answer have more than ${maxHeaderBytes} bytes.`,
+  });
 }
 
 function unreadableAnswer(cause: PayloadUnreadable): Problem {

@@ -21,17 +21,30 @@ const notForWorkers: ReadonlySet<string> = new Set([
   'outputmessage',
 ]);
 
+/** The engine writes these into its log as they are: a line break would forge a line there. */
+const idFields = ['taskId', 'workflowInstanceId', 'workerId'] as const;
+const unsafeInLog = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+/** The engine's own ids have 36 characters. */
+const maxIdLength = 256;
+
 /** @throws Problem `malformed-request` (400) */
 export function parseTaskResult(body: Buffer): TaskResult {
   const result = parse(body);
   if (typeof result?.taskId !== 'string' || typeof result.workflowInstanceId !== 'string')
     refuse('A task result is JSON with taskId, workflowInstanceId and status.');
+  const wrongId = idFields.find((name) => isUnsafeId(result[name]));
+  if (wrongId !== undefined)
+    refuse(`${wrongId} of a task result has control characters or more than ${maxIdLength} characters.`);
   if (!statuses.has(result.status)) refuse(`The status of a task result is one of ${[...statuses].join(', ')}.`);
   const set = Object.entries(result).find(
     ([name, value]) => notForWorkers.has(name.toLowerCase()) && value !== null && value !== '',
   );
   if (set !== undefined) refuse(`A worker cannot set ${set[0]}.`);
   return result;
+}
+
+function isUnsafeId(id: unknown): boolean {
+  return typeof id === 'string' && (id.length > maxIdLength || unsafeInLog.test(id));
 }
 
 function parse(body: Buffer): TaskResult | null {

@@ -7,7 +7,7 @@ import { errorFields, type Logger } from '../../logging/log.ts';
 import type { ExecutionsUnderWay, KnownEnd } from './executions-under-way.ts';
 import { findTask, pathOf, placeOf, type TaskPlace } from './handed-over-task.ts';
 import type { Hints } from './hints.ts';
-import { replaceMember } from './replace-member.ts';
+import { memberText, replaceMember } from './json-members.ts';
 import type { QueueName, TaskQueues } from './task-queues.ts';
 import type { WorkflowShapes } from './workflow-shapes.ts';
 
@@ -44,9 +44,6 @@ export interface AcceptedUpdate {
 const largestPlainUpdate = 65_536;
 /** Tasks remembered; the oldest is forgotten first. */
 const mostRemembered = 20_000;
-/** Numbers that JSON.parse would not give back as they were. */
-const inexactNumber = /[0-9.]{16}|[eE][+-]?[0-9]{3}|^-0|[^0-9.]-0/;
-const jsonText = /"(?:[^"\\]|\\.)*"/g;
 
 export interface TaskUpdatesParts {
   hints: Hints;
@@ -134,7 +131,7 @@ export class TaskUpdates {
     const task = this.#handedOut.get(result.taskId);
     if (place.executionId !== result.workflowInstanceId) return { response: notFound(result), queue: task };
     const response = isPlain(result, body)
-      ? await this.#completeByPlace(result, place)
+      ? await this.#completeByPlace(result, body, place)
       : await this.#reportById(result, body);
     if (response.status !== 200) return { response, queue: task };
     this.#handedOut.delete(result.taskId);
@@ -160,19 +157,25 @@ export class TaskUpdates {
     );
   }
 
-  async #completeByPlace(result: TaskResult, place: TaskPlace): Promise<AcceptedUpdate['response']> {
-    const response = await this.#complete(result, place, 'COMPLETED');
+  async #completeByPlace(result: TaskResult, body: Buffer, place: TaskPlace): Promise<AcceptedUpdate['response']> {
+    const response = await this.#complete(result, body, { ...place, form: 'COMPLETED' });
     // No task is pending there any more: the engine ignores such results, under whatever name they come.
     return response.status === 204 || response.status === 404 ? accepted(result) : response;
   }
 
-  /** The engine's own forms of a plain completion, which name the task by its place. */
-  #complete(result: TaskResult, place: TaskPlace, form: 'COMPLETED' | 'COMPLETED/sync'): Promise<EngineResponse> {
+  /** The engine's own forms of a plain completion, which name the task by its place. The output goes as it was written. */
+  #complete(
+    result: TaskResult,
+    body: Buffer,
+    { form, ...place }: TaskPlace & { form: 'COMPLETED' | 'COMPLETED/sync' },
+  ): Promise<EngineResponse> {
+    // One character a byte: what is between them is not decoded and encoded again.
+    const output = result.outputData == null ? '{}' : memberText(body.toString('latin1'), 'outputData');
     return this.#engine.request({
       method: 'POST',
       path: `/api/tasks/${pathOf(place)}/${form}${workerOf(result)}`,
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(result.outputData ?? {}),
+      body: Buffer.from(output ?? '{}', 'latin1'),
     });
   }
 
@@ -191,7 +194,7 @@ export class TaskUpdates {
   ): Promise<UpdatedExecution | null> {
     if (task === undefined || !task.onlyAttempt) return null;
     if (!isPlain(result, body)) return null;
-    const response = await this.#complete(result, task, 'COMPLETED/sync');
+    const response = await this.#complete(result, body, { ...task, form: 'COMPLETED/sync' });
     if (response.status !== 200) return null;
     return JSON.parse(response.body.toString('utf8')) as UpdatedExecution;
   }
@@ -247,8 +250,7 @@ function isPlain(result: TaskResult, body: Buffer): boolean {
   const { status, reasonForIncompletion, logs } = result;
   if (body.length > largestPlainUpdate) return false;
   if (status !== 'COMPLETED' || reasonForIncompletion !== undefined) return false;
-  if (Array.isArray(logs) && logs.length > 0) return false;
-  return !inexactNumber.test(body.toString('latin1').replace(jsonText, ''));
+  return !Array.isArray(logs) || logs.length === 0;
 }
 
 function workerOf({ workerId }: TaskResult): string {

@@ -125,6 +125,38 @@ describe('a task that is handed over', () => {
     );
   });
 
+  it('keeps a number that ends in .0', async () => {
+    const answer = reader('/movies/x');
+    const [task] = await poll();
+    const body = `{"taskId":"${task!.taskId}","workflowInstanceId":"${task!.workflowInstanceId}","status":"COMPLETED","outputData":{"outbound":${JSON.stringify(outbound)},"n":1.0}}`;
+    await worker(api('/tasks'), { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    expect((await answer).text).toBe('done');
+    expect((await call(`${engineUrl}/api/workflow/${task!.workflowInstanceId}`)).text).toContain('"n":1.0');
+  });
+
+  it.each([
+    ['a body that is no base64', { body: '@@@', bodyEncoding: 'base64' }, 'The workflow output is no answer.'],
+    [
+      'header fields of more than 12,288 bytes',
+      { headers: { link: 'x'.repeat(60_000) } },
+      'The header fields of the answer have more than 12288 bytes.',
+    ],
+  ])('with %s: 502', async (_title, fields, detail) => {
+    const answer = reader('/movies/x');
+    const [task] = await poll();
+    await report(task!, { status: 'COMPLETED', outputData: { outbound: { ...outbound, ...fields } } });
+    expect((await answer).json()).toMatchObject({ status: 502, type: '/problems/back-end-bad-answer', detail });
+  });
+
+  it('with a line break in an id: 400, and the engine never sees it', async () => {
+    const answer = reader('/movies/x');
+    const [task] = await poll();
+    const forged = { workflowInstanceId: `${task!.workflowInstanceId}\n2026-01-01 ERROR forged` };
+    expect((await report(task!, { status: 'COMPLETED', ...forged })).status).toBe(400);
+    await report(task!);
+    expect((await answer).status).toBe(200);
+  });
+
   it('may have its own id in its result, before the one that counts', async () => {
     const answer = reader('/movies/x');
     const [task] = await poll();

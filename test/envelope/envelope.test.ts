@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeBody, encodeBody } from '../../envelope/body.ts';
 import { formatFailure, parseFailure } from '../../envelope/failure.ts';
-import { pickHeaders, requestHeaderFilter, responseHeaderFilter } from '../../envelope/headers.ts';
+import { pickHeaders, requestHeaderFilter, responseHeaderFilter, sizeOfHeaders } from '../../envelope/headers.ts';
 import { createInbound, readInbound } from '../../envelope/inbound.ts';
 import { createOutbound, readOutbound } from '../../envelope/outbound.ts';
 
@@ -58,6 +58,23 @@ describe('a body', () => {
   it('a compressed bomb is refused before it is inflated', () => {
     const bomb = encodeBody(Buffer.alloc(50_000_000));
     expect(() => decodeBody(bomb, 1_000_000)).toThrow(RangeError);
+  });
+
+  it.each(['@@@', 'YQ=a', 'YQ==YQ==', 'YWJj\nYWJj', 'Y', 'YWJjZ', '='])(
+    'base64 that is none, %j, is refused',
+    (body) => {
+      expect(() => decodeBody({ body, bodyEncoding: 'base64' })).toThrow(TypeError);
+      expect(() => decodeBody({ body, bodyEncoding: 'gzip+base64' })).toThrow(TypeError);
+    },
+  );
+
+  it.each([
+    ['YQ==', 'a'],
+    ['YQ', 'a'],
+    ['', ''],
+    ['_-8', '\xff\xef'],
+  ])('base64 without padding or in the alphabet for URLs, %j, is read', (body, bytes) => {
+    expect(decodeBody({ body, bodyEncoding: 'base64' }).toString('latin1')).toBe(bytes);
   });
 
   it('any bytes come back', () => {
@@ -115,6 +132,13 @@ describe('an answer', () => {
 });
 
 describe('headers', () => {
+  it('are counted as HTTP/1.1 writes them', () => {
+    expect(sizeOfHeaders({})).toBe(0);
+    expect(sizeOfHeaders({ etag: '"1"', link: ['<a>', '<bc>'] })).toBe(
+      'etag: "1"\r\nlink: <a>\r\nlink: <bc>\r\n'.length,
+    );
+  });
+
   it('credentials, cookies and hop-by-hop fields never travel, even when configured', () => {
     const names = [
       'authorization',

@@ -27,6 +27,29 @@ describe('a result', () => {
     expect(() => parseTaskResult(Buffer.from(text))).toThrow(malformed);
   });
 
+  it.each(['taskId', 'workflowInstanceId', 'workerId'])(
+    '%s with a control character, which would forge lines in the log of the engine: refused',
+    (name) => {
+      for (const value of [
+        'a\nb',
+        'a\rb',
+        'a\u001b[31m',
+        'a\u0000',
+        'a\u007f',
+        'a\u0085',
+        'a\u2028b',
+        'a\u202eb',
+        'x'.repeat(257),
+      ])
+        expect(() => parse({ [name]: value })).toThrow(malformed);
+      expect(parse({ [name]: 'worker-1@host.example:7 (v2)/ä' })).toBeDefined();
+    },
+  );
+
+  it('workerId null, as some SDKs write it: taken', () => {
+    expect(parse({ workerId: null })).toEqual({ ...result, workerId: null });
+  });
+
   it('as the SDKs write it, with empty fields: taken', () => {
     const empty = {
       externalOutputPayloadStoragePath: null,
