@@ -13,7 +13,7 @@ export interface RedisServer {
 
 export async function startRedis(options: { command: string; dir: string }): Promise<RedisServer> {
   const data = join(options.dir, 'redis');
-  mkdirSync(data);
+  mkdirSync(data, { recursive: true });
   const port = await freePort();
   const settings = { port, bind: '127.0.0.1', dir: data, save: '', appendonly: 'yes', appendfsync: 'everysec' };
   const server = serverProcess({

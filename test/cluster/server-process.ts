@@ -18,6 +18,8 @@ export interface ServerProcessOptions {
 }
 
 export interface ServerProcess extends Component {
+  /** Sends a signal, such as SIGSTOP, and does not wait. */
+  signal(name: NodeJS.Signals): void;
   /** SIGINT, and resolves when it has ended. Safe when it does not run. */
   stop(): Promise<void>;
 }
@@ -58,6 +60,7 @@ export function serverProcess(options: ServerProcessOptions): ServerProcess {
         },
         { timeoutMs: startDeadlineMs, everyMs: 100 },
       )),
+    signal: (signal) => void child?.kill(signal),
     stop: () => end('SIGINT'),
   };
 }
