@@ -23,6 +23,7 @@ COPY program program
 COPY collections collections
 COPY logging logging
 COPY problem problem
+COPY lib lib
 COPY envelope envelope
 COPY payload payload
 COPY error-tracking error-tracking

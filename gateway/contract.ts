@@ -9,6 +9,7 @@ import type { Config } from '../config/schema.ts';
 import type { PolicyDescription } from '../contract/description.ts';
 import type { OpenApiDocument } from '../contract/openapi.ts';
 import type { Answer } from '../envelope/outbound.ts';
+import type { Redis } from '../lib/redis/redis.ts';
 import type { Logger } from '../logging/log.ts';
 import type { ProblemCode } from '../problem/catalogue.ts';
 import type { Span, Tracer } from '../tracing/tracer.ts';
@@ -98,6 +99,7 @@ export interface KeptServices {
   /** As {@link RouterServices}; what is registered here goes with the part. */
   readonly metrics: Registry;
   readonly tracer?: Tracer | undefined;
+  readonly redis?: Redis | undefined;
   readonly draining: AbortSignal;
   addReadinessCheck(name: string, check: ReadinessCheck): void;
   addReadinessNotice(name: string, notice: ReadinessNotice): void;
@@ -117,6 +119,8 @@ export interface RouterServices {
   readonly metrics: Registry;
   /** Where spans go; absent while tracing is off. */
   readonly tracer?: Tracer | undefined;
+  /** The connection that the whole router shares; absent without `redis.url`. */
+  readonly redis?: Redis | undefined;
   /**
    * A part that configurations share: made for the first that asks for it, handed to the others, stopped after the last.
    * @param name unique in the router

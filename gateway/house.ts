@@ -31,6 +31,8 @@ export interface HouseOptions {
   readonly metrics: Registry;
   readonly tracer: RouterServices['tracer'];
   readonly reportError: RouterServices['reportError'];
+  /** Stopped with the house. */
+  readonly redis?: RouterServices['redis'];
 }
 
 export class House {
@@ -47,9 +49,9 @@ export class House {
   readonly #takes: (() => void)[] = [];
   #generation: Generation | undefined;
 
-  constructor({ config, log, metrics, tracer, reportError }: HouseOptions) {
+  constructor({ config, log, metrics, tracer, reportError, redis }: HouseOptions) {
     this.#inForce = createConfigInForce(config);
-    this.services = { log, metrics, tracer, reportError, draining: this.#draining.signal };
+    this.services = { log, metrics, tracer, reportError, redis, draining: this.#draining.signal };
     this.parts = new KeptParts({ ...this.services, config: this.#inForce.config });
     const own = () => [this.checks, ...this.parts.readiness];
     this.readiness = new RouterReadiness(() => [...own(), ...(this.#generation ? [this.#generation.readiness] : [])]);
@@ -105,10 +107,11 @@ export class House {
     this.#draining.abort();
   }
 
-  /** Stops every generation. Called once no request is under way. */
+  /** Stops every generation, then what they share. Called once no request is under way. */
   async stop(): Promise<void> {
     await Promise.all(this.#retiring);
     await this.#generation?.stop();
+    await this.services.redis?.stop();
   }
 
   async #retire(old: Generation): Promise<void> {

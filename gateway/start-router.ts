@@ -6,6 +6,7 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { localFiles } from '../config/sources.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { connectRedis, outageNotice } from '../lib/redis/connect-redis.ts';
 import type { Logger } from '../logging/log.ts';
 import { startRouterReconciler } from '../reconciler/index.ts';
 import { createAccessLog } from './access-log.ts';
@@ -52,16 +53,20 @@ const rootDir = fileURLToPath(new URL('..', import.meta.url));
 export async function startRouter(options: RouterOptions): Promise<Router> {
   const { config, log, reportError = () => undefined, tracer, metrics = new Registry() } = options;
   const gatewayConfigFile = options.gatewayConfigFile ?? resolve(rootDir, config['router.mapFile']);
-  const house = new House({ config, log, metrics, tracer, reportError });
+  const url = config['redis.url'];
+  const redis = url === undefined ? undefined : connectRedis({ url, log, metrics });
+  const house = new House({ config, log, metrics, tracer, reportError, redis });
   const { services, parts } = house;
-  const first = await buildGeneration({ config, gatewayConfigFile, rootDir, house: services, parts });
-  house.takeOver(first);
   const stops = new Stops(log);
   try {
+    const first = await buildGeneration({ config, gatewayConfigFile, rootDir, house: services, parts });
+    house.takeOver(first);
     const { operations, server } = await listen(house, first, stops);
     collectDefaultMetrics({ register: metrics });
-    const reconciler = startRouterReconciler({ config: house.config, metrics, log });
+    const reconciler = startRouterReconciler({ config: house.config, metrics, log, redis });
     if (reconciler !== null) stops.add('reconciler', () => reconciler.stop());
+    if (reconciler !== null && redis !== undefined)
+      house.checks.addNotice('reconciler', outageNotice(redis, 'every router reconciles'));
     const loadConfig = options.loadConfig ?? (async () => ({ config, keepCopies: () => undefined }));
     const started = { config, gatewayConfig: first.gatewayConfig };
     const reloader = new Reloader({ house, started, loadConfig, gatewayConfigFile, rootDir });

@@ -7,6 +7,7 @@ import { Engine } from '../conductor/engine.ts';
 import { ExecutionApi } from '../conductor/executions/execution-api.ts';
 import type { EngineCall } from '../conductor/metadata/metadata-api.ts';
 import type { Config } from '../config/schema.ts';
+import type { Redis } from '../lib/redis/redis.ts';
 import type { Logger } from '../logging/log.ts';
 import { createPayloadCodec } from '../payload/payload-codec.ts';
 import { Flows } from './flows.ts';
@@ -34,8 +35,14 @@ export function createReconciliation(config: Config, call: EngineCall): Reconcil
 }
 
 /** Starts the reconciler beside a router; null when `reconciler.intervalMs` is 0. */
-export function startRouterReconciler(options: { config: Config; metrics: Registry; log: Logger }): Reconciler | null {
-  const { config, metrics, log } = options;
+export function startRouterReconciler(options: {
+  config: Config;
+  metrics: Registry;
+  log: Logger;
+  /** Where several routers agree on who reconciles. */
+  redis: Redis | undefined;
+}): Reconciler | null {
+  const { config, metrics, log, redis } = options;
   const intervalMs = config['reconciler.intervalMs'];
   if (intervalMs === 0) return null;
   const engine = new Engine({
@@ -45,10 +52,9 @@ export function startRouterReconciler(options: { config: Config; metrics: Regist
   });
   // A round that is cut off begins anew elsewhere: nobody waits for its end.
   const stopping = new AbortController();
-  const url = config['redis.url'];
   const reconciler = startReconciler({
     reconciliation: createReconciliation(config, (request) => engine.request({ ...request, signal: stopping.signal })),
-    lock: url === undefined ? noLock : new RedisLock({ url, ttlMs: intervalMs * 3, log }),
+    lock: redis === undefined ? noLock : new RedisLock(redis, intervalMs * 3),
     intervalMs,
     metrics,
     log,

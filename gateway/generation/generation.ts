@@ -11,7 +11,7 @@ import type { KeptParts } from './kept-parts.ts';
 import { Stops } from './stops.ts';
 
 /** What is the same in every generation. */
-export type HouseServices = Pick<RouterServices, 'log' | 'metrics' | 'tracer' | 'reportError' | 'draining'>;
+export type HouseServices = Pick<RouterServices, 'log' | 'metrics' | 'tracer' | 'reportError' | 'redis' | 'draining'>;
 
 export interface GenerationOptions {
   readonly config: Config;

@@ -17,7 +17,7 @@ interface Part {
 }
 
 /** What every part gets besides what is its own. */
-export interface KeptPartsOptions extends Pick<KeptServices, 'config' | 'log' | 'tracer' | 'draining'> {
+export interface KeptPartsOptions extends Pick<KeptServices, 'config' | 'log' | 'tracer' | 'redis' | 'draining'> {
   readonly metrics: Registry;
   readonly log: Logger;
 }
@@ -72,12 +72,12 @@ export class KeptParts {
   }
 
   #make<T>(make: (services: KeptServices) => T): Omit<Part, 'users' | 'value'> & { value: T } {
-    const { config, log, tracer, draining } = this.#options;
+    const { config, log, tracer, redis, draining } = this.#options;
     const stops = new Stops(log);
     const readiness = new ReadinessChecks();
     const metrics = new PartMetrics(this.#options.metrics);
     const services: KeptServices = {
-      ...{ config, log, tracer, draining, metrics },
+      ...{ config, log, tracer, redis, draining, metrics },
       addReadinessCheck: (name, check) => readiness.add(name, check),
       addReadinessNotice: (name, notice) => readiness.addNotice(name, notice),
       onStop: (name, stop) => stops.add(name, stop),

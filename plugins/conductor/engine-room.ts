@@ -6,6 +6,7 @@ import type { Engine } from '../../conductor/engine.ts';
 import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
 import type { Task } from '../../conductor/types.ts';
 import type { KeptServices } from '../../gateway/contract.ts';
+import { outageNotice } from '../../lib/redis/connect-redis.ts';
 import type { Logger } from '../../logging/log.ts';
 import { createAdmission } from './admission/create-admission.ts';
 import { createClientParts } from './clients/create-client-parts.ts';
@@ -108,11 +109,13 @@ function createQueues(engine: Engine, known: Pick<Parts, 'workflows' | 'waitedFo
 }
 
 /** With `redis.url` other instances hear what nobody here waits for; without it there are none. */
-function connectPeers({ config, log, onStop }: KeptServices, receive: (hint: PeerHint) => void): Peers {
-  const url = config['redis.url'];
-  if (url === undefined) return { publish: () => undefined };
-  const peers = new RedisPeers({ url, log, receive });
-  peers.start();
-  onStop('redis', () => peers.stop());
+function connectPeers(
+  { redis, log, onStop, addReadinessNotice }: KeptServices,
+  receive: (hint: PeerHint) => void,
+): Peers {
+  if (redis === undefined) return { publish: () => undefined };
+  const peers = new RedisPeers({ redis, log, receive });
+  addReadinessNotice('wake-ups', outageNotice(redis, 'routers find by their timers what another one has received'));
+  onStop('wake-ups', () => peers.stop());
   return peers;
 }

@@ -3,11 +3,11 @@
 import { Type } from 'typebox';
 import type { Config } from '../../config/schema.ts';
 import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
+import { RedisUnavailable } from '../../lib/redis/redis.ts';
 import { Problem } from '../../problem/problem.ts';
 import { by, callerOf, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
 import type { HoldRefusal } from './hold-refusals.ts';
 import type { Places } from './store/places.ts';
-import { RedisAway } from './store/shared-redis.ts';
 
 const parameters = Type.Object(
   {
@@ -43,7 +43,7 @@ export function createInFlightPolicy(config: Config, places: Places, hold: HoldR
         if (most === undefined) return next();
         const key = subject === 'client' ? keyOf('', callerOf(request)) : keyOf(route, null);
         const leave = await places.take(key, most).catch((error: unknown) => {
-          throw error instanceof RedisAway ? limitsUnavailable(error) : error;
+          throw error instanceof RedisUnavailable ? limitsUnavailable(error) : error;
         });
         if (leave === null) {
           await hold(response);

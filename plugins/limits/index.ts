@@ -15,9 +15,9 @@ export function init({ services, registerPolicy }: PluginContext): void {
   const { config } = services;
   // Counts go on where they are when another configuration takes over.
   const store = config['limits.store'];
-  const ofRedis = [config['redis.url'], config['limits.whenRedisIsAway'], leaseMs(config)];
+  const ofRedis = [config['limits.whenRedisIsAway'], leaseMs(config)];
   const from = store === 'redis' ? [store, ...ofRedis] : [store];
-  const { windows, places } = services.keep('limits', from, ({ log, onStop }) => createStores({ config, log, onStop }));
+  const { windows, places } = services.keep('limits', from, (kept) => createStores({ ...kept, config }));
   const hold = createRefusalHold(config['limits.refusalHoldMs']);
   registerPolicy(createRateLimitPolicy(config, windows, hold));
   registerPolicy(createInFlightPolicy(config, places, hold));

@@ -4,11 +4,11 @@ import { type Static, Type } from 'typebox';
 import type { Config } from '../../config/schema.ts';
 import { headerRef } from '../../contract/headers.ts';
 import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
+import { RedisUnavailable } from '../../lib/redis/redis.ts';
 import { Problem } from '../../problem/problem.ts';
 import { by, callerOf, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
 import { EarlyCounts } from './early-counts.ts';
 import type { HoldRefusal } from './hold-refusals.ts';
-import { RedisAway } from './store/shared-redis.ts';
 import type { Counted, Window, Windows } from './store/windows.ts';
 
 const parameters = Type.Object(
@@ -54,7 +54,7 @@ export function createRateLimitPolicy(config: Config, windows: Windows, hold: Ho
         const window = windowOf(context.clientId);
         const key = keyOf(context.route, subject === 'client' ? callerOf(request) : null);
         const counted = await windows.count(key, window).catch((error: unknown) => {
-          throw error instanceof RedisAway ? limitsUnavailable(error) : error;
+          throw error instanceof RedisUnavailable ? limitsUnavailable(error) : error;
         });
         const fields = fieldsOf(subject, window, counted);
         response.appendHeader('ratelimit-policy', fields.policy);

@@ -59,7 +59,7 @@ it('the environment variables that the pages name exist', () => {
 });
 
 it('operations.md: every metric of the router, and no other', () => {
-  const sources = readSources(['gateway/**/*.ts', 'plugins/**/*.ts', 'reconciler/**/*.ts']);
+  const sources = readSources(['gateway/**/*.ts', 'lib/**/*.ts', 'plugins/**/*.ts', 'reconciler/**/*.ts']);
   const inCode = new Set([...sources.matchAll(/'(router_[a-z_]+)'/g)].map(([, name]) => name));
   const documented = rowsOf(sectionOf(readPage('docs/operations.md'), 'Metrics')).map(([name]) => name);
   expect(documented.toSorted()).toEqual([...inCode].toSorted());

@@ -1,6 +1,7 @@
 // One of two instances has its turn, on a real Redis; without one, each works.
 
 import { afterEach, describe, expect, it } from 'vitest';
+import { Redis } from '../../lib/redis/redis.ts';
 import { createLog } from '../../logging/log.ts';
 import { type LeaderLock, noLock, RedisLock } from '../../reconciler/leader-lock.ts';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
@@ -9,14 +10,19 @@ import { isRedisThere, redisUrl } from '../stack/redis.ts';
 
 const redisAnswers = await isRedisThere();
 
-const locks: LeaderLock[] = [];
+const stops: (() => Promise<void>)[] = [];
 const open = (url: string, ttlMs: number): LeaderLock => {
-  const lock = new RedisLock({ url, ttlMs, log: createLog('test', 'silent') });
-  locks.push(lock);
+  const redis = new Redis(url, createLog('test', 'silent'));
+  redis.start();
+  const lock = new RedisLock(redis, ttlMs);
+  stops.push(
+    () => lock.release(),
+    () => redis.stop(),
+  );
   return lock;
 };
 afterEach(async () => {
-  for (const lock of locks.splice(0)) await lock.release();
+  for (const stop of stops.splice(0)) await stop();
 });
 
 it('without Redis: everybody works', async () => {

@@ -4,6 +4,7 @@ import type { Counter } from 'prom-client';
 import { responseHeaderFilter } from '../../../envelope/headers.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { KeptServices } from '../../../gateway/contract.ts';
+import { outageNotice } from '../../../lib/redis/connect-redis.ts';
 import { createPayloadCodec } from '../../../payload/payload-codec.ts';
 import type { AnswerOptions } from '../answer.ts';
 import type { Parts } from '../executions.ts';
@@ -48,14 +49,8 @@ export function createAnswerOptions(config: Config): AnswerOptions {
 }
 
 /** Where routers share an engine, `redis.url` tells them of each other. */
-function createClaims({ config, log, onStop, addReadinessNotice }: KeptServices, ttlMs: number): Claims {
-  const url = config['redis.url'];
-  if (url === undefined) return new LocalClaims(ttlMs);
-  const claims = new RedisClaims({ url, ttlMs, log });
-  claims.start();
-  addReadinessNotice('idempotency', () =>
-    claims.isAway ? ['redis is away: requests with an Idempotency-Key are refused'] : [],
-  );
-  onStop('idempotency', () => claims.stop());
-  return claims;
+function createClaims({ redis, addReadinessNotice }: KeptServices, ttlMs: number): Claims {
+  if (redis === undefined) return new LocalClaims(ttlMs);
+  addReadinessNotice('idempotency', outageNotice(redis, 'requests with an Idempotency-Key are refused'));
+  return new RedisClaims(redis, ttlMs);
 }

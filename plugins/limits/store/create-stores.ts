@@ -1,9 +1,9 @@
 // Where limits are counted, as configured: here, or in Redis with a choice for when that is away.
 
 import type { Config } from '../../../config/schema.ts';
-import type { RouterServices } from '../../../gateway/contract.ts';
+import type { KeptServices } from '../../../gateway/contract.ts';
+import { outageNotice } from '../../../lib/redis/connect-redis.ts';
 import { type Places, PlacesInMemory, PlacesInRedis, PlacesWithFallback } from './places.ts';
-import { SharedRedis } from './shared-redis.ts';
 import { type Windows, WindowsInMemory, WindowsInRedis, WindowsWithFallback } from './windows.ts';
 
 export interface Stores {
@@ -20,16 +20,17 @@ export function leaseMs(config: Config): number {
   return config['router.requestTimeoutMs'] + waitMs + config['router.answerTimeoutMs'] + graceMs;
 }
 
+type StoreServices = Pick<KeptServices, 'config' | 'redis' | 'addReadinessNotice'>;
+
 /** @throws Error when `limits.store` is `redis` and there is no `redis.url` */
-export function createStores({ config, log, onStop }: Pick<RouterServices, 'config' | 'log' | 'onStop'>): Stores {
+export function createStores({ config, redis, addReadinessNotice }: StoreServices): Stores {
   if (config['limits.store'] === 'memory') return { windows: new WindowsInMemory(), places: new PlacesInMemory() };
-  const url = config['redis.url'];
-  if (url === undefined) throw new Error('limits.store = redis needs redis.url');
-  const redis = new SharedRedis(url, log);
-  redis.start();
-  onStop('redis of limits', () => redis.stop());
+  if (redis === undefined) throw new Error('limits.store = redis needs redis.url');
   const windows = new WindowsInRedis(redis);
   const places = new PlacesInRedis(redis, leaseMs(config));
-  if (config['limits.whenRedisIsAway'] === 'refuse') return { windows, places };
+  const refuses = config['limits.whenRedisIsAway'] === 'refuse';
+  const effect = refuses ? 'requests with a limit are refused' : 'each router counts limits by itself';
+  addReadinessNotice('limits', outageNotice(redis, effect));
+  if (refuses) return { windows, places };
   return { windows: new WindowsWithFallback(windows), places: new PlacesWithFallback(places) };
 }

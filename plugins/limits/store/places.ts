@@ -1,7 +1,7 @@
 // Places for requests in flight: in this process, or in Redis for all routers together.
 
 import { randomUUID } from 'node:crypto';
-import { RedisAway, type SharedRedis } from './shared-redis.ts';
+import { type Redis, RedisUnavailable } from '../../../lib/redis/redis.ts';
 
 /** Gives a place back. */
 export type Leave = () => void;
@@ -11,7 +11,7 @@ export interface Places {
   /**
    * Takes one of `most` places.
    * @returns gives it back; null when all are taken
-   * @throws RedisAway
+   * @throws RedisUnavailable
    */
   take(key: string, most: number): Promise<Leave | null>;
 }
@@ -44,11 +44,11 @@ return 1`;
 
 /** In Redis. */
 export class PlacesInRedis implements Places {
-  readonly #redis: SharedRedis;
+  readonly #redis: Redis;
   readonly #leaseMs: number;
 
   /** @param leaseMs longer than any request takes: so long a place stays taken when its router is killed */
-  constructor(redis: SharedRedis, leaseMs: number) {
+  constructor(redis: Redis, leaseMs: number) {
     this.#redis = redis;
     this.#leaseMs = leaseMs;
   }
@@ -57,18 +57,15 @@ export class PlacesInRedis implements Places {
     const name = `service-router:places:${key}`;
     const member = randomUUID();
     const argumentsOfScript = [String(most), String(this.#leaseMs), member];
-    const leave = () => {
-      // What cannot be given back now is free when its lease ends.
-      this.#redis.ask((connection) => connection.zRem(name, member)).catch(() => undefined);
-    };
+    // A place that is not given back is free when its lease ends.
+    const leave = () => void this.#redis.runEventually((client) => client.zRem(name, member));
     try {
-      const took = await this.#redis.ask((connection) =>
-        connection.eval(takeScript, { keys: [name], arguments: argumentsOfScript }),
+      const took = await this.#redis.run((client) =>
+        client.eval(takeScript, { keys: [name], arguments: argumentsOfScript }),
       );
       return took === 1 ? leave : null;
     } catch (error) {
-      // It may have been taken by a call that was answered too late.
-      leave();
+      if (error instanceof RedisUnavailable && error.mayHaveRun) leave();
       throw error;
     }
   }
@@ -87,7 +84,7 @@ export class PlacesWithFallback implements Places {
     try {
       return await this.#shared.take(key, most);
     } catch (error) {
-      if (!(error instanceof RedisAway)) throw error;
+      if (!(error instanceof RedisUnavailable)) throw error;
       return this.#own.take(key, most);
     }
   }

@@ -1,7 +1,7 @@
 // Requests counted in windows: in this process, or in Redis for all routers together.
 
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import { RedisAway, type SharedRedis } from './shared-redis.ts';
+import { type Redis, type RedisClient, RedisUnavailable } from '../../../lib/redis/redis.ts';
 
 /** So many requests in a window that begins with the first of them. */
 export interface Window {
@@ -23,7 +23,7 @@ export interface Windows {
   /**
    * Counts one request.
    * @param window the limit of this key; one key always comes with the same
-   * @throws RedisAway
+   * @throws RedisUnavailable
    */
   count(key: string, window: Window): Promise<Counted>;
 }
@@ -45,30 +45,31 @@ export class WindowsInMemory implements Windows {
 
 /** In Redis: a window is that of all routers. */
 export class WindowsInRedis implements Windows {
-  readonly #redis: SharedRedis;
+  readonly #redis: Redis;
   readonly #limiters = new Map<string, RateLimiterRedis>();
+  /** What the limiters send their commands through. */
+  #client: RedisClient | undefined;
 
-  constructor(redis: SharedRedis) {
+  constructor(redis: Redis) {
     this.#redis = redis;
   }
 
   count(key: string, { requests, seconds }: Window): Promise<Counted> {
-    const limit = `${requests}/${seconds}`;
-    return this.#redis.ask((storeClient) => {
-      let limiter = this.#limiters.get(limit);
-      if (limiter === undefined) {
-        const keyPrefix = `service-router:rate:${limit}`;
-        limiter = new RateLimiterRedis({
-          storeClient,
-          keyPrefix,
-          points: requests,
-          duration: seconds,
-          useRedisPackage: true,
-        });
-        this.#limiters.set(limit, limiter);
-      }
-      return counted(limiter.consume(key));
-    });
+    return this.#redis.run((client) => counted(this.#limiter(client, { requests, seconds }).consume(key)));
+  }
+
+  /** Counts are in Redis: limiters are made anew for each connection. */
+  #limiter(storeClient: RedisClient, { requests: points, seconds: duration }: Window): RateLimiterRedis {
+    if (storeClient !== this.#client) this.#limiters.clear();
+    this.#client = storeClient;
+    const limit = `${points}/${duration}`;
+    let limiter = this.#limiters.get(limit);
+    if (limiter === undefined) {
+      const keyPrefix = `service-router:rate:${limit}`;
+      limiter = new RateLimiterRedis({ storeClient, keyPrefix, points, duration, useRedisPackage: true });
+      this.#limiters.set(limit, limiter);
+    }
+    return limiter;
   }
 }
 
@@ -85,7 +86,7 @@ export class WindowsWithFallback implements Windows {
     try {
       return await this.#shared.count(key, window);
     } catch (error) {
-      if (!(error instanceof RedisAway)) throw error;
+      if (!(error instanceof RedisUnavailable)) throw error;
       return this.#own.count(key, window);
     }
   }

@@ -3,13 +3,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '../../../config/schema.ts';
+import { Redis } from '../../../lib/redis/redis.ts';
 import { createLog } from '../../../logging/log.ts';
 import { createRefusalHold } from '../../../plugins/limits/hold-refusals.ts';
 import { createInFlightPolicy } from '../../../plugins/limits/in-flight.ts';
 import { createRateLimitPolicy } from '../../../plugins/limits/rate-limit.ts';
 import { createStores } from '../../../plugins/limits/store/create-stores.ts';
 import { PlacesInRedis } from '../../../plugins/limits/store/places.ts';
-import { SharedRedis } from '../../../plugins/limits/store/shared-redis.ts';
 import { type BreakableProxy, startBreakableProxy } from '../../stack/breakable-proxy.ts';
 import { call } from '../../stack/client.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
@@ -22,11 +22,19 @@ const log = createLog('test', 'silent');
 
 it('redis without its address: says what is missing', () => {
   const config = { 'limits.store': 'redis', 'redis.url': undefined } as unknown as Config;
-  expect(() => createStores({ config, log, onStop: () => undefined })).toThrow('limits.store = redis needs redis.url');
+  expect(() => createStores({ config, redis: undefined, addReadinessNotice: () => undefined })).toThrow(
+    'limits.store = redis needs redis.url',
+  );
 });
 
 describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
   const stops: (() => unknown)[] = [];
+  const open = (url: string): Redis => {
+    const redis = new Redis(url, log);
+    redis.start();
+    stops.push(() => redis.stop());
+    return redis;
+  };
   let proxy: BreakableProxy;
   /** Nobody else counts under this name. */
   let headers: Record<string, string>;
@@ -48,14 +56,14 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
     const config = {
       'limits.store': 'redis',
       'limits.whenRedisIsAway': whenRedisIsAway,
-      'redis.url': proxy.url.replace('http:', 'redis:'),
       'router.waitBudgetMs': 1_000,
       'router.maxWaitMs': 1_000,
       'router.requestTimeoutMs': 1_000,
       'router.answerTimeoutMs': 1_000,
     } as unknown as Config;
     const start = async () => {
-      const { windows, places } = createStores({ config, log, onStop: (_name, stop) => void stops.push(stop) });
+      const redis = open(proxy.url.replace('http:', 'redis:'));
+      const { windows, places } = createStores({ config, redis, addReadinessNotice: () => undefined });
       const create =
         policy === 'rate-limit'
           ? createRateLimitPolicy(config, windows, atOnce)
@@ -128,10 +136,8 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
   });
 
   it('a place of a router that was killed is free again after its lease', async () => {
-    const redis = new SharedRedis(redisUrl, log);
-    redis.start();
-    stops.push(() => redis.stop());
-    await pollUntil('Redis to be there', () => redis.connection.isReady);
+    const redis = open(redisUrl);
+    await redis.firstAttempt;
     const key = randomUUID();
     const places = new PlacesInRedis(redis, 300);
     expect([await places.take(key, 1), await places.take(key, 1)]).toEqual([expect.any(Function), null]);
@@ -142,11 +148,9 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
     const hosts = await startTwo('rate-limit', { requests: 3, perSeconds: 30 });
     await untilShared(hosts, 3);
     await statusOf(hosts[0]);
-    const redis = new SharedRedis(redisUrl, log);
-    redis.start();
-    stops.push(() => redis.stop());
-    await pollUntil('Redis to be there', () => redis.connection.isReady);
-    const keys = await redis.ask((connection) => connection.keys('service-router:rate:*'));
+    const redis = open(redisUrl);
+    await redis.firstAttempt;
+    const keys = await redis.run((client) => client.keys('service-router:rate:*'));
     expect(keys.length).toBeGreaterThan(0);
     expect(keys.filter((key) => key.includes(headers['x-client'] as string) || key.includes('127.0.0.1'))).toEqual([]);
   });

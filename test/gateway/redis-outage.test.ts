@@ -1,0 +1,94 @@
+// A router whose Redis hangs: what it goes on doing, what it says of the outage, and that it stops.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { pollUntil } from '../stack/poll-until.ts';
+import { hasRedisServer, type RedisServer, startRedisServer } from '../stack/redis-server.ts';
+import { type ReloadableRouter, startReloadableRouter } from './reload/reloadable-router.ts';
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+describe.skipIf(!hasRedisServer('a router whose Redis hangs'))('a router whose Redis hangs', () => {
+  let redis: RedisServer;
+  let router: ReloadableRouter;
+
+  beforeAll(async () => {
+    redis = await startRedisServer();
+  });
+  beforeEach(async () => {
+    router = await startReloadableRouter({
+      REDIS_URL: redis.url,
+      LIMITS_STORE: 'redis',
+      LIMITS_REFUSALHOLDMS: '1',
+      RECONCILER_INTERVALMS: '100',
+    });
+    await untilUp(1);
+  });
+  afterEach(async () => {
+    redis.resume();
+    await router.stop();
+  });
+  afterAll(() => redis?.stop());
+
+  const untilUp = (up: 0 | 1) =>
+    pollUntil(`router_redis_up to be ${up}`, async () => (await router.counts())['router_redis_up'] === up);
+  const countOf = (text: string) => router.program.output().split(text).length - 1;
+  /** Rounds of the reconciler; they fail, for there is no engine. */
+  const rounds = async () => {
+    const counts = Object.entries(await router.counts());
+    return counts.reduce((sum, [name, n]) => sum + (name.startsWith('router_reconciler_rounds_total') ? n : 0), 0);
+  };
+  const notices = async () => {
+    const response = await fetch(`${String(router.program.ready['operationsUrl'])}/health/ready`);
+    return ((await response.json()) as { notices: Record<string, string[]> }).notices;
+  };
+
+  it('has one connection, whatever uses it', async () => {
+    const clients = String(await redis.command('CLIENT', 'LIST'))
+      .trim()
+      .split('\n');
+    // One of them asks.
+    expect(clients).toHaveLength(2);
+  });
+
+  it('goes on reconciling', async () => {
+    redis.hang();
+    const before = await rounds();
+    await pollUntil('three more rounds', async () => (await rounds()) > before + 3);
+  });
+
+  it('stops on SIGTERM', async () => {
+    redis.hang();
+    const code = router.program.stop();
+    await pollUntil('the router to have ended', () => router.program.process.exitCode !== null);
+    expect(await code).toBe(0);
+  });
+
+  it('sends Redis one command, not one for each request', async () => {
+    const before = await redis.calls('incrby');
+    redis.hang();
+    const statuses: number[] = [];
+    for (let n = 0; n < 10; n++) statuses.push((await fetch(`${router.url}/counted`)).status);
+    redis.resume();
+    expect((await redis.calls('incrby')) - before).toBeLessThanOrEqual(1);
+    // It counts by itself meanwhile.
+    expect(statuses).toEqual([200, 200, 200, ...Array<number>(7).fill(429)]);
+  });
+
+  it('says so in log, metric and readiness notices, at each outage', async () => {
+    for (const outage of [1, 2]) {
+      redis.hang();
+      await untilUp(0);
+      expect(await notices()).toMatchObject({
+        idempotency: ['Redis is not answering: requests with an Idempotency-Key are refused'],
+        limits: ['Redis is not answering: each router counts limits by itself'],
+        reconciler: ['Redis is not answering: every router reconciles'],
+        'wake-ups': ['Redis is not answering: routers find by their timers what another one has received'],
+      });
+      redis.resume();
+      await untilUp(1);
+      expect(await notices()).toEqual({});
+      await pollUntil('the recovery to be logged', () => countOf('Redis is answering again') === outage);
+      expect(countOf('Redis is not answering')).toBe(outage);
+    }
+  });
+});

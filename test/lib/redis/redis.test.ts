@@ -1,0 +1,187 @@
+// The connection to Redis, on a server of the test's own that hangs, is killed, and comes back.
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Redis, type RedisCommand, RedisUnavailable } from '../../../lib/redis/redis.ts';
+import type { Logger } from '../../../logging/log.ts';
+import { RedisClaims } from '../../../plugins/conductor/idempotency/redis-claims.ts';
+import { PlacesInRedis } from '../../../plugins/limits/store/places.ts';
+import { freePort } from '../../stack/free-port.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
+import { hasRedisServer, type RedisServer, startRedisServer } from '../../stack/redis-server.ts';
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const lines: string[] = [];
+const note = (_fields: unknown, message?: string) => void lines.push(message ?? String(_fields));
+const log = { warn: note, info: note } as unknown as Logger;
+const notAnswering = 'Redis is not answering; it is asked again every second';
+const again = 'Redis is answering again';
+
+const opened: Redis[] = [];
+async function open(url: string): Promise<Redis> {
+  const redis = new Redis(url, log);
+  opened.push(redis);
+  redis.start();
+  await redis.firstAttempt;
+  return redis;
+}
+afterEach(async () => {
+  for (const redis of opened.splice(0)) await redis.stop();
+  lines.length = 0;
+});
+
+const set: RedisCommand<unknown> = (client) => client.set('counted', '1');
+const failureOf = (answer: Promise<unknown>) =>
+  answer.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+const untilAnswering = (redis: Redis) => pollUntil('Redis to answer', () => redis.isAnswering);
+
+it('rejects commands without sending them while nothing listens', async () => {
+  const redis = await open(`redis://127.0.0.1:${await freePort()}`);
+  expect(redis.isAnswering).toBe(false);
+  expect(await failureOf(redis.run(set))).toMatchObject({ name: 'RedisUnavailable', mayHaveRun: false });
+  expect(lines).toEqual([notAnswering]);
+});
+
+it('throws at its start when the URL is malformed', () => {
+  expect(() => new Redis('redis://:%zz@127.0.0.1:1', log).start()).toThrow(URIError);
+});
+
+describe.skipIf(!hasRedisServer('the connection to Redis'))('the connection to Redis', () => {
+  let server: RedisServer;
+  let redis: Redis;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+  });
+  beforeEach(async () => {
+    redis = await open(server.url);
+  });
+  afterEach(async () => {
+    server.resume();
+  });
+  afterAll(() => server?.stop());
+
+  it('rejects what is pending at the deadline, and sends nothing further while Redis hangs', async () => {
+    const before = await server.calls('set');
+    server.hang();
+    const pending = await Promise.all([1, 2, 3].map(() => failureOf(redis.run(set))));
+    expect(pending).toEqual([1, 2, 3].map(() => expect.objectContaining({ mayHaveRun: true })));
+    const later = await Promise.all(Array.from({ length: 1_000 }, () => failureOf(redis.run(set))));
+    expect(later.every((error) => error instanceof RedisUnavailable && !error.mayHaveRun)).toBe(true);
+    await redis.stop();
+    server.resume();
+    expect((await server.calls('set')) - before).toBe(3);
+  });
+
+  it('notices a hang although nobody asks anything, and a recovery', async () => {
+    server.hang();
+    await pollUntil('the hang to be noticed', () => !redis.isAnswering);
+    server.resume();
+    await untilAnswering(redis);
+    expect(await redis.run(set)).toBe('OK');
+  });
+
+  it('logs each outage and each recovery once, whether it hangs or is killed', async () => {
+    for (const outage of ['hang', 'kill', 'hang'] as const) {
+      await server[outage]();
+      await failureOf(redis.run(set));
+      await pollUntil('the outage to be noticed', () => !redis.isAnswering);
+      await failureOf(redis.run(set));
+      if (outage === 'kill') await server.restart();
+      else server.resume();
+      await untilAnswering(redis);
+    }
+    expect(lines).toEqual([notAnswering, again, notAnswering, again, notAnswering, again]);
+  });
+
+  it('gives up a connection that is never answered, and connects to a Redis that answers', async () => {
+    server.hang();
+    const second = new Redis(server.url, log);
+    opened.push(second);
+    second.start();
+    await second.firstAttempt;
+    expect(second.isAnswering).toBe(false);
+    server.resume();
+    await untilAnswering(second);
+  });
+
+  it('takes an error reply for an outage until Redis does what it is asked', async () => {
+    await server.command('CONFIG', 'SET', 'maxmemory', '1');
+    expect(await failureOf(redis.run(set))).toBeInstanceOf(RedisUnavailable);
+    expect(redis.isAnswering).toBe(false);
+    await server.command('CONFIG', 'SET', 'maxmemory', '0');
+    await untilAnswering(redis);
+    expect(lines).toEqual([notAnswering, again]);
+  });
+
+  it('passes a mistake in a command on, and stays connected', async () => {
+    const mistake = (): Promise<never> => Promise.reject(new TypeError('no string'));
+    expect(await failureOf(redis.run(mistake))).toBeInstanceOf(TypeError);
+    expect([redis.isAnswering, lines]).toEqual([true, []]);
+  });
+
+  it('rejects more than 10,000 pending commands at once', async () => {
+    server.hang();
+    const failures = await Promise.all(Array.from({ length: 10_010 }, () => failureOf(redis.run(set))));
+    expect(failures.filter((error) => (error as RedisUnavailable).mayHaveRun)).toHaveLength(10_000);
+  });
+
+  it('runs postponed commands when the outage is over', async () => {
+    const key = randomUUID();
+    server.hang();
+    await redis.runEventually((client) => client.set(key, 'late'));
+    server.resume();
+    await pollUntil('the postponed command', async () => (await server.command('GET', key)) === 'late');
+  });
+
+  it('hears a channel again after an outage, until it is unsubscribed', async () => {
+    const channel = randomUUID();
+    const heard: string[] = [];
+    const unsubscribe = redis.subscribe(channel, (message) => void heard.push(message));
+    for (const word of ['before', 'after']) {
+      await pollUntil(`${word} to be heard`, async () => {
+        await server.command('PUBLISH', channel, word);
+        return heard.includes(word);
+      });
+      await server.kill();
+      await server.restart();
+      await untilAnswering(redis);
+    }
+    unsubscribe();
+    await pollUntil('nobody to listen', async () => (await server.command('PUBLISH', channel, 'last')) === 0);
+  });
+
+  it('stops while Redis hangs, with commands pending', async () => {
+    server.hang();
+    const pending = failureOf(redis.run(set));
+    await redis.stop();
+    expect(await pending).toBeInstanceOf(RedisUnavailable);
+  });
+
+  it('settles pending commands before it stops', async () => {
+    const pending = redis.run(set);
+    await redis.stop();
+    expect(await pending).toBe('OK');
+  });
+
+  it('frees a lock and a place whose commands were executed after the hang', async () => {
+    const [name, key] = [randomUUID(), randomUUID()];
+    const places = new PlacesInRedis(redis, 600_000);
+    server.hang();
+    const [lock, place] = [failureOf(new RedisClaims(redis, 600_000).take(name)), failureOf(places.take(key, 1))];
+    expect([await lock, await place]).toEqual([
+      expect.objectContaining({ code: 'idempotency-unavailable' }),
+      expect.any(RedisUnavailable),
+    ]);
+    server.resume();
+    await untilAnswering(redis);
+    const other = new RedisClaims(await open(server.url), 600_000);
+    const taken = await pollUntil('the lock to be free', () => other.take(name));
+    taken.release();
+    await pollUntil('the place to be free', () => places.take(key, 1));
+  });
+});
