@@ -12,10 +12,11 @@ export interface RouterMetric {
   readonly labels: readonly string[];
 }
 
-/** Neither engine nor identity provider need be there. */
+/** Neither engine, identity provider nor Redis need be there. */
 export async function readRouterMetrics(): Promise<RouterMetric[]> {
   const nowhere = 'http://127.0.0.1:9';
-  const env = { ROUTER_PORT: '0', OPS_PORT: '0', OAUTH_ISSUER: nowhere, CONDUCTOR_URL: nowhere };
+  const urls = { OAUTH_ISSUER: nowhere, CONDUCTOR_URL: nowhere, REDIS_URL: 'redis://127.0.0.1:9' };
+  const env = { ROUTER_PORT: '0', OPS_PORT: '0', ...urls };
   const { config } = await loadConfig({ env });
   const metrics = new Registry();
   const router = await startRouter({ config, log: createLog('test', 'silent'), metrics });
