@@ -12,34 +12,18 @@ COPY gateway/overrides gateway/overrides
 # The optional packages are the Node that `npm start` brings along; this image is one.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
+# Everything that .dockerignore lets through: there is no list here that a new folder could be missing from.
+FROM ${NODE_IMAGE} AS sources
+WORKDIR /app
+COPY . .
+# The first layer of the configuration is that of the embedded stack; in the image it only opens the ports to other containers.
+RUN mv dev /embedded-stack && cp deploy/image/default.properties config/default.properties
+
 FROM ${NODE_IMAGE} AS product
 ENV NODE_ENV=production
 WORKDIR /app
+COPY --from=sources /app .
 COPY --from=dependencies /app/node_modules node_modules
-COPY package.json gateway.config.yml ./
-COPY workflows workflows
-COPY event-handlers event-handlers
-COPY program program
-COPY collections collections
-COPY logging logging
-COPY problem problem
-COPY lib lib
-COPY envelope envelope
-COPY payload payload
-COPY error-tracking error-tracking
-COPY tracing tracing
-COPY conductor conductor
-COPY config config
-COPY contract contract
-COPY reconciler reconciler
-COPY retention retention
-COPY plugins plugins
-COPY gateway gateway
-COPY workers workers
-COPY cli cli
-# The first layer of the configuration is that of the embedded stack; here it only opens the ports to other containers.
-COPY deploy/image/default.properties config/default.properties
-COPY deploy/image/health.mjs deploy/image/compile.mjs deploy/image/
 # Compiled as the user who runs it, as Node wants it, and then nobody's to change.
 ENV NODE_COMPILE_CACHE=/app/compile-cache
 RUN install -d -o 1000 -g 1000 compile-cache
@@ -56,7 +40,7 @@ CMD ["gateway/main.ts"]
 
 FROM product AS demo
 ENV NODE_ENV=development
-COPY dev dev
+COPY --from=sources /embedded-stack dev
 USER root
 RUN install -d -o 1000 -g 1000 /state
 USER 1000:1000
