@@ -54,9 +54,9 @@ interface TouchedWorkflow {
 function touchedBy({ kind, name, version, before }: Change, { workflows }: RegisteredDefinitions): TouchedWorkflow[] {
   if (kind === 'workflow') return [{ name, ...(version === undefined ? {} : { version }) }];
   if (kind === 'event handler') {
-    // conductor:<workflow>:<sink>
-    const producer = String((before as { event?: unknown }).event).split(':')[1];
-    return producer === undefined || producer === '' ? [] : [{ name: producer }];
+    // `conductor:<workflow>[:<sink>]`; an event of any other source, such as `amqp_queue:…`, has no workflow.
+    const [source, producer] = String((before as { event?: unknown }).event).split(':');
+    return source !== 'conductor' || producer === undefined || producer === '' ? [] : [{ name: producer }];
   }
   return workflows
     .filter((workflow) => hasTask(workflow['tasks'], name))

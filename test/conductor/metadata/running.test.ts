@@ -57,6 +57,14 @@ describe('running executions touched by a change', () => {
     expect(await countOf([change({ kind: 'event handler', name: 'h', before })])).toEqual([3]);
   });
 
+  it('a handler of a queue of the broker: none, and the engine is asked about no workflow', async () => {
+    const { api, calls } = engineWith(running);
+    const before = { event: 'amqp_queue:mdm.updates.002?order=162' };
+    const [counted] = await countRunning([change({ kind: 'event handler', name: 'h', before })], registered, api);
+    expect(counted?.running).toEqual({ count: 0, more: false });
+    expect(calls).toEqual([]);
+  });
+
   it('what is added touches nobody, and nobody is asked', async () => {
     const { api, calls } = engineWith(running);
     const [counted] = await countRunning([change({ action: 'add', version: 3 })], registered, api);
