@@ -1,6 +1,5 @@
 // `apply`: does what the plan shows, and nothing else.
 
-import { loadConfig } from '../config/load.ts';
 import { asConfigured } from '../conductor/definitions/activation.ts';
 import { type Applied, applyPlan } from '../conductor/metadata/apply.ts';
 import { digestPlan, isRepublished } from '../conductor/metadata/plan.ts';
@@ -49,10 +48,10 @@ export const apply: Verb<ApplyVerbOptions> = {
 
 export async function runApply(options: ApplyVerbOptions, context: VerbContext): Promise<Outcome> {
   const files = readRepository(options);
-  const { config } = await loadConfig({ env: context.host.env });
-  const repository = asConfigured(files, config);
-  const engine = await openEngine(options, config);
+  const engine = await openEngine(options, context.host);
+  const { config } = engine;
   try {
+    const repository = asConfigured(files, config);
     const { diff, force = false } = options;
     const shown = await readShownPlan({ repository, config }, engine.api, options);
     if (shown.changes.length === 0) return nothingToDo(shown, engine.address);

@@ -1,7 +1,6 @@
 // `dump`: writes the engine's definitions into files, in the layout of the repository.
 
 import { resolve } from 'node:path';
-import { loadConfig } from '../config/load.ts';
 import { readDefinitions } from '../conductor/definitions/load-definitions.ts';
 import { addScopeOptions, concernedBy, type ScopeOptions } from './definition-scope.ts';
 import { type DumpedFile, findForeignNames, planDump, writeDump } from './dump-files.ts';
@@ -35,8 +34,7 @@ export const dump: Verb<DumpOptions> = {
 
 export async function runDump(options: DumpOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
   const dir = resolve(options.dir ?? rootDir);
-  const { config } = await loadConfig({ env: host.env });
-  const engine = await openEngine(options, config);
+  const engine = await openEngine(options, host);
   try {
     const registered = await engine.api.readDefinitions();
     const concerns = concernedBy(options);

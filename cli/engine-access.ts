@@ -5,22 +5,31 @@ import type { Config } from '../config/schema.ts';
 import type { EngineError } from '../conductor/engine-error.ts';
 import { Engine, type EngineRequest, type EngineResponse } from '../conductor/engine.ts';
 import { type EngineCall, MetadataApi } from '../conductor/metadata/metadata-api.ts';
+import { loadCommandConfig, type StackKey } from './command-config.ts';
+import type { Host } from './host.ts';
 import { VerbError } from './outcome.ts';
 
 export interface EngineAccessOptions {
   /** Base URL of the engine, or of each of its servers, comma-separated. */
   readonly engine?: string;
-  /** Base URL of the router; replaces `engine`. */
-  readonly router?: string;
+  /** Base URL of the router, or true for the one of `conductor.apiURL`; replaces `engine`. */
+  readonly router?: string | true;
   readonly clientId?: string;
   readonly clientSecret?: string;
 }
 
-/** The options of every verb that talks to an engine. */
+/** The option of every command that talks to an engine. All that a command needs when the router forwards none of its calls. */
+export function addEngineOption(command: Command): Command {
+  return command.option(
+    '--engine <url>',
+    "the engine's base URL, several comma-separated (default: conductor.url, or the running stack)",
+  );
+}
+
+/** The options of a command whose calls the router forwards. */
 export function addEngineOptions(command: Command): Command {
-  return command
-    .option('--engine <url>', "the engine's base URL, several comma-separated (default: conductor.url)")
-    .option('--router <url>', 'go through the router at this base URL, as the ops client')
+  return addEngineOption(command)
+    .option('--router [url]', 'go through the router at this base URL (default: that of conductor.apiURL)')
     .option('--client-id <id>', 'OAuth client for --router (default: ops.clientId)')
     .option('--client-secret <secret>', 'its secret (default: ops.clientSecret)');
 }
@@ -32,19 +41,25 @@ export interface EngineAccess {
   readonly api: MetadataApi;
   /** Any call of the engine's API; the router lets only some of them pass. */
   readonly call: EngineCall;
-  /** True when the router is in between. */
-  readonly isThroughRouter: boolean;
+  readonly config: Config;
   close(): Promise<void>;
 }
 
 /**
- * Opens the way that the options ask for.
- * @throws VerbError when an address or a client is missing or refused; an unreachable engine shows at the first call
+ * Loads the configuration and opens the way that the options ask for: of an option, the configuration and a running stack,
+ * the first that names an address.
+ * @param keys what else the command takes from the running stack whose engine it uses
+ * @throws ConfigError, or VerbError when an address or a client is missing or refused; an unreachable engine shows at the first call
  */
-export async function openEngine(options: EngineAccessOptions, config: Config): Promise<EngineAccess> {
+export async function openEngine(
+  options: EngineAccessOptions,
+  host: Pick<Host, 'env' | 'stderr'>,
+  keys: readonly StackKey[] = [],
+): Promise<EngineAccess> {
   const { router, engine } = options;
   if (router !== undefined && engine !== undefined) throw new VerbError(['give --engine or --router, not both']);
-  const urls = router === undefined ? (engine?.split(',') ?? config['conductor.url']) : [router];
+  const config = await loadCommandConfig(host, addressKeys(options, keys));
+  const urls = router === undefined ? (engine?.split(',') ?? config['conductor.url']) : [routerUrlOf(router, config)];
   const base = parseBases(urls, router === undefined ? '' : '/conductor');
   const client = new Engine({ url: base.origins, timeoutMs: config['conductor.timeoutMs'], connections: 4 });
   const send = (request: EngineRequest): Promise<EngineResponse> =>
@@ -59,13 +74,23 @@ export async function openEngine(options: EngineAccessOptions, config: Config): 
       address: base.address,
       api: new MetadataApi(call),
       call,
-      isThroughRouter: router !== undefined,
+      config,
       close: () => client.close(),
     };
   } catch (error) {
     await client.close();
     throw error;
   }
+}
+
+function addressKeys({ engine, router }: EngineAccessOptions, keys: readonly StackKey[]): readonly StackKey[] {
+  if (router === undefined) return engine === undefined ? ['conductor.url', ...keys] : [];
+  return router === true ? ['conductor.apiURL'] : [];
+}
+
+/** Base URL of the router: the given one, or the one that workers use. */
+export function routerUrlOf(router: string | true, config: Config): string {
+  return router === true ? config['conductor.apiURL'].replace(/\/conductor\/api\/?$/, '') : router;
 }
 
 /** Of servers that are one engine: below the same path. */

@@ -2,7 +2,7 @@
 
 import type { EngineDatabase, EventRecord } from '../conductor/database/database.ts';
 import { openEngineDatabase } from '../conductor/database/engine-database.ts';
-import { loadConfig } from '../config/load.ts';
+import { loadCommandConfig } from './command-config.ts';
 import { paint, printable } from './colours.ts';
 import { parseCount, parseMoment } from './input/duration.ts';
 import { parseName } from './input/names.ts';
@@ -52,7 +52,7 @@ export async function runEvents(options: EventsOptions, { host }: Pick<VerbConte
     ...(state === undefined ? {} : { states: parseEventStates(state) }),
     ...(since === undefined ? {} : { since: parseMoment(since, '--since', Date.now()) }),
   };
-  const { config } = await loadConfig({ env: host.env });
+  const config = await loadCommandConfig(host, options.database === undefined ? ['conductor.databaseURL'] : []);
   const url = options.database ?? config['conductor.databaseURL'];
   if (url === undefined) {
     throw new VerbError([

@@ -1,7 +1,6 @@
 // `plan`: what would make the engine's definitions those of the files, and whom it would touch.
 
 import { paint, printable } from './colours.ts';
-import { loadConfig } from '../config/load.ts';
 import { asConfigured } from '../conductor/definitions/activation.ts';
 import { digestPlan } from '../conductor/metadata/plan.ts';
 import {
@@ -36,10 +35,10 @@ export const plan: Verb<PlanVerbOptions> = {
 
 export async function runPlan(options: PlanVerbOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
   const files = readRepository(options);
-  const { config } = await loadConfig({ env: host.env });
-  const repository = asConfigured(files, config);
-  const engine = await openEngine(options, config);
+  const engine = await openEngine(options, host);
+  const { config } = engine;
   try {
+    const repository = asConfigured(files, config);
     return describe(await readShownPlan({ repository, config }, engine.api, options), engine.address, options);
   } finally {
     await engine.close();

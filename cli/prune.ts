@@ -2,14 +2,13 @@
 
 import { openEngineDatabase } from '../conductor/database/engine-database.ts';
 import { ExecutionApi } from '../conductor/executions/execution-api.ts';
-import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { workflowRoutes } from '../gateway/mapped-routes.ts';
 import { planPrune, prune, type PruneOptions, type PrunePlan, type PruneReport } from '../retention/prune.ts';
 import { problemsOf, rulesOf } from '../retention/rules.ts';
 import { workflowNames } from '../retention/workflow-names.ts';
 import { paint } from './colours.ts';
-import { addEngineOptions, type EngineAccess, type EngineAccessOptions, openEngine } from './engine-access.ts';
+import { addEngineOption, type EngineAccess, type EngineAccessOptions, openEngine } from './engine-access.ts';
 import { formatSpan, parseCount, parseDuration } from './input/duration.ts';
 import { startInterruption } from './interruption.ts';
 import { type Outcome, VerbError } from './outcome.ts';
@@ -19,7 +18,7 @@ import { readRouteMap } from './read-route-map.ts';
 import { countOf, formatTable } from './table.ts';
 import type { Verb, VerbContext } from './verb.ts';
 
-export interface PruneVerbOptions extends EngineAccessOptions, RuleOptions {
+export interface PruneVerbOptions extends Pick<EngineAccessOptions, 'engine'>, RuleOptions {
   readonly events: boolean;
   readonly database?: string;
   readonly batch?: string;
@@ -47,7 +46,7 @@ export const pruneVerb: Verb<PruneVerbOptions> = {
     },
   ],
   addOptions: (command) =>
-    addEngineOptions(command)
+    addEngineOption(command)
       .option('--older-than <span>', 'ended longer ago than this, such as 7d or 12h (default: as configured)')
       .option('--state <states>', 'completed, failed, timed-out, terminated (comma-separated; default: all)')
       .option('--route <name>', 'only executions of this route of gateway.config.yml')
@@ -60,14 +59,12 @@ export const pruneVerb: Verb<PruneVerbOptions> = {
 };
 
 export async function runPrune(options: PruneVerbOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
-  const { config } = await loadConfig({ env: host.env });
-  const engine = await openEngine(options, config);
+  const engine = await openEngine(options, host, options.events ? ['conductor.databaseURL'] : []);
+  const { config } = engine;
   const url = options.events ? (options.database ?? config['conductor.databaseURL']) : undefined;
   const database = url === undefined ? null : await openEngineDatabase(url);
   const interruption = startInterruption(host);
   try {
-    if (engine.isThroughRouter)
-      throw new VerbError(['the router lets nobody delete: go to the engine itself with --engine <url>']);
     const plan = await toPlan(options, { config, engine });
     const work: PruneOptions = { ...plan, database, signal: interruption.signal };
     const planned = await planPrune(work);

@@ -1,6 +1,5 @@
 // `reconcile`: what the engine dropped between a PATCH and MDM, found and, with --yes, mended.
 
-import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { createReconciliation } from '../reconciler/index.ts';
 import { pass, type PassReport } from '../reconciler/pass.ts';
@@ -41,12 +40,11 @@ export const reconcileVerb: Verb<ReconcileOptions> = {
 };
 
 export async function runReconcile(options: ReconcileOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
-  const { config: loaded } = await loadConfig({ env: host.env });
-  const config = withTimes(loaded, options);
-  const engine = await openEngine(options, config);
+  const engine = await openEngine(options, host);
   const dryRun = options.yes !== true;
   try {
-    if (engine.isThroughRouter && !dryRun) {
+    const config = withTimes(engine.config, options);
+    if (options.router !== undefined && !dryRun) {
       throw new VerbError(['the router lets nobody mend: go to the engine itself with --engine <url>']);
     }
     const report = await pass(createReconciliation(config, engine.call), { dryRun });

@@ -1,7 +1,6 @@
 // `register`: brings an engine's definitions in step with the files.
 
 import { resolve } from 'node:path';
-import { loadConfig } from '../config/load.ts';
 import { asConfigured } from '../conductor/definitions/activation.ts';
 import { checkDefinitions } from '../conductor/definitions/check-definitions.ts';
 import { readDefinitions } from '../conductor/definitions/load-definitions.ts';
@@ -43,11 +42,10 @@ export async function runRegister(options: RegisterVerbOptions, { host }: Pick<V
   const definitions = readDefinitions(resolve(options.dir ?? rootDir));
   const problems = checkDefinitions(definitions);
   if (problems.length > 0) throw new VerbError(problems);
-  const { config } = await loadConfig({ env: host.env });
-  const engine = await openEngine(options, config);
+  const engine = await openEngine(options, host);
   try {
     const { force = false, dryRun = false } = options;
-    return describe(await register(asConfigured(definitions, config), engine.api, { force, dryRun }), engine.address);
+    return describe(await register(asConfigured(definitions, engine.config), engine.api, { force, dryRun }), engine.address);
   } finally {
     await engine.close();
   }

@@ -1,7 +1,6 @@
 // `status`: the engine, its definitions against the files, the workers that poll, what waits and what failed.
 
 import { resolve } from 'node:path';
-import { loadConfig } from '../config/load.ts';
 import { asConfigured } from '../conductor/definitions/activation.ts';
 import { type Definitions, loadDefinitions } from '../conductor/definitions/load-definitions.ts';
 import type { MetadataApi } from '../conductor/metadata/metadata-api.ts';
@@ -55,11 +54,9 @@ export async function runStatus(options: StatusOptions, { host }: Pick<VerbConte
   if (!(staleAfterMs > 0))
     throw new VerbError([`--stale-after must be a number of seconds, not ${options.staleAfter}`]);
   const files = loadDefinitions(resolve(options.dir ?? rootDir));
-  const { config } = await loadConfig({ env: host.env });
-  const definitions = asConfigured(files, config);
-  const engine = await openEngine(options, config);
+  const engine = await openEngine(options, host);
   try {
-    const current = await readStatus(engine.api, definitions, staleAfterMs);
+    const current = await readStatus(engine.api, asConfigured(files, engine.config), staleAfterMs);
     return describe({ ...current, address: engine.address });
   } finally {
     await engine.close();

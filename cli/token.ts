@@ -1,12 +1,12 @@
 // `token`: gets or takes an access token, shows what it says, and whether the routes would let its holder in.
 
-import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { AccessToken } from '../plugins/oauth2/access-token/access-token.ts';
 import type { OAuth2 } from '../plugins/oauth2/create-oauth2.ts';
 import type { MappedRoute } from '../gateway/mapped-routes.ts';
 import { paint, printable } from './colours.ts';
-import type { Outcome } from './outcome.ts';
+import { loadCommandConfig } from './command-config.ts';
+import { type Outcome, VerbError } from './outcome.ts';
 import { readRouteMap, routeNamed } from './read-route-map.ts';
 import { alignColumns, formatTable } from './table.ts';
 import { decodeToken, type ShownClaims, showClaims } from './token/decode.ts';
@@ -47,7 +47,7 @@ export const tokenVerb: Verb<TokenOptions> = {
   addOptions: (command) =>
     command
       .option('--token-file <file>', 'a token that exists already; - is standard input')
-      .option('--router <url>', "get it at the router's token path (default: at the identity provider, oauth.issuer)")
+      .option('--router [url]', "get it at the router's token path (default: at the identity provider, oauth.issuer)")
       .option('--client-id <id>', 'OAuth client (default: ops.clientId)')
       .option('--client-secret <secret>', 'its secret; others can see a command line, so better in OPS_CLIENTSECRET')
       .option('--scope <scopes>', 'scopes to ask for, separated by spaces (default: all the client may have)')
@@ -59,7 +59,7 @@ export const tokenVerb: Verb<TokenOptions> = {
 };
 
 export async function runToken(options: TokenOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
-  const { config } = await loadConfig({ env: host.env, required: ['oauth.issuer'] });
+  const config = await loadTokenConfig(options, host);
   const routes = readRouteMap(config).filter(({ steps }) => steps.some(({ policy }) => policy === 'bearer'));
   const wanted = options.route === undefined ? routes : [routeNamed(routes, options.route)];
   const oauth = openOAuth(config);
@@ -72,6 +72,15 @@ export async function runToken(options: TokenOptions, { host }: Pick<VerbContext
   } finally {
     await oauth.stop();
   }
+}
+
+async function loadTokenConfig({ router }: TokenOptions, host: VerbContext['host']): Promise<Config> {
+  const routerKeys = router === true ? (['conductor.apiURL'] as const) : [];
+  const config = await loadCommandConfig(host, ['oauth.issuer', 'oauth.audience', ...routerKeys]);
+  if (config['oauth.issuer'] !== undefined) return config;
+  throw new VerbError([
+    'oauth.issuer is not set, and no stack runs here: set it in a property file or as OAUTH_ISSUER, or start one with npm start',
+  ]);
 }
 
 interface Checked {

@@ -1,6 +1,5 @@
 // `workers`: who polls which task type in which domain, when last, and what waits there.
 
-import { loadConfig } from '../config/load.ts';
 import { loadDefinitions } from '../conductor/definitions/load-definitions.ts';
 import { poolsOf, type WorkerPool } from '../conductor/metadata/worker-pools.ts';
 import { paint, printable } from './colours.ts';
@@ -41,8 +40,7 @@ export const workersVerb: Verb<WorkersOptions> = {
 
 export async function runWorkers(options: WorkersOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
   const staleAfterMs = parseDuration(options.staleAfter, '--stale-after');
-  const { config } = await loadConfig({ env: host.env });
-  const engine = await openEngine(options, config);
+  const engine = await openEngine(options, host);
   try {
     const [pollData, queues] = await Promise.all([engine.api.readPollData(), engine.api.readQueueSizes()]);
     const pools = poolsOf(loadDefinitions(rootDir), { pollData, queues, staleAfterMs, now: Date.now() });

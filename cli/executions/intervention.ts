@@ -1,6 +1,5 @@
 // `executions retry`, `terminate` and `cancel`: what all three do alike.
 
-import { loadConfig } from '../../config/load.ts';
 import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
 import {
   foresee,
@@ -11,13 +10,13 @@ import {
 } from '../../conductor/executions/interventions.ts';
 import { paint } from '../colours.ts';
 import { addYesOption } from '../confirmation.ts';
-import { addEngineOptions, type EngineAccess, type EngineAccessOptions, openEngine } from '../engine-access.ts';
+import { addEngineOption, type EngineAccessOptions, openEngine } from '../engine-access.ts';
 import { parseExecutionId } from '../input/names.ts';
 import { type Outcome, VerbError } from '../outcome.ts';
 import { alignColumns, countOf } from '../table.ts';
 import type { Verb, VerbContext } from '../verb.ts';
 
-export interface InterventionOptions extends EngineAccessOptions {
+export interface InterventionOptions extends Pick<EngineAccessOptions, 'engine'> {
   readonly reason?: string;
 }
 
@@ -37,7 +36,7 @@ export function interventionVerb(
       2: 'some were refused; the others were done',
     },
     addOptions: (command) => {
-      const withIds = addYesOption(addEngineOptions(command.argument('<id...>', 'execution ids')));
+      const withIds = addYesOption(addEngineOption(command.argument('<id...>', 'execution ids')));
       return intervention === 'retry'
         ? withIds
         : withIds.option(
@@ -52,10 +51,8 @@ export function interventionVerb(
 
 async function run(intervention: Intervention, options: InterventionOptions, context: VerbContext): Promise<Outcome> {
   const ids = [...new Set(context.args.map(parseExecutionId))];
-  const { config } = await loadConfig({ env: context.host.env });
-  const engine = await openEngine(options, config);
+  const engine = await openEngine(options, context.host);
   try {
-    refuseRouter(intervention, engine);
     const api = new ExecutionApi(engine.call);
     const prospects: Prospect[] = [];
     for (const id of ids) prospects.push(await foresee(intervention, id, api));
@@ -77,12 +74,6 @@ async function run(intervention: Intervention, options: InterventionOptions, con
   } finally {
     await engine.close();
   }
-}
-
-/** The router lets operators read and register, and nothing else. */
-function refuseRouter(intervention: Intervention, { isThroughRouter }: EngineAccess): void {
-  if (!isThroughRouter) return;
-  throw new VerbError([`the router does not let ${intervention} pass: go to the engine itself with --engine <url>`]);
 }
 
 function describeProspect(prospect: Prospect): string {

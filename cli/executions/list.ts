@@ -1,6 +1,5 @@
 // `executions list`: the newest executions, by route, client, workflow, state and time.
 
-import { loadConfig } from '../../config/load.ts';
 import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
 import {
   type ExecutionFilter,
@@ -56,11 +55,10 @@ export const listExecutions: Verb<ListOptions> = {
 };
 
 export async function runList(options: ListOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
-  const { config } = await loadConfig({ env: host.env });
-  const filter = toFilter(options, config);
   const limit = parseCount(options.limit, '--limit');
-  const engine = await openEngine(options, config);
+  const engine = await openEngine(options, host);
   try {
+    const filter = toFilter(options, engine.config);
     return describe(await findExecutions(new ExecutionApi(engine.call), filter, { limit, maxScanned }));
   } finally {
     await engine.close();

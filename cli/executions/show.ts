@@ -1,6 +1,5 @@
 // `executions show`: one execution and what happened to it, step by step.
 
-import { loadConfig } from '../../config/load.ts';
 import { callerOf } from '../../conductor/executions/caller.ts';
 import { ExecutionApi, type WholeExecution } from '../../conductor/executions/execution-api.ts';
 import { answeredOf } from '../../conductor/executions/find-executions.ts';
@@ -48,8 +47,7 @@ export async function runShow(
   { args, host }: Pick<VerbContext, 'args' | 'host'>,
 ): Promise<Outcome> {
   const id = parseExecutionId(args[0] ?? '');
-  const { config } = await loadConfig({ env: host.env });
-  const engine = await openEngine(options, config);
+  const engine = await openEngine(options, host);
   try {
     const api = new ExecutionApi(engine.call);
     const execution = await api.readWhole(id);
@@ -63,7 +61,7 @@ export async function runShow(
         workflow: workflowType,
         state: status,
       })),
-      payload: options.payload === true ? readPayload(execution, config) : undefined,
+      payload: options.payload === true ? readPayload(execution, engine.config) : undefined,
     });
   } finally {
     await engine.close();

@@ -6,12 +6,14 @@ import type { Config } from '../../config/schema.ts';
 import type { OAuth2 } from '../../plugins/oauth2/create-oauth2.ts';
 import { OAuthError } from '../../plugins/oauth2/token/oauth-error.ts';
 import { ProviderError } from '../../plugins/oauth2/provider/provider-error.ts';
+import { routerUrlOf } from '../engine-access.ts';
 import { VerbError } from '../outcome.ts';
 
 export interface TokenSource {
   /** `-` is standard input. */
   readonly tokenFile?: string;
-  readonly router?: string;
+  /** Base URL of the router, or true for the one of `conductor.apiURL`. */
+  readonly router?: string | true;
   readonly clientId?: string;
   readonly clientSecret?: string;
   /** Separated by spaces. */
@@ -36,7 +38,7 @@ export async function obtainToken(source: TokenSource, { config, oauth, stdin }:
   }
   const client = { clientId, clientSecret };
   try {
-    if (source.router !== undefined) return await askRouter(source.router, client, source.scope);
+    if (source.router !== undefined) return await askRouter(routerUrlOf(source.router, config), client, source.scope);
     return (await oauth.grant.request(client, source.scope)).access_token;
   } catch (error) {
     if (error instanceof OAuthError) {

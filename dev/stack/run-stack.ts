@@ -2,8 +2,10 @@
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeRunningStack } from '../../config/running-stack.ts';
 import { tryLock } from '../setup/lock.mjs';
 import { createProgress, type Progress } from '../setup/progress.mjs';
+import { addressesOf } from './addresses.ts';
 import { help, parseFlags, readSettings } from './options.ts';
 import { findTakenPorts } from './ports.ts';
 import { type Missing, untilReady } from './readiness.ts';
@@ -25,6 +27,7 @@ export async function runStack(args: readonly string[], env: NodeJS.ProcessEnv):
     process.stdout.write(`${line}\n`);
   };
   let unlock = () => {};
+  let removeAddresses = () => {};
   try {
     const flags = parseFlags(args);
     if (flags.help) return (process.stdout.write(help), 0);
@@ -32,6 +35,7 @@ export async function runStack(args: readonly string[], env: NodeJS.ProcessEnv):
     unlock = lockStateDir(settings.stateDir);
     const taken = await findTakenPorts(settings.ports);
     if (taken.length > 0) throw new Error(taken.join('\n'));
+    removeAddresses = writeRunningStack(settings.stateDir, addressesOf(settings));
     const stack = new Stack({ settings, verbose: flags.verbose, say });
     await live({ stack, startedAt, progress, say, urls: settings.urls });
     return 0;
@@ -40,6 +44,7 @@ export async function runStack(args: readonly string[], env: NodeJS.ProcessEnv):
     process.stderr.write(`${(error as Error).message}\n`);
     return 1;
   } finally {
+    removeAddresses();
     unlock();
   }
 }

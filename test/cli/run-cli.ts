@@ -67,7 +67,8 @@ export async function runCli(args: readonly string[], env: Record<string, string
 
 function withBasics(env: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME } = process.env;
-  return { PATH, HOME, ...env };
+  // A stack that runs in this checkout is none of a test's business.
+  return { PATH, HOME, STATE_DIR: '/nonexistent', ...env };
 }
 
 function toResult(exitCode: number, stdout: string, stderr: string): CliResult {

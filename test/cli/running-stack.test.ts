@@ -1,0 +1,91 @@
+// The CLI takes the addresses of a running stack where no option and no configuration names one.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type FakeEngine, startFakeEngine } from '../conductor/metadata/fake-engine.ts';
+import { runCli } from './run-cli.ts';
+
+let engine: FakeEngine;
+let stateDir: string;
+let note: string;
+beforeEach(async () => {
+  engine = await startFakeEngine();
+  stateDir = mkdtempSync(join(tmpdir(), 'cli-stack-'));
+  const startedAt = new Date().toISOString();
+  note = `Using the stack started at ${startedAt} (router http://127.0.0.1:1)\n`;
+  writeStack({ pid: process.pid, startedAt, router: 'http://127.0.0.1:1', engine: engine.url });
+});
+afterEach(async () => {
+  await engine.stop();
+  rmSync(stateDir, { recursive: true });
+});
+
+const writeStack = (stack: object) => writeFileSync(join(stateDir, 'stack.json'), JSON.stringify(stack));
+const run = (args: readonly string[], env: Record<string, string> = {}) =>
+  runCli(args, { STATE_DIR: stateDir, ...env });
+
+describe('commands for the engine', () => {
+  it('asks the engine of the running stack, and says so on stderr', async () => {
+    const { exitCode, stdout, stderr } = await run(['plan', '--no-diff']);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: note });
+    expect(stdout).toContain(`${engine.url}: plan `);
+  });
+
+  it('--json prints one document on stdout all the same', async () => {
+    const result = await run(['plan', '--json']);
+    expect(result.stderr).toBe(note);
+    expect(result.json()).toMatchObject({ engine: engine.url });
+  });
+
+  it.each([
+    ['an option', ['--engine', 'http://127.0.0.1:9'], {}],
+    ['the environment', [], { CONDUCTOR_URL: 'http://127.0.0.1:9' }],
+  ])('uses the address that %s names, and does not mention the stack', async (_what, options, env) => {
+    const { exitCode, stderr } = await run(['plan', ...options], env);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:9 does not answer/);
+  });
+
+  it('ignores the file of a stack that ended without removing it', async () => {
+    writeStack({ pid: process.pid, startedAt: '2001-01-01T00:00:00Z', engine: engine.url });
+    expect((await run(['plan'])).stderr).toMatch(/^http:\/\/127\.0\.0\.1:8082 does not answer/);
+  });
+
+  it('--router without a URL uses the router of the stack, or the one of conductor.apiURL', async () => {
+    const ops = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'x' };
+    const through = ['status', '--router'];
+    expect((await run(through, ops)).stderr).toMatch(`${note}http://127.0.0.1:1 does not answer`);
+    const env = { ...ops, CONDUCTOR_APIURL: 'http://127.0.0.1:9/conductor/api' };
+    expect((await run(through, env)).stderr).toMatch(/^http:\/\/127\.0\.0\.1:9 does not answer/);
+  });
+
+  it('checks files without looking for a stack', async () => {
+    expect((await run(['check'])).stderr).toBe('');
+    expect((await run(['check', '--config'])).stdout).not.toContain(engine.url);
+  });
+});
+
+describe('commands for the database and for tokens', () => {
+  it('events: opens the database of the stack, unless another engine is configured', async () => {
+    const file = join(stateDir, 'none.db');
+    writeStack({ pid: process.pid, startedAt: new Date().toISOString(), engineDatabase: `sqlite:${file}` });
+    const { exitCode, stderr } = await run(['events']);
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(file) });
+    const other = await run(['events'], { CONDUCTOR_URL: 'http://127.0.0.1:9' });
+    expect(other.stderr).toMatch(/^the engine's API does not tell of events/);
+  });
+
+  it('token: checks against the issuer and the audience of the stack', async () => {
+    const identityProvider = 'http://127.0.0.1:4';
+    writeStack({ pid: process.pid, startedAt: new Date().toISOString(), identityProvider });
+    const client = ['--client-id', 'demo', '--client-secret', 'demo-secret'];
+    const { exitCode, stderr } = await run(['token', ...client]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('the identity provider gives no token now');
+    expect((await run(['token', ...client], { STATE_DIR: '/nonexistent' })).stderr).toMatch(
+      /^oauth\.issuer is not set, and no stack runs here/,
+    );
+  });
+});
