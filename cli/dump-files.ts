@@ -3,11 +3,19 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isSwitchedOff } from '../conductor/definitions/activation.ts';
 import { parseJsonText } from '../conductor/definitions/json-text.ts';
 import { fileOf } from '../conductor/definitions/load-definitions.ts';
 import type { RegisteredDefinition, RegisteredDefinitions } from '../conductor/metadata/metadata-api.ts';
-import { type DefinitionKind, isEqual, normaliseDefinition, orderLike } from '../conductor/metadata/normalise.ts';
+import {
+  type DefinitionKind,
+  isEqual,
+  isObject,
+  normaliseDefinition,
+  orderLike,
+} from '../conductor/metadata/normalise.ts';
 import { unifiedDiff } from '../conductor/metadata/unified-diff.ts';
+import type { Config } from '../config/schema.ts';
 
 /** One definition of the engine and its file. */
 export interface DumpedFile {
@@ -24,6 +32,8 @@ export interface DumpOptions {
   readonly dir: string;
   /** Which definitions are written. */
   readonly concerns: (name: string) => boolean;
+  /** Decides which handlers are inactive in the engine although their files say otherwise. */
+  readonly config: Pick<Config, 'mdm.updateQueue'>;
 }
 
 /** Names become file names: what is not a plain word could lead anywhere. One line each. */
@@ -37,10 +47,10 @@ export function findForeignNames(registered: RegisteredDefinitions, concerns: Du
 }
 
 /** What would be written; nothing is. */
-export function planDump(registered: RegisteredDefinitions, { dir, concerns }: DumpOptions): DumpedFile[] {
+export function planDump(registered: RegisteredDefinitions, options: DumpOptions): DumpedFile[] {
   return listed(registered)
-    .filter(({ definition }) => concerns(definition.name))
-    .map(({ kind, definition }) => toFile(kind, definition, dir));
+    .filter(({ definition }) => options.concerns(definition.name))
+    .map(({ kind, definition }) => toFile(kind, definition, options));
 }
 
 /** Each file is there whole or not at all, whenever this is interrupted. */
@@ -61,19 +71,25 @@ function listed({ taskDefs, workflows, eventHandlers }: RegisteredDefinitions) {
   return [...of('task type', taskDefs), ...of('workflow', workflows), ...of('event handler', eventHandlers)];
 }
 
-function toFile(kind: DefinitionKind, definition: RegisteredDefinition, dir: string): DumpedFile {
+function toFile(kind: DefinitionKind, definition: RegisteredDefinition, { dir, config }: DumpOptions): DumpedFile {
   const { name } = definition;
   const version = definition['version'] as number | undefined;
   const file = fileOf(kind, { name, version });
   const path = join(dir, file);
   const present = existsSync(path) ? readPresent(kind, path) : undefined;
-  const after = orderLike(normaliseDefinition(kind, definition), present);
+  const after = orderLike(normaliseDefinition(kind, withoutSwitch(definition, present, config)), present);
   const state = present === undefined ? 'new' : isEqual(present, after) ? 'same' : 'differs';
   const text = `${JSON.stringify(after, null, 2)}\n`;
   const engine = `engine: ${kind} ${name}${kind === 'workflow' ? ` v${version}` : ''}`;
   const diff =
     state === 'same' ? [] : unifiedDiff({ title: file, definition: present }, { title: engine, definition: after });
   return { file, state, text, diff };
+}
+
+/** The engine's definition as `asConfigured` got it: a handler that only the configuration keeps inactive is as active as in its file. */
+function withoutSwitch(definition: RegisteredDefinition, present: unknown, config: DumpOptions['config']): object {
+  const isFile = isObject(present) && definition['active'] !== true && isSwitchedOff(definition['event'], config);
+  return isFile ? { ...definition, active: present['active'] } : definition;
 }
 
 /** What the file says, normalised; its text when it is no JSON. */

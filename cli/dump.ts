@@ -40,7 +40,7 @@ export async function runDump(options: DumpOptions, { host }: Pick<VerbContext, 
     const concerns = concernedBy(options);
     const foreign = findForeignNames(registered, concerns);
     if (foreign.length > 0) throw new VerbError(foreign);
-    const files = planDump(registered, { dir, concerns });
+    const files = planDump(registered, { dir, concerns, config: engine.config });
     if (files.length === 0) throw new VerbError([`the engine has no definition${nameNote(options)}`]);
     const differ = files.filter(({ state }) => state === 'differs');
     if (differ.length > 0 && options.force !== true) return refused(differ, engine.address);

@@ -9,9 +9,15 @@ import { isQueueEvent } from './queue-events.ts';
  * `mdm.updateQueue`: an engine that has no broker and meets an active one listens to no event any more, its own included.
  */
 export function asConfigured<T extends Definitions>(definitions: T, config: Pick<Config, 'mdm.updateQueue'>): T {
-  if (config['mdm.updateQueue']) return definitions;
   const eventHandlers = definitions.eventHandlers.map((file) =>
-    isQueueEvent(file.definition.event) ? { ...file, definition: { ...file.definition, active: false } } : file,
+    isSwitchedOff(file.definition.event, config)
+      ? { ...file, definition: { ...file.definition, active: false } }
+      : file,
   );
   return { ...definitions, eventHandlers };
+}
+
+/** True when this configuration keeps the handlers of an event inactive, whatever their files say. */
+export function isSwitchedOff(event: unknown, config: Pick<Config, 'mdm.updateQueue'>): boolean {
+  return !config['mdm.updateQueue'] && typeof event === 'string' && isQueueEvent(event);
 }
