@@ -24,7 +24,11 @@ const rules: readonly (readonly [pattern: RegExp, replacement: string | ((match:
   [/[A-Za-z0-9_~+-]{20,}/g, (word) => (isUuid(word) || !/\d/.test(word) ? word : removed)],
   [/\b[A-Z]{3}\d{4}\b/g, removed],
   [/\b\d{1,3}(?:\.\d{1,3}){3}\b/g, (address) => (address === '127.0.0.1' ? address : removed)],
-  [/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{5,}/gi, (match) => (isUuid(match) ? match : removed)],
+  // An amount of time or of bytes tells of nobody.
+  [
+    /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{5,}(?!\d| (?:ms|s|bytes)\b)/gi,
+    (match) => (isUuid(match) ? match : removed),
+  ],
 ];
 
 /** The text without tokens, secrets, e-mail and network addresses, query strings, quotations and long numbers. */
