@@ -3,7 +3,7 @@
 import { asConfigured } from '../conductor/definitions/activation.ts';
 import { type Applied, applyPlan } from '../conductor/metadata/apply.ts';
 import { digestPlan, isRepublished } from '../conductor/metadata/plan.ts';
-import { addYesOption } from './confirmation.ts';
+import { addConfirmationOptions } from './confirmation.ts';
 import { paint } from './colours.ts';
 import {
   addPlanOptions,
@@ -15,6 +15,7 @@ import {
 } from './definition-scope.ts';
 import { type EngineAccess, openEngine } from './engine-access.ts';
 import { type Outcome, VerbError } from './outcome.ts';
+import { runPlan } from './plan.ts';
 import { describeCounts, describePlan, nameOf, planToJson } from './plan-lines.ts';
 import { countOf } from './table.ts';
 import type { Verb, VerbContext } from './verb.ts';
@@ -22,6 +23,7 @@ import type { Verb, VerbContext } from './verb.ts';
 export interface ApplyVerbOptions extends PlanVerbOptions {
   /** The number of the plan that was agreed on. */
   readonly plan?: string;
+  readonly dryRun?: boolean;
 }
 
 export const apply: Verb<ApplyVerbOptions> = {
@@ -30,7 +32,7 @@ export const apply: Verb<ApplyVerbOptions> = {
   exitCodes: {
     0: 'the engine is as the files say',
     1: 'error, or the answer was no; what was done and what was not is said',
-    2: 'nothing was written: --force is needed and was not given, or the plan is not the one that was agreed on',
+    2: 'nothing was written: --force is needed and was not given, the plan is not the one that was agreed on, or --dry-run found changes',
   },
   examples: [
     { command: 'apply', does: 'show the plan and ask' },
@@ -39,7 +41,7 @@ export const apply: Verb<ApplyVerbOptions> = {
     { command: 'apply --prune', does: 'remove as well what the files do not have' },
   ],
   addOptions: (command) =>
-    addYesOption(addPlanOptions(command)).option(
+    addConfirmationOptions(addPlanOptions(command)).option(
       '--plan <number>',
       'do nothing unless the plan is the one that `plan` showed under this number',
     ),
@@ -47,6 +49,7 @@ export const apply: Verb<ApplyVerbOptions> = {
 };
 
 export async function runApply(options: ApplyVerbOptions, context: VerbContext): Promise<Outcome> {
+  if (options.dryRun === true) return runPlan(options, context);
   const files = readRepository(options);
   const engine = await openEngine(options, context.host);
   const { config } = engine;

@@ -38,6 +38,7 @@ export async function loadCommandConfig(
   const { config, origins } = await loadConfig({ env });
   const isSet = (key: StackKey) => origins[key] !== undefined;
   const missing = keys.filter((key) => !isSet(key) && !isSet(belongsTo[key] ?? key));
+  if (missing.length === 0) return config;
   const isDefault = origins['state.dir'] === undefined;
   const stack = readRunningStack(isDefault ? join(rootDir, config['state.dir']) : resolve(config['state.dir']));
   if (stack === undefined) return config;

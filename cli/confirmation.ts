@@ -18,27 +18,30 @@ export interface Confirmation {
   readonly json: boolean;
 }
 
-/** The option of every verb that asks. */
-export function addYesOption(command: Command): Command {
-  return command.option('-y, --yes', 'do not ask; needed where nobody can answer: without a terminal, and with --json');
+/** The options of every command that asks. */
+export function addConfirmationOptions(command: Command): Command {
+  return command
+    .option('-y, --yes', 'do not ask; needed to change anything without a terminal and with --json')
+    .option('--dry-run', 'only show what would be done; changes nothing');
+}
+
+/** Why nobody can be asked; undefined when the answer is known or somebody can. */
+export function whyUnanswered({ yes, json }: Confirmation, { input }: Pick<Terminal, 'input'>): string | undefined {
+  if (yes) return undefined;
+  if (json) return 'nothing was changed: --json needs --yes';
+  if (input.isTTY === true) return undefined;
+  return 'nothing was changed: there is no terminal to ask on; give --yes to go on without being asked';
 }
 
 /**
  * Asks, unless `--yes` was given; resolves when the answer was `y` or `yes`.
  * @throws VerbError for any other answer, for Ctrl-C or Ctrl-D, and where nobody can be asked
  */
-export async function confirm(
-  question: string,
-  { yes, json }: Confirmation,
-  { input, output }: Terminal,
-): Promise<void> {
-  if (yes) return;
-  if (json) throw new VerbError(['nothing was changed: --json needs --yes']);
-  if (input.isTTY !== true) {
-    throw new VerbError([
-      'nothing was changed: there is no terminal to ask on; give --yes to go on without being asked',
-    ]);
-  }
+export async function confirm(question: string, confirmation: Confirmation, terminal: Terminal): Promise<void> {
+  const reason = whyUnanswered(confirmation, terminal);
+  if (reason !== undefined) throw new VerbError([reason]);
+  if (confirmation.yes) return;
+  const { input, output } = terminal;
   const lines = createInterface({ input, output });
   const gaveUp = once(lines, 'close').then(() => '');
   const asked = lines.question(`${question} [y/N] `).catch(() => '');

@@ -29,7 +29,10 @@ export function addEngineOption(command: Command): Command {
 /** The options of a command whose calls the router forwards. */
 export function addEngineOptions(command: Command): Command {
   return addEngineOption(command)
-    .option('--router [url]', 'go through the router at this base URL (default: that of conductor.apiURL)')
+    .option(
+      '--router [url]',
+      'go through the router at this base URL (default: that of conductor.apiURL, or the running stack)',
+    )
     .option('--client-id <id>', 'OAuth client for --router (default: ops.clientId)')
     .option('--client-secret <secret>', 'its secret (default: ops.clientSecret)');
 }

@@ -6,6 +6,7 @@ import { loadCommandConfig } from './command-config.ts';
 import { paint, printable } from './colours.ts';
 import { parseCount, parseMoment } from './input/duration.ts';
 import { parseName } from './input/names.ts';
+import { parseWords } from './input/states.ts';
 import { type Outcome, VerbError } from './outcome.ts';
 import { describeReason } from './executions/reason.ts';
 import { countOf, formatTable } from './table.ts';
@@ -28,17 +29,20 @@ export const eventsVerb: Verb<EventsOptions> = {
     1: 'error: there is no database, or it is out of reach',
   },
   examples: [
-    { command: 'events', does: 'the newest, from the database that conductor.databaseURL names' },
+    { command: 'events', does: 'the newest' },
     { command: 'events --handler mdm --state skipped --since 2h', does: 'which PATCHes did not go to MDM, and why' },
-    { command: 'events --database sqlite:.run/engine/conductor.db', does: 'the engine of npm start' },
+    { command: 'events --database sqlite:/backup/conductor.db', does: 'another database, such as a copy' },
   ],
   addOptions: (command) =>
     command
       .option('--handler <name>', 'only this handler')
-      .option('--state <states>', 'completed, skipped, failed, in-progress (comma-separated)')
+      .option('--state <states>', 'completed, skipped, failed, in-progress; comma-separated')
       .option('--since <when>', 'after this moment: 2026-11-21T08:00:00Z, or how long ago: 90s, 15m, 2h, 30d')
       .option('--limit <count>', 'how many to show', '20')
-      .option('--database <url>', 'sqlite:<file> or postgresql://… (default: conductor.databaseURL)'),
+      .option(
+        '--database <url>',
+        'sqlite:<file> or postgresql://… (default: conductor.databaseURL, or that of the running stack)',
+      ),
   run: runEvents,
 };
 
@@ -49,7 +53,7 @@ export async function runEvents(options: EventsOptions, { host }: Pick<VerbConte
   const query = {
     limit: parseCount(limit, '--limit'),
     ...(handler === undefined ? {} : { handler: parseName(handler, '--handler') }),
-    ...(state === undefined ? {} : { states: parseEventStates(state) }),
+    ...(state === undefined ? {} : { states: parseWords(state, states) }),
     ...(since === undefined ? {} : { since: parseMoment(since, '--since', Date.now()) }),
   };
   const config = await loadCommandConfig(host, options.database === undefined ? ['conductor.databaseURL'] : []);
@@ -65,14 +69,6 @@ export async function runEvents(options: EventsOptions, { host }: Pick<VerbConte
   } finally {
     await database.close();
   }
-}
-
-function parseEventStates(text: string): string[] {
-  return text.split(',').map((word) => {
-    const state = word.trim().toUpperCase().replaceAll('-', '_');
-    if (states.includes(state)) return state;
-    throw new VerbError([`--state: ${word} is none of completed, skipped, failed, in-progress`]);
-  });
 }
 
 function describe(events: readonly EventRecord[], { kind }: EngineDatabase): Outcome {

@@ -2,7 +2,7 @@
 
 import { run } from './run.ts';
 
-// `router … | head`: what nobody reads any more is no error.
+// `service-router … | head`: what nobody reads any more is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();

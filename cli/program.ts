@@ -13,17 +13,22 @@ import { executionsCommand } from './executions/index.ts';
 import { pruneVerb } from './prune.ts';
 import { reconcileVerb } from './reconcile.ts';
 import { registerVerb } from './register.ts';
+import { readVersion } from './root-dir.ts';
 import { routes } from './routes.ts';
 import { status } from './status.ts';
 import { tokenVerb } from './token.ts';
-import { toCommand } from './verb.ts';
+import { programName, toCommand } from './verb.ts';
 import { workersVerb } from './workers.ts';
 
 /** A new command line. Its help, its completion and docs/cli.md are all made from it. */
 export function createProgram(): Command {
-  const program = new Command('router')
+  const program = new Command(programName)
     .description('Operate the service router: its files, its definitions, its engine.')
-    .addHelpText('after', '\nConfiguration is read as the router reads it: property files, profile, environment.')
+    .version(readVersion(), '-V, --version', 'print the version of the service router')
+    .addHelpText(
+      'after',
+      '\nConfiguration is read as the router reads it: property files, profile, environment.\nIn a checkout, `npm run -s router -- <command>` runs it.',
+    )
     .addCommand(toCommand(check))
     .addCommand(toCommand(status))
     .addCommand(toCommand(plan))

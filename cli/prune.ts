@@ -8,6 +8,7 @@ import { planPrune, prune, type PruneOptions, type PrunePlan, type PruneReport }
 import { problemsOf, rulesOf } from '../retention/rules.ts';
 import { workflowNames } from '../retention/workflow-names.ts';
 import { paint } from './colours.ts';
+import { addConfirmationOptions } from './confirmation.ts';
 import { addEngineOption, type EngineAccess, type EngineAccessOptions, openEngine } from './engine-access.ts';
 import { formatSpan, parseCount, parseDuration } from './input/duration.ts';
 import { startInterruption } from './interruption.ts';
@@ -28,17 +29,18 @@ export interface PruneVerbOptions extends Pick<EngineAccessOptions, 'engine'>, R
 export const pruneVerb: Verb<PruneVerbOptions> = {
   name: 'prune',
   description:
-    'Delete executions that ended long ago, and the records of events in the engine database. Without --yes, only show what would go.',
+    'Show which executions ended long ago, and the records of events in the engine database, ask, and delete them. Only shows them where nobody can be asked.',
   exitCodes: {
     0: 'there is nothing to delete, or it was deleted',
-    1: 'error; what was deleted until then stays deleted, and running it again goes on',
-    2: 'nothing was deleted (no --yes), or it was interrupted: there is more to delete',
+    1: 'error, or the answer was no; what was deleted until then stays deleted, and running it again goes on',
+    2: 'there is more to delete: only shown, or interrupted',
   },
   examples: [
     {
-      command: 'prune',
+      command: 'prune --dry-run',
       does: 'what would go by prune.completedDays, prune.failedDays, prune.eventDays and prune.<route>.days',
     },
+    { command: 'prune', does: 'show it and ask' },
     { command: 'prune --yes', does: 'delete it; safe to interrupt and to run again' },
     {
       command: 'prune --older-than 7d --state completed --route movies --yes',
@@ -46,19 +48,22 @@ export const pruneVerb: Verb<PruneVerbOptions> = {
     },
   ],
   addOptions: (command) =>
-    addEngineOption(command)
-      .option('--older-than <span>', 'ended longer ago than this, such as 7d or 12h (default: as configured)')
-      .option('--state <states>', 'completed, failed, timed-out, terminated (comma-separated; default: all)')
+    addConfirmationOptions(addEngineOption(command))
+      .option('--older-than <duration>', 'ended longer ago than this, such as 7d or 12h (default: as configured)')
+      .option(
+        '--state <states>',
+        'completed, failed, timed-out, terminated (or cancelled); comma-separated (default: all)',
+      )
       .option('--route <name>', 'only executions of this route of gateway.config.yml')
       .option('--workflow <name>', 'only executions of this workflow, such as mdmWF')
       .option('--no-events', 'leave the records of events alone')
       .option('--database <url>', "the engine's database for the records of events (default: conductor.databaseURL)")
-      .option('--batch <count>', 'how many are deleted in one call, at most 1000 (default: prune.batchSize)')
-      .option('-y, --yes', 'delete'),
+      .option('--batch <count>', 'how many are deleted in one call, at most 1000 (default: prune.batchSize)'),
   run: runPrune,
 };
 
-export async function runPrune(options: PruneVerbOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+export async function runPrune(options: PruneVerbOptions, context: VerbContext): Promise<Outcome> {
+  const { host, onlyShows } = context;
   const engine = await openEngine(options, host, options.events ? ['conductor.databaseURL'] : []);
   const { config } = engine;
   const url = options.events ? (options.database ?? config['conductor.databaseURL']) : undefined;
@@ -68,8 +73,13 @@ export async function runPrune(options: PruneVerbOptions, { host }: Pick<VerbCon
     const plan = await toPlan(options, { config, engine });
     const work: PruneOptions = { ...plan, database, signal: interruption.signal };
     const planned = await planPrune(work);
-    if (options.yes !== true) return describePlan(planned, engine.address);
     const total = planned.rules.reduce((sum, { executions }) => sum + executions, planned.events ?? 0);
+    if (onlyShows !== undefined || (total === 0 && options.yes !== true))
+      return describePlan(planned, engine.address, onlyShows);
+    if (options.yes !== true) {
+      context.show(describeRules(planned));
+      await context.confirm(`Delete ${total} executions and records of events in ${engine.address}?`);
+    }
     const bar = startProgressBar('deleting', total, host.stderr);
     const report = await prune(work, (done) => bar.advance(done)).finally(() => bar.stop());
     return describeReport(report, engine.address);
@@ -102,24 +112,28 @@ async function toPlan(
 const withoutDatabase =
   'records of events are not looked at: that needs conductor.databaseURL or --database (sqlite:<file> or postgresql://…)';
 
-function describePlan({ rules, events }: PrunePlan, address: string): Outcome {
-  const total = rules.reduce((sum, { executions }) => sum + executions, 0);
-  const isEmpty = total === 0 && (events ?? 0) === 0;
+/** @param note why nothing was deleted */
+function describePlan(planned: PrunePlan, address: string, note = ''): Outcome {
+  const { rules, events } = planned;
+  const isEmpty = rules.every(({ executions }) => executions === 0) && (events ?? 0) === 0;
+  return {
+    exitCode: isEmpty ? 0 : 2,
+    lines: [...describeRules(planned), `${address}: ${isEmpty ? 'there is nothing to delete' : note}`],
+    json: { ok: isEmpty, engine: address, dryRun: true, rules, events },
+  };
+}
+
+function describeRules({ rules, events }: PrunePlan): string[] {
   const rows = rules.map(({ name, workflow, olderThanMs, executions }) => [
     String(executions),
     workflow === undefined || name.includes(workflow) ? name : `${workflow}, ${name}`,
     formatSpan(olderThanMs),
   ]);
-  return {
-    exitCode: isEmpty ? 0 : 2,
-    lines: [
-      ...formatTable(['executions', 'which', 'ended longer ago than'], rows),
-      '',
-      events === null ? paint('faint', withoutDatabase) : `${countOf(events, 'record')} of events`,
-      isEmpty ? `${address}: there is nothing to delete` : `${address}: nothing was deleted; --yes deletes`,
-    ],
-    json: { ok: isEmpty, engine: address, dryRun: true, rules, events },
-  };
+  return [
+    ...formatTable(['executions', 'which', 'ended longer ago than'], rows),
+    '',
+    events === null ? paint('faint', withoutDatabase) : `${countOf(events, 'record')} of events`,
+  ];
 }
 
 function describeReport(report: PruneReport, address: string): Outcome {

@@ -1,10 +1,11 @@
-// `reconcile`: what the engine dropped between a PATCH and MDM, found and, with --yes, mended.
+// `reconcile`: finds what the engine dropped between a PATCH and MDM, asks, and repairs it.
 
 import type { Config } from '../config/schema.ts';
 import { createReconciliation } from '../reconciler/index.ts';
 import { pass, type PassReport } from '../reconciler/pass.ts';
 import type { Finding, Repair } from '../reconciler/reconciliation.ts';
 import { paint } from './colours.ts';
+import { addConfirmationOptions } from './confirmation.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine-access.ts';
 import { parseDuration } from './input/duration.ts';
 import { type Outcome, VerbError } from './outcome.ts';
@@ -20,35 +21,47 @@ export interface ReconcileOptions extends EngineAccessOptions {
 export const reconcileVerb: Verb<ReconcileOptions> = {
   name: 'reconcile',
   description:
-    'Find what should have followed a PATCH and did not, and mend it as the routers do. Without --yes, only show it.',
+    'Find what should have followed a PATCH and did not, ask, and repair it as the routers do. Only shows it where nobody can be asked.',
   exitCodes: {
-    0: 'nothing is owed',
-    1: 'error: the engine is out of reach',
-    2: 'something is owed, or was mended',
+    0: 'nothing is missing, or all of it was repaired',
+    1: 'error: the engine is out of reach, or the answer was no',
+    2: 'something is missing still',
   },
   examples: [
-    { command: 'reconcile', does: 'what is owed now' },
-    { command: 'reconcile --yes', does: 'mend it; doing it twice, or beside the routers, does no harm' },
+    { command: 'reconcile --dry-run', does: 'what is missing now' },
+    { command: 'reconcile', does: 'show it and ask' },
+    { command: 'reconcile --yes', does: 'repair it; doing it twice, or beside the routers, does no harm' },
     { command: 'reconcile --look-back 7d', does: 'look further back than reconciler.lookBackSeconds' },
   ],
   addOptions: (command) =>
-    addEngineOptions(command)
-      .option('--look-back <span>', 'how far back, such as 7d (default: reconciler.lookBackSeconds)')
-      .option('--after <span>', 'how long the engine gets to do it by itself (default: reconciler.afterMs)')
-      .option('-y, --yes', 'mend what is found'),
+    addConfirmationOptions(addEngineOptions(command))
+      .option('--look-back <duration>', 'how far back, such as 7d (default: reconciler.lookBackSeconds)')
+      .option(
+        '--after <duration>',
+        'how long the engine gets to do it by itself, such as 30s (default: reconciler.afterMs)',
+      ),
   run: runReconcile,
 };
 
-export async function runReconcile(options: ReconcileOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
-  const engine = await openEngine(options, host);
-  const dryRun = options.yes !== true;
+const forwardsNoRepair =
+  'nothing was changed: the router forwards no repair; go to the engine itself with --engine <url>';
+
+export async function runReconcile(options: ReconcileOptions, context: VerbContext): Promise<Outcome> {
+  const engine = await openEngine(options, context.host);
+  const { address } = engine;
   try {
     const config = withTimes(engine.config, options);
-    if (options.router !== undefined && !dryRun) {
-      throw new VerbError(['the router lets nobody mend: go to the engine itself with --engine <url>']);
+    const look = (dryRun: boolean) => pass(createReconciliation(config, engine.call), { dryRun });
+    const note = context.onlyShows ?? (options.router === undefined ? undefined : forwardsNoRepair);
+    if (note === forwardsNoRepair && options.yes === true) throw new VerbError([note]);
+    if (note !== undefined) return describe(await look(true), { address, note });
+    if (options.yes !== true) {
+      const found = await look(true);
+      if (found.findings.length === 0) return describe(found, { address });
+      context.show(describeFindings(found));
+      await context.confirm(`Repair ${countOf(found.findings.length, 'execution')} in ${address}?`);
     }
-    const report = await pass(createReconciliation(config, engine.call), { dryRun });
-    return describe(report, { dryRun, address: engine.address });
+    return describe(await look(false), { address });
   } finally {
     await engine.close();
   }
@@ -70,21 +83,42 @@ const wouldBe: Readonly<Record<Repair, string>> = {
   ask: 'ask its back end what became of it',
 };
 
-function describe(report: PassReport, { dryRun, address }: { dryRun: boolean; address: string }): Outcome {
+/** @param note why nothing was changed, when this was only a look */
+function describe(report: PassReport, { address, note }: { address: string; note?: string }): Outcome {
   const { findings, scanned, inspected, isComplete } = report;
-  const unreconciled = Object.fromEntries(report.unreconciled);
-  const isOwed = findings.length > 0;
-  const table = formatTable(['execution', 'case', dryRun ? 'would be done' : 'done', 'started'], findings.map(toRow));
-  const lines = [
-    ...(isOwed ? [...table, ''] : []),
-    `${address}: ${countOf(findings.length, 'execution')} ${dryRun ? 'found' : 'found and looked after'}; ${scanned} rows of the index read, ${countOf(inspected, 'execution')} read whole`,
-    ...(isComplete ? [] : ['there is more: run it again']),
-    ...(isOwed
-      ? [dryRun ? 'nothing was changed; --yes mends' : 'run it again: a repair shows its effect in the next look']
-      : []),
-  ];
-  const json = { ok: !isOwed, engine: address, dryRun, findings, unreconciled, scanned, inspected, isComplete };
-  return { exitCode: isOwed ? 2 : 0, lines, json };
+  const open = findings.filter((finding) => !isRepaired(finding)).length;
+  const counts = note === undefined ? `, ${findings.length - open} of them repaired` : '';
+  const isDone = open === 0 && isComplete;
+  return {
+    exitCode: isDone ? 0 : 2,
+    lines: [
+      ...describeFindings(report),
+      `${address}: ${countOf(findings.length, 'execution')} found${counts}; ${scanned} rows of the index read, ${countOf(inspected, 'execution')} read whole`,
+      ...(isComplete ? [] : ['there is more: run it again']),
+      ...(note === undefined || isDone ? [] : [note]),
+    ],
+    json: {
+      ok: isDone,
+      engine: address,
+      dryRun: note !== undefined,
+      findings,
+      unreconciled: Object.fromEntries(report.unreconciled),
+      scanned,
+      inspected,
+      isComplete,
+    },
+  };
+}
+
+function describeFindings({ findings }: PassReport): string[] {
+  if (findings.length === 0) return [];
+  const column = findings.some(({ wouldBe: repair }) => repair !== undefined) ? 'would be done' : 'done';
+  return [...formatTable(['execution', 'case', column, 'started'], findings.map(toRow)), ''];
+}
+
+/** True when what was missing was started or goes on. False while a back end has still to say what became of a PATCH. */
+function isRepaired({ action, started }: Finding): boolean {
+  return ['continued', 'retried', 'started'].includes(action) || (action === 'terminated' && started.length > 0);
 }
 
 function toRow({ executionId, case: owed, action, wouldBe: repair, started, reason }: Finding): string[] {

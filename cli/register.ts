@@ -45,7 +45,10 @@ export async function runRegister(options: RegisterVerbOptions, { host }: Pick<V
   const engine = await openEngine(options, host);
   try {
     const { force = false, dryRun = false } = options;
-    return describe(await register(asConfigured(definitions, engine.config), engine.api, { force, dryRun }), engine.address);
+    return describe(
+      await register(asConfigured(definitions, engine.config), engine.api, { force, dryRun }),
+      engine.address,
+    );
   } finally {
     await engine.close();
   }

@@ -9,7 +9,7 @@ import { VerbCommand } from './verb.ts';
 
 /**
  * Runs one command line.
- * @param args what stands behind `router`
+ * @param args what follows the name of the program
  * @returns the exit code: 0, 1 for an error, 2 as the verb says. The host is left as it was; nothing ends it.
  */
 export async function run(args: readonly string[], host: Host): Promise<number> {

@@ -8,7 +8,8 @@ import { type PlannedDefinition, isInStep, planRegistration } from '../conductor
 import { type WorkerPool, poolsOf, unheardQueues } from '../conductor/metadata/worker-pools.ts';
 import { describeDifferences, titleOf, toJson } from './definition-lines.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine-access.ts';
-import { type Outcome, VerbError } from './outcome.ts';
+import { addStaleAfterOption, parseStaleAfter } from './input/stale-after.ts';
+import type { Outcome } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
 import { formatTable } from './table.ts';
 import type { Verb, VerbContext } from './verb.ts';
@@ -30,12 +31,13 @@ export const status: Verb<StatusOptions> = {
   examples: [
     { command: 'status', does: 'the engine that the configuration names' },
     { command: 'status --router https://router.example.org', does: 'through the router, as ops.clientId' },
-    { command: 'status --stale-after 30', does: 'count a worker as gone after 30 s' },
+    { command: 'status --stale-after 30s', does: 'count a worker as gone after 30 s' },
   ],
   addOptions: (command) =>
-    addEngineOptions(command)
-      .option('--stale-after <seconds>', 'a worker counts as gone when its last poll is older (seconds)', '90')
-      .option('--dir <directory>', 'directory with workflows/ and event-handlers/ (default: the product)'),
+    addStaleAfterOption(addEngineOptions(command)).option(
+      '--dir <directory>',
+      'directory with workflows/ and event-handlers/ (default: the product)',
+    ),
   run: runStatus,
 };
 
@@ -50,9 +52,7 @@ interface Status {
 }
 
 export async function runStatus(options: StatusOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
-  const staleAfterMs = Number(options.staleAfter) * 1_000;
-  if (!(staleAfterMs > 0))
-    throw new VerbError([`--stale-after must be a number of seconds, not ${options.staleAfter}`]);
+  const staleAfterMs = parseStaleAfter(options.staleAfter);
   const files = loadDefinitions(resolve(options.dir ?? rootDir));
   const engine = await openEngine(options, host);
   try {

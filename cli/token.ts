@@ -47,7 +47,10 @@ export const tokenVerb: Verb<TokenOptions> = {
   addOptions: (command) =>
     command
       .option('--token-file <file>', 'a token that exists already; - is standard input')
-      .option('--router [url]', "get it at the router's token path (default: at the identity provider, oauth.issuer)")
+      .option(
+        '--router [url]',
+        "get it at the router's token path (default: at the identity provider: oauth.issuer, or that of the running stack)",
+      )
       .option('--client-id <id>', 'OAuth client (default: ops.clientId)')
       .option('--client-secret <secret>', 'its secret; others can see a command line, so better in OPS_CLIENTSECRET')
       .option('--scope <scopes>', 'scopes to ask for, separated by spaces (default: all the client may have)')

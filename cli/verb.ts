@@ -2,9 +2,12 @@
 
 import { Command } from 'commander';
 import { fitStream } from './colours.ts';
-import { confirm, type Terminal } from './confirmation.ts';
+import { confirm, type Terminal, whyUnanswered } from './confirmation.ts';
 import type { Host } from './host.ts';
 import { type ExitCode, type Outcome, toFailure } from './outcome.ts';
+
+/** The name of the program in help, usage and errors. */
+export const programName = 'service-router';
 
 /** A verb of the CLI. */
 export interface Verb<Options> {
@@ -20,7 +23,7 @@ export interface Verb<Options> {
 }
 
 export interface Example {
-  /** What comes behind `router`: `plan --json`. */
+  /** What follows the name of the program: `plan --json`. */
   readonly command: string;
   /** What it is good for, as a sentence without its full stop. */
   readonly does: string;
@@ -34,8 +37,10 @@ export interface VerbContext {
   readonly args: readonly string[];
   /** Shows lines at once, on stdout; nothing with `--json`. What comes at the end belongs into the outcome. */
   readonly show: (lines: readonly string[]) => void;
-  /** Asks, unless `--yes` was given (`addYesOption`). @throws VerbError unless the answer is yes */
+  /** Asks, unless `--yes` was given (`addConfirmationOptions`). @throws VerbError unless the answer is yes */
   readonly confirm: (question: string) => Promise<void>;
+  /** Why nothing may be changed in this run: `--dry-run` was given, or nobody can be asked. Undefined when `confirm` decides. */
+  readonly onlyShows: string | undefined;
 }
 
 /** The verb as a command of the argument parser, which parses and does nothing: whoever has a host gives it its action (`run.ts`). */
@@ -53,13 +58,16 @@ export class VerbCommand<Options> extends Command {
 
   /** Runs the verb with the arguments that were parsed, and prints its outcome. */
   async execute(host: Host): Promise<ExitCode> {
-    const options = this.opts<Options & { json?: boolean; yes?: boolean }>();
+    const options = this.opts<Options & { json?: boolean; yes?: boolean; dryRun?: boolean }>();
     const json = options.json === true;
+    const confirmation = { yes: options.yes === true, json };
+    const terminal = terminalOf(host);
     const context: VerbContext = {
       host,
       args: this.args,
       show: (lines) => void (json || host.stdout.write(fitStream(lines, host.stdout, host.env))),
-      confirm: (question) => confirm(question, { yes: options.yes === true, json }, terminalOf(host)),
+      confirm: (question) => confirm(question, confirmation, terminal),
+      onlyShows: options.dryRun === true ? 'nothing was changed (--dry-run)' : whyUnanswered(confirmation, terminal),
     };
     const outcome = await this.#verb.run(options, context).catch(toFailure);
     print(outcome, json, host);
@@ -71,13 +79,15 @@ export function toCommand<Options>(verb: Verb<Options>): Command {
   return new VerbCommand(verb);
 }
 
-/** Verbs under one word: `router executions list`, `router executions show`. */
+/** Commands under one word: `executions list`, `executions show`. */
 export function toGroup(name: string, description: string, verbs: readonly Command[]): Command {
   return verbs.reduce((group, verb) => group.addCommand(verb), new Command(name).description(description));
 }
 
 function describeExamples({ examples }: Pick<Verb<never>, 'examples'>): string {
-  return ['Examples:', ...examples.flatMap(({ command, does }) => [`  # ${does}`, `  router ${command}`])].join('\n');
+  return ['Examples:', ...examples.flatMap(({ command, does }) => [`  # ${does}`, `  ${programName} ${command}`])].join(
+    '\n',
+  );
 }
 
 function describeExitCodes({ exitCodes }: Pick<Verb<never>, 'exitCodes'>): string {

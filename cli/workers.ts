@@ -4,8 +4,9 @@ import { loadDefinitions } from '../conductor/definitions/load-definitions.ts';
 import { poolsOf, type WorkerPool } from '../conductor/metadata/worker-pools.ts';
 import { paint, printable } from './colours.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine-access.ts';
-import { formatSpan, parseDuration } from './input/duration.ts';
+import { formatSpan } from './input/duration.ts';
 import { parseName } from './input/names.ts';
+import { addStaleAfterOption, parseStaleAfter } from './input/stale-after.ts';
 import type { Outcome } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
 import { formatTable } from './table.ts';
@@ -31,15 +32,14 @@ export const workersVerb: Verb<WorkersOptions> = {
     { command: 'workers --task mdm_share --stale-after 30s', does: 'one task type; gone after 30 s without a poll' },
   ],
   addOptions: (command) =>
-    addEngineOptions(command)
+    addStaleAfterOption(addEngineOptions(command))
       .option('--task <type>', 'only this task type')
-      .option('--domain <domain>', 'only this task domain; - is the default pool')
-      .option('--stale-after <span>', 'a worker counts as gone when its last poll is older', '90s'),
+      .option('--domain <domain>', 'only this task domain; - is the default pool'),
   run: runWorkers,
 };
 
 export async function runWorkers(options: WorkersOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
-  const staleAfterMs = parseDuration(options.staleAfter, '--stale-after');
+  const staleAfterMs = parseStaleAfter(options.staleAfter);
   const engine = await openEngine(options, host);
   try {
     const [pollData, queues] = await Promise.all([engine.api.readPollData(), engine.api.readQueueSizes()]);

@@ -1,11 +1,12 @@
 // Completion for bash 3.2 and newer.
 
-import { type CommandWords, type OptionValue, commandNames } from './words.ts';
+import { programName } from '../verb.ts';
+import type { CommandWords, OptionValue } from './words.ts';
 
 /** A script to be evaluated in ~/.bashrc. */
 export function bashScript(commands: readonly CommandWords[]): string {
   const paths = commands.map(({ path }) => path).filter((path) => path !== '');
-  return `# Completion of ${commandNames.join(' and ')} for bash; made by \`completion bash\`.
+  return `# Completion of ${programName} for bash; made by \`completion bash\`.
 _service_router() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD - 1]} place='' words='' i
   for ((i = 1; i < COMP_CWORD; i++)); do
@@ -21,7 +22,7 @@ ${commands.map(wordsCase).join('\n')}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
-complete -F _service_router ${commandNames.join(' ')}
+complete -F _service_router ${programName}
 `;
 }
 

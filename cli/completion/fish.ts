@@ -1,11 +1,12 @@
 // Completion for fish, with descriptions.
 
-import { type CommandWords, type Word, commandNames } from './words.ts';
+import { programName } from '../verb.ts';
+import type { CommandWords, Word } from './words.ts';
 
 /** A script to be sourced in config.fish, or saved as completions/service-router.fish. */
 export function fishScript(commands: readonly CommandWords[]): string {
   const paths = commands.map(({ path }) => path).filter((path) => path !== '');
-  return `# Completion of ${commandNames.join(' and ')} for fish; made by \`completion fish\`.
+  return `# Completion of ${programName} for fish; made by \`completion fish\`.
 function __service_router_at
     set -l place ''
     for word in (commandline -opc)[2..-1]
@@ -16,12 +17,13 @@ function __service_router_at
     end
     test "$place" = "$argv[1]"
 end
-${commandNames.flatMap((name) => [`complete -c ${name} -f`, ...commands.flatMap((command) => linesOf(name, command))]).join('\n')}
+complete -c ${programName} -f
+${commands.flatMap(linesOf).join('\n')}
 `;
 }
 
-function linesOf(name: string, { path, commands, values, options, optionValues }: CommandWords): string[] {
-  const start = `complete -c ${name} -n ${quote(`__service_router_at ${quote(path)}`)}`;
+function linesOf({ path, commands, values, options, optionValues }: CommandWords): string[] {
+  const start = `complete -c ${programName} -n ${quote(`__service_router_at ${quote(path)}`)}`;
   const word = ({ text, description }: Word) => `${start} -a ${quote(text)} -d ${quote(description)}`;
   const option = ({ text, description }: Word) => {
     const value = optionValues.find(({ flags }) => flags.includes(text))?.value;

@@ -28,9 +28,6 @@ export interface CommandWords {
   readonly optionValues: readonly OptionValue[];
 }
 
-/** The names the command line goes by: the package's own, and that of the function that docs/cli.md suggests. */
-export const commandNames = ['service-router', 'router'] as const;
-
 /** Every place of the command line, the program first. */
 export function describeWords(program: Command): CommandWords[] {
   return commandsOf(program).map(({ command, words }) => {

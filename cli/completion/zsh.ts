@@ -1,12 +1,13 @@
 // Completion for zsh, with descriptions.
 
-import { type CommandWords, type OptionValue, type Word, commandNames } from './words.ts';
+import { programName } from '../verb.ts';
+import type { CommandWords, OptionValue, Word } from './words.ts';
 
 /** A script to be evaluated in ~/.zshrc after compinit, or to be saved as `_service_router` on the fpath. */
 export function zshScript(commands: readonly CommandWords[]): string {
   const paths = commands.map(({ path }) => path).filter((path) => path !== '');
-  return `#compdef ${commandNames.join(' ')}
-# Completion of ${commandNames.join(' and ')} for zsh; made by \`completion zsh\`.
+  return `#compdef ${programName}
+# Completion of ${programName} for zsh; made by \`completion zsh\`.
 _service_router() {
   local current="\${words[CURRENT]}" previous="\${words[CURRENT-1]}" place='' i
   local -a plain flags
@@ -30,7 +31,7 @@ ${commands.map(wordsCase).join('\n')}
 if [ "$funcstack[1]" = "_service_router" ]; then
   _service_router "$@"
 else
-  compdef _service_router ${commandNames.join(' ')}
+  compdef _service_router ${programName}
 fi
 `;
 }

@@ -9,7 +9,7 @@ import {
   type Prospect,
 } from '../../conductor/executions/interventions.ts';
 import { paint } from '../colours.ts';
-import { addYesOption } from '../confirmation.ts';
+import { addConfirmationOptions } from '../confirmation.ts';
 import { addEngineOption, type EngineAccessOptions, openEngine } from '../engine-access.ts';
 import { parseExecutionId } from '../input/names.ts';
 import { type Outcome, VerbError } from '../outcome.ts';
@@ -18,6 +18,7 @@ import type { Verb, VerbContext } from '../verb.ts';
 
 export interface InterventionOptions extends Pick<EngineAccessOptions, 'engine'> {
   readonly reason?: string;
+  readonly dryRun?: boolean;
 }
 
 const did = { retry: 'retried', terminate: 'terminated', cancel: 'cancelled' } as const;
@@ -33,10 +34,10 @@ export function interventionVerb(
     exitCodes: {
       0: `every one of them was ${did[intervention]}`,
       1: 'error: nothing was changed, or the engine went out of reach on the way',
-      2: 'some were refused; the others were done',
+      2: 'some were refused and the others were done, or --dry-run found something to do',
     },
     addOptions: (command) => {
-      const withIds = addYesOption(addEngineOption(command.argument('<id...>', 'execution ids')));
+      const withIds = addConfirmationOptions(addEngineOption(command.argument('<id...>', 'execution ids')));
       return intervention === 'retry'
         ? withIds
         : withIds.option(
@@ -57,15 +58,12 @@ async function run(intervention: Intervention, options: InterventionOptions, con
     const prospects: Prospect[] = [];
     for (const id of ids) prospects.push(await foresee(intervention, id, api));
     const possible = prospects.filter((prospect) => prospect.kind === 'possible');
-    if (possible.length === 0) throw new VerbError(prospects.map(describeProspect));
-    context.show(
-      alignColumns(
-        prospects.map((prospect) => [
-          prospect.executionId,
-          describeProspect(prospect).slice(prospect.executionId.length + 2),
-        ]),
-      ),
-    );
+    if (possible.length === 0) {
+      throw new VerbError(prospects.map((prospect) => `${prospect.executionId}: ${describeProspect(prospect)}`));
+    }
+    const preview = alignColumns(prospects.map((prospect) => [prospect.executionId, describeProspect(prospect)]));
+    if (options.dryRun === true) return describePreview(preview, prospects);
+    context.show(preview);
     await context.confirm(`${intervention} ${countOf(possible.length, 'execution')}?`);
     const reason = options.reason ?? '';
     const results: Intervened[] = [];
@@ -77,9 +75,16 @@ async function run(intervention: Intervention, options: InterventionOptions, con
 }
 
 function describeProspect(prospect: Prospect): string {
-  const { executionId, kind } = prospect;
-  if (kind === 'refused') return `${executionId}: ${prospect.reason}`;
-  return `${executionId}: ${prospect.warning === undefined ? 'can be done' : paint('warning', prospect.warning)}`;
+  if (prospect.kind === 'refused') return prospect.reason;
+  return prospect.warning === undefined ? 'can be done' : paint('warning', prospect.warning);
+}
+
+function describePreview(preview: readonly string[], prospects: readonly Prospect[]): Outcome {
+  return {
+    exitCode: 2,
+    lines: [...preview, '', 'nothing was changed (--dry-run)'],
+    json: { ok: false, dryRun: true, executions: prospects },
+  };
 }
 
 function describe(intervention: Intervention, prospects: readonly Prospect[], results: readonly Intervened[]): Outcome {

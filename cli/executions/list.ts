@@ -47,7 +47,10 @@ export const listExecutions: Verb<ListOptions> = {
       .option('--route <name>', 'only those of this route of gateway.config.yml')
       .option('--client <id>', 'only those of this OAuth client')
       .option('--workflow <name>', 'only those of this workflow; also mdmWF and mdm-shareWF, which no route starts')
-      .option('--state <states>', 'running, completed, failed, timed-out, terminated, paused (comma-separated)')
+      .option(
+        '--state <states>',
+        'running, completed, failed, timed-out, terminated (or cancelled), paused; comma-separated',
+      )
       .option('--since <when>', 'started after this moment: 2026-11-21T08:00:00Z, or how long ago: 90s, 15m, 2h, 30d')
       .option('--until <when>', 'started before this moment')
       .option('--limit <count>', 'how many to show', '20'),

@@ -2,17 +2,18 @@
 
 import { VerbError } from '../outcome.ts';
 
-const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * `90s`, `15m`, `2h`, `30d` in milliseconds.
+ * `500ms`, `90s`, `15m`, `2h`, `30d` in milliseconds.
  * @param option for the message
  * @throws VerbError for anything else
  */
 export function parseDuration(text: string, option: string): number {
-  const [, amount = '', unit = ''] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? [];
+  const [, amount = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|[smhd])$/.exec(text) ?? [];
   const factor = units[unit];
-  if (factor === undefined) throw new VerbError([`${option} must be a time such as 90s, 15m, 2h or 30d, not ${text}`]);
+  if (factor === undefined)
+    throw new VerbError([`${option} must be a duration such as 500ms, 90s, 15m, 2h or 30d, not ${text}`]);
   return Number(amount) * factor;
 }
 
@@ -25,7 +26,7 @@ export function parseMoment(text: string, option: string, now: number): number {
     const time = Date.parse(text);
     if (!Number.isNaN(time)) return time;
   }
-  if (/^[\d.]+[smhd]$/.test(text)) return now - parseDuration(text, option);
+  if (/^[\d.]+(?:ms|[smhd])$/.test(text)) return now - parseDuration(text, option);
   throw new VerbError([
     `${option} must be a moment such as 2026-11-21T08:00:00Z, or how long ago, such as 2h, not ${text}`,
   ]);

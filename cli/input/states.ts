@@ -1,9 +1,10 @@
-// States of executions as people type them.
+// States as people type them: in any case, with `-`, `_` or a space between words.
 
 import type { WorkflowStatus } from '../../conductor/types.ts';
 import { VerbError } from '../outcome.ts';
 
-export const states: readonly WorkflowStatus[] = [
+/** Conductor's states of an execution. */
+const executionStates: readonly WorkflowStatus[] = [
   'RUNNING',
   'COMPLETED',
   'FAILED',
@@ -11,21 +12,33 @@ export const states: readonly WorkflowStatus[] = [
   'TERMINATED',
   'PAUSED',
 ];
-/** Those that an execution leaves only when it is retried. */
-export const endedStates: readonly WorkflowStatus[] = ['COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED'];
+/** States of the router's documents that Conductor calls otherwise. */
+const aliases: Readonly<Record<string, WorkflowStatus>> = { CANCELLED: 'TERMINATED' };
 
 /**
- * `failed,timed-out` as the engine spells it.
- * @throws VerbError that names those which are allowed
+ * Conductor's states for `failed,Timed-Out,cancelled`.
+ * @throws VerbError that lists the allowed ones
  */
-export function parseStates(text: string, allowed: readonly WorkflowStatus[] = states): WorkflowStatus[] {
-  const known = new Map(allowed.map((state) => [state.toLowerCase().replace('_', '-'), state]));
+export function parseStates(text: string, allowed: readonly WorkflowStatus[] = executionStates): WorkflowStatus[] {
+  return [...new Set(parseWords(text, allowed, aliases))];
+}
+
+/** The same for any set of states. @throws VerbError that lists the allowed ones */
+export function parseWords<Word extends string>(
+  text: string,
+  allowed: readonly Word[],
+  otherNames: Readonly<Record<string, Word>> = {},
+): Word[] {
+  const known = new Map<string, Word>([...allowed.map((word) => [word, word] as const), ...Object.entries(otherNames)]);
   return text.split(',').map((word) => {
-    const state = known.get(word.trim().toLowerCase().replace('_', '-'));
-    if (state === undefined) throw new VerbError([`--state: ${word} is none of ${[...known.keys()].join(', ')}`]);
-    return state;
+    const found = known.get(word.trim().toUpperCase().replace(/[- ]/g, '_'));
+    if (found !== undefined) return found;
+    throw new VerbError([`--state: ${word.trim()} is none of ${[...known.keys()].map(optionWord).join(', ')}`]);
   });
 }
+
+/** `timed-out`, as options are written. */
+const optionWord = (state: string) => state.toLowerCase().replaceAll('_', '-');
 
 /** `timed out`. */
 export function nameOfState(state: string): string {

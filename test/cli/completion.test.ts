@@ -34,7 +34,7 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 function completeInBash(...words: string[]): string[] {
   const script = `${bashScript(describeWords(program()))}
     COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _service_router; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const output = execFileSync('bash', ['--norc', '-c', script, 'bash', 'router', ...words], {
+  const output = execFileSync('bash', ['--norc', '-c', script, 'bash', 'service-router', ...words], {
     cwd: dir,
     encoding: 'utf8',
   });

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { formatSpan, parseCount, parseDuration, parseMoment } from '../../cli/input/duration.ts';
 import { parseExecutionId, parseName } from '../../cli/input/names.ts';
-import { endedStates, parseStates } from '../../cli/input/states.ts';
+import { parseStates, parseWords } from '../../cli/input/states.ts';
 import { formatBar, startProgressBar } from '../../cli/progress-bar.ts';
 
 describe('spans and moments', () => {
   it.each([
+    ['500ms', 500],
     ['90s', 90_000],
     ['15m', 900_000],
     ['1.5h', 5_400_000],
@@ -14,7 +15,7 @@ describe('spans and moments', () => {
 
   it.each(['', '10', 's', '-5s', '1w', '1e3s', '5 m'])('%j: refused with the option and an example', (text) => {
     expect(() => parseDuration(text, '--older-than')).toThrow(
-      /^--older-than must be a time such as 90s, 15m, 2h or 30d/,
+      /^--older-than must be a duration such as 500ms, 90s, 15m, 2h or 30d/,
     );
   });
 
@@ -48,8 +49,10 @@ describe('spans and moments', () => {
 
 describe('states and names', () => {
   it('states: either spelling, several, and only those that are allowed', () => {
-    expect(parseStates('failed, timed-out,TIMED_OUT')).toEqual(['FAILED', 'TIMED_OUT', 'TIMED_OUT']);
-    expect(() => parseStates('running', endedStates)).toThrow(
+    expect(parseStates('failed, timed-out,TIMED_OUT')).toEqual(['FAILED', 'TIMED_OUT']);
+    expect(parseStates('Timed Out,CANCELLED,paused')).toEqual(['TIMED_OUT', 'TERMINATED', 'PAUSED']);
+    expect(parseWords('In-Progress', ['IN_PROGRESS'])).toEqual(['IN_PROGRESS']);
+    expect(() => parseStates('running', ['COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED'])).toThrow(
       'running is none of completed, failed, timed-out, terminated',
     );
   });

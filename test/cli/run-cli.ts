@@ -40,14 +40,21 @@ export function startCli(args: readonly string[], env: Record<string, string> = 
   return { process: child, result };
 }
 
-/** Runs it here, on streams of its own. Everything that `cli/main.ts` adds to it is in `test/cli/process.test.ts`. */
-export async function runCli(args: readonly string[], env: Record<string, string> = {}): Promise<CliResult> {
+/**
+ * Runs it here, on streams of its own. Everything that `cli/main.ts` adds to it is in `test/cli/process.test.ts`.
+ * @param terminal `answer` is typed on a terminal; without it there is no terminal
+ */
+export async function runCli(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  { answer }: { answer?: string } = {},
+): Promise<CliResult> {
   const stdout = new PassThrough();
   const stderr = new PassThrough();
   const signals = new EventEmitter();
   const host: Host = {
     env: withBasics(env),
-    stdin: Readable.from([]),
+    stdin: answer === undefined ? Readable.from([]) : Object.assign(Readable.from([`${answer}\n`]), { isTTY: true }),
     stdout,
     stderr,
     on: (...listener) => signals.on(...listener),

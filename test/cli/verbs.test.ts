@@ -1,8 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { copyOfProduct } from '../conductor/definitions/copy-of-product.ts';
 import { startFakeEngine } from '../conductor/metadata/fake-engine.ts';
+import type { Command } from 'commander';
+import { commandsOf } from '../../cli/command-tree.ts';
+import { createProgram } from '../../cli/program.ts';
+import { rootDir } from '../../cli/root-dir.ts';
+import { helpOf } from '../../cli/reference/format-reference.ts';
 import { runCli } from './run-cli.ts';
 
 let server: Server | undefined;
@@ -29,14 +36,42 @@ describe('the command line', () => {
       expect(stderr).toContain(`\n  ${verb} `);
   });
 
+  it.each(['--version', '-V'])('%s: the version of the package, exit 0', async (option) => {
+    const { version } = JSON.parse(readFileSync(join(rootDir, 'package.json'), 'utf8')) as { version: string };
+    expect(await runCli([option])).toMatchObject({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it('one name for the program: in every usage line and every example', async () => {
+    for (const { command } of commandsOf(createProgram())) {
+      const help = helpOf(command);
+      expect(help).toMatch(/^Usage: service-router\b/);
+      expect(help.split('\n').filter((line) => /^ {2}router\b/.test(line))).toEqual([]);
+    }
+  });
+
+  it('one list of confirmation options: whoever has --yes has --dry-run, with the same meaning', () => {
+    const asking = commandsOf(createProgram()).filter(({ command }) =>
+      command.options.some(({ long }) => long === '--yes'),
+    );
+    expect(asking.map(({ words }) => words.at(-1))).toEqual(
+      expect.arrayContaining(['apply', 'retry', 'terminate', 'cancel', 'reconcile', 'prune']),
+    );
+    const describeOption = (command: Command, name: string) =>
+      command.options.find(({ long }) => long === name)?.description;
+    for (const { command } of asking) {
+      expect(describeOption(command, '--yes')).toMatch(/^do not ask;/);
+      expect(describeOption(command, '--dry-run')).toMatch(/^only show/);
+    }
+  });
+
   it.each(['check', 'plan', 'routes'])(
     '%s --help: options, examples and what each exit code means, exit 0',
     async (verb) => {
       const { exitCode, stdout } = await runCli([verb, '--help']);
       expect(exitCode).toBe(0);
-      expect(stdout).toContain(`Usage: router ${verb} [options]`);
+      expect(stdout).toContain(`Usage: service-router ${verb} [options]`);
       expect(stdout).toContain('--json');
-      expect(stdout).toMatch(new RegExp(`Examples:\n  # .+\n  router ${verb}`));
+      expect(stdout).toMatch(new RegExp(`Examples:\n  # .+\n  service-router ${verb}`));
       expect(stdout).toMatch(/Exit codes:\n {2}0 {2}.+\n {2}1 {2}.+/);
     },
   );
@@ -56,7 +91,16 @@ describe('the command line', () => {
   });
 });
 
-describe.each(['register', 'status', 'plan', 'apply', 'dump'])('router %s', (verb) => {
+it.each(['prune', 'executions retry x', 'executions terminate x', 'executions cancel x'])(
+  'service-router %s: does not offer --router, for the router forwards none of its calls',
+  async (words) => {
+    const { exitCode, stderr } = await runCli([...words.split(' '), '--router', 'http://127.0.0.1:1']);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^error: unknown option '--router'/);
+  },
+);
+
+describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %s', (verb) => {
   it('no engine at the address: one line that names it, exit 1', async () => {
     const { exitCode, stdout, stderr } = await runCli([verb, '--engine', 'http://127.0.0.1:1']);
     expect(exitCode).toBe(1);
@@ -116,7 +160,7 @@ describe.each(['register', 'status', 'plan', 'apply', 'dump'])('router %s', (ver
   });
 });
 
-it.each(['plan', 'apply', 'dump'])('router %s, an address that is no engine: says so, exit 1', async (verb) => {
+it.each(['plan', 'apply', 'dump'])('service-router %s, an address that is no engine: says so, exit 1', async (verb) => {
   server = createServer((_request, response) => response.end('<html>'));
   await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -125,10 +169,17 @@ it.each(['plan', 'apply', 'dump'])('router %s, an address that is no engine: say
   expect(stderr).toBe('the answer is not JSON: is this address a Conductor server?\n');
 });
 
-describe('router status', () => {
-  it('--stale-after that is no number: refused, exit 1', async () => {
-    const { exitCode, stderr } = await runCli(['status', '--stale-after', 'soon']);
+describe.each(['status', 'workers'])('service-router %s --stale-after', (verb) => {
+  it('takes a duration, or a bare number of seconds', async () => {
+    for (const duration of ['90', '0.5', '500ms', '30s', '5m']) {
+      const { stderr } = await runCli([verb, '--stale-after', duration, '--engine', 'http://127.0.0.1:1']);
+      expect(stderr, duration).toContain('does not answer');
+    }
+  });
+
+  it('refuses anything else with an example, exit 1', async () => {
+    const { exitCode, stderr } = await runCli([verb, '--stale-after', 'soon']);
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('--stale-after must be a number of seconds, not soon');
+    expect(stderr).toBe('--stale-after must be a duration such as 500ms, 90s, 15m, 2h or 30d, not soon\n');
   });
 });

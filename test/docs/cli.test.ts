@@ -17,7 +17,7 @@ describe('the documentation of the CLI', () => {
     expect(sections.length).toBeGreaterThan(3);
     for (const section of sections) {
       const words = section.split('\n')[0] ?? '';
-      expect(section, words).toMatch(new RegExp(`Examples:\n  # .+\n  router ${words}\\b`));
+      expect(section, words).toMatch(new RegExp(`Examples:\n  # .+\n  service-router ${words}\\b`));
     }
   });
 

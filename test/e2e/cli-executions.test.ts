@@ -274,16 +274,6 @@ describe('executions retry, terminate and cancel', () => {
     );
     await cli(['executions', 'cancel', running, '--yes']);
   });
-
-  it('through the router: refused before anything is asked', async () => {
-    const id = await startPatch(newDomain());
-    const { exitCode, stderr } = await runCli(['executions', 'terminate', id, '--yes', '--router', stack.url], ops);
-    expect([exitCode, stderr]).toEqual([
-      1,
-      'the router does not let terminate pass: go to the engine itself with --engine <url>\n',
-    ]);
-    await cli(['executions', 'cancel', id, '--yes']);
-  });
 });
 
 describe('workers', () => {

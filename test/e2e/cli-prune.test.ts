@@ -52,8 +52,9 @@ describe.each(kinds)('prune on %s', (kind) => {
     await engine?.stop();
   }, 60_000);
 
-  const prune = (...options: string[]) =>
-    runCli(['prune', '--engine', engine.url, '--database', databaseUrl, ...options], young);
+  const args = () => ['prune', '--engine', engine.url, '--database', databaseUrl];
+  const prune = (...options: string[]) => runCli([...args(), ...options], young);
+  const pruneOnTerminal = (answer: string, ...options: string[]) => runCli([...args(), ...options], young, { answer });
   interface Report {
     executions: number;
     events: number;
@@ -141,7 +142,7 @@ describe.each(kinds)('prune on %s', (kind) => {
     expect([exitCode, stderr]).toMatchObject([1, expect.stringContaining('the reconciler looks back so far')]);
   });
 
-  it('a dry run: counts what would go, deletes nothing, exit 2', async () => {
+  it('a dry run, nobody to ask, or another answer than yes: shows what would go, deletes nothing', async () => {
     await untilIdle();
     // SQLite keeps their time in whole seconds.
     await pollUntil(
@@ -153,9 +154,16 @@ describe.each(kinds)('prune on %s', (kind) => {
       },
     );
     const before = await count();
-    const { exitCode, json } = await prune('--older-than', '0.01s', '--json');
-    expect(exitCode).toBe(2);
-    expect(json<Report>()).toMatchObject({ dryRun: true, rules: [{ executions: before }], events: 3 });
+    for (const options of [['--json'], ['--json', '--dry-run', '--yes']]) {
+      const { exitCode, json } = await prune('--older-than', '0.01s', ...options);
+      expect(exitCode, options.join(' ')).toBe(2);
+      expect(json<Report>()).toMatchObject({ dryRun: true, rules: [{ executions: before }], events: 3 });
+    }
+    const unasked = await prune('--older-than', '0.01s');
+    expect(unasked).toMatchObject({ exitCode: 2, stdout: expect.stringContaining('there is no terminal to ask on') });
+    const refused = await pruneOnTerminal('n', '--older-than', '0.01s');
+    expect(refused).toMatchObject({ exitCode: 1, stdout: expect.stringMatching(/^executions +which/) });
+    expect(refused.stderr).toMatch(/^Delete \d+ executions and records of events in \S+\? \[y\/N\] /);
     expect(await count()).toBe(before);
   });
 
@@ -164,10 +172,8 @@ describe.each(kinds)('prune on %s', (kind) => {
     await demo('/adaptor/777/x');
     await untilIdle();
     const before = await count();
-    const failed = (
-      await prune('--older-than', '0.01s', '--state', 'failed', '--no-events', '--yes', '--json')
-    ).json<Report>();
-    expect(failed).toMatchObject({ executions: 1, events: null });
+    const failed = await pruneOnTerminal('y', '--older-than', '0.01s', '--state', 'failed', '--no-events');
+    expect(failed).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(': 1 execution deleted\n') });
     const route = (
       await prune('--older-than', '0.01s', '--route', 'movies', '--no-events', '--yes', '--json')
     ).json<Report>();

@@ -20,7 +20,7 @@ afterEach(() => definitions.dispose());
 const register = (...options: string[]) =>
   runCli(['register', '--engine', engineUrl, '--dir', definitions.dir, ...options]);
 
-describe('router register', () => {
+describe('service-router register', () => {
   it('new definitions: created, then unchanged', async () => {
     const first = await register();
     expect(first).toMatchObject({ exitCode: 0, stderr: '' });
@@ -73,7 +73,7 @@ describe('router register', () => {
   });
 });
 
-describe('router status', () => {
+describe('service-router status', () => {
   interface StatusJson {
     ok: boolean;
     engine: { url: string; version: string };
