@@ -3,7 +3,6 @@
 import { type Change, digestPlan, isRepublished } from '../conductor/metadata/plan.ts';
 import { diffOf } from '../conductor/metadata/unified-diff.ts';
 import { type Meaning, paint, printable } from './colours.ts';
-import { titleOf } from './definition-lines.ts';
 import type { ShownChange, ShownPlan } from './definition-scope.ts';
 import { countOf } from './table.ts';
 
@@ -41,7 +40,8 @@ export function forceReasonsOf(change: ShownChange): string[] {
 
 /** `workflow moviesWF v1` */
 export function nameOf(change: Pick<Change, 'kind' | 'name' | 'version'>): string {
-  return printable(`${change.kind} ${titleOf(change)}`);
+  const { kind, name, version } = change;
+  return printable(`${kind} ${name}${version === undefined ? '' : ` v${version}`}`);
 }
 
 export function planToJson(plan: ShownPlan): Record<string, unknown> {

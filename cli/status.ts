@@ -4,12 +4,13 @@ import { resolve } from 'node:path';
 import { asConfigured } from '../conductor/definitions/activation.ts';
 import { type Definitions, loadDefinitions } from '../conductor/definitions/load-definitions.ts';
 import type { MetadataApi } from '../conductor/metadata/metadata-api.ts';
-import { type PlannedDefinition, isInStep, planRegistration } from '../conductor/metadata/register.ts';
+import { type Change, type Plan, planChanges } from '../conductor/metadata/plan.ts';
+import { diffOf } from '../conductor/metadata/unified-diff.ts';
 import { type WorkerPool, poolsOf, unheardQueues } from '../conductor/metadata/worker-pools.ts';
-import { describeDifferences, titleOf, toJson } from './definition-lines.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine-access.ts';
 import { addStaleAfterOption, parseStaleAfter } from './input/stale-after.ts';
 import type { Outcome } from './outcome.ts';
+import { nameOf, paintDiffLine } from './plan-lines.ts';
 import { rootDir } from './root-dir.ts';
 import { formatTable } from './table.ts';
 import type { Verb, VerbContext } from './verb.ts';
@@ -44,7 +45,7 @@ export const status: Verb<StatusOptions> = {
 interface Status {
   readonly address: string;
   readonly version: string | undefined;
-  readonly definitions: readonly PlannedDefinition[];
+  readonly definitions: Plan;
   readonly pools: readonly WorkerPool[];
   readonly executions: Readonly<Record<string, number>>;
   /** Events that wait without a handler, by name. */
@@ -78,7 +79,7 @@ async function readStatus(
   ]);
   return {
     version,
-    definitions: planRegistration(definitions, registered),
+    definitions: planChanges(definitions, registered, { prune: false, concerns: () => true }),
     pools: poolsOf(definitions, { pollData, queues, staleAfterMs, now: Date.now() }),
     executions: Object.fromEntries(executions),
     unheard: unheardQueues(registered, queues),
@@ -87,7 +88,7 @@ async function readStatus(
 
 function describe(current: Status): Outcome {
   const { address, version, definitions, pools, executions, unheard } = current;
-  const exitCode = isInStep(definitions) ? 0 : 2;
+  const exitCode = definitions.changes.length === 0 ? 0 : 2;
   const lines = [
     `engine       ${address}${version === undefined ? '' : `  Conductor ${version}`}`,
     ...describeDefinitions(definitions),
@@ -103,7 +104,8 @@ function describe(current: Status): Outcome {
   const json = {
     ok: exitCode === 0,
     engine: { url: address, version },
-    definitions: definitions.map(toJson),
+    definitions: definitions.changes.map(toJson),
+    unchanged: definitions.unchanged,
     executions,
     workers: pools,
     eventsWithoutHandler: unheard,
@@ -111,18 +113,21 @@ function describe(current: Status): Outcome {
   return { exitCode, lines, json };
 }
 
-function describeDefinitions(definitions: readonly PlannedDefinition[]): string[] {
-  if (isInStep(definitions)) return [`definitions  all ${definitions.length} in step with the files`];
-  const words = { created: 'missing', changed: 'differs', unchanged: '' };
+function describeDefinitions({ changes, unchanged }: Plan): string[] {
+  if (changes.length === 0) return [`definitions  all ${unchanged} in step with the files`];
   return [
-    'definitions  not in step with the files; `register` brings them in step',
-    ...definitions
-      .filter(({ state }) => state !== 'unchanged')
-      .flatMap((item) => [
-        `  ${words[item.state]}  ${item.kind} ${titleOf(item)}`,
-        ...describeDifferences(item.differences),
-      ]),
+    'definitions  not in step with the files; `apply` brings them in step',
+    ...changes.flatMap((change) => [
+      `  ${change.action === 'add' ? 'missing' : 'differs'}  ${nameOf(change)}`,
+      ...(change.action === 'add' ? [] : diffOf(change).map((line) => `    ${paintDiffLine(line)}`)),
+    ]),
   ];
+}
+
+function toJson(change: Change): Record<string, unknown> {
+  const { action, kind, name, version, file } = change;
+  const state = action === 'add' ? 'created' : 'changed';
+  return { kind, name, version, file, state, diff: diffOf(change).join('\n') };
 }
 
 function describePools(pools: readonly WorkerPool[]): string[] {

@@ -25,11 +25,12 @@ describe('service-router register', () => {
     const first = await register();
     expect(first).toMatchObject({ exitCode: 0, stderr: '' });
     // The task types besides the renamed one are those of the product: registered before this file ran.
-    expect(linesOf(first, 'created')).toHaveLength(9);
-    expect(first.stdout).toContain(`${engineUrl}: 9 created, 0 changed, 4 unchanged`);
+    expect(linesOf(first, 'added ')).toHaveLength(9);
+    expect(first.stdout).toMatch(/^plan \w+: 9 to add, 0 to change, 0 to remove; 4 the same$/m);
+    expect(first.stdout).toContain(`${engineUrl}: 9 changes made, the engine is as the files say`);
     const second = await register();
     expect(second).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(second.stdout).toContain(`${engineUrl}: 0 created, 0 changed, 13 unchanged`);
+    expect(second.stdout).toBe(`${engineUrl}: nothing to do; 13 the same\n`);
   });
 
   it('a changed task type and a changed handler: changed, with what is different, then unchanged', async () => {
@@ -40,11 +41,11 @@ describe('service-router register', () => {
     const changed = await register();
     expect(changed.exitCode).toBe(0);
     expect(linesOf(changed, 'changed')).toEqual([
-      expect.stringMatching(`task type +movies_intake${suffix}$`),
-      expect.stringMatching(`event handler +mdm-share${suffix}-002$`),
+      `changed task type movies_intake${suffix}`,
+      `changed event handler mdm-share${suffix}-002`,
     ]);
-    expect(changed.stdout).toContain('    responseTimeoutSeconds\n      - 22\n      + 23\n');
-    expect((await register()).stdout).toContain('0 created, 0 changed, 13 unchanged');
+    expect(changed.stdout).toContain('-  "responseTimeoutSeconds": 22,\n+  "responseTimeoutSeconds": 23,\n');
+    expect((await register()).stdout).toContain('nothing to do; 13 the same');
   });
 
   it('a changed workflow version: refused with the difference, exit 2; with --force overwritten', async () => {
@@ -53,20 +54,20 @@ describe('service-router register', () => {
     const refused = await register();
     expect(refused.exitCode).toBe(2);
     expect(refused.stdout).toContain(
-      '    description\n      - "Asks the movies prototype and answers what it answered."\n      + "Another."\n',
+      '-  "description": "Asks the movies prototype and answers what it answered.",\n+  "description": "Another.",\n',
     );
     expect(refused.stdout).toContain('nothing was written: a published workflow version differs');
     expect((await register('--json')).json()).toMatchObject({ ok: false, outcome: 'refused' });
     const forced = await register('--force');
     expect(forced.exitCode).toBe(0);
-    expect(linesOf(forced, 'changed')).toEqual([expect.stringContaining(`moviesWF${definitions.suffix} v1`)]);
+    expect(linesOf(forced, 'changed')).toEqual([`changed workflow moviesWF${definitions.suffix} v1`]);
     expect((await register()).exitCode).toBe(0);
   });
 
   it('--dry-run: exit 2 while there is something to do, 0 when there is not, nothing written', async () => {
     const planned = await register('--dry-run');
     expect(planned.exitCode).toBe(2);
-    expect(planned.stdout).toContain('nothing was written (--dry-run); it would be 9 created');
+    expect(planned.stdout).toContain(': 9 to add, 0 to change, 0 to remove; 4 the same');
     expect((await register('--dry-run')).exitCode).toBe(2);
     await register();
     expect((await register('--dry-run')).exitCode).toBe(0);
@@ -94,7 +95,7 @@ describe('service-router status', () => {
   it('definitions that are not registered: named as missing, exit 2; once registered exit 0', async () => {
     const before = await status();
     expect(before.exitCode).toBe(2);
-    expect(before.stdout).toContain('definitions  not in step with the files; `register` brings them in step');
+    expect(before.stdout).toContain('definitions  not in step with the files; `apply` brings them in step');
     expect(before.stdout).toContain(`  missing  workflow moviesWF${definitions.suffix} v1`);
     await register();
     const after = await status();
@@ -109,9 +110,8 @@ describe('service-router status', () => {
     definitions.set(`workflows/tasks/movies_intake${definitions.suffix}.json`, ['retryCount'], 2);
     const result = await status();
     expect(result.exitCode).toBe(2);
-    expect(result.stdout).toContain(
-      `  differs  task type movies_intake${definitions.suffix}\n    retryCount\n      - 0\n      + 2\n`,
-    );
+    expect(result.stdout).toContain(`  differs  task type movies_intake${definitions.suffix}\n    --- engine: `);
+    expect(result.stdout).toMatch(/^ {4}- {2}"retryCount": 0,\n {4}\+ {2}"retryCount": 2,$/m);
   });
 
   it('a worker that polls: listed with its domain; a task type nobody polls: says so', async () => {
@@ -145,7 +145,7 @@ describe('through the router', () => {
     const through = ['--router', stack.url, '--dir', definitions.dir];
     const registered = await runCli(['register', ...through], ops);
     expect(registered).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(registered.stdout).toContain(`${stack.url}: 9 created, 0 changed, 4 unchanged`);
+    expect(registered.stdout).toContain(`${stack.url}: 9 changes made`);
     expect((await runCli(['status', ...through], ops)).stdout).toContain('definitions  all 13 in step with the files');
   });
 

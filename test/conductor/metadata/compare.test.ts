@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compareDefinition } from '../../../conductor/metadata/compare.ts';
+import { compareDefinition } from './compare.ts';
 
 /** A task as the engine writes it out. */
 const materialisedTask = {

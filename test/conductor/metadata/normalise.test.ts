@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { compareDefinition } from '../../../conductor/metadata/compare.ts';
+import { compareDefinition } from './compare.ts';
 import { type DefinitionKind, normaliseDefinition, orderLike } from '../../../conductor/metadata/normalise.ts';
 import { productDir } from '../definitions/copy-of-product.ts';
 

@@ -1,7 +1,7 @@
-// Compares a definition with what the engine has, past the fields the engine adds by itself.
+// Names every place where a definition differs from what the engine has, past the fields the engine adds by itself.
 
-import { type Path, formatPath } from '../definitions/json-text.ts';
-import { type DefinitionKind, isEqual, isObject, normaliseDefinition } from './normalise.ts';
+import { type Path, formatPath } from '../../../conductor/definitions/json-text.ts';
+import { type DefinitionKind, isEqual, isObject, normaliseDefinition } from '../../../conductor/metadata/normalise.ts';
 
 /** One place where file and engine differ; a side that has nothing there is undefined. */
 export interface Difference {

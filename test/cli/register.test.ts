@@ -1,0 +1,100 @@
+// `register` does what `apply --yes` does: in the order of what needs what, without a question, and nothing twice.
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type CopyOfProduct, copyOfProduct } from '../conductor/definitions/copy-of-product.ts';
+import { type FakeEngine, startFakeEngine } from '../conductor/metadata/fake-engine.ts';
+import { runCli } from './run-cli.ts';
+
+let copy: CopyOfProduct;
+let engine: FakeEngine;
+beforeEach(async () => {
+  [copy, engine] = [copyOfProduct(), await startFakeEngine()];
+});
+afterEach(async () => {
+  copy.dispose();
+  await engine.stop();
+});
+
+const register = (...options: string[]) => runCli(['register', '--engine', engine.url, '--dir', copy.dir, ...options]);
+/** What the engine is sent while this runs. */
+async function writesOf(run: () => Promise<unknown>): Promise<readonly string[]> {
+  const before = engine.writes.length;
+  await run();
+  return engine.writes.slice(before);
+}
+
+describe('service-router register', () => {
+  it('adds everything to an empty engine: task types, then workflows, then handlers', async () => {
+    const { exitCode, stdout } = await register();
+    expect({ exitCode, stdout }).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/ changes made, the engine/),
+    });
+    const kinds = engine.writes.map((write) => write.replace('POST /api/', ''));
+    expect(kinds).toEqual([...kinds].sort((a, b) => order.indexOf(a) - order.indexOf(b)));
+    expect(new Set(kinds)).toEqual(new Set(order));
+  });
+  const order = ['metadata/taskdefs', 'metadata/workflow', 'event'];
+
+  it('writes nothing when it runs again', async () => {
+    await register();
+    expect(await writesOf(register)).toEqual([]);
+    expect((await register()).stdout).toMatch(/: nothing to do; \d+ the same\n$/);
+  });
+
+  it('changes a task type and a handler, each by the call for what exists', async () => {
+    await register();
+    copy.set('workflows/tasks/mdm_notify.json', ['retryCount'], 7);
+    copy.set('event-handlers/mdm.json', ['active'], false);
+    expect(await writesOf(register)).toEqual(['PUT /api/metadata/taskdefs', 'PUT /api/event']);
+  });
+
+  it('a changed workflow version: writes nothing without --force, exit 2; overwrites it with --force', async () => {
+    await register();
+    copy.set('workflows/moviesWF.v1.json', ['description'], 'Better.');
+    copy.set('workflows/tasks/mdm_notify.json', ['retryCount'], 7);
+    expect(await writesOf(register)).toEqual([]);
+    expect((await register()).exitCode).toBe(2);
+    expect((await register('--force')).exitCode).toBe(0);
+    expect(engine.workflows.find(({ name }) => name === 'moviesWF')).toMatchObject({ description: 'Better.' });
+  });
+
+  it('adds a new version beside a published one without --force', async () => {
+    await register();
+    copy.set('workflows/mdm-updateWF.v1.json', ['version'], 2);
+    copy.rename('workflows/mdm-updateWF.v1.json', 'workflows/mdm-updateWF.v2.json');
+    for (const file of ['mdm-update-002', 'mdm-update-record-002']) copy.remove(`event-handlers/${file}.json`);
+    expect(await writesOf(register)).toEqual(['POST /api/metadata/workflow']);
+  });
+
+  it('--dry-run: writes nothing, exit 2 while there is something to do', async () => {
+    expect(await writesOf(async () => expect((await register('--dry-run')).exitCode).toBe(2))).toEqual([]);
+    await register();
+    expect((await register('--dry-run')).exitCode).toBe(0);
+  });
+
+  it('names the reason when the engine refuses a definition inside a 200, exit 1', async () => {
+    await register();
+    copy.set('workflows/moviesWF.v1.json', ['description'], 'Better.');
+    engine.refuses.add('moviesWF');
+    const { exitCode, stderr } = await register('--force');
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('database is locked') });
+  });
+
+  it('names the reasons of a validation error, exit 1', async () => {
+    const error = '{"message":"Validation failed","validationErrors":[{"path":"a.b","message":"is required"}]}';
+    const strict = createServer((request, response) => {
+      request.resume();
+      response.writeHead(request.method === 'GET' ? 200 : 400).end(request.method === 'GET' ? '[]' : error);
+    });
+    await new Promise<void>((resolve) => strict.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(strict.address() as AddressInfo).port}`;
+    const { exitCode, stderr } = await runCli(['register', '--engine', url, '--dir', copy.dir]);
+    strict.closeAllConnections();
+    strict.close();
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('POST /api/metadata/taskdefs answered 400: Validation failed; a.b: is required');
+  });
+});
