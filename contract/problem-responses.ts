@@ -28,7 +28,9 @@ const base: Schema = {
       description: 'Where its client finds the execution: `self` its status, `response` its answer once there is one.',
       properties: { self: text('A path of the router.'), response: text('A path of the router.') },
     },
-    error: text('On the token path only: a word for OAuth clients that look for nothing else.'),
+    error: text(
+      'A code for clients that look for nothing else: `temporarily_unavailable` on the token path; `EXPIRED_TOKEN` or `INVALID_TOKEN` in a 401 where Conductor SDKs call.',
+    ),
   },
 };
 

@@ -1,5 +1,6 @@
 // The bearer policy: no valid access token with the scopes of the route, no way through (RFC 6750).
 
+import type { Request } from 'express';
 import { contextOf, definePolicy, type Policy, type RequestContext } from '../../gateway/contract.ts';
 import type { AccessTokens } from './access-token/access-tokens.ts';
 import { InvalidTokenError } from './access-token/invalid-token-error.ts';
@@ -7,6 +8,7 @@ import { plainBearerToken, takeBearerToken } from './bearer/bearer-credentials.t
 import { scopeMissing, toBearerProblem } from './bearer/challenge.ts';
 import { describeBearer } from './bearer/describe-bearer.ts';
 import { bearerParameters, missingScopes, scopeAlternatives } from './bearer/required-scopes.ts';
+import { withSdkErrorCode } from './bearer/sdk-error-code.ts';
 import { ProviderError } from './provider/provider-error.ts';
 
 /** The policy `bearer`: sets `clientId` and `scopes` of the request's context and removes the token from the request. */
@@ -23,15 +25,21 @@ export function bearerPolicy(accessTokens: AccessTokens): Policy {
         context.clientId = known.clientId;
       },
     }),
-    create: (parameters) => async (request, _response, next) => {
-      const context = contextOf(request);
-      const token = takeBearerToken(request, parameters.header !== undefined);
-      const checked = await accessTokens.check(token).catch((error: unknown) => refuse(context, error));
-      context.clientId = checked.clientId;
-      context.scopes = checked.scopes;
-      const missing = missingScopes(checked.scopes, request.method, parameters);
-      if (missing !== null) throw scopeMissing(missing);
-      next();
+    create: (parameters) => {
+      const isForSdks = parameters.header !== undefined;
+      const checkToken = async (request: Request) => accessTokens.check(takeBearerToken(request, isForSdks));
+      return async (request, _response, next) => {
+        const context = contextOf(request);
+        const checked = await checkToken(request).catch((error: unknown) => {
+          const problem = toProblemOf(context, error);
+          throw isForSdks ? withSdkErrorCode(problem) : problem;
+        });
+        context.clientId = checked.clientId;
+        context.scopes = checked.scopes;
+        const missing = missingScopes(checked.scopes, request.method, parameters);
+        if (missing !== null) throw scopeMissing(missing);
+        next();
+      };
     },
     describe: (parameters) =>
       describeBearer((method) => scopeAlternatives(method, parameters), parameters.header !== undefined),
@@ -39,7 +47,7 @@ export function bearerPolicy(accessTokens: AccessTokens): Policy {
 }
 
 /** The log line of the request learns the reason; the caller does not. */
-function refuse(context: RequestContext, error: unknown): never {
+function toProblemOf(context: RequestContext, error: unknown): unknown {
   if (error instanceof InvalidTokenError || error instanceof ProviderError) context.reason = error.message;
-  throw toBearerProblem(error);
+  return toBearerProblem(error);
 }

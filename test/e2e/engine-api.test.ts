@@ -233,6 +233,6 @@ describe('a stock SDK worker', () => {
       headers: { 'x-authorization': 'nonsense' },
     });
     expect(polled.status).toBe(401);
-    expect(polled.json()).toMatchObject({ status: 401 });
+    expect(polled.json()).toMatchObject({ status: 401, error: 'INVALID_TOKEN' });
   });
 });

@@ -9,7 +9,9 @@ const scope = Type.String({ pattern: '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$' });
 export const bearerParameters = Type.Object(
   {
     header: Type.Optional(
-      Type.Literal('x-authorization', { description: 'header field accepted besides Authorization' }),
+      Type.Literal('x-authorization', {
+        description: 'header field accepted besides Authorization; a 401 then says `error` as Conductor SDKs expect it',
+      }),
     ),
     writeScope: Type.Optional({ ...scope, description: 'needed by every method but GET, HEAD and OPTIONS' }),
     anyScope: Type.Optional(Type.Array(scope, { minItems: 1, description: 'at least one of them is needed' })),

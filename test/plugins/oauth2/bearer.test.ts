@@ -104,6 +104,43 @@ describe('credentials (RFC 6750 section 2.1, RFC 9110 section 11.4)', () => {
   });
 });
 
+describe('the member `error` of a 401, where the route takes X-Authorization', () => {
+  const expired = () =>
+    secured.token({ claims: { scope: 'conductor_worker', exp: Math.floor(Date.now() / 1000) - 60 } });
+
+  it('an expired token → EXPIRED_TOKEN', async () => {
+    const answer = await secured.send('/engine', ['X-Authorization', expired()]);
+    expectProblem(answer, 401, 'invalid-token');
+    expect(answer.body).toMatchObject({ error: 'EXPIRED_TOKEN' });
+  });
+
+  it('any other bad token → INVALID_TOKEN', async () => {
+    const answer = await secured.send('/engine', ['X-Authorization', 'a.b.c']);
+    expectProblem(answer, 401, 'invalid-token');
+    expect(answer.body).toMatchObject({ error: 'INVALID_TOKEN' });
+  });
+
+  it('no token → INVALID_TOKEN, so that an SDK without a token fetches one', async () => {
+    const answer = await secured.send('/engine', []);
+    expectProblem(answer, 401, 'unauthorized');
+    expect(answer.body).toMatchObject({ error: 'INVALID_TOKEN' });
+    expect(answer.headers['www-authenticate']).toBe(challenge);
+  });
+
+  it('a good token without the scope → 403 without the member: a new token would not help', async () => {
+    const answer = await secured.send('/engine', ['X-Authorization', secured.token({ claims: { scope: 'other' } })]);
+    expectProblem(answer, 403, 'insufficient-scope');
+    expect(answer.body).not.toHaveProperty('error');
+  });
+
+  it('a route that does not take X-Authorization → 401 without the member', async () => {
+    for (const answer of [await secured.call('/any', expired()), await secured.send('/any', [])]) {
+      expect(answer.status).toBe(401);
+      expect(answer.body).not.toHaveProperty('error');
+    }
+  });
+});
+
 describe('X-Authorization, where the route takes it (Conductor SDKs)', () => {
   const worker = () => secured.token({ claims: { scope: 'conductor_worker' } });
 

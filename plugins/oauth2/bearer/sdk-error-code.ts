@@ -1,0 +1,16 @@
+// The member `error` of a 401 problem document, by which Conductor's SDKs know that a new token would help.
+
+import { Problem } from '../../../problem/problem.ts';
+import { InvalidTokenError } from '../access-token/invalid-token-error.ts';
+
+/**
+ * Returns a 401 problem with the member `error`: `EXPIRED_TOKEN`, or `INVALID_TOKEN` for any other token and for none.
+ * Returns anything else as it is. Without the member the SDKs for Java, JavaScript, Python and Ruby keep the token they
+ * have, and the SDK for C# fails to read the answer (docs/workers.md lists what each SDK looks for).
+ */
+export function withSdkErrorCode(problem: unknown): unknown {
+  if (!(problem instanceof Problem) || problem.status !== 401) return problem;
+  const { cause } = problem;
+  const isExpired = cause instanceof InvalidTokenError && cause.reason === 'expired';
+  return problem.with({ extensions: { error: isExpired ? 'EXPIRED_TOKEN' : 'INVALID_TOKEN' } });
+}

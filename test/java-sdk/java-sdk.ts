@@ -1,0 +1,102 @@
+// Runs a worker on the stock Java SDK: Maven fetches its jars into the cache of this user once, a JDK compiles the worker.
+
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { findJava, type Java } from '../../dev/engine/find-java.ts';
+import { cacheFolder } from '../../dev/engine/jar.ts';
+import { findMaven, type Maven, runMaven } from '../../dev/engine/maven.ts';
+import { acquireLock } from '../../dev/setup/lock.mjs';
+import { type Child, startChild } from '../../dev/stack/child.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+
+/** The version in `pom.xml`. */
+const version = '6.0.0';
+const minJava = 21;
+const folder = fileURLToPath(new URL('.', import.meta.url));
+
+/** What the Java worker needs of this machine. */
+export interface JavaTools {
+  readonly java: Java;
+  readonly maven: Maven;
+}
+
+/** The tools, or the reason why there are none, for people. */
+export async function findJavaTools(env: NodeJS.ProcessEnv = process.env): Promise<JavaTools | string> {
+  const { java } = await findJava({ minMajor: minJava, env });
+  if (java === undefined) return `there is no Java ${minJava} or newer`;
+  if (!existsSync(join(dirname(java.command), 'javac'))) return `${java.command} is not of a JDK`;
+  const maven = await findMaven(env);
+  return maven === undefined ? 'no working mvn is in PATH' : { java, maven };
+}
+
+export interface JavaWorkerOptions {
+  readonly serverUrl: string;
+  readonly keyId: string;
+  readonly keySecret: string;
+  readonly taskType: string;
+}
+
+/**
+ * Starts `RouteWorker.java`; resolves once it polls.
+ * @throws Error with what Maven or the compiler printed
+ */
+export async function startJavaWorker(tools: JavaTools, options: JavaWorkerOptions): Promise<Child> {
+  const libraries = await ensureLibraries(tools);
+  const { serverUrl, keyId, keySecret, taskType } = options;
+  let printed = '';
+  const output = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      printed += chunk.toString('utf8');
+      done();
+    },
+  });
+  const child = startChild({
+    command: tools.java.command,
+    args: ['-cp', join(libraries, '*'), join(folder, 'RouteWorker.java'), serverUrl, keyId, keySecret, taskType],
+    env: { PATH: process.env['PATH'] },
+    output,
+    async waitUntilReady(signal) {
+      const started = () => signal.aborted || printed.includes('polling');
+      await pollUntil('the Java worker to poll', started, { timeoutMs: 60_000 });
+      return {};
+    },
+  });
+  await child.ready.catch(async (error: Error) => {
+    await child.stop();
+    throw new Error(`the Java worker: ${error.message}\n${printed}`);
+  });
+  return child;
+}
+
+/** Folder of the SDK's jars. A folder that is there is complete: it gets its name last. */
+async function ensureLibraries({ java, maven }: JavaTools): Promise<string> {
+  const cache = cacheFolder();
+  const libraries = join(cache, `conductor-client-${version}`);
+  await mkdir(cache, { recursive: true });
+  const unlock = await acquireLock(join(cache, 'java-sdk.lock'), { onWait: () => {} });
+  try {
+    if (!existsSync(libraries)) await fetchLibraries(libraries, { java, maven });
+  } finally {
+    await unlock();
+  }
+  return libraries;
+}
+
+async function fetchLibraries(libraries: string, { java, maven }: JavaTools): Promise<void> {
+  const draft = `${libraries}.draft`;
+  await rm(draft, { recursive: true, force: true });
+  // A repository of its own: the usual one would keep a second copy. -C: a wrong checksum is an error.
+  const args = ['-B', '-C', `-Dmaven.repo.local=${join(draft, 'repository')}`, '-f', join(folder, 'pom.xml')];
+  const copy = [
+    'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies',
+    '-DincludeScope=runtime',
+    `-DoutputDirectory=${join(draft, 'lib')}`,
+  ];
+  const env = { JAVA_HOME: dirname(dirname(java.command)), ...process.env };
+  await runMaven(maven, { args: [...args, ...copy], cwd: folder, env });
+  await rename(join(draft, 'lib'), libraries);
+  await rm(draft, { recursive: true, force: true });
+}
