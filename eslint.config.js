@@ -37,6 +37,11 @@ export default tseslint.config(
           message: 'Name the function first: V8 allocates one that is assigned to a property in the old generation.',
         },
         { selector: 'NewExpression[callee.name="WeakMap"]', message: 'Use collections/attachment.ts.' },
+        {
+          selector: 'MemberExpression[object.name="AbortSignal"][property.name="any"]',
+          message:
+            'Add a listener to each signal and remove it: a long-lived signal collects dependents of each request.',
+        },
       ],
     },
   },

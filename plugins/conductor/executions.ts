@@ -152,9 +152,9 @@ export async function waitForEnd(
 ): Promise<ExecutionStatus | 'later' | null> {
   const { budgetMs, readOnly, clientGone, answersLater } = options;
   // A router that drains need not keep those who can ask another one.
-  const signal = answersLater ? AbortSignal.any([clientGone, parts.draining]) : clientGone;
+  const signals = answersLater ? [clientGone, parts.draining] : [clientGone];
   const { executionId, forget, handedOver } = execution;
-  const ended = await awaitEnd(executionId, { budgetMs, signal }, parts).finally(forget);
+  const ended = await awaitEnd(executionId, { budgetMs, signals }, parts).finally(forget);
   if (ended !== null) {
     handedOver?.settle();
     return ended;
@@ -171,10 +171,10 @@ export async function waitForEnd(
 /** The end of an execution and, when it did not complete, the reason; null when it has not ended in time. */
 export async function awaitEnd(
   executionId: string,
-  { budgetMs, signal }: { budgetMs: number; signal: AbortSignal },
+  { budgetMs, signals }: { budgetMs: number; signals: readonly AbortSignal[] },
   parts: Pick<Parts, 'waits' | 'engine'>,
 ): Promise<ExecutionStatus | null> {
-  const ended = budgetMs <= 0 ? null : await parts.waits.waitFor(executionId, budgetMs, signal);
+  const ended = budgetMs <= 0 ? null : await parts.waits.waitFor(executionId, budgetMs, ...signals);
   return ended === null || ended.status === 'COMPLETED' ? ended : withReason(ended, parts);
 }
 

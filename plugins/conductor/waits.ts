@@ -55,23 +55,28 @@ export class Waits {
   /**
    * Waits for the end of an execution.
    * @param budgetMs ends the wait when it is spent
-   * @param signal ends the wait when the client has gone
-   * @returns the ended execution, or null when budget or signal came first
+   * @param signals each ends the wait: its client has gone, the router drains. They get listeners, not `AbortSignal.any`: a
+   *   signal that lives as long as the process would collect a dependent of each request (nodejs/node#64476)
+   * @returns the ended execution, or null when the budget or a signal came first
    */
-  async waitFor(executionId: string, budgetMs: number, signal: AbortSignal): Promise<ExecutionStatus | null> {
-    if (signal.aborted) return null;
+  async waitFor(
+    executionId: string,
+    budgetMs: number,
+    ...signals: readonly AbortSignal[]
+  ): Promise<ExecutionStatus | null> {
+    if (signals.some(({ aborted }) => aborted)) return null;
     const startedAt = performance.now();
     const { promise, resolve } = Promise.withResolvers<ExecutionStatus | null>();
     const abort = () => resolve(null);
     const budget = setTimeout(abort, budgetMs);
-    signal.addEventListener('abort', abort, { once: true });
+    for (const signal of signals) signal.addEventListener('abort', abort, { once: true });
     const wait = this.#waits.get(executionId) ?? this.#begin(executionId);
     wait.waiters.add(resolve);
     this.#size++;
     try {
       return await promise;
     } finally {
-      signal.removeEventListener('abort', abort);
+      for (const signal of signals) signal.removeEventListener('abort', abort);
       clearTimeout(budget);
       wait.waiters.delete(resolve);
       if (wait.waiters.size === 0) this.#end(executionId, wait);

@@ -36,7 +36,7 @@ export class Deferred {
   ): Promise<ExecutionEnding> {
     this.#size++;
     try {
-      const ended = await awaitEnd(executionId, { budgetMs, signal: this.#parts.draining }, this.#parts);
+      const ended = await awaitEnd(executionId, { budgetMs, signals: [this.#parts.draining] }, this.#parts);
       // A client that does not wait may well have asked for something long.
       if (ended === null) return unseen;
       if (ended.status === 'COMPLETED') return { problem: undefined, status: statusOf(ended), clientGone: false };

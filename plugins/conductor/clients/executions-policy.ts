@@ -107,7 +107,7 @@ class ExecutionsApi {
     const { clientId = '' } = context;
     if (!waits || !longPolls.hasRoom(clientId, this.#maxLongPolls)) return { execution, waited: '' };
     return longPolls.during(clientId, async () => {
-      const ended = await all.waitFor(id, waitMs, AbortSignal.any([signalWhenGone(response), draining]));
+      const ended = await all.waitFor(id, waitMs, signalWhenGone(response), draining);
       return { execution: ended === null ? execution : await this.#readEnded(execution), waited: applied };
     });
   }

@@ -1,7 +1,9 @@
 // A wait ends by the update of its execution, by a fallback read, or by its signal; it leaves nothing behind.
 
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../../logging/log.ts';
+import { type Parts, waitForEnd } from '../../../plugins/conductor/executions.ts';
 import { Waits } from '../../../plugins/conductor/waits.ts';
 import type { ExecutionStatus } from '../../../conductor/types.ts';
 
@@ -85,6 +87,38 @@ describe('a wait', () => {
   it('ends with null at once when its signal has fired already', async () => {
     const waits = new Waits(engineThatSays(running), log);
     expect(await waits.waitFor('x', 5_000, AbortSignal.abort())).toBeNull();
+  });
+});
+
+describe('the signal that lives as long as the router', () => {
+  /** What Node keeps of `AbortSignal.any` on a signal until it is collected, if ever. */
+  const dependentsOf = (signal: AbortSignal) => {
+    const key = Object.getOwnPropertySymbols(signal).find(({ description }) => description === 'kDependantSignals');
+    return key === undefined ? 0 : (((signal as never)[key] as { size: number } | undefined)?.size ?? 0);
+  };
+  const draining = new AbortController();
+  const client = new AbortController();
+  const parts = { waits: new Waits(engineThatSays(running), log), draining: draining.signal } as unknown as Parts;
+  const execution = { executionId: 'x', forget: () => undefined, handedOver: undefined };
+  const options = { budgetMs: 5_000, readOnly: true, clientGone: client.signal, answersLater: true };
+  const wait = () => waitForEnd(execution, options, parts);
+
+  it('gets no listener and no dependent that outlives its wait', async () => {
+    const several = Array.from({ length: 100 }, wait);
+    expect(getEventListeners(draining.signal, 'abort')).toHaveLength(100);
+    parts.waits.wake('x', completed);
+    await Promise.all(several);
+    for (const signal of [draining.signal, client.signal]) {
+      expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+      expect(dependentsOf(signal)).toBe(0);
+    }
+  });
+
+  it('ends the wait of a client that can ask again', async () => {
+    const waiting = wait();
+    draining.abort();
+    expect(await waiting).toBe('later');
+    expect(await wait()).toBe('later');
   });
 });
 
