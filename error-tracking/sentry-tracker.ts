@@ -28,7 +28,8 @@ export function startSentryTracker(options: SentryTrackerOptions): ErrorTracker 
     stackParser: defaultStackParser,
     // Only walks the chain of causes of what is reported.
     integrations: [linkedErrorsIntegration()],
-    sendDefaultPii: false,
+    // The defaults collect all of it, and let Sentry note the address a report came from.
+    dataCollection: { userInfo: false, cookies: false, httpHeaders: false, httpBodies: [], urlQueryParams: false },
     sendClientReports: false,
     includeServerName: false,
     maxBreadcrumbs: 0,

@@ -65,7 +65,7 @@ async function runTests(): Promise<number> {
 const checks: readonly (readonly [title: string, script: string, ...args: string[]])[] = [
   ['formatting', bin('prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn', '.'],
   ['lint', bin('eslint/bin/eslint.js'), '--max-warnings', '0', '.'],
-  ['types', bin('typescript/bin/tsc'), '-p', '.'],
+  ['types', bin('@typescript/native/bin/tsc'), '-p', '.'],
 ];
 
 for (const check of checks) {
