@@ -76,7 +76,10 @@ describe('a worker whose access token expires keeps serving its route', () => {
 
   it('on the stock Java SDK', { timeout: 180_000 }, async ({ skip }) => {
     const tools = await findJavaTools();
-    if (typeof tools === 'string') return skip(tools);
+    if (typeof tools === 'string') {
+      process.stderr.write(`skipped: a worker on the stock Java SDK: ${tools}\n`);
+      return skip(tools);
+    }
     const before = await tokensIssued();
     const options = { serverUrl: `${stack.url}/conductor/api`, ...key, taskType: 'movies_intake' };
     const worker = await startJavaWorker(tools, options);
