@@ -5,6 +5,7 @@ import type { NextFunction, Request, Response } from 'express';
 import type { Registry } from 'prom-client';
 import type { TSchema, Static } from 'typebox';
 import { Attachment } from '../collections/attachment.ts';
+import type { Definitions } from '../conductor/definitions/load-definitions.ts';
 import type { Config } from '../config/schema.ts';
 import type { PolicyDescription } from '../contract/description.ts';
 import type { OpenApiDocument } from '../contract/openapi.ts';
@@ -114,6 +115,8 @@ export interface KeptServices {
 export interface RouterServices {
   /** This configuration, which may not be the one in force yet, or any more. */
   readonly config: Config;
+  /** The definitions that were read with it. */
+  readonly definitions: Definitions;
   readonly log: Logger;
   /** Prometheus registry behind `/metrics`. */
   readonly metrics: Registry;

@@ -11,6 +11,7 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import express, { type ErrorRequestHandler } from 'express';
 import type { Registry } from 'prom-client';
+import type { Definitions, KnownFiles } from '../conductor/definitions/load-definitions.ts';
 import type { Config } from '../config/schema.ts';
 import { errorFields, type Logger } from '../logging/log.ts';
 import { Problem } from '../problem/problem.ts';
@@ -38,6 +39,8 @@ export interface HouseOptions {
 export class House {
   readonly services: HouseServices;
   readonly parts: KeptParts;
+  /** Definition files as they were last read. */
+  readonly knownFiles: KnownFiles = new Map();
   readonly readiness: RouterReadiness;
   /** Checks and notices of the house itself. */
   readonly checks = new ReadinessChecks();
@@ -72,6 +75,11 @@ export class House {
   /** The configuration in force, at each reading. */
   get config(): Config {
     return this.#inForce.config;
+  }
+
+  /** The definitions that were read with the configuration in force. */
+  get definitions(): Definitions {
+    return (this.#generation as Generation).definitions;
   }
 
   /** Configurations that still have a request under way, without the one in force. */

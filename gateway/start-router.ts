@@ -56,14 +56,15 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const url = config['redis.url'];
   const redis = url === undefined ? undefined : connectRedis({ url, log, metrics });
   const house = new House({ config, log, metrics, tracer, reportError, redis });
-  const { services, parts } = house;
+  const { services, parts, knownFiles } = house;
   const stops = new Stops(log);
   try {
-    const first = await buildGeneration({ config, gatewayConfigFile, rootDir, house: services, parts });
+    const first = await buildGeneration({ config, gatewayConfigFile, rootDir, house: services, parts, knownFiles });
     house.takeOver(first);
     const { operations, server } = await listen(house, first, stops);
     collectDefaultMetrics({ register: metrics });
-    const reconciler = startRouterReconciler({ config: house.config, metrics, log, redis });
+    const definitions = () => house.definitions;
+    const reconciler = startRouterReconciler({ config: house.config, definitions, metrics, log, redis });
     if (reconciler !== null) stops.add('reconciler', () => reconciler.stop());
     if (reconciler !== null && redis !== undefined)
       house.checks.addNotice('reconciler', outageNotice(redis, 'every router reconciles'));

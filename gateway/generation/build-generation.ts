@@ -2,6 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import express from 'express';
+import { type KnownFiles, loadDefinitions } from '../../conductor/definitions/load-definitions.ts';
 import type { Config } from '../../config/schema.ts';
 import type { GatewayConfig } from '../gateway-config-schema.ts';
 import { EarlyRefusals } from '../early-refusals.ts';
@@ -17,21 +18,23 @@ export interface BuildOptions {
   readonly config: Config;
   /** The map. */
   readonly gatewayConfigFile: string;
-  /** Relative package paths resolve against it. */
+  /** Relative package paths resolve against it; it holds the definitions. */
   readonly rootDir: string;
   readonly house: HouseServices;
   readonly parts: KeptParts;
+  readonly knownFiles: KnownFiles;
 }
 
 /**
  * Nothing of it serves anything yet. It gives other work its turn every few milliseconds.
- * @throws GatewayConfigError and whatever a plugin throws; then nothing of it is left
+ * @throws GatewayConfigError, DefinitionError and whatever a plugin throws; then nothing of it is left
  */
 export async function buildGeneration(options: BuildOptions): Promise<Generation> {
-  const { config, gatewayConfigFile, house, parts } = options;
+  const { config, gatewayConfigFile, rootDir, knownFiles } = options;
   const gatewayConfig = loadGatewayConfig(gatewayConfigFile, config);
+  const definitions = loadDefinitions(rootDir, knownFiles);
   const document = new RouterDocument();
-  const generation = new Generation({ config, gatewayConfig, house, parts, document: () => document.read() });
+  const generation = new Generation({ ...options, gatewayConfig, definitions, document: () => document.read() });
   try {
     await nextTurn();
     await fill(generation, gatewayConfig, { ...options, document });

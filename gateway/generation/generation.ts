@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
+import type { Definitions } from '../../conductor/definitions/load-definitions.ts';
 import type { Config } from '../../config/schema.ts';
 import type { OpenApiDocument } from '../../contract/openapi.ts';
 import type { RouterServices } from '../contract.ts';
@@ -16,6 +17,7 @@ export type HouseServices = Pick<RouterServices, 'log' | 'metrics' | 'tracer' | 
 export interface GenerationOptions {
   readonly config: Config;
   readonly gatewayConfig: GatewayConfig;
+  readonly definitions: Definitions;
   readonly house: HouseServices;
   readonly parts: KeptParts;
   readonly document: () => OpenApiDocument;
@@ -24,6 +26,7 @@ export interface GenerationOptions {
 export class Generation {
   readonly config: Config;
   readonly gatewayConfig: GatewayConfig;
+  readonly definitions: Definitions;
   readonly readiness = new ReadinessChecks();
   /** What its plugins get. */
   readonly services: RouterServices;
@@ -39,14 +42,15 @@ export class Generation {
   #requests = 0;
   #lastAnswered: (() => void) | undefined;
 
-  constructor({ config, gatewayConfig, house, parts, document }: GenerationOptions) {
+  constructor({ config, gatewayConfig, definitions, house, parts, document }: GenerationOptions) {
     this.config = config;
     this.gatewayConfig = gatewayConfig;
+    this.definitions = definitions;
     this.#parts = parts;
     this.#stops = new Stops(house.log);
     this.services = {
       ...house,
-      ...{ config, document },
+      ...{ config, definitions, document },
       keep: (name, from, make) => parts.use(this, { name, from }, make),
       addTakeOverCheck: (name, check) => this.#takeOverChecks.add(name, check),
       onTakeOver: (take) => this.#takes.push(take),

@@ -78,9 +78,16 @@ export class Reloader {
 
   async #build(loaded: Config): Promise<{ generation: Generation; needRestart: readonly string[] }> {
     const { house, started, gatewayConfigFile, rootDir } = this.#options;
-    const { services, parts } = house;
+    const { services, parts, knownFiles } = house;
     const { config, needRestart } = applicable(loaded, started.config);
-    const generation = await buildGeneration({ config, gatewayConfigFile, rootDir, house: services, parts });
+    const generation = await buildGeneration({
+      config,
+      gatewayConfigFile,
+      rootDir,
+      house: services,
+      parts,
+      knownFiles,
+    });
     try {
       const problems = await generation.problems();
       if (problems.length > 0) throw new TakeOverError(problems);

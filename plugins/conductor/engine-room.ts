@@ -1,7 +1,6 @@
 // What outlives a configuration: everything that knows of executions, tasks and workers under way, and its connections.
 
 import { TransientMap } from '../../collections/transient-map.ts';
-import type { KnownFiles } from '../../conductor/definitions/load-definitions.ts';
 import type { Engine } from '../../conductor/engine.ts';
 import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
 import type { Task } from '../../conductor/types.ts';
@@ -85,8 +84,6 @@ export function createEngineRoom(services: KeptServices) {
   services.onStop('withheld tasks', () => withheld.stop());
   return {
     ...{ admission, versions, observation, engines, parts, forClients, inUse },
-    /** Definitions as they were when they were last read. */
-    knownFiles: new Map() as KnownFiles,
     /** To be called once, after the start: a configuration that is loaded later is refused when a version is missing. */
     reportMissing() {
       const report = reportMissing(engine, () => inUse.needed, log);

@@ -1,7 +1,5 @@
 // The conductor plugin: policies `admission`, `workflow` (requests become executions), `executions` and `engine-api`.
 
-import { fileURLToPath } from 'node:url';
-import { loadDefinitions } from '../../conductor/definitions/load-definitions.ts';
 import type { Config } from '../../config/schema.ts';
 import type { PluginContext } from '../../gateway/contract.ts';
 import { createAdmissionPolicy } from './admission/admission-policy.ts';
@@ -19,19 +17,16 @@ import { createWorkflowPolicy } from './workflow.ts';
 export const version = '1.4.0';
 export const policies = ['admission', 'workflow', 'executions', 'engine-api'] as const;
 
-const rootDir = fileURLToPath(new URL('../..', import.meta.url));
-
 /** Policies of one configuration, on the parts that outlive it. */
 export function init({ services, registerPolicy }: PluginContext): void {
-  const { config } = services;
+  const { config, definitions } = services;
   const room = services.keep('conductor', [], createEngineRoom);
   const { parts, admission, observation, inUse } = room;
   const { engine, queues, updates, shapes } = parts;
   const versions = createVersions(services, room.versions);
   const { needed } = versions;
-  const { workflows, taskDefs } = loadDefinitions(rootDir, room.knownFiles);
-  const shipped = workflows.map(({ definition }) => definition);
-  const taskTypes = taskDefs.map(({ definition }) => definition.name);
+  const shipped = definitions.workflows.map(({ definition }) => definition);
+  const taskTypes = definitions.taskDefs.map(({ definition }) => definition.name);
 
   registerPolicy(createAdmissionPolicy(admission.admission, admission.backEnds, config['router.maxBodyBytes']));
   const serveParts = servePartsOf(room, config, versions);

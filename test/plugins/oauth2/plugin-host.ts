@@ -76,6 +76,7 @@ export async function startPluginHost({
       registerPolicy: (policy) => policies.set(policy.name, policy),
       services: {
         config: loaded.config as Config,
+        definitions: { workflows: [], taskDefs: [], eventHandlers: [] },
         log,
         metrics,
         keep: (name, from, make) => parts.use(parts, { name, from }, make),
