@@ -1,5 +1,6 @@
 // `reconcile`: finds what the engine dropped between a PATCH and MDM, asks, and repairs it.
 
+import { loadDefinitions } from '../conductor/definitions/load-definitions.ts';
 import type { Config } from '../config/schema.ts';
 import { createReconciliation } from '../reconciler/index.ts';
 import { pass, type PassReport } from '../reconciler/pass.ts';
@@ -9,6 +10,7 @@ import { addConfirmationOptions } from './confirmation.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine-access.ts';
 import { parseDuration } from './input/duration.ts';
 import { type Outcome, VerbError } from './outcome.ts';
+import { rootDir } from './root-dir.ts';
 import { countOf, formatTable } from './table.ts';
 import type { Verb, VerbContext } from './verb.ts';
 
@@ -51,7 +53,9 @@ export async function runReconcile(options: ReconcileOptions, context: VerbConte
   const { address } = engine;
   try {
     const config = withTimes(engine.config, options);
-    const look = (dryRun: boolean) => pass(createReconciliation(config, engine.call), { dryRun });
+    const definitions = loadDefinitions(rootDir);
+    const sources = { config, definitions: () => definitions, call: engine.call };
+    const look = (dryRun: boolean) => pass(createReconciliation(sources), { dryRun });
     const note = context.onlyShows ?? (options.router === undefined ? undefined : forwardsNoRepair);
     if (note === forwardsNoRepair && options.yes === true) throw new VerbError([note]);
     if (note !== undefined) return describe(await look(true), { address, note });

@@ -21,6 +21,7 @@ const reasons: Readonly<Record<Case, string>> = {
   outcome_unknown: 'its worker has not been heard of',
   never_scheduled: 'it was never given a task',
   share_lost: 'its event was lost',
+  unknown_version: 'its workflow version is not known',
 };
 
 const nothing: Done = { action: 'none', started: [] };

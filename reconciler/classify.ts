@@ -16,7 +16,7 @@ const nobodyInterested = /"?interestedSystems"?[=:]\[\]\}$/;
 export function classify(summary: ExecutionSummary, flows: Flows): Kind | null {
   const { workflowType, version, status, input, output } = summary;
   const running = status === 'RUNNING' || status === 'PAUSED';
-  if (workflowType === patchWorkflow && flows.sourceOf(workflowType, version) !== undefined) {
+  if (workflowType === patchWorkflow && flows.mayProduceEvent(workflowType, version)) {
     const method = methodPattern.exec(input)?.[1];
     if (method !== undefined && method !== 'PATCH') return running ? 'other' : null;
     const answered = status === 'COMPLETED' ? statusPattern.exec(output)?.[1] : undefined;
@@ -30,7 +30,22 @@ export function classify(summary: ExecutionSummary, flows: Flows): Kind | null {
   return workflowType === shareWorkflow ? 'share' : 'other';
 }
 
-/** At most so many shares are owed for a completed notification; texts that look like one more make it a few too many. */
-export function mostShares({ output }: ExecutionSummary): number {
-  return isCut(output) ? Infinity : (output.match(/misCode/g)?.length ?? 0);
+/**
+ * The colleges that MDM named in a completed notification.
+ * @returns undefined when the text does not tell for sure: it is cut, or names one college twice
+ */
+export function interestedColleges({ output }: ExecutionSummary): readonly string[] | undefined {
+  const colleges = collegesIn(output);
+  return isCut(output) || new Set(colleges).size < colleges.length ? undefined : colleges;
+}
+
+/** The college that a share or an update is for; undefined when the text does not tell for sure. */
+export function collegeOf({ input }: ExecutionSummary): string | undefined {
+  const [college, ...others] = collegesIn(input);
+  return others.length === 0 ? college : undefined;
+}
+
+/** Every MIS code in a text of Java or in JSON; a text of a client's that looks like one is among them. */
+function collegesIn(text: string): string[] {
+  return [...text.matchAll(/misCode"?[=:]"?([0-9A-Za-z]*)/g)].map(([, college = '']) => college);
 }

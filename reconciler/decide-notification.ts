@@ -88,11 +88,12 @@ function again({ workflowName, workflowVersion, correlationId, ...execution }: W
   };
 }
 
-/** One for each system that MDM named and that has a handler. */
+/** One for each system that MDM named and that has a handler. @throws UnknownVersion */
 function owedShares(execution: WholeExecution, { flows }: DecisionContext): StartWorkflowRequest[] {
-  const source = flows.sourceOf(execution.workflowName, execution.workflowVersion);
   const systems = lastTask(execution, notifyTask)?.outputData?.['interestedSystems'];
-  if (source === undefined || !Array.isArray(systems)) return [];
+  if (!Array.isArray(systems) || systems.length === 0) return [];
+  const source = flows.sourceOf(execution.workflowName, execution.workflowVersion);
+  if (source === undefined) return [];
   return systems.flatMap((loopItem: unknown) => {
     const scope = { ...scopeOf(execution), each_system: { output: { loopItem } } };
     const request = flows.startFor(source, scope, flows.payloadOf(source, scope));

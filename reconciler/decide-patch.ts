@@ -26,7 +26,10 @@ export interface PatchRelations {
   readonly probes: readonly Probe[];
 }
 
-/** @param execution a PATCH of a workflow version that produces an event */
+/**
+ * @param execution a PATCH of a workflow version that produces an event, or may do so
+ * @throws UnknownVersion when something may have to be started for a version that is not among the definitions
+ */
 export function decidePatch(execution: WholeExecution, relations: PatchRelations, context: DecisionContext): Decision {
   if (execution.status === 'RUNNING' || execution.status === 'PAUSED') return decideRunning(execution, context);
   if (relations.notified) return settled;
@@ -89,6 +92,7 @@ function decideUnknown(execution: WholeExecution, probes: readonly Probe[], cont
 /**
  * What the handler of the event would start.
  * @param outbound in place of the answer that was lost
+ * @throws UnknownVersion
  */
 function notification(
   execution: WholeExecution,

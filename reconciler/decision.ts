@@ -6,7 +6,14 @@ import type { PayloadCodec } from '../payload/payload-codec.ts';
 import type { Flows } from './flows.ts';
 
 /** What can be wrong; the `case` label of the metrics. */
-export const cases = ['event_stuck', 'event_lost', 'outcome_unknown', 'never_scheduled', 'share_lost'] as const;
+export const cases = [
+  'event_stuck',
+  'event_lost',
+  'outcome_unknown',
+  'never_scheduled',
+  'share_lost',
+  'unknown_version',
+] as const;
 export type Case = (typeof cases)[number];
 
 export type Decision =

@@ -27,14 +27,27 @@ export interface EventSource {
   readonly task: WorkflowTask;
 }
 
+/** A workflow version that is not among the definitions: nobody can say what should follow its executions. */
+export class UnknownVersion extends Error {
+  override readonly name = 'UnknownVersion';
+
+  constructor(workflow: string, version: number) {
+    super(
+      `${workflow} version ${version} is not among this router's definitions: add its file to workflows/ and reload`,
+    );
+  }
+}
+
 /** Everything the reconciler knows of the definitions. */
 export class Flows {
+  readonly #versions: ReadonlySet<string>;
   readonly #sources: readonly EventSource[];
   readonly #handlers: ReadonlyMap<string, EventHandler>;
   /** By the college whose queue it listens to. */
   readonly #queueHandlers: ReadonlyMap<string, EventHandler>;
 
   constructor(definitions: Definitions) {
+    this.#versions = new Set(definitions.workflows.map(({ definition }) => keyOf(definition.name, definition.version)));
     this.#sources = producedEvents(definitions).map((event) => {
       const { definition } = event.source;
       const task = tasksOf(definition).find((placed) => String(placed.path) === String(event.path))?.task;
@@ -55,8 +68,17 @@ export class Flows {
     );
   }
 
-  /** The EVENT task of a version; undefined for a version that produces none. */
+  /** True unless the version is known to produce no event. */
+  mayProduceEvent(workflow: string, version: number): boolean {
+    return !this.#versions.has(keyOf(workflow, version)) || this.sourceOf(workflow, version) !== undefined;
+  }
+
+  /**
+   * The EVENT task of a version; undefined for a version that produces none.
+   * @throws UnknownVersion
+   */
   sourceOf(workflow: string, version: number): EventSource | undefined {
+    if (!this.#versions.has(keyOf(workflow, version))) throw new UnknownVersion(workflow, version);
     return this.#sources.find((source) => source.workflow === workflow && source.version === version);
   }
 
@@ -83,6 +105,10 @@ export class Flows {
   shareForUpdate(update: Scope): StartWorkflowRequest | null {
     return startBy(this.#queueHandlers.get(String(update['misCode'])), update);
   }
+}
+
+function keyOf(workflow: string, version: number): string {
+  return `${workflow} ${version}`;
 }
 
 /** What a handler starts when this is the payload. */

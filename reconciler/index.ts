@@ -1,8 +1,8 @@
 // Puts the reconciler of one router together from its configuration.
 
-import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import type { Registry } from 'prom-client';
-import { loadDefinitions } from '../conductor/definitions/load-definitions.ts';
+import type { Definitions } from '../conductor/definitions/load-definitions.ts';
 import { Engine } from '../conductor/engine.ts';
 import { ExecutionApi } from '../conductor/executions/execution-api.ts';
 import type { EngineCall } from '../conductor/metadata/metadata-api.ts';
@@ -15,16 +15,23 @@ import { noLock, RedisLock } from './leader-lock.ts';
 import { Reconciliation } from './reconciliation.ts';
 import { type Reconciler, startReconciler } from './reconciler.ts';
 
-const rootDir = fileURLToPath(new URL('..', import.meta.url));
+export interface ReconciliationSources {
+  /** Its keys of payloads are read anew in each round. */
+  readonly config: Config;
+  /** The active definitions, read anew in each round. */
+  readonly definitions: () => Definitions;
+  /** Any way to reach the engine. */
+  readonly call: EngineCall;
+}
 
-/**
- * A reconciliation by this configuration, through any way to reach the engine.
- * @param config its keys of payloads are read anew in each round
- */
-export function createReconciliation(config: Config, call: EngineCall): Reconciliation {
+/** A reconciliation by this configuration and these definitions. */
+export function createReconciliation({ config, definitions, call }: ReconciliationSources): Reconciliation {
+  const flows = flowsOf(definitions);
   return new Reconciliation({
     api: new ExecutionApi(call),
-    flows: new Flows(loadDefinitions(rootDir)),
+    get flows() {
+      return flows();
+    },
     get codec() {
       return createPayloadCodec(config);
     },
@@ -34,15 +41,28 @@ export function createReconciliation(config: Config, call: EngineCall): Reconcil
   });
 }
 
-/** Starts the reconciler beside a router; null when `reconciler.intervalMs` is 0. */
-export function startRouterReconciler(options: {
-  config: Config;
-  metrics: Registry;
-  log: Logger;
+/** Returns the same flows as long as the definitions say the same: a reload that changed nothing of them repeats no work. */
+function flowsOf(definitions: () => Definitions): () => Flows {
+  let known = definitions();
+  let flows = new Flows(known);
+  return () => {
+    const current = definitions();
+    if (current !== known && !isDeepStrictEqual(current, known)) flows = new Flows(current);
+    known = current;
+    return flows;
+  };
+}
+
+export interface RouterReconcilerOptions extends Pick<ReconciliationSources, 'config' | 'definitions'> {
+  readonly metrics: Registry;
+  readonly log: Logger;
   /** Where several routers agree on who reconciles. */
-  redis: Redis | undefined;
-}): Reconciler | null {
-  const { config, metrics, log, redis } = options;
+  readonly redis: Redis | undefined;
+}
+
+/** Starts the reconciler beside a router; null when `reconciler.intervalMs` is 0. */
+export function startRouterReconciler(options: RouterReconcilerOptions): Reconciler | null {
+  const { config, definitions, metrics, log, redis } = options;
   const intervalMs = config['reconciler.intervalMs'];
   if (intervalMs === 0) return null;
   const engine = new Engine({
@@ -52,8 +72,9 @@ export function startRouterReconciler(options: {
   });
   // A round that is cut off begins anew elsewhere: nobody waits for its end.
   const stopping = new AbortController();
+  const call: EngineCall = (request) => engine.request({ ...request, signal: stopping.signal });
   const reconciler = startReconciler({
-    reconciliation: createReconciliation(config, (request) => engine.request({ ...request, signal: stopping.signal })),
+    reconciliation: createReconciliation({ config, definitions, call }),
     lock: redis === undefined ? noLock : new RedisLock(redis, intervalMs * 3),
     intervalMs,
     metrics,

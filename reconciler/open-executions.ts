@@ -45,6 +45,7 @@ export class OpenExecutions {
   /** Notes an execution; one that is known stays as it is. */
   add(summary: ExecutionSummary, kind: Kind, now: number): void {
     const { workflowId, correlationId, status } = summary;
+    if (status !== 'RUNNING') this.#misfiled.delete(workflowId);
     if (this.#entries.has(workflowId)) return;
     if (status === 'RUNNING' && (this.#misfiled.has(workflowId) || this.isFull)) return;
     const source = kind === 'patch' || kind === 'other' ? workflowId : (correlationId ?? '');
@@ -62,6 +63,11 @@ export class OpenExecutions {
   /** Those to look at now: what has been due for longest first, so that none keeps another from its turn. */
   due(now: number): OpenExecution[] {
     return [...this.#entries.values()].filter(({ dueAt }) => dueAt <= now).toSorted((a, b) => a.dueAt - b.dueAt);
+  }
+
+  /** Makes every open execution due now: what it was judged by has changed. */
+  wake(now: number): void {
+    for (const entry of this.#entries.values()) Object.assign(entry, { dueAt: now, pauseMs: this.#firstPauseMs });
   }
 
   /** Nothing is owed any more. */

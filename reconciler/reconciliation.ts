@@ -3,20 +3,21 @@
 import { EngineError } from '../conductor/engine-error.ts';
 import type { ExecutionApi, WholeExecution } from '../conductor/executions/execution-api.ts';
 import { carryOut } from './carry-out.ts';
-import { classify, type Kind, mostShares } from './classify.ts';
+import { classify, type Kind } from './classify.ts';
 import { decideNotification, decideShare, decideUpdate } from './decide-notification.ts';
 import { decidePatch } from './decide-patch.ts';
 import { type Case, type Decision, type DecisionContext, isEmpty, isOver, settled, waiting } from './decision.ts';
-import { notifyWorkflow, patchWorkflow, updateWorkflow } from './flows.ts';
+import { type Flows, notifyWorkflow, patchWorkflow, UnknownVersion, updateWorkflow } from './flows.ts';
 import { OpenExecutions, type OpenExecution } from './open-executions.ts';
 import { askedBackEnd, questionOf } from './probe.ts';
 import { Relations } from './relations.ts';
-import { RunningScan, StartedScan } from './scan.ts';
+import { EndedScan, RunningScan } from './scan.ts';
 import { type Question, Turns } from './turns.ts';
 
 export interface ReconciliationOptions {
   readonly api: ExecutionApi;
-  readonly flows: DecisionContext['flows'];
+  /** What should follow an execution; read at the start of each round. */
+  readonly flows: Flows;
   readonly codec: DecisionContext['codec'];
   /** MDM publishes updates to the broker's queues: they are looked after as well. */
   readonly withUpdates: boolean;
@@ -73,7 +74,8 @@ export class Reconciliation {
   readonly #options: ReconciliationOptions;
   readonly #now: () => number;
   readonly #open: OpenExecutions;
-  readonly #started: readonly StartedScan[];
+  #flows: Flows;
+  #ended: readonly EndedScan[];
   readonly #running: RunningScan;
   readonly #turns: Turns;
 
@@ -82,10 +84,8 @@ export class Reconciliation {
     this.#now = options.now ?? Date.now;
     this.#open = new OpenExecutions(options.afterMs);
     this.#turns = new Turns(options.afterMs);
-    const from = this.#now() - options.lookBackMs;
-    this.#started = [patchWorkflow, notifyWorkflow, ...(options.withUpdates ? [updateWorkflow] : [])].map(
-      (workflowType) => new StartedScan(options.api, { workflowType, from }),
-    );
+    this.#flows = options.flows;
+    this.#ended = this.#lookBack();
     this.#running = new RunningScan(options.api);
   }
 
@@ -95,6 +95,7 @@ export class Reconciliation {
    * @throws EngineError when the engine is away; what was found is kept for the next round
    */
   async round({ dryRun = false } = {}): Promise<RoundReport> {
+    this.#follow(this.#options.flows);
     const scan = await this.#scan();
     const due = this.#open.due(this.#now());
     const relations = new Relations(this.#options.api);
@@ -103,7 +104,10 @@ export class Reconciliation {
     let inspected = 0;
     let repairs = 0;
     for (const open of due) {
-      if (this.#settlesAtOnce(open, relations)) continue;
+      if (relations.showSettled(open)) {
+        this.#settle(open.workflowId);
+        continue;
+      }
       if (inspected >= maxInspected) continue;
       inspected++;
       const may = dryRun ? 'look' : repairs < maxRepairs ? 'repair' : 'wait';
@@ -121,37 +125,40 @@ export class Reconciliation {
     };
   }
 
+  /** By other definitions something else may be owed: whatever was judged by those before is judged again. */
+  #follow(flows: Flows): void {
+    if (flows === this.#flows) return;
+    this.#flows = flows;
+    this.#ended = this.#lookBack();
+    this.#open.wake(this.#now());
+  }
+
+  #lookBack(): readonly EndedScan[] {
+    const { api, withUpdates, lookBackMs } = this.#options;
+    const from = this.#now() - lookBackMs;
+    return [patchWorkflow, notifyWorkflow, ...(withUpdates ? [updateWorkflow] : [])].map(
+      (workflowType) => new EndedScan(api, { workflowType, from }),
+    );
+  }
+
   async #scan(): Promise<{ rows: number; isComplete: boolean }> {
     const until = this.#now() - this.#options.afterMs;
     const scans = [() => this.#running.next(until, maxRunningPages)];
-    for (const started of this.#started) {
-      if (!this.#open.isFull) scans.push(() => started.next(until, maxPages));
+    for (const ended of this.#ended) {
+      if (!this.#open.isFull) scans.push(() => ended.next(until, maxPages));
     }
     let rows = 0;
-    let isComplete = scans.length === this.#started.length + 1;
+    let isComplete = scans.length === this.#ended.length + 1;
     for (const next of scans) {
       const scanned = await next();
       rows += scanned.rows.length;
       isComplete &&= scanned.isComplete;
       for (const summary of scanned.rows) {
-        const kind = classify(summary, this.#options.flows);
+        const kind = classify(summary, this.#flows);
         if (kind !== null) this.#open.add(summary, kind, this.#now());
       }
     }
     return { rows, isComplete };
-  }
-
-  /** The usual case: the rows of the index show that everything followed. */
-  #settlesAtOnce({ kind, source, summary, workflowId }: OpenExecution, relations: Relations): boolean {
-    if (summary === null || summary.status === 'RUNNING' || summary.status === 'PAUSED') return false;
-    const isShared = (count: number) => summary.status === 'COMPLETED' && relations.countShares(source) >= count;
-    const follows =
-      kind === 'patch'
-        ? relations.isNotified(source)
-        : (kind === 'notification' && isShared(mostShares(summary))) ||
-          (kind === 'update' && isShared(relations.countUpdates(source)));
-    if (follows) this.#settle(workflowId);
-    return follows;
   }
 
   async #lookAt(open: OpenExecution, relations: Relations, may: May): Promise<Finding | null> {
@@ -215,8 +222,8 @@ export class Reconciliation {
   }
 
   async #decide(execution: WholeExecution, open: OpenExecution, relations: Relations): Promise<Decision> {
-    const { flows, codec, afterMs } = this.#options;
-    const context = { flows, codec, now: this.#now(), afterMs };
+    const { codec, afterMs } = this.#options;
+    const context = { flows: this.#flows, codec, now: this.#now(), afterMs };
     try {
       switch (kindOf(execution, open.kind)) {
         case 'patch': {
@@ -237,6 +244,9 @@ export class Reconciliation {
       }
     } catch (error) {
       if (error instanceof EngineError) throw error;
+      if (error instanceof UnknownVersion) {
+        return { kind: 'undecided', case: 'unknown_version', reason: error.message };
+      }
       return { kind: 'undecided', case: 'outcome_unknown', reason: `it cannot be read: ${(error as Error).name}` };
     }
   }

@@ -1,7 +1,9 @@
 // What else the engine has for an execution: found by correlation id, many at once.
 
 import type { ExecutionApi, ExecutionSummary, WholeExecution } from '../conductor/executions/execution-api.ts';
+import { collegeOf, interestedColleges } from './classify.ts';
 import { notifyWorkflow, patchWorkflow, readVersion, shareWorkflow, updateWorkflow } from './flows.ts';
+import type { OpenExecution } from './open-executions.ts';
 import { isProbe } from './probe.ts';
 
 /** Ids in one call: the engine's server takes about 8 KiB of request target. */
@@ -38,13 +40,22 @@ export class Relations {
     return this.#of(source, notifyWorkflow).length > 0;
   }
 
-  countShares(source: string): number {
-    return this.#of(source, shareWorkflow).length;
+  /** True when the rows of the index alone show that everything followed: the usual case. */
+  showSettled({ kind, source, summary }: OpenExecution): boolean {
+    if (summary === null || summary.status === 'RUNNING' || summary.status === 'PAUSED') return false;
+    if (kind === 'patch') return this.isNotified(source);
+    if (summary.status !== 'COMPLETED') return false;
+    if (kind === 'notification') return this.#isSharedWith(source, interestedColleges(summary));
+    // Two updates with one id may be for two colleges.
+    const isOnly = kind === 'update' && this.#of(source, updateWorkflow).length === 1;
+    return isOnly && this.#isSharedWith(source, [collegeOf(summary)]);
   }
 
-  /** Updates of the queue that MDM gave this id. */
-  countUpdates(source: string): number {
-    return this.#of(source, updateWorkflow).length;
+  /** True when there is a share for each of these colleges. */
+  #isSharedWith(source: string, colleges: readonly (string | undefined)[] | undefined): boolean {
+    const shared = new Set(this.#of(source, shareWorkflow).map(collegeOf));
+    shared.delete(undefined);
+    return colleges?.every((college) => shared.has(college)) ?? false;
   }
 
   async readShares(source: string): Promise<WholeExecution[]> {

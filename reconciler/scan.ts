@@ -1,6 +1,6 @@
-// Reads the engine's index in pages: what was started since the last look, and in turns what is still running.
+// Reads the engine's index in pages: what has ended since the last look, and in turns what is still running.
 
-import type { ExecutionApi, ExecutionQuery, ExecutionSummary } from '../conductor/executions/execution-api.ts';
+import type { ExecutionApi, ExecutionQuery, ExecutionSummary, Page } from '../conductor/executions/execution-api.ts';
 
 /** Rows carry whole inputs and outputs: pages shrink until one has about this many bytes. */
 const pageBytes = 2_097_152;
@@ -14,10 +14,10 @@ class Pages {
   async read(
     api: ExecutionApi,
     query: ExecutionQuery,
-    offset: number,
+    from: Pick<Page, 'offset' | 'order'>,
   ): Promise<{ rows: readonly ExecutionSummary[]; isLast: boolean }> {
     const size = this.#size;
-    const { executions, bytes } = await api.search(query, { offset, size });
+    const { executions, bytes } = await api.search(query, { ...from, size });
     const fitting = Math.floor((size * pageBytes) / Math.max(bytes, 1));
     this.#size = Math.max(1, Math.min(maxPageSize, size * 4, fitting));
     return { rows: executions, isLast: executions.length < size };
@@ -32,14 +32,15 @@ export interface Scanned {
 }
 
 /**
- * Everything of one workflow type that was started since `from`, each execution once or a few times. The place up to
- * which it has read is kept in memory: after a restart the reconciler begins again at `from`.
+ * Everything of one workflow type that has ended since `from`, each execution once or a few times. One that an operator
+ * retries ends anew, and is read anew. The place up to which it has read is kept in memory: after a restart the
+ * reconciler begins again at `from`.
  */
-export class StartedScan {
+export class EndedScan {
   readonly #api: ExecutionApi;
   readonly #workflowType: string;
   readonly #pages = new Pages();
-  /** Milliseconds since 1970: everything older has been read. */
+  /** Milliseconds since 1970: everything that ended before has been read. */
   #readUpTo: number;
 
   constructor(api: ExecutionApi, options: { workflowType: string; from: number }) {
@@ -50,18 +51,23 @@ export class StartedScan {
 
   /** Reads on up to `until` (milliseconds since 1970), at most `maxPages` pages. */
   async next(until: number, maxPages: number): Promise<Scanned> {
-    const query = { workflowType: this.#workflowType, startedAfter: this.#readUpTo, startedBefore: until };
     const rows: ExecutionSummary[] = [];
-    let isComplete = false;
-    for (let page = 0; page < maxPages && !isComplete; page++) {
-      const read = await this.#pages.read(this.#api, query, rows.length);
+    let offset = 0;
+    for (let page = 0; page < maxPages; page++) {
+      const query = { workflowType: this.#workflowType, endedAfter: this.#readUpTo, endedBefore: until };
+      const read = await this.#pages.read(this.#api, query, { offset, order: 'first-ended' });
       rows.push(...read.rows);
-      isComplete = read.isLast;
+      offset += read.rows.length;
+      // A row that leaves the query, as a retried execution does, moves those behind it to another page: each page
+      // begins at the end time of the last one's last row, not at its number. SQLite compares whole seconds.
+      const reached = startOfSecond(Date.parse(read.rows.at(-1)?.endTime ?? ''));
+      if (reached > this.#readUpTo) {
+        this.#readUpTo = reached;
+        offset = 0;
+      }
+      if (read.isLast) return { rows, isComplete: true };
     }
-    const last = rows.at(-1);
-    // SQLite compares whole seconds: the last second is read again.
-    if (last !== undefined) this.#readUpTo = Math.max(this.#readUpTo, startOfSecond(Date.parse(last.startTime)));
-    return { rows, isComplete };
+    return { rows, isComplete: false };
   }
 }
 
@@ -79,7 +85,7 @@ export class RunningScan {
     const query = { status: 'RUNNING', startedBefore } as const;
     const rows: ExecutionSummary[] = [];
     for (let page = 0; page < maxPages; page++) {
-      const read = await this.#pages.read(this.#api, query, this.#offset);
+      const read = await this.#pages.read(this.#api, query, { offset: this.#offset });
       rows.push(...read.rows);
       this.#offset = read.isLast ? 0 : this.#offset + read.rows.length;
       if (read.isLast) return { rows, isComplete: true };

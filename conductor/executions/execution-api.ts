@@ -79,6 +79,7 @@ export interface ExecutionQuery {
   /** Milliseconds since 1970. SQLite compares whole seconds: up to one second more may be found. */
   readonly startedAfter?: number;
   readonly startedBefore?: number;
+  readonly endedAfter?: number;
   readonly endedBefore?: number;
 }
 
@@ -221,7 +222,8 @@ export class ExecutionApi {
  * type's rows, for a pattern it takes the index on the start time or the correlation id.
  */
 function formatQuery(query: ExecutionQuery): string {
-  const { workflowType, status, statuses, correlationIds, startedAfter, startedBefore, endedBefore } = query;
+  const { workflowType, status, statuses, correlationIds, startedAfter, startedBefore, endedAfter, endedBefore } =
+    query;
   return [
     workflowType === undefined ? '' : `workflowType = ${workflowType.replace(/\*?$/, '*')}`,
     status === undefined ? '' : `status = ${status}`,
@@ -229,6 +231,7 @@ function formatQuery(query: ExecutionQuery): string {
     correlationIds === undefined ? '' : `correlationId IN (${correlationIds.join(',')})`,
     startedAfter === undefined ? '' : `startTime > ${startedAfter}`,
     startedBefore === undefined ? '' : `startTime < ${startedBefore}`,
+    endedAfter === undefined ? '' : `endTime > ${endedAfter}`,
     endedBefore === undefined ? '' : `endTime < ${endedBefore}`,
   ]
     .filter((condition) => condition !== '')

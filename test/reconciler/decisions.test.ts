@@ -7,7 +7,7 @@ import type { ExecutedTask, ExecutionSummary, WholeExecution } from '../../condu
 import { createInbound } from '../../envelope/inbound.ts';
 import { createOutbound } from '../../envelope/outbound.ts';
 import { createPayloadCodec } from '../../payload/payload-codec.ts';
-import { classify, mostShares } from '../../reconciler/classify.ts';
+import { classify, collegeOf, interestedColleges } from '../../reconciler/classify.ts';
 import { decideNotification, decideShare } from '../../reconciler/decide-notification.ts';
 import { decidePatch } from '../../reconciler/decide-patch.ts';
 import { Flows } from '../../reconciler/flows.ts';
@@ -356,6 +356,7 @@ describe('a row of the index', () => {
     ['a GET that runs', { input: text('GET'), status: 'RUNNING' }, 'other'],
     ['a text that cannot be read', { input: '?' }, 'patch'],
     ['a version without an event', { version: 1 }, null],
+    ['a version that is not among the definitions', { version: 99 }, 'patch'],
     [
       'mdmWF with nobody interested',
       { workflowType: 'mdmWF', output: '{notificationId=1, interestedSystems=[]}' },
@@ -373,9 +374,22 @@ describe('a row of the index', () => {
     expect(classify(row(fields), flows)).toBe(kind);
   });
 
-  it('counts at least as many shares as there are systems', () => {
-    expect(mostShares(row({ output: '{interestedSystems=[{misCode=002}, {misCode=003}]}' }))).toBe(2);
-    expect(mostShares(row({ output: '{interestedSystems=[{misCode=002}, {misC…' }))).toBe(Infinity);
+  test.each([
+    ['{notificationId=1, interestedSystems=[{misCode=002, sisPersonId=q}, {misCode=003}]}', ['002', '003']],
+    ['{"interestedSystems":[{"misCode":"002"}]}', ['002']],
+    ['{notificationId=1}', []],
+    ['{interestedSystems=[{misCode=002, sisPersonId=q}, {misCode=002, sisPersonId=r}]}', undefined],
+    ['{interestedSystems=[{misCode=002}, {misCo…', undefined],
+  ])('of mdmWF with %s names the colleges %j', (output, colleges) => {
+    expect(interestedColleges(row({ output }))).toEqual(colleges);
+  });
+
+  test.each([
+    ['{misCode=002, cccid=C1}', '002'],
+    ['{cccid=misCode=003, misCode=002}', undefined],
+    ['{}', undefined],
+  ])('of a share with the input %s is for the college %s', (input, college) => {
+    expect(collegeOf(row({ input }))).toBe(college);
   });
 });
 
