@@ -6,6 +6,7 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { lostEventsOf } from './lost-events.ts';
 
 /** Thresholds that make a round worth waiting for; the way is the same. */
 const reconciler = {
@@ -79,25 +80,7 @@ const person = (id: string) => `/adaptor/001/mock/colleges/001/persons/${id}`;
 const patch = (path: string, body: unknown, caller = demo) =>
   caller(path, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
-/** Runs `work` while a handler is switched off: the engine takes its events and does nothing with them. */
-async function withoutHandler(name: string, work: () => Promise<void>): Promise<void> {
-  const handlers = (await engine('/event')).json<{ name: string; active: boolean; event: string }[]>();
-  const handler = handlers.find((each) => each.name === name)!;
-  expect((await engine('/event', 'PUT', { ...handler, active: false })).status).toBe(200);
-  try {
-    await work();
-  } finally {
-    await engine('/event', 'PUT', { ...handler, active: true });
-  }
-}
-
-/** The engine has taken the events of this queue, or does not listen yet: then it has them still, and they come twice. */
-async function untilEventsTaken(event: string): Promise<void> {
-  const size = async () => (await engine('/tasks/queue/all')).json<Record<string, number>>()[event] ?? 0;
-  await pollUntil(`the queue ${event} to be empty`, async () => (await size()) === 0, { timeoutMs: 2_000 }).catch(
-    () => undefined,
-  );
-}
+const { withoutHandler, untilEventsTaken } = lostEventsOf(engineOfRun().url);
 
 const untilNotified = (source: string, entries: string[]) =>
   pollUntil(`MDM to hear of ${source}`, async () => (await kindsOf(source)).length === entries.length, {

@@ -1,0 +1,106 @@
+// A router whose reload moves to a new workflow version and adds a college: its reconciler repairs what both lose.
+
+import { randomBytes } from 'node:crypto';
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { call, callerFor } from '../stack/client.ts';
+import { readCounts } from '../stack/metrics.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Program, startProgram } from '../stack/program.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
+import { lostEventsOf } from './lost-events.ts';
+
+const productDir = fileURLToPath(new URL('../..', import.meta.url));
+const engineUrl = engineOfRun().url;
+const { withoutHandler, untilEventsTaken } = lostEventsOf(engineUrl);
+const version = 100_000 + Number.parseInt(randomBytes(2).toString('hex'), 16);
+
+/** The product in a directory of its own: its definitions can be changed. */
+const dir = mkdtempSync(join(tmpdir(), 'service-router-product-'));
+const properties = join(dir, 'router.properties');
+const collegeFile = join(dir, 'event-handlers/mdm-share-002.json');
+let stack: Stack;
+let router: Program;
+
+beforeAll(async () => {
+  const left = new Set(['node_modules', 'test', 'bench', 'docs', '.git', '.run']);
+  cpSync(productDir, dir, { recursive: true, filter: (source) => !left.has(relative(productDir, source)) });
+  symlinkSync(join(productDir, 'node_modules'), join(dir, 'node_modules'));
+  renameSync(collegeFile, `${dir}/kept.json`);
+  writeFileSync(properties, 'adaptor.workflowVersion=2\n');
+  stack = await startStack({ engineUrl });
+  router = await startProgram(join(dir, 'gateway/main.ts'), {
+    ...stack.routerEnv,
+    CONFIG_URL: pathToFileURL(properties).href,
+    // Thresholds that make a round worth waiting for; older executions are those of other suites.
+    ...{ RECONCILER_INTERVALMS: '500', RECONCILER_AFTERMS: '1500', RECONCILER_LOOKBACKSECONDS: '2' },
+  });
+});
+afterAll(async () => {
+  await router?.stop();
+  await stack?.stop();
+  await call(`${engineUrl}/api/metadata/workflow/college-adaptorWF/${version}`, { method: 'DELETE' });
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const counts = () => readCounts(String(router.ready['operationsUrl']));
+
+async function addDefinitions(): Promise<void> {
+  const known = JSON.parse(readFileSync(join(dir, 'workflows/college-adaptorWF.v2.json'), 'utf8')) as object;
+  const body = JSON.stringify({ ...known, version });
+  writeFileSync(join(dir, `workflows/college-adaptorWF.v${version}.json`), body);
+  renameSync(`${dir}/kept.json`, collegeFile);
+  const headers = { 'content-type': 'application/json' };
+  const registered = await call(`${engineUrl}/api/metadata/workflow`, { method: 'PUT', headers, body: `[${body}]` });
+  expect(registered.status).toBe(200);
+}
+
+async function reload(text: string): Promise<void> {
+  writeFileSync(properties, text);
+  router.process.kill('SIGHUP');
+  await pollUntil(
+    'the reload to be applied',
+    async () => (await counts())['router_config_reloads_total{result="applied"}'] === 1,
+    { timeoutMs: 60_000 },
+  );
+}
+
+it('lost events of the new version and of the added college are repaired without a restart', async () => {
+  await addDefinitions();
+  await reload(`adaptor.workflowVersion=${version}\n`);
+  const demo = await callerFor(String(router.ready['url']));
+  const cccid = `L${randomBytes(4).toString('hex').toUpperCase()}`;
+  await withoutHandler('mdm', () =>
+    withoutHandler('mdm-share-002', async () => {
+      const answer = await demo('/adaptor/001/mock/colleges/001/persons/0318204', {
+        method: 'PATCH',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ cccid }),
+      });
+      expect(answer.status).toBe(200);
+      const source = String(answer.headers['x-execution-id']);
+      const execution = (await call(`${engineUrl}/api/workflow/${source}`)).json<{ workflowVersion: number }>();
+      expect(execution.workflowVersion).toBe(version);
+      await untilEventsTaken('college-adaptorWF:person_patched');
+      const log = async () =>
+        (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json<unknown[]>();
+      await pollUntil('MDM to hear of the PATCH', async () => (await log()).length > 0, {
+        timeoutMs: 20_000,
+      });
+      const there = `${stack.backEndsUrl}/adaptors/002/mock/colleges/002/persons/B00417733`;
+      await pollUntil(
+        'the added college to get the cccid',
+        async () => (await call(there)).json<{ cccid: string }>().cccid === cccid,
+        { timeoutMs: 20_000 },
+      );
+    }),
+  );
+  const repaired = await counts();
+  for (const lost of ['event_lost', 'share_lost']) {
+    expect(repaired[`router_reconciled_total{case="${lost}",action="started"}`]).toBeGreaterThan(0);
+  }
+});
