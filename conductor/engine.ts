@@ -2,6 +2,7 @@
 
 import { EngineError } from './engine-error.ts';
 import { EngineServers, type EngineServersOptions } from './engine-servers.ts';
+import { expectSuccess, parseResponse } from './read-response.ts';
 import type { EngineRequest, EngineResponse } from './send-call.ts';
 import type { ExecutionStatus, StartWorkflowRequest, Task, TaskResult } from './types.ts';
 
@@ -69,20 +70,20 @@ export class Engine {
   /** Status, output and, when it did not complete, the reason. */
   async getStatus(executionId: string): Promise<ExecutionStatus> {
     const path = `/api/workflow/${encodeURIComponent(executionId)}/status?includeOutput=true`;
-    return parse(await this.#expect({ method: 'GET', path }));
+    return parseResponse(await this.#expect({ method: 'GET', path }));
   }
 
   /** The whole execution without its tasks: the place where `reasonForIncompletion` is found. */
   async getExecution(executionId: string, timeoutMs = this.#timeoutMs): Promise<ExecutionStatus> {
     const path = `/api/workflow/${encodeURIComponent(executionId)}?includeTasks=false`;
-    return parse(await this.#expect({ method: 'GET', path, timeoutMs }));
+    return parseResponse(await this.#expect({ method: 'GET', path, timeoutMs }));
   }
 
   /** Whether an execution of this definition with this correlation id was ever started. */
   async hasExecution(name: string, options: { correlationId: string; timeoutMs: number }): Promise<boolean> {
     const names = [name, 'correlated', options.correlationId].map(encodeURIComponent).join('/');
     const path = `/api/workflow/${names}?includeClosed=true&includeTasks=false`;
-    const found = parse<unknown>(await this.#expect({ method: 'GET', path, timeoutMs: options.timeoutMs }));
+    const found = parseResponse<unknown>(await this.#expect({ method: 'GET', path, timeoutMs: options.timeoutMs }));
     if (Array.isArray(found)) return found.length > 0;
     throw new EngineError('refused', 'the engine answered with something other than a list');
   }
@@ -91,7 +92,7 @@ export class Engine {
   async terminate(executionId: string, reason: string): Promise<void> {
     const path = `/api/workflow/${encodeURIComponent(executionId)}?reason=${encodeURIComponent(reason)}`;
     const response = await this.request({ method: 'DELETE', path });
-    if (response.status >= 500 && response.status !== 501) throw refusal('terminate', response);
+    if (response.status >= 500 && response.status !== 501) expectSuccess(response, 'terminate');
   }
 
   /**
@@ -102,7 +103,7 @@ export class Engine {
     const path = `/api/workflow/${encodeURIComponent(executionId)}/pause`;
     const response = await this.request({ method: 'PUT', path });
     if (response.status === 409) return false;
-    if (response.status >= 300) throw refusal('pause', response);
+    expectSuccess(response, 'pause');
     return true;
   }
 
@@ -116,7 +117,7 @@ export class Engine {
     const query = new URLSearchParams({ count: String(options.count), timeout: '0' });
     if (options.domain !== undefined) query.set('domain', options.domain);
     if (options.workerId !== undefined) query.set('workerid', options.workerId);
-    return parse(
+    return parseResponse(
       await this.#expect({ method: 'GET', path: `/api/tasks/poll/batch/${encodeURIComponent(taskType)}?${query}` }),
     );
   }
@@ -154,25 +155,10 @@ export class Engine {
   }
 
   async #expect(call: EngineRequest): Promise<EngineResponse> {
-    const response = await this.request(call);
-    if (response.status >= 300) throw refusal(`${call.method} ${call.path.split('?')[0]}`, response);
-    return response;
+    return expectSuccess(await this.request(call), `${call.method} ${call.path.split('?')[0]}`);
   }
 }
 
 function json(value: unknown): { headers: Record<string, string>; body: string } {
   return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) };
-}
-
-function parse<T>({ body }: EngineResponse): T {
-  try {
-    return JSON.parse(body.toString('utf8')) as T;
-  } catch (error) {
-    throw new EngineError('refused', 'the engine answered with something other than JSON', { cause: error });
-  }
-}
-
-function refusal(call: string, { status, body }: EngineResponse): EngineError {
-  const message = /"message"\s*:\s*"((?:[^"\\]|\\.){0,200})/.exec(body.toString('utf8', 0, 2_000))?.[1] ?? '';
-  return new EngineError('refused', `${call}: engine answered ${status} ${message}`.trim(), { status });
 }

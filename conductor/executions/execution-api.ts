@@ -1,8 +1,8 @@
 // The engine's executions as an operator sees them: searched, read whole, ended and resumed, through any way to reach the engine.
 
-import { EngineError } from '../engine-error.ts';
 import type { EngineRequest, EngineResponse } from '../engine.ts';
 import type { EngineCall } from '../metadata/metadata-api.ts';
+import { expectSuccess, parseResponse } from '../read-response.ts';
 import type { StartWorkflowRequest, WorkflowStatus } from '../types.ts';
 
 /** A row of the engine's index (`WorkflowSummary`). It may lag behind the execution when the engine was killed. */
@@ -141,7 +141,7 @@ export class ExecutionApi {
       path: `/api/workflow/search?${parameters}`,
       longestString,
     });
-    const { results, totalHits } = parse<{ results: ExecutionSummary[]; totalHits: number }>(body);
+    const { results, totalHits } = parseResponse<{ results: ExecutionSummary[]; totalHits: number }>({ body });
     return { executions: results, total: totalHits, bytes: received ?? body.length };
   }
 
@@ -150,7 +150,7 @@ export class ExecutionApi {
     const path = `/api/workflow/${encodeURIComponent(executionId)}/status?includeOutput=false`;
     const response = await this.#call({ method: 'GET', path });
     if (response.status === 404) return null;
-    return parse<{ status: WorkflowStatus }>(refuseErrors(response, 'GET /api/workflow/{id}/status').body).status;
+    return parseResponse<{ status: WorkflowStatus }>(expectSuccess(response, 'GET /api/workflow/{id}/status')).status;
   }
 
   /**
@@ -160,7 +160,7 @@ export class ExecutionApi {
   async readWhole(executionId: string, { includeTasks = true } = {}): Promise<WholeExecution | null> {
     const path = `/api/workflow/${encodeURIComponent(executionId)}?includeTasks=${includeTasks}`;
     const response = await this.#call({ method: 'GET', path });
-    return response.status === 404 ? null : parse(refuseErrors(response, 'GET /api/workflow/{id}').body);
+    return response.status === 404 ? null : parseResponse(expectSuccess(response, 'GET /api/workflow/{id}'));
   }
 
   /**
@@ -170,7 +170,7 @@ export class ExecutionApi {
   async correlated(name: string, correlationId: string): Promise<WholeExecution[]> {
     const names = [name, 'correlated', correlationId].map(encodeURIComponent).join('/');
     const path = `/api/workflow/${names}?includeClosed=true&includeTasks=false`;
-    const found = parse<WholeExecution[]>((await this.#send({ method: 'GET', path })).body);
+    const found = parseResponse<WholeExecution[]>(await this.#send({ method: 'GET', path }));
     return found.toSorted((one, other) => one.startTime - other.startTime);
   }
 
@@ -208,12 +208,14 @@ export class ExecutionApi {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(executionIds),
     });
-    const answer = parse<{ bulkSuccessfulResults?: string[]; bulkErrorResults?: Record<string, string> }>(body);
+    const answer = parseResponse<{ bulkSuccessfulResults?: string[]; bulkErrorResults?: Record<string, string> }>({
+      body,
+    });
     return { removed: answer.bulkSuccessfulResults ?? [], refused: answer.bulkErrorResults ?? {} };
   }
 
   async #send(request: EngineRequest): Promise<EngineResponse> {
-    return refuseErrors(await this.#call(request), `${request.method} ${request.path.split('?')[0]}`);
+    return expectSuccess(await this.#call(request), `${request.method} ${request.path.split('?')[0]}`);
   }
 }
 
@@ -236,29 +238,4 @@ function formatQuery(query: ExecutionQuery): string {
   ]
     .filter((condition) => condition !== '')
     .join(' AND ');
-}
-
-function refuseErrors(response: EngineResponse, call: string): EngineResponse {
-  if (response.status < 300) return response;
-  const reason = reasonOf(response.body);
-  throw new EngineError('refused', `${call}: engine answered ${response.status}${reason}`, { status: response.status });
-}
-
-/** The engine's own words, or the router's (RFC 9457) when it answered in its place. */
-function reasonOf(body: Buffer): string {
-  try {
-    const { message, title, detail } = JSON.parse(body.toString('utf8')) as Record<string, unknown>;
-    const words = [message ?? title, detail].filter((part) => typeof part === 'string');
-    return words.length === 0 ? '' : ` (${words.join('; ').slice(0, 300)})`;
-  } catch {
-    return '';
-  }
-}
-
-function parse<T>(body: Buffer): T {
-  try {
-    return JSON.parse(body.toString('utf8')) as T;
-  } catch (error) {
-    throw new EngineError('refused', 'the engine answered with something other than JSON', { cause: error });
-  }
 }

@@ -3,6 +3,7 @@
 import type { EventHandler, TaskDefinition, WorkflowDefinition } from '../definitions/schema.ts';
 import { EngineError } from '../engine-error.ts';
 import type { EngineRequest, EngineResponse } from '../engine.ts';
+import { parseResponse, readErrorBody, refusalReasons } from '../read-response.ts';
 
 /** One call of the engine's API: `engine.request` itself, or the same through the router. */
 export type EngineCall = (request: EngineRequest) => Promise<EngineResponse>;
@@ -88,7 +89,7 @@ export class MetadataApi {
     const path = `/api/workflow/${encodeURIComponent(executionId)}?includeTasks=false`;
     const response = await this.#call({ method: 'GET', path });
     if (response.status === 404) return undefined;
-    return parse<{ workflowVersion: number }>(refuseErrors(response, 'GET /api/workflow/{id}')).workflowVersion;
+    return parseResponse<{ workflowVersion: number }>(refuseErrors(response, 'GET /api/workflow/{id}')).workflowVersion;
   }
 
   /** The engine's version, or undefined when it does not say. */
@@ -117,7 +118,7 @@ export class MetadataApi {
 
   async #get<T>(path: string): Promise<T> {
     const response = await this.#call({ method: 'GET', path });
-    return parse(refuseErrors(response, `GET ${path.split('?')[0]}`));
+    return parseResponse(refuseErrors(response, `GET ${path.split('?')[0]}`));
   }
 
   async #send(method: 'POST' | 'PUT' | 'DELETE', path: string, value?: unknown): Promise<EngineResponse> {
@@ -128,19 +129,10 @@ export class MetadataApi {
   }
 }
 
-interface ErrorBody {
-  message?: string;
-  validationErrors?: { path?: string; message?: string }[];
-  /** Of a problem document (RFC 9457), when the router answered instead of the engine. */
-  title?: string;
-  detail?: string;
-}
-
 function refuseErrors(response: EngineResponse, call: string): EngineResponse {
   if (response.status < 300) return response;
-  const { message, validationErrors = [], title, detail } = readErrorBody(response.body);
-  const reasons = validationErrors.map((error) => `${error.path ?? ''}: ${error.message ?? ''}`);
-  const text = [message ?? title, detail, ...reasons].filter((part) => part !== undefined).join('; ');
+  // The words are about definitions, which hold nothing personal: they are not scrubbed.
+  const text = refusalReasons(response).join('; ');
   throw new EngineError('refused', `${call} answered ${response.status}${text === '' ? '' : `: ${text}`}`, {
     status: response.status,
   });
@@ -148,24 +140,8 @@ function refuseErrors(response: EngineResponse, call: string): EngineResponse {
 
 /** `PUT /metadata/workflow` answers 200 even when it refused every definition: the reasons stand in the body. */
 function refuseBulkErrors(body: Buffer, call: string): void {
-  const { bulkErrorResults = {} } = readErrorBody(body) as { bulkErrorResults?: Record<string, string> };
+  const { bulkErrorResults = {} } = readErrorBody(body);
   const reasons = Object.entries(bulkErrorResults).map(([name, reason]) => `${name}: ${reason}`);
   if (reasons.length > 0)
     throw new EngineError('refused', `${call} was refused: ${reasons.join('; ')}`, { status: 200 });
-}
-
-function readErrorBody(body: Buffer): ErrorBody {
-  try {
-    return (JSON.parse(body.toString('utf8')) as ErrorBody | null) ?? {};
-  } catch {
-    return {};
-  }
-}
-
-function parse<T>({ body }: EngineResponse): T {
-  try {
-    return JSON.parse(body.toString('utf8')) as T;
-  } catch (error) {
-    throw new EngineError('refused', 'the answer is not JSON: is this address a Conductor server?', { cause: error });
-  }
 }

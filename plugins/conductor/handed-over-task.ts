@@ -2,6 +2,7 @@
 
 import type { Engine } from '../../conductor/engine.ts';
 import { EngineError } from '../../conductor/engine-error.ts';
+import { parseResponse } from '../../conductor/read-response.ts';
 import type { StartWorkflowRequest, Task } from '../../conductor/types.ts';
 import type { FirstTask, Values } from './workflow-outline.ts';
 
@@ -40,7 +41,7 @@ export async function findTask(engine: Pick<Engine, 'request'>, taskId: string):
   const { status, body } = await engine.request({ method: 'GET', path: `/api/${path}` });
   if (status === 404 || status === 204) return undefined;
   if (status !== 200) throw new EngineError('refused', `GET /api/${path}: engine answered ${status}`, { status });
-  const found = JSON.parse(body.toString('utf8')) as Task | { tasks: Task[] };
+  const found = parseResponse<Task | { tasks: Task[] }>({ body });
   if (!Array.isArray(found['tasks'])) return found as Task;
   return (found['tasks'] as Task[]).find(
     ({ referenceTaskName, status: state }) =>

@@ -1,6 +1,7 @@
 // What must be true before this router can serve: the engine answers, definitions are registered, workers poll.
 
 import type { Engine } from '../../conductor/engine.ts';
+import { parseResponse } from '../../conductor/read-response.ts';
 import type { ReadinessCheck } from '../../gateway/contract.ts';
 import type { TaskQueues } from './task-queues.ts';
 import type { NeededWorkflow } from './versions/create-versions.ts';
@@ -83,7 +84,7 @@ async function polledElsewhere(engine: Pick<Engine, 'request'>): Promise<Set<str
     timeoutMs: 2_000,
   });
   if (status !== 200) return new Set();
-  const polls = JSON.parse(body.toString('utf8')) as { queueName: string; lastPollTime: number }[];
+  const polls = parseResponse<{ queueName: string; lastPollTime: number }[]>({ body });
   return new Set(
     polls.filter(({ lastPollTime }) => Date.now() - lastPollTime < polledWithinMs).map(({ queueName }) => queueName),
   );

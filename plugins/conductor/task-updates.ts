@@ -2,6 +2,7 @@
 
 import { TransientMap } from '../../collections/transient-map.ts';
 import type { Engine, EngineResponse } from '../../conductor/engine.ts';
+import { parseResponse } from '../../conductor/read-response.ts';
 import type { ExecutionStatus, Task, TaskResult } from '../../conductor/types.ts';
 import { errorFields, type Logger } from '../../logging/log.ts';
 import type { ExecutionsUnderWay, KnownEnd } from './executions-under-way.ts';
@@ -196,7 +197,7 @@ export class TaskUpdates {
     if (!isPlain(result, body)) return null;
     const response = await this.#complete(result, body, { ...task, form: 'COMPLETED/sync' });
     if (response.status !== 200) return null;
-    return JSON.parse(response.body.toString('utf8')) as UpdatedExecution;
+    return parseResponse<UpdatedExecution>(response);
   }
 
   #wake(result: TaskResult, { task, end }: { task: HandedOut | undefined; end: KnownEnd | undefined }): void {

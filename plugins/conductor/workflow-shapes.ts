@@ -1,6 +1,7 @@
 // What the engine will want next: read from the definitions, so that polls are answered when a task appears.
 
 import type { Engine } from '../../conductor/engine.ts';
+import { parseResponse } from '../../conductor/read-response.ts';
 import type { QueueName } from './task-queues.ts';
 import { outlineOf, type WorkflowDefinition, type WorkflowOutline } from './workflow-outline.ts';
 
@@ -74,7 +75,7 @@ export class WorkflowShapes {
   async #fetch(path: string): Promise<unknown> {
     const { status, body } = await this.#engine.request({ method: 'GET', path });
     if (status !== 200) throw new Error(`the engine answered ${status} for ${path}`);
-    return JSON.parse(body.toString('utf8'));
+    return parseResponse({ body });
   }
 }
 

@@ -115,9 +115,17 @@ function isRefusal(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
 
-/** @throws Error when the text is no list of tasks */
+/** @throws Error when the text is no list of tasks; its message does not quote the text, which holds clients' data */
 function parseTasks(text: string): Task[] {
-  const tasks: unknown = JSON.parse(text);
+  const tasks = parseJson(text);
   if (!Array.isArray(tasks)) throw new Error('the poll answered something other than a list of tasks');
   return tasks.filter((task: Partial<Task> | null) => task?.taskId && task.workflowInstanceId) as Task[];
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
