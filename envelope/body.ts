@@ -1,6 +1,7 @@
 // How a body travels through the engine: as the text that was sent, other bytes as base64, large ones compressed.
 
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { isSafeText } from './text.ts';
 
 /** Bodies above this many bytes are compressed before they are stored. */
 const compressAboveBytes = 32_768;
@@ -91,7 +92,7 @@ function fromBase64(text: string): Buffer {
 function toSafeText(bytes: Buffer): string | null {
   try {
     const text = utf8.decode(bytes);
-    return text.includes('\0') || text.includes('${') ? null : text;
+    return isSafeText(text) ? text : null;
   } catch {
     return null;
   }

@@ -3,6 +3,7 @@
 import type { Config } from '../config/schema.ts';
 import { createInbound, type InboundRequest, readInbound, type ReceivedInbound } from '../envelope/inbound.ts';
 import { type Answer, createOutbound, readOutbound } from '../envelope/outbound.ts';
+import { decodeText, type EncodedText, encodeText } from '../envelope/text.ts';
 import { type Binding, decrypt, encrypt } from './jwe.ts';
 import { type PayloadKeys, readPayloadKeys } from './payload-keys.ts';
 import { PayloadUnreadable } from './payload-unreadable.ts';
@@ -13,6 +14,9 @@ interface Sealed {
   /** A JWE in compact form. */
   sealed: string;
 }
+
+/** A text as the engine gets it: in clear or encrypted, and as JSON where the engine would change it. */
+export type PackedText = string | EncodedText | Sealed | { json: Sealed };
 
 /** True for what this codec has encrypted. */
 export function isSealed(value: unknown): value is Sealed {
@@ -83,15 +87,25 @@ export class PayloadCodec {
     return { ...readOutbound(fields), body };
   }
 
-  /** One text, such as a person's key, for an event or a workflow that is started by one. */
-  packText(text: string, binding: Binding): string | Sealed {
+  /**
+   * One text, such as a person's key, for an event or a workflow that is started by one. It is encrypted when the request
+   * was.
+   * @param inbound the request as it came out of the engine
+   */
+  packText(text: string, { binding, inbound }: { binding: Binding; inbound: unknown }): PackedText {
     const { active } = this.#keys;
-    return active === null ? text : { sealed: encrypt(Buffer.from(text), binding, active) };
+    const encoded = encodeText(text);
+    if (active === null || !isSealed(inbound)) return encoded;
+    const seal = (plaintext: string): Sealed => ({ sealed: encrypt(Buffer.from(plaintext), binding, active) });
+    return typeof encoded === 'string' ? seal(encoded) : { json: seal(encoded.json) };
   }
 
   /** @throws PayloadUnreadable */
   unpackText(value: unknown, binding: Binding): string {
-    return isSealed(value) ? decrypt(value.sealed, binding, this.#keys).toString('utf8') : String(value);
+    const open = (part: unknown) =>
+      isSealed(part) ? decrypt(part.sealed, binding, this.#keys).toString('utf8') : String(part);
+    const { json } = Object(value) as { json?: unknown };
+    return json === undefined ? open(value) : decodeText(open(json));
   }
 }
 

@@ -4,15 +4,15 @@ import type { Task } from '../conductor/types.ts';
 import type { Config } from '../config/schema.ts';
 import type { ReceivedInbound } from '../envelope/inbound.ts';
 import type { Answer } from '../envelope/outbound.ts';
-import { createPayloadCodec, isSealed, type PayloadCodec } from '../payload/payload-codec.ts';
+import { encodeText } from '../envelope/text.ts';
+import { createPayloadCodec, type PayloadCodec } from '../payload/payload-codec.ts';
 import { PayloadUnreadable } from '../payload/payload-unreadable.ts';
 import { deliver } from './mdm/deliver.ts';
-import { interestedSystems } from './mdm/interested-systems.ts';
+import { readInterestedSystems } from './mdm/interested-systems.ts';
 import { parseObject, patchedPerson } from './mdm/patched-person.ts';
-import { sealSystem } from './mdm/sealed-share.ts';
+import { packSystem } from './mdm/packed-share.ts';
 import { untilDelivered } from './mdm/try-later.ts';
 import { receivedInbound, unreadable } from './received-inbound.ts';
-import { TaskFailure } from './task-failure.ts';
 import type { TaskOutcome, Worker, WorkerDependencies } from './worker.ts';
 
 /** What mdmWF gives the task. */
@@ -25,6 +25,16 @@ interface NotifyInput {
   executionId: string;
 }
 
+/** A PATCH of something else below `/adaptor/`: MDM is not told, and the workflow completes. */
+const nothingToShare: TaskOutcome = {
+  status: 'COMPLETED',
+  outputData: {
+    notificationId: null,
+    interestedSystems: [],
+    reason: 'nothing to share: neither the response nor the request names a person',
+  },
+};
+
 /** Needs `mdm.url`. */
 export function createMdmNotify({ config, callBackEnd }: WorkerDependencies): Worker {
   const codec = createPayloadCodec(config);
@@ -33,7 +43,7 @@ export function createMdmNotify({ config, callBackEnd }: WorkerDependencies): Wo
     const inbound = receivedInbound(input.inbound, codec, config);
     const outbound = receivedOutbound(input.outbound, executionId, { codec, config });
     const person = patchedPerson(inbound, outbound);
-    if (person === null) throw new TaskFailure('neither the answer nor the request names the person');
+    if (person === null) return nothingToShare;
     const { text } = await deliver(callBackEnd, {
       to: 'MDM',
       base: config['mdm.url'] as string,
@@ -44,15 +54,13 @@ export function createMdmNotify({ config, callBackEnd }: WorkerDependencies): Wo
       // Of the PATCH, not of this workflow: one that is started twice is still one notification.
       idempotencyKey: executionId,
     });
-    const answer = parseObject(text);
-    const systems = interestedSystems(answer['interestedSystems'], person.cccid);
+    const { notificationId, interestedSystems } = parseObject(text);
+    const systems = readInterestedSystems(interestedSystems, person.cccid);
     return {
       status: 'COMPLETED',
       outputData: {
-        notificationId: answer['notificationId'] ?? null,
-        interestedSystems: isSealed(input.inbound)
-          ? systems.map((system) => sealSystem(system, executionId, codec))
-          : systems,
+        notificationId: typeof notificationId === 'string' ? encodeText(notificationId) : null,
+        interestedSystems: systems.map((system) => packSystem(system, { ...input, executionId }, codec)),
       },
     };
   };

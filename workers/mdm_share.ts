@@ -5,7 +5,7 @@ import type { Task } from '../conductor/types.ts';
 import { createPayloadCodec } from '../payload/payload-codec.ts';
 import { adaptorOf } from './back-end/adaptor-of.ts';
 import { deliver } from './mdm/deliver.ts';
-import { openShare } from './mdm/sealed-share.ts';
+import { type PackedSystem, unpackShare } from './mdm/packed-share.ts';
 import { parseObject } from './mdm/patched-person.ts';
 import { TryLater, untilDelivered } from './mdm/try-later.ts';
 import { TaskFailure } from './task-failure.ts';
@@ -71,7 +71,7 @@ export function createMdmShare({ config, callBackEnd }: WorkerDependencies): Wor
     throw new TryLater('MDM names another cccid each time');
   };
   const share = async (task: Task, progress: Record<string, unknown>): Promise<TaskOutcome> => {
-    const input = openShare(task.inputData as unknown as ShareInput, codec);
+    const input = unpackShare(task.inputData as unknown as ShareInput & PackedSystem, codec);
     try {
       await bringCurrent(input, progress);
     } catch (error) {

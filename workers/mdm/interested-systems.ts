@@ -14,19 +14,24 @@ export interface InterestedSystem {
  * @param cccid the patched one, for entries that do not repeat it
  * @throws TryLater when an entry is unusable: MDM may be mended while the task waits
  */
-export function interestedSystems(value: unknown, cccid: string | undefined): InterestedSystem[] {
+export function readInterestedSystems(value: unknown, cccid: string | undefined): InterestedSystem[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw new TryLater('the interestedSystems of MDM are no list');
   return value.map((entry: unknown) => {
     const system = { cccid, ...(entry as Partial<InterestedSystem> | null) };
-    const usable = /^[0-9A-Za-z]{1,8}$/.test(system.misCode ?? '') && isKey(system.sisPersonId) && isKey(system.cccid);
-    if (!usable) throw new TryLater('MDM names an interested system without misCode, sisPersonId and cccid');
+    const isUsable =
+      /^[0-9A-Za-z]{1,8}$/.test(system.misCode ?? '') && isPathSegment(system.sisPersonId) && isKey(system.cccid);
+    if (!isUsable) throw new TryLater('MDM names an interested system without misCode, sisPersonId and cccid');
     const { misCode, sisPersonId, cccid: shared } = system as InterestedSystem;
     return { misCode, sisPersonId, cccid: shared };
   });
 }
 
-/** The engine would take `${` in an output for an expression. */
-function isKey(value: unknown): boolean {
-  return typeof value === 'string' && value !== '' && !value.includes('${');
+function isKey(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+/** A lone surrogate has no percent-encoding. */
+function isPathSegment(value: unknown): boolean {
+  return isKey(value) && value.isWellFormed();
 }

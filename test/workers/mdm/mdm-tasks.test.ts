@@ -84,6 +84,14 @@ async function share(more: Partial<Task> = {}, values: Record<string, string | n
   return execute(taskOf(shareInput, more));
 }
 
+/** What JSON can say and the engine cannot hold, or would change. */
+const hardTexts: [string, string][] = [
+  ['an expression', 'A${workflow.input.inbound.clientId}B\\'],
+  ['an expression that is not closed', '${workflow.secrets.X'],
+  ['NUL', 'A\0B'],
+  ['a lone surrogate', 'A\ud800"'],
+];
+
 describe('mdm_notify', () => {
   test('tells MDM of person, college, request and executions, and passes on who wants to know', async () => {
     const interestedSystems = [{ misCode: '002', sisPersonId: 'q2', cccid: 'CCC1', extra: true }];
@@ -134,9 +142,51 @@ describe('mdm_notify', () => {
     expect(outcome).toMatchObject({ status: 'COMPLETED', outputData: { interestedSystems: [] } });
   });
 
-  test('nobody named at all → fails for good, and MDM is not called', async () => {
-    await expect(notify({ path: '/x', sent: 'text' })).rejects.toMatchObject({ name: 'TaskFailure' });
+  test('nobody named at all → completed with nothing to share, and MDM is not called', async () => {
+    expect(await notify({ path: '/x', sent: 'text' })).toEqual({
+      status: 'COMPLETED',
+      outputData: {
+        notificationId: null,
+        interestedSystems: [],
+        reason: 'nothing to share: neither the response nor the request names a person',
+      },
+    });
     expect(other.requests).toHaveLength(0);
+  });
+
+  test.each(hardTexts)(
+    'a cccid and a key with %s → carried to the share in a form that the engine keeps',
+    async (_label, text) => {
+      replies['/mdm/notifications'] = [
+        200,
+        { notificationId: text, interestedSystems: [{ misCode: '002', sisPersonId: 'q2' }] },
+      ];
+      const outcome = await notify({ sent: JSON.stringify({ cccid: text }) });
+      expect(bodyOf(other.requests[0])).toMatchObject({ cccid: text });
+      expect(outcome.status).toBe('COMPLETED');
+      const output = JSON.stringify(outcome.outputData);
+      expect(output).not.toContain('${');
+      expect(output).not.toMatch(/(?<!\\)(?:\\\\)*\\u(?:0000|[dD][89a-fA-F])/);
+
+      const [system] = outcome.outputData?.['interestedSystems'] as object[];
+      replies['/two'] = [200, {}];
+      replies['/mdm/shares'] = [201, {}];
+      const { execute } = createMdmShare(await dependencies());
+      other.requests.length = 0;
+      expect(await execute(taskOf({ ...shareInput, ...system }))).toMatchObject({ status: 'COMPLETED' });
+      expect(other.requests.map(bodyOf)).toMatchObject([{ cccid: text }, { cccid: text, status: 'shared' }]);
+    },
+  );
+
+  test('a key of MDM with an expression → in the path of the share as it is', async () => {
+    const sisPersonId = '${workflow.secrets.X}\0';
+    replies['/mdm/notifications'] = [200, { interestedSystems: [{ misCode: '002', sisPersonId, cccid: 'c' }] }];
+    const outcome = await notify({});
+    const [system] = outcome.outputData?.['interestedSystems'] as object[];
+    replies['/'] = [200, {}];
+    const { execute } = createMdmShare(await dependencies());
+    await execute(taskOf({ ...shareInput, ...system }));
+    expect(other.requests[1]).toContain(`/persons/${encodeURIComponent(sisPersonId)} HTTP`);
   });
 
   test.each([500, 502, 503, 429, 408])('MDM answers %i → in progress, the reason in the output', async (status) => {
@@ -174,7 +224,8 @@ describe('mdm_notify', () => {
   test.each([
     [[{ misCode: '../1', sisPersonId: 'x', cccid: 'c' }]],
     [[{ misCode: '002', cccid: 'c' }]],
-    [[{ misCode: '002', sisPersonId: '${workflow.secrets.X}', cccid: 'c' }]],
+    [[{ misCode: '002', sisPersonId: '\ud800', cccid: 'c' }]],
+    [[{ misCode: '002', sisPersonId: 'x', cccid: '' }]],
     [[null]],
     ['all'],
   ])('MDM names unusable systems (%j) → nothing is shared; tried again', async (interestedSystems) => {
