@@ -9,6 +9,7 @@ import { failureCodes, parseFailure } from '../../envelope/failure.ts';
 import { pickHeaders, requestHeaderFilter } from '../../envelope/headers.ts';
 import { createInbound, readInbound, type Inbound } from '../../envelope/inbound.ts';
 import { createOutbound, readOutbound, type Outbound } from '../../envelope/outbound.ts';
+import { decodeText, encodeText } from '../../envelope/text.ts';
 import { codeBlocksOf, type Page, readPage, rootDir, rowsOf, sectionOf } from './pages.ts';
 
 const page = readPage('docs/envelope.md');
@@ -67,6 +68,13 @@ describe('envelope.md', () => {
       expect(decodeBody(encodeBody(bytes))).toEqual(bytes);
     },
   );
+
+  it.each(rowsOf(sectionOf(page, 'Keys of a person')))('the key %s travels as %s', (sent, travels) => {
+    const text = JSON.parse(sent!) as string;
+    const encoded = encodeText(text);
+    expect(JSON.stringify(encoded)).toBe(travels);
+    expect(typeof encoded === 'string' ? encoded : decodeText(encoded.json)).toBe(text);
+  });
 
   it.each(rowsOf(sectionOf(page, 'The escaping rule')))('%s is escaped as %s', (plain, escaped) => {
     expect(escapeExpressions(plain!)).toBe(escaped);

@@ -100,6 +100,18 @@ describe('what the reader gets', () => {
   });
 });
 
+describe('a text, such as a key of a person', () => {
+  const binding = { contentType: 'cccid', subject: 'execution-1/002' };
+
+  it.each(['ABL0199', 'A\0B', '${x}', '\ud800'])('%j: sealed when the request was, and the same again', (text) => {
+    const clear = codec.packText(text, { binding, inbound: { httpMethod: 'PATCH' } });
+    const sealed = codec.packText(text, { binding, inbound: { sealed: 'x' } });
+    expect(JSON.stringify(sealed)).toContain('"sealed":"eyJ');
+    expect(JSON.stringify(sealed)).not.toContain('ABL0199');
+    for (const packed of [clear, sealed]) expect(codec.unpackText(packed, binding)).toBe(text);
+  });
+});
+
 describe('keys', () => {
   const [old, next] = [newKey('2026-10'), newKey('2026-11')];
 
