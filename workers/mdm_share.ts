@@ -11,7 +11,7 @@ import { TryLater, untilDelivered } from './mdm/try-later.ts';
 import { TaskFailure } from './task-failure.ts';
 import type { TaskOutcome, Worker, WorkerDependencies } from './worker.ts';
 
-/** What mdm-shareWF gives the task. */
+/** What mdm-shareWF gives the task, with the person's keys unpacked. */
 interface ShareInput {
   misCode: string;
   /** The person's key at that college. */
@@ -21,6 +21,8 @@ interface ShareInput {
   sourceExecutionId: string;
   requestId: string;
 }
+
+type PackedShareInput = Omit<ShareInput, keyof PackedSystem> & PackedSystem;
 
 /** More newer values in a row are left to a later try. */
 const maxCorrections = 10;
@@ -71,7 +73,7 @@ export function createMdmShare({ config, callBackEnd }: WorkerDependencies): Wor
     throw new TryLater('MDM names another cccid each time');
   };
   const share = async (task: Task, progress: Record<string, unknown>): Promise<TaskOutcome> => {
-    const input = unpackShare(task.inputData as unknown as ShareInput & PackedSystem, codec);
+    const input = unpackShare(task.inputData as unknown as PackedShareInput, codec);
     try {
       await bringCurrent(input, progress);
     } catch (error) {
