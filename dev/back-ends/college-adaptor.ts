@@ -10,15 +10,21 @@ import { describeKey } from './idempotency.ts';
 import { allowOnly, answerWith, BackEndError } from './json-answer.ts';
 import { parseRecord, type Store } from './store.ts';
 
-/** The adaptor of one college, to be mounted at its base path. */
+/** The adaptor of one college, to be mounted at its base path. The lists are also below `/mock/colleges/{mis}`. */
 export function createCollegeAdaptor(store: Store, mis: string): Router {
+  const lists = Router({ caseSensitive: true });
+  addTermList(lists, store, mis);
+  addSectionList(lists, store, mis);
+
   const college = Router({ caseSensitive: true });
-  addTerms(college, store, mis);
-  addSections(college, store, mis);
+  college.use(lists);
+  addTerm(college, store, mis);
+  addSection(college, store, mis);
   addPersons(college, store, mis);
 
   const adaptor = Router({ caseSensitive: true });
   adaptor.use(refuseCredentials);
+  adaptor.use(lists);
   adaptor.use('/mock/colleges/:mis', refuseOtherColleges(mis), college);
   adaptor.get(
     '/mock/idempotency-keys/:key',
@@ -43,49 +49,71 @@ function refuseOtherColleges(mis: string): RequestHandler {
   };
 }
 
-function addTerms(college: Router, store: Store, mis: string): void {
-  const list = () => {
+function addTermList(router: Router, store: Store, mis: string): void {
+  const list = (request: Request) => {
+    refuseOtherMis(request, mis);
     const rows = store.all('SELECT record FROM terms WHERE mis = ? ORDER BY sis_term_id', mis);
     return { status: 200, body: rows.map((row) => parseRecord<Term>(row)) };
   };
+  router.route('/terms').get(answerWith(list)).all(allowOnly('GET, HEAD'));
+}
+
+function addTerm(router: Router, store: Store, mis: string): void {
   const get = ({ params }: Request) => {
     const id = String(params['sisTermId']);
     const row = store.get('SELECT record FROM terms WHERE mis = ? AND sis_term_id = ?', mis, id);
     if (row === undefined) throw new BackEndError('404 unknown-term', 'the college has no such term');
     return { status: 200, body: parseRecord<Term>(row) };
   };
-  college.route('/terms').get(answerWith(list)).all(allowOnly('GET, HEAD'));
-  college.route('/terms/:sisTermId').get(answerWith(get)).all(allowOnly('GET, HEAD'));
+  router.route('/terms/:sisTermId').get(answerWith(get)).all(allowOnly('GET, HEAD'));
 }
 
-function addSections(college: Router, store: Store, mis: string): void {
-  const read = () =>
-    store
-      .all('SELECT record FROM sections WHERE mis = ? ORDER BY sis_term_id, sis_section_id', mis)
-      .map((row) => parseRecord<Section>(row));
+function addSectionList(router: Router, store: Store, mis: string): void {
   const list = (request: Request) => {
+    refuseOtherMis(request, mis);
     const isTerm = filterOf(request, 'sisTermId');
     const isCourse = filterOf(request, 'sisCourseId');
-    const body = read().filter((section) => isTerm(section.sisTermId) && isCourse(section.sisCourseId));
+    const sections = sectionsOf(store, mis);
+    const body = sections.filter(({ sisTermId, sisCourseId }) => isTerm(sisTermId) && isCourse(sisCourseId));
     return { status: 200, body };
   };
+  router.route('/sections').get(answerWith(list)).all(allowOnly('GET, HEAD'));
+}
+
+function addSection(router: Router, store: Store, mis: string): void {
   const get = (request: Request) => {
     const isTerm = filterOf(request, 'sisTermId');
     const id = request.params['sisSectionId'];
-    const [section, other] = read().filter((each) => each.sisSectionId === id && isTerm(each.sisTermId));
+    const matching = sectionsOf(store, mis).filter((each) => each.sisSectionId === id && isTerm(each.sisTermId));
+    const [section, other] = matching;
     if (section === undefined) throw new BackEndError('404 unknown-section', 'the college has no such section');
     if (other !== undefined) {
       throw new BackEndError('400 term-needed', 'several terms have a section with this id: name one by sisTermId');
     }
     return { status: 200, body: section };
   };
-  college.route('/sections').get(answerWith(list)).all(allowOnly('GET, HEAD'));
-  college.route('/sections/:sisSectionId').get(answerWith(get)).all(allowOnly('GET, HEAD'));
+  router.route('/sections/:sisSectionId').get(answerWith(get)).all(allowOnly('GET, HEAD'));
+}
+
+function sectionsOf(store: Store, mis: string): Section[] {
+  const rows = store.all('SELECT record FROM sections WHERE mis = ? ORDER BY sis_term_id, sis_section_id', mis);
+  return rows.map((row) => parseRecord<Section>(row));
+}
+
+/** The query may name the college once more. @throws BackEndError 400 when it names another one */
+function refuseOtherMis(request: Request, mis: string): void {
+  if (valuesOf(request, 'mis').every((value) => value === mis)) return;
+  throw new BackEndError('400 mis-mismatch', `the query parameter mis must be the college of the path, ${mis}`);
 }
 
 /** A repeated parameter means any of its values; an absent or empty one filters nothing. */
 function filterOf(request: Request, name: string): (value: string) => boolean {
-  const query = new URL(request.originalUrl, 'http://adaptor').searchParams;
-  const wanted = query.getAll(name).filter((value) => value !== '');
+  const wanted = valuesOf(request, name);
   return (value) => wanted.length === 0 || wanted.includes(value);
+}
+
+/** The values of a query parameter that are not empty. */
+function valuesOf(request: Request, name: string): string[] {
+  const query = new URL(request.originalUrl, 'http://adaptor').searchParams;
+  return query.getAll(name).filter((value) => value !== '');
 }

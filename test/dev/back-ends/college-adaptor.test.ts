@@ -6,7 +6,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Section } from '../../../dev/back-ends/college-records.ts';
 import { type FreshBackEnds, startFreshBackEnds } from './fresh-back-ends.ts';
 
-const college = '/adaptors/001/mock/colleges/001';
+const adaptor = '/adaptors/001';
+const college = `${adaptor}/mock/colleges/001`;
 const ramona = `${college}/persons/0318204`;
 const termFields = [
   ...['misCode', 'sisTermId', 'year', 'session', 'type', 'start', 'end', 'preRegistrationStart', 'preRegistrationEnd'],
@@ -100,7 +101,55 @@ describe('sections', () => {
   });
 });
 
+describe.each([
+  ['at the base of the adaptor', adaptor],
+  ['below /mock/colleges/{mis}', college],
+])('terms and sections %s', (_where, base) => {
+  const idsOf = async (path: string) => {
+    const { status, body } = await backEnds.get(`${base}${path}`);
+    expect(status).toBe(200);
+    return (body as Section[]).map(({ sisTermId, sisSectionId }) => sisSectionId ?? sisTermId);
+  };
+
+  test.each(['?mis=001', '', '?mis=', '/?mis=001'])('/terms%s → every term', async (query) => {
+    expect(await idsOf(`/terms${query}`)).toEqual(['2026FA', '2026SP', '2026SU', '2027SP']);
+  });
+
+  test.each([
+    ['?sisTermId=2026FA&sisCourseId=MATH-31&mis=001', ['33040']],
+    ['?sisTermId=2026SU&mis=001', ['32410']],
+    ['?sisCourseId=MATH-31&mis=001', ['31905', '33040']],
+    ['/?sisTermId=2026SU&mis=001', ['32410']],
+    ['?sisTermId=1999FA&sisCourseId=MATH-31&mis=001', []],
+    ['?sisCourseId=NONE-1&mis=001', []],
+  ])('/sections%s → %j', async (query, expected) => {
+    expect((await idsOf(`/sections${query}`)).sort()).toEqual(expected);
+  });
+
+  test('/sections with and without empty filters → every section', async () => {
+    const all = await idsOf('/sections?mis=001');
+    expect(all.length).toBeGreaterThan(4);
+    expect(await idsOf('/sections?sisTermId=&sisCourseId=&mis=')).toEqual(all);
+  });
+
+  test.each(['/terms?mis=002', '/sections?sisTermId=2026FA&sisCourseId=MATH-31&mis=002', '/terms?mis=001&mis=002'])(
+    '%s → 400, for the query contradicts the path',
+    async (path) => {
+      expect(await backEnds.get(`${base}${path}`)).toMatchObject({ status: 400, body: { code: 'mis-mismatch' } });
+    },
+  );
+
+  test.each(['/terms?mis=001', '/sections'])('POST %s → 405', async (path) => {
+    const { status, headers } = await backEnds.call('POST', `${base}${path}`, { body: {} });
+    expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+});
+
 describe('persons', () => {
+  test('are not at the base of the adaptor', async () => {
+    expect(await backEnds.get(`${adaptor}/persons`)).toMatchObject({ status: 404, body: { code: 'unknown-path' } });
+  });
+
   test('all of the college, each with every field', async () => {
     const { body } = await backEnds.get(`${college}/persons`);
     expect((body as object[]).length).toBeGreaterThan(10);
