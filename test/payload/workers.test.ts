@@ -17,7 +17,7 @@ const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
 const key = newKey('k1');
 const codec = createPayloadCodec({ 'payload.key': key, 'payload.decryptionKeys': [] });
 const record = '{"sisPersonId":"p1","cccid":"CCC0001"}';
-const systems = { notificationId: 'n-1', interestedSystems: [{ misCode: '002', sisPersonId: 'q2', cccid: 'CCC0001' }] };
+const systems = { notificationId: 'n-1', interestedSystems: [{ misCode: '002', sisPersonId: 'colleague2', cccid: 'CCC0001' }] };
 
 let backEnd: RawBackEnd;
 let caller: ReturnType<typeof createBackEndCaller>;
@@ -92,14 +92,14 @@ describe('with the key', () => {
     const { outcome } = await run(createMdmNotify, notifyInput(), key);
     expect(backEnd.requests[0]).toContain('"sisPersonId":"p1","cccid":"CCC0001"');
     if (outcome.status !== 'COMPLETED') throw new Error(JSON.stringify(outcome));
-    expect(JSON.stringify(outcome.outputData)).not.toMatch(/CCC0001|q2/);
+    expect(JSON.stringify(outcome.outputData)).not.toMatch(/CCC0001|colleague2/);
     const [system] = outcome.outputData['interestedSystems'] as object[];
     expect(system).toMatchObject({ misCode: '002', sisPersonId: { sealed: expect.any(String) } });
 
     const shareInput = { ...system, sourceExecutionId: 'patch-1', requestId: 'r-1' };
     const shared = await run(createMdmShare, shareInput, key);
     expect(shared.outcome).toEqual({ status: 'COMPLETED', outputData: { status: 200 } });
-    expect(backEnd.requests[1]).toMatch(/^PATCH \/two\/mock\/colleges\/002\/persons\/q2 /);
+    expect(backEnd.requests[1]).toMatch(/^PATCH \/two\/mock\/colleges\/002\/persons\/colleague2 /);
     expect(backEnd.requests[1]).toContain('{"cccid":"CCC0001"}');
 
     const elsewhere = await run(createMdmShare, { ...shareInput, misCode: '001' }, key);

@@ -8,8 +8,12 @@ import { createInbound, type InboundRequest } from '../../envelope/inbound.ts';
 import type { Logger } from '../../logging/log.ts';
 import type { RunningProgram } from '../../program/run-program.ts';
 import type { ReportError } from '../../workers/run-task.ts';
+import { workers } from '../../workers/index.ts';
 import { startWorkers } from '../../workers/start-workers.ts';
 import { ParkingRouter } from './parking-router.ts';
+
+/** How many polls idle workers without a domain hold: one for each task type. */
+export const idlePolls = Object.values(workers).filter(({ pools }) => pools.some((pool) => pool === 'default')).length;
 
 /** A configuration with nothing but defaults and what a test sets, by key. */
 export async function configOf(values: Record<string, string | number>): Promise<Config> {

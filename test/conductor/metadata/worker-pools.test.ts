@@ -10,13 +10,13 @@ const poolsWith = (facts: Partial<PoolFacts>) =>
 
 describe('worker pools', () => {
   it('nobody has ever polled: the default pool of each task type, and the domains that handlers send to', () => {
-    expect(poolsWith({})).toEqual([
-      { taskType: 'college-adaptor_intake', waiting: 0, workers: [] },
-      { taskType: 'lms-dw_intake', waiting: 0, workers: [] },
-      { taskType: 'mdm_notify', waiting: 0, workers: [] },
-      { taskType: 'mdm_share', domain: '002', waiting: 0, workers: [] },
-      { taskType: 'movies_intake', waiting: 0, workers: [] },
-    ]);
+    const pools = poolsWith({});
+    const taskTypes = definitions.taskDefs.map(({ definition }) => definition['name']);
+    expect(pools.map(({ taskType }) => taskType)).toEqual(taskTypes.toSorted());
+    for (const pool of pools) {
+      const domain = pool.taskType === 'mdm_share' ? { domain: '002' } : {};
+      expect(pool).toEqual({ taskType: pool.taskType, ...domain, waiting: 0, workers: [] });
+    }
   });
 
   it('polls: sorted into pools, old ones marked', () => {

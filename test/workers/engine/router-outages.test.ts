@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { ParkingRouter, type SeenCall } from '../parking-router.ts';
 import { type RawBackEnd, startRawBackEnd } from '../raw-back-end.ts';
-import { inboundOf, startedWorkers, type StartedWorkers } from '../started-workers.ts';
+import { idlePolls, inboundOf, startedWorkers, type StartedWorkers } from '../started-workers.ts';
 
 let router: ParkingRouter;
 let backEnd: RawBackEnd;
@@ -105,13 +105,13 @@ describe('outages', () => {
 
   test('router away and back → polls again within two seconds, one line each way', async () => {
     await start({ 'workers.taskTypes': '' });
-    await pollUntil('held polls', () => router.held === 4);
+    await pollUntil('held polls', () => router.held === idlePolls);
     await router.stop();
     await pollUntil('the line', () => count(/cannot be reached/) === 1);
     await timeHasPassed(1_500);
     const backAt = performance.now();
     await router.start();
-    await pollUntil('held polls', () => router.held === 4, { timeoutMs: 4_000, everyMs: 5 });
+    await pollUntil('held polls', () => router.held === idlePolls, { timeoutMs: 4_000, everyMs: 5 });
     expect(performance.now() - backAt).toBeLessThan(2_000);
     await pollUntil('the other line', () => count(/is back/) === 1);
     expect(count(/cannot be reached/)).toBe(1);
@@ -250,7 +250,7 @@ describe('concurrency', () => {
 
   test('held polls of every task type leave room for updates', async () => {
     await start({ 'workers.taskTypes': '', 'workers.pollTimeoutMs': 5_000, 'workers.drainMs': 100 });
-    await pollUntil('held polls', () => router.held === 4);
+    await pollUntil('held polls', () => router.held === idlePolls);
     const startedAt = performance.now();
     await router.result(addMovie());
     expect(performance.now() - startedAt).toBeLessThan(1_000);
