@@ -4,7 +4,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { postgresqlProperties } from '../../dev/engine/engine-arguments.ts';
 import { startEngine } from '../../dev/engine/start-engine.ts';
-import { findFreePort } from '../../dev/stack/ports.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import type { Processes } from '../measure/processes.ts';
 import type { Run } from '../run.ts';
 import { registerDefinitions } from './definitions.ts';

@@ -10,16 +10,21 @@ import { createProgress } from './progress.mjs';
 /** Half an installation must not go on unseen when we are killed. */
 const tether = fileURLToPath(new URL('./tether.sh', import.meta.url));
 
+/** What all packages take in node_modules, measured. */
+const diskGigabytes = 0.5;
+
 /** What a shell ends with when there is no such command. */
 const commandNotFound = 127;
 
 /**
  * @param {string} root folder of package.json
+ * @param {() => Promise<void>} [beforeInstall] called when something is to be installed; what it throws prevents that
  * @throws Error for people, with what npm said, when the dependencies cannot be installed
  */
-export async function ensureDependencies(root) {
+export async function ensureDependencies(root, beforeInstall) {
   if (isInStep(root)) return;
-  mkdirSync(join(root, '.run'), { recursive: true });
+  await beforeInstall?.();
+  mkdirSync(join(root, '.run'), { recursive: true, mode: 0o700 });
   const release = await acquireLock(join(root, '.run', 'install.lock'), {
     onWait: (pid) =>
       process.stderr.write(`Another start (process ${pid}) is installing dependencies; waiting for it.\n`),
@@ -57,7 +62,8 @@ function readPackages(file) {
 async function install(root) {
   const wanted = Object.entries(readPackages(join(root, 'package-lock.json')));
   const total = wanted.filter(([path, { optional }]) => path !== '' && !optional).length;
-  process.stderr.write(`Installing dependencies (${total} packages, once for each version of package-lock.json).\n`);
+  const size = `${total} packages, about ${diskGigabytes} GB on disk`;
+  process.stderr.write(`Installing dependencies (${size}, once for each version of package-lock.json).\n`);
   const progress = createProgress();
   let fetched = 0;
   let rest = '';

@@ -2,7 +2,7 @@
 
 /** A line that moves. */
 export interface Progress {
-  /** Replaces the line; off a terminal, writes one every ten seconds. */
+  /** Replaces the line; off a terminal, writes a new one at most every ten seconds. */
   show(line: string): void;
   /** Takes the line away. */
   clear(): void;

@@ -62,10 +62,22 @@ cp "${this.root}/package-lock.json" "${this.root}/node_modules/.package-lock.jso
 
   /** Starts `run.mjs entry.mjs …`. */
   run(...args: string[]): Run {
+    return this.#run(['entry.mjs', ...args], {});
+  }
+
+  /** Starts `run.mjs dev/main.ts …`, as npm start does; the entry file stands there as well. */
+  start(env: Record<string, string>, ...args: string[]): Run {
+    mkdirSync(join(this.root, 'config'), { recursive: true });
+    writeFileSync(join(this.root, 'config/default.properties'), '# movies.url=x\n');
+    cpSync(join(this.root, 'entry.mjs'), join(this.root, 'dev/main.ts'));
+    return this.#run(['dev/main.ts', ...args], env);
+  }
+
+  #run(args: string[], env: Record<string, string>): Run {
     const run = join(this.root, 'dev/setup/run.mjs');
-    const child = spawn(process.execPath, [run, 'entry.mjs', ...args], {
+    const child = spawn(process.execPath, [run, ...args], {
       cwd: this.root,
-      env: { PATH: `${join(this.root, 'bin')}:/usr/bin:/bin` },
+      env: { PATH: `${join(this.root, 'bin')}:/usr/bin:/bin`, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const printed = { text: '' };

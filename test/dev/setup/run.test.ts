@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../poll-until.ts';
@@ -17,7 +19,7 @@ describe('dependencies', () => {
     const run = project.run('register', '--json');
     expect(await run.ended).toEqual({ code: 0, signal: null });
     expect(run.printed.text).toBe(
-      'Installing dependencies (1 packages, once for each version of package-lock.json).\nran register --json\n',
+      'Installing dependencies (1 packages, about 0.5 GB on disk, once for each version of package-lock.json).\nran register --json\n',
     );
     expect(project.npmRuns()).toEqual(['ci --ignore-scripts --no-audit --no-fund --loglevel=http']);
   });
@@ -73,6 +75,36 @@ describe('dependencies', () => {
     expect(await run.ended).toEqual({ code: 1, signal: null });
     expect(run.printed.text).toContain('npm ci failed:\nnpm error code E404\n');
     expect(run.printed.text).not.toContain('fetch GET');
+  });
+});
+
+describe('npm start on a taken port', () => {
+  let server: Server;
+  let port: string;
+  /** All but the taken one are any that is free. */
+  const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
+
+  beforeEach(async () => {
+    server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    port = String((server.address() as AddressInfo).port);
+  });
+  afterEach(() => void server.close());
+
+  it('names it before anything is installed', async () => {
+    const run = project.start({ ...ports, OPS_PORT: port });
+    expect(await run.ended).toEqual({ code: 1, signal: null });
+    expect(run.printed.text).toBe(`Port ${port} (operations) is taken: set OPS_PORT to another one.\n`);
+    expect(project.npmRuns()).toEqual([]);
+  });
+
+  it.each([
+    ['--help asks for nothing but help', {}, ['--help']],
+    ['the engine runs elsewhere', { CONDUCTOR_URL: 'http://engine.example' }, []],
+  ])('installs when %s', async (_reason, env, args) => {
+    const run = project.start({ ...ports, CONDUCTOR_PORT: port, ...env }, ...args);
+    expect((await run.ended).code).toBe(0);
+    expect(project.npmRuns()).toHaveLength(1);
   });
 });
 

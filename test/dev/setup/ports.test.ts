@@ -1,7 +1,31 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { findFreePort, findTakenPorts } from '../../../dev/stack/ports.ts';
+import { productDir } from '../../conductor/definitions/copy-of-product.ts';
+import { findFreePort, findTakenPorts, knownPorts } from '../../../dev/setup/ports.mjs';
+
+describe('knownPorts', () => {
+  const known = (env: NodeJS.ProcessEnv) =>
+    knownPorts(productDir, env).map(({ variable, port }) => `${variable}=${port}`);
+
+  it('has the defaults, and what the environment sets', () => {
+    expect(known({ OPS_PORT: '5', IDP_PORT: '0', BACKENDS_PORT: 'eighty' })).toEqual([
+      'ROUTER_PORT=8080',
+      'OPS_PORT=5',
+      'CONDUCTOR_PORT=8082',
+    ]);
+  });
+
+  it('leaves out what runs elsewhere', () => {
+    const env = { CONDUCTOR_URL: 'http://engine.example', OAUTH_ISSUER: 'https://login.example' };
+    expect(known(env)).toEqual(['ROUTER_PORT=8080', 'OPS_PORT=8081', 'BACKENDS_PORT=8084']);
+  });
+
+  it.each([{ CONFIG_URL: 'https://config.example/x.properties' }, { PROFILE: 'mine' }])(
+    'has no defaults where a property file may set another port: %o',
+    (env) => expect(known({ ...env, ROUTER_PORT: '6' })).toEqual(['ROUTER_PORT=6']),
+  );
+});
 
 describe('findTakenPorts', () => {
   it('names a taken port, its use and its variable in one line', async () => {

@@ -1,0 +1,17 @@
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { createProgress } from '../../../dev/setup/progress.mjs';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+it('off a terminal: a line at most every ten seconds, and none twice', () => {
+  const stream = new PassThrough();
+  const progress = createProgress(stream as unknown as NodeJS.WriteStream);
+  for (const line of ['1 of 2', '2 of 2', '2 of 2', '2 of 2', 'unpacking']) {
+    progress.show(line);
+    vi.advanceTimersByTime(10_000);
+    progress.show(line);
+  }
+  expect(String(stream.read())).toBe('1 of 2\n2 of 2\nunpacking\n');
+});
