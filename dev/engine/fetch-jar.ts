@@ -29,16 +29,18 @@ export async function fetchJar(options: FetchOptions, target: string): Promise<v
   const env = { JAVA_HOME: dirname(dirname(java.command)), ...options.env };
   const machineMaven = await findMaven(env);
   if (machineMaven === undefined) throw new Error(noMavenMessage(release));
-  say(
-    `Fetching the workflow engine (Conductor ${release.version}, ${megabytes(release.bytes)} MB, only this once) through Maven.`,
-  );
+  const size = `${megabytes(release.bytes)} MB, about ${diskGigabytes} GB on disk in ${dirname(folder)}`;
+  say(`Fetching the workflow engine (Conductor ${release.version}, ${size}, only this once) through Maven.`);
   await mkdir(folder, { recursive: true });
   // A repository of its own: the usual one would keep a second copy.
   const repository = join(folder, 'repository');
   const artifactFolder = join(repository, release.repositoryPath);
   const progress = createProgress();
+  let isFetching = true;
   const timer = setInterval(() => {
-    void sizeSoFar(artifactFolder, release).then((bytes) => progress.show(progressLine(bytes, release)));
+    void sizeSoFar(artifactFolder, release).then((bytes) => {
+      if (isFetching) progress.show(progressLine(bytes, release));
+    });
   }, 300);
   try {
     const args = ['-B', `-Dmaven.repo.local=${repository}`, ...(await globalSettings(machineMaven))];
@@ -51,6 +53,7 @@ export async function fetchJar(options: FetchOptions, target: string): Promise<v
       cause: error,
     });
   } finally {
+    isFetching = false;
     clearInterval(timer);
     progress.clear();
   }
@@ -94,6 +97,9 @@ function progressLine(bytes: number, release: EngineRelease): string {
   const percent = Math.floor((bytes / release.bytes) * 100);
   return `  ${megabytes(bytes)} of ${megabytes(release.bytes)} MB (${percent} %)`;
 }
+
+/** What the unpacked engine and the archive of its classes take, measured. */
+const diskGigabytes = 0.5;
 
 function megabytes(bytes: number): number {
   return Math.round(bytes / 1e6);

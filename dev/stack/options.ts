@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { loadConfig } from '../../config/load.ts';
 import { variableOf } from '../../config/environment.ts';
 import { queueEnvironment } from '../engine/engine-arguments.ts';
-import { findFreePort, type StackPort } from './ports.ts';
+import { findFreePort, type StackPort, stackPorts } from '../setup/ports.mjs';
 
 export const help = `Usage: npm start [-- --verbose]
 
@@ -18,6 +18,7 @@ Environment (default):
   ROUTER_PORT (8080)  OPS_PORT (8081)  CONDUCTOR_PORT (8082)  IDP_PORT (8083)  BACKENDS_PORT (8084)
   STATE_DIR (.run)    databases, keys and logs; two stacks need two
   CONDUCTOR_URL       uses the engine that runs there instead of starting one
+  OAUTH_ISSUER        uses that identity provider instead of starting one
 Every other key of the configuration can be set as well: docs/configuration.md.
 `;
 
@@ -43,6 +44,10 @@ export interface StackSettings {
   readonly stateDir: string;
   /** An engine that runs already; it is used instead of one of our own. */
   readonly givenEngine: string | undefined;
+  /** Issuer of an identity provider that runs already; it is used instead of one of our own. */
+  readonly givenIssuer: string | undefined;
+  /** OAuth client of the workers. */
+  readonly workersClient: string;
   readonly urls: StackUrls;
   /** How the engine reaches the broker of MDM's update queue; undefined when there is none. */
   readonly updateQueue: NodeJS.ProcessEnv | undefined;
@@ -73,44 +78,38 @@ export async function readSettings(env: NodeJS.ProcessEnv): Promise<StackSetting
   const { config, origins } = await loadConfig({ env });
   const [firstEngine] = config['conductor.url'];
   const givenEngine = origins['conductor.url'] === undefined ? undefined : firstEngine;
+  const givenIssuer = origins['oauth.issuer'] === undefined ? undefined : config['oauth.issuer'];
+  const isGiven = { 'conductor.url': givenEngine !== undefined, 'oauth.issuer': givenIssuer !== undefined };
   const ports = await Promise.all(
-    portUses.map(async ({ key, use }) => ({
-      port: config[key] || (await findFreePort()),
-      variable: variableOf(key),
-      use,
-    })),
+    stackPorts.map(async (entry) => ({ ...entry, port: config[entry.key] || (await findFreePort()) })),
   );
-  const [router, operations, engine, identityProvider, backEnds] = ports.map(({ port }) => `http://127.0.0.1:${port}`);
-  const urls = { router, operations, engine: givenEngine ?? engine, identityProvider, backEnds } as StackUrls;
+  const [router, operations, engine, provider, backEnds] = ports.map(({ port }) => `http://127.0.0.1:${port}`);
+  const own = { router, operations, engine, identityProvider: provider, backEnds } as StackUrls;
+  const urls = { ...own, engine: givenEngine ?? own.engine, identityProvider: givenIssuer ?? own.identityProvider };
+  const following = followingKeys(urls);
   const stateDir = resolve(config['state.dir']);
   const isOurs = (key: string) => origins[key] === undefined || origins[key] === 'config/default.properties';
   return {
     stateDir,
     givenEngine,
+    givenIssuer,
+    workersClient: config['workers.clientId'] ?? String(following['workers.clientId']),
     urls,
     updateQueue: config['mdm.updateQueue'] ? queueEnvironment(env) : undefined,
-    ports: ports.filter(({ variable }) => givenEngine === undefined || variable !== 'CONDUCTOR_PORT'),
+    ports: ports.filter(({ unless }) => unless === undefined || !isGiven[unless]),
     env: {
       ...env,
-      ...toVariables(Object.entries(followingKeys(urls)).filter(([key]) => isOurs(key))),
+      ...toVariables(Object.entries(following).filter(([key]) => isOurs(key))),
       // The engine of this stack keeps its data there, with Java and in a container.
       ...(givenEngine === undefined && isOurs('conductor.databaseURL')
         ? { CONDUCTOR_DATABASEURL: `sqlite:${join(stateDir, 'engine', 'conductor.db')}` }
         : {}),
-      ...(isOurs('oauth.issuer') ? { OAUTH_AUDIENCE: env['OAUTH_AUDIENCE'] ?? 'urn:service-router' } : {}),
+      ...(givenIssuer === undefined ? { OAUTH_AUDIENCE: env['OAUTH_AUDIENCE'] ?? 'urn:service-router' } : {}),
       ...Object.fromEntries(ports.map(({ variable, port }) => [variable, String(port)])),
       STATE_DIR: stateDir,
     },
   };
 }
-
-const portUses = [
-  { key: 'router.port', use: 'router' },
-  { key: 'ops.port', use: 'operations' },
-  { key: 'conductor.port', use: 'workflow engine' },
-  { key: 'idp.port', use: 'identity provider' },
-  { key: 'backends.port', use: 'back ends' },
-] as const;
 
 function toVariables(values: readonly (readonly [key: string, value: string])[]): Record<string, string> {
   return Object.fromEntries(values.map(([key, value]) => [variableOf(key), value]));

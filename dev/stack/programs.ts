@@ -4,6 +4,7 @@ import type { Writable } from 'node:stream';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Child, type ChildOptions, startChild } from './child.ts';
+import type { StackSettings } from './options.ts';
 
 /** One of our programs: an entry file run by the Node that runs this. */
 export interface Program {
@@ -36,6 +37,11 @@ export const lastingPrograms: readonly LastingProgram[] = [
   { name: 'identity-provider', entry: 'dev/identity-provider/main.ts', stopOrder: 3 },
   { name: 'back-ends', entry: 'dev/back-ends/main.ts', stopOrder: 3 },
 ];
+
+/** The programs of a stack with these settings: none for what runs already. */
+export function programsOf({ givenIssuer }: Pick<StackSettings, 'givenIssuer'>): readonly LastingProgram[] {
+  return lastingPrograms.filter(({ name }) => givenIssuer === undefined || name !== 'identity-provider');
+}
 
 /** The engine ends last: everything else may still talk to it. */
 export const engineStopOrder = 4;

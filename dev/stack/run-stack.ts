@@ -1,19 +1,14 @@
 // One run of `npm start`, from its flags to its exit code.
 
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { writeRunningStack } from '../../config/running-stack.ts';
-import { tryLock } from '../setup/lock.mjs';
+import { findTakenPorts } from '../setup/ports.mjs';
 import { createProgress, type Progress } from '../setup/progress.mjs';
 import { addressesOf } from './addresses.ts';
-import { help, parseFlags, readSettings } from './options.ts';
-import { findTakenPorts } from './ports.ts';
+import { help, parseFlags, readSettings, type StackSettings } from './options.ts';
 import { type Missing, untilReady } from './readiness.ts';
 import { Stack } from './stack.ts';
+import { openStateDir } from './state-dir.ts';
 import { summary } from './summary.ts';
-
-/** A start that takes longer than this, in milliseconds, is not a usual one. */
-const explainAfterMs = 45_000;
 
 /**
  * Runs the stack until a signal or a failure ends it.
@@ -32,12 +27,12 @@ export async function runStack(args: readonly string[], env: NodeJS.ProcessEnv):
     const flags = parseFlags(args);
     if (flags.help) return (process.stdout.write(help), 0);
     const settings = await readSettings(env);
-    unlock = lockStateDir(settings.stateDir);
+    unlock = openStateDir(settings.stateDir);
     const taken = await findTakenPorts(settings.ports);
     if (taken.length > 0) throw new Error(taken.join('\n'));
     removeAddresses = writeRunningStack(settings.stateDir, addressesOf(settings));
     const stack = new Stack({ settings, verbose: flags.verbose, say });
-    await live({ stack, startedAt, progress, say, urls: settings.urls });
+    await live({ stack, startedAt, progress, say, settings });
     return 0;
   } catch (error) {
     progress.clear();
@@ -54,22 +49,23 @@ interface Life {
   readonly startedAt: number;
   readonly progress: Progress;
   readonly say: (line: string) => void;
-  readonly urls: Parameters<typeof summary>[0]['urls'];
+  readonly settings: StackSettings;
 }
 
 /** Starts, waits for a signal, stops. @throws Error for people, after everything has been stopped */
-async function live({ stack, startedAt, progress, say, urls }: Life): Promise<void> {
+async function live({ stack, startedAt, progress, say, settings }: Life): Promise<void> {
   const ending = new AbortController();
   const asked = untilAsked(stack, ending, say);
-  const elapsedMs = () => performance.now() - startedAt;
   const run = async () => {
     await stack.prepare(ending.signal);
-    const onWait = showMissing(progress, say, elapsedMs);
-    const ready = untilReady({ operations: urls.operations, signal: ending.signal, onWait });
+    // Before anything is waited for: a worker that runs elsewhere needs the address and a client.
+    say(summary(settings, stack.engineKind));
+    const onWait = (missing: Missing) => progress.show(`  waiting for ${describeMissing(missing)}`);
+    const ready = untilReady({ operations: settings.urls.operations, signal: ending.signal, onWait });
     ready.catch(() => {});
     await Promise.race([stack.start(), stack.failed]);
     await Promise.race([ready, stack.failed]);
-    say(summary({ urls, engineKind: stack.engineKind, logFiles: stack.logFiles, elapsedMs: elapsedMs() }));
+    say(`Ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s. Ctrl-C stops everything.`);
     await stack.failed;
   };
   try {
@@ -84,18 +80,11 @@ async function live({ stack, startedAt, progress, say, urls }: Life): Promise<vo
   }
 }
 
-/** A moving line that names what is missing; what is missing for long is explained, once. */
-function showMissing(progress: Progress, say: (line: string) => void, elapsedMs: () => number) {
-  const startedMs = elapsedMs();
-  let isExplained = false;
-  return (missing: Missing) => {
-    const names = Object.keys(missing).join(', ');
-    progress.show(`  ${(elapsedMs() / 1000).toFixed(0)} s: waiting for ${names}`);
-    if (isExplained || elapsedMs() - startedMs < explainAfterMs) return;
-    isExplained = true;
-    const lines = Object.entries(missing).map(([name, reasons]) => `\n  ${name}: ${reasons.join('; ')}`);
-    say(`Not ready yet:${lines.join('')}`);
-  };
+/** `workers (no worker polls movies_intake)`. */
+function describeMissing(missing: Missing): string {
+  return Object.entries(missing)
+    .map(([name, reasons]) => `${name} (${reasons.join('; ')})`)
+    .join(', ');
 }
 
 /** Resolves at the first signal; a second one ends everything at once. */
@@ -107,17 +96,9 @@ function untilAsked(stack: Stack, ending: AbortController, say: (line: string) =
         process.exit(1);
       }
       ending.abort();
-      say('Stopping (once more stops at once).');
+      say('Stopping (Ctrl-C once more stops at once):');
       resolve();
     };
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   });
-}
-
-/** Two stacks on one set of databases would spoil them. @throws Error for people, when another one runs there */
-function lockStateDir(stateDir: string): () => void {
-  mkdirSync(stateDir, { recursive: true });
-  const { release, owner } = tryLock(join(stateDir, 'stack.lock'));
-  if (release) return release;
-  throw new Error(`Another stack (process ${owner}) runs on ${stateDir}: stop it, or set STATE_DIR to another folder.`);
 }

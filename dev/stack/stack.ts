@@ -7,10 +7,10 @@ import type { StackSettings } from './options.ts';
 import { openProgramLog, type ProgramLog } from './program-log.ts';
 import {
   engineStopOrder,
-  lastingPrograms,
   launchProgram,
   type LastingProgram,
   type Program,
+  programsOf,
   registration,
   runProgramOnce,
 } from './programs.ts';
@@ -59,11 +59,6 @@ export class Stack {
     return this.#plan?.kind === 'own' ? this.#plan.how : 'given by CONDUCTOR_URL';
   }
 
-  /** Files that the programs log to. */
-  get logFiles(): readonly string[] {
-    return this.#parts.map(({ log }) => log.path);
-  }
-
   /**
    * Finds a way to run the engine and fetches what that takes.
    * @param signal gives it up
@@ -81,11 +76,13 @@ export class Stack {
     if (this.#plan === undefined) throw new Error('start() comes after prepare()');
     if (this.#stopping) return;
     const engineReady = this.#startEngine(this.#plan);
-    const ready = (this.#options.programs ?? lastingPrograms).map((program) => this.#startProgram(program));
+    const ready = (this.#options.programs ?? programsOf(this.#options.settings)).map((program) =>
+      this.#startProgram(program),
+    );
     await Promise.all([...ready, engineReady.then(() => this.#register())]);
   }
 
-  /** Stops everything in order; resolves when nothing is left. */
+  /** Stops everything in order, and says what it waits for; resolves when nothing is left. */
   stop(): Promise<void> {
     return (this.#stopping ??= this.#stopInOrder());
   }
@@ -165,6 +162,7 @@ export class Stack {
     const orders = [...new Set(this.#parts.map(({ stopOrder }) => stopOrder))].sort((a, b) => a - b);
     for (const order of orders) {
       const parts = this.#parts.filter(({ stopOrder }) => stopOrder === order);
+      this.#options.say(`  waiting for ${parts.map(({ name }) => name).join(', ')}`);
       await Promise.all(parts.map(({ supervisor }) => supervisor.stop()));
     }
     for (const { log } of this.#parts) log.end();

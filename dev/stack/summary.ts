@@ -1,62 +1,78 @@
-// What the terminal shows once the stack is ready: what runs where, and lines to try it with.
+// What the terminal shows while the stack starts: what runs where, and lines to try it with.
 
-import { dirname, relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { devClients } from '../identity-provider/clients.ts';
-import type { StackUrls } from './options.ts';
-
-export interface SummaryOptions {
-  readonly urls: StackUrls;
-  /** How the engine runs: `Java 25`, `Docker`, `given by CONDUCTOR_URL`. */
-  readonly engineKind: string;
-  readonly logFiles: readonly string[];
-  /** Time from the start until it was ready, in milliseconds. */
-  readonly elapsedMs: number;
-}
+import type { StackSettings } from './options.ts';
 
 /** Somebody both colleges of the stand-ins know, under another id each. */
 const person = { source: '0320991', interested: 'B00418052', cccid: 'ABL0199' };
 
-export function summary({ urls, engineKind, logFiles, elapsedMs }: SummaryOptions): string {
-  const get = `curl -H "Authorization: Bearer $TOKEN" ${urls.router}`;
-  const persons = '/mock/colleges/001/persons';
+type Summarised = Pick<StackSettings, 'urls' | 'stateDir' | 'givenIssuer' | 'workersClient'>;
+
+/** @param engineKind how the engine runs: `Java 25`, `Docker`, `given by CONDUCTOR_URL` */
+export function summary(settings: Summarised, engineKind: string): string {
+  const { urls, stateDir, givenIssuer } = settings;
   return [
-    `Ready after ${(elapsedMs / 1000).toFixed(1)} s. Ctrl-C stops everything.`,
+    'Starting:',
     '',
     `  router             ${urls.router}`,
     `  what it offers     ${urls.router}/docs`,
     `  operations         ${urls.operations}/  /health/ready  /metrics`,
     `  workflow engine    ${urls.engine}/api  (${engineKind})`,
-    `  identity provider  ${urls.identityProvider}`,
+    `  identity provider  ${urls.identityProvider}${givenIssuer === undefined ? '' : '  (given by oauth.issuer)'}`,
     `  back ends          ${urls.backEnds}`,
     `  workers            default pool, and domain 002 beside adaptor 002`,
-    `  logs               ${logPlace(logFiles)}`,
+    `  logs               ${shortPath(join(stateDir, 'logs'))}/*.log`,
     '',
-    'Get a token, then use it:',
-    `  TOKEN=$(curl -s ${urls.router}/token/v1/token -d grant_type=client_credentials \\`,
-    `    -d client_id=demo -d client_secret=demo-secret | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`,
-    `  ${get}/movies/Metropolis`,
-    `  ${get}/lmsDW/001/dataSync/`,
-    `  ${get}/adaptor/001${persons}`,
-    '',
-    'Change a person at college 001; a moment later (after a first start: within a minute) college 002 has the cccid too:',
-    `  ${get}/adaptor/001${persons}/${person.source} \\`,
-    `    -X PATCH -H 'content-type: application/json' -d '{"cccid":"${person.cccid}"}'`,
-    `  ${get}/adaptor/002/mock/colleges/002/persons/${person.interested}`,
-    '',
-    'Clients (id / secret: scopes):',
-    ...shownClients().map(({ clientId, clientSecret, scopes }) => {
-      return `  ${`${clientId} / ${clientSecret}`.padEnd(24)} ${scopes.join(' ')}`;
-    }),
+    ...(givenIssuer === undefined ? ownTokens(settings) : givenTokens(settings)),
     '',
   ].join('\n');
 }
 
-function shownClients() {
+function ownTokens({ urls }: Summarised): string[] {
   const shown = ['demo', 'reader', 'worker', 'ops'];
-  return devClients.filter(({ clientId }) => shown.includes(clientId));
+  const clients = devClients.filter(({ clientId }) => shown.includes(clientId));
+  return [
+    'Get a token, then use it:',
+    `  TOKEN=$(curl -s ${urls.router}/token/v1/token -d grant_type=client_credentials \\`,
+    `    -d client_id=demo -d client_secret=demo-secret | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`,
+    ...calls(urls.router),
+    '',
+    'Clients (id / secret: scopes):',
+    ...clients.map(({ clientId, clientSecret, scopes }) => {
+      return `  ${`${clientId} / ${clientSecret}`.padEnd(24)} ${scopes.join(' ')}`;
+    }),
+  ];
 }
 
-function logPlace(files: readonly string[]): string {
-  const folder = relative('', dirname(files[0] ?? '')) || '.';
-  return `${folder.startsWith('..') ? dirname(files[0] ?? '') : folder}/*.log`;
+function givenTokens({ urls, givenIssuer, workersClient }: Summarised): string[] {
+  return [
+    `The router accepts the access tokens of ${givenIssuer}, and no others.`,
+    `The workers ask there for theirs as client ${workersClient} (WORKERS_CLIENTID, WORKERS_CLIENTSECRET), which needs the`,
+    'scope conductor_worker.',
+    '',
+    'With a token of a client of yours in TOKEN:',
+    ...calls(urls.router),
+  ];
+}
+
+function calls(router: string): string[] {
+  const call = `curl -H "Authorization: Bearer $TOKEN" ${router}`;
+  const persons = '/mock/colleges/001/persons';
+  return [
+    `  ${call}/movies/Metropolis`,
+    `  ${call}/lmsDW/001/dataSync/`,
+    `  ${call.replace(router, `"${router}`)}/adaptor/001/sections?sisTermId=2026FA&sisCourseId=MATH-31&mis=001"`,
+    '',
+    'Change a person at college 001 (scope sisdata_W); a moment later (after a first start: within a minute) college 002',
+    'has the cccid too:',
+    `  ${call}/adaptor/001${persons}/${person.source} \\`,
+    `    -X PATCH -H 'content-type: application/json' -d '{"cccid":"${person.cccid}"}'`,
+    `  ${call}/adaptor/002/mock/colleges/002/persons/${person.interested}`,
+  ];
+}
+
+function shortPath(path: string): string {
+  const short = relative('', path);
+  return short.startsWith('..') ? path : short;
 }

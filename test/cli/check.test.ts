@@ -61,7 +61,8 @@ describe('router check', () => {
   });
 
   it('two versions with the same tasks: ok, one pipeline, one row of time-outs', async () => {
-    const toWorkflows = async () => /(\d+) of them to workflows/.exec((await runCli(['check', '--dir', copy.dir])).stdout);
+    const toWorkflows = async () =>
+      /(\d+) of them to workflows/.exec((await runCli(['check', '--dir', copy.dir])).stdout);
     const before = (await toWorkflows())?.[1];
     copy.replace('gateway.config.yml', 'version: ${adaptor.workflowVersion}', 'versions: { 1: 10, 2: 90 }');
     const { exitCode, stdout, stderr } = await runCli(['check', '--dir', copy.dir]);

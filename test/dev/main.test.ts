@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -58,6 +58,19 @@ describe('npm start', () => {
       code: 1,
       printed: `Another stack (process ${process.pid}) runs on ${stateDir}: stop it, or set STATE_DIR to another folder.\n`,
     });
+  });
+
+  it('closes a state directory to others that an earlier start left open, and nothing else in it', async () => {
+    const modes = (...names: string[]) =>
+      names.map((name) => (statSync(join(stateDir, name)).mode & 0o777).toString(8)).join(' ');
+    for (const folder of ['logs', 'engine', 'mine']) mkdirSync(join(stateDir, folder));
+    const files = ['back-ends.sqlite', 'back-ends.sqlite-wal', 'logs/router.log', 'engine/conductor.db', 'mine/file'];
+    for (const file of files) writeFileSync(join(stateDir, file), '');
+    for (const name of ['.', 'logs', 'engine', 'mine']) chmodSync(join(stateDir, name), 0o755);
+    for (const file of files) chmodSync(join(stateDir, file), 0o644);
+    await start([], { CONDUCTOR_URL: 'http://127.0.0.1:1' });
+    expect(modes('.', 'logs', 'engine', 'mine')).toBe('700 700 700 755');
+    expect(modes(...files)).toBe('600 600 600 600 644');
   });
 
   it('lists what is wrong with the configuration', async () => {

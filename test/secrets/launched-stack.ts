@@ -41,7 +41,7 @@ export async function launchStack(env: Record<string, string>): Promise<Launched
       'npm start to be ready',
       () => {
         if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}:\n${printed}`);
-        return printed.includes('Clients (id / secret: scopes):');
+        return /^Ready after/m.test(printed);
       },
       { timeoutMs: 40_000 },
     );

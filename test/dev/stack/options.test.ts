@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { help, parseFlags, readSettings } from '../../../dev/stack/options.ts';
-import { lastingPrograms } from '../../../dev/stack/programs.ts';
+import { configSchema } from '../../../config/schema.ts';
+import { stackPorts } from '../../../dev/setup/ports.mjs';
+import { lastingPrograms, programsOf } from '../../../dev/stack/programs.ts';
 
 describe('parseFlags', () => {
   it('knows --verbose and --help', () => {
@@ -30,6 +32,10 @@ describe('readSettings', () => {
     ]);
     expect(urls.engine).toBe('http://127.0.0.1:8082');
     expect(givenEngine).toBeUndefined();
+  });
+
+  it('has ports whose defaults before the installation are those of the configuration', () => {
+    for (const { key, port } of stackPorts) expect(configSchema.properties[key]).toMatchObject({ default: port });
   });
 
   it('derives every address from the ports', async () => {
@@ -73,6 +79,20 @@ describe('readSettings', () => {
     expect(urls.engine).toBe('http://engine.example:9000');
     expect(ports.map(({ variable }) => variable)).not.toContain('CONDUCTOR_PORT');
   });
+
+  it.each([{ OAUTH_ISSUER: 'https://login.example' }, { 'oauth.issuer': 'https://login.example' }])(
+    'uses a given identity provider (%o), starts none and needs no port for one',
+    async (env) => {
+      const settings = await readSettings(env);
+      expect(settings).toMatchObject({ givenIssuer: 'https://login.example', workersClient: 'worker' });
+      expect(settings.urls.identityProvider).toBe('https://login.example');
+      expect(settings.ports.map(({ variable }) => variable)).not.toContain('IDP_PORT');
+      expect(programsOf(settings).map(({ name }) => name)).not.toContain('identity-provider');
+      const own = await readSettings({});
+      expect(own.givenIssuer).toBeUndefined();
+      expect(programsOf(own)).toEqual(lastingPrograms);
+    },
+  );
 
   it('picks free ports for those that are 0', async () => {
     const { ports, env } = await readSettings({ ROUTER_PORT: '0', OPS_PORT: '0' });

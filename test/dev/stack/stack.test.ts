@@ -41,7 +41,16 @@ function createStack(programs: readonly LastingProgram[], options: { verbose?: b
   const said: string[] = [];
   const urls = { router: '', operations: '', engine: engineUrl, identityProvider: '', backEnds: '' };
   const stack = new Stack({
-    settings: { stateDir, givenEngine: engineUrl, urls, updateQueue: undefined, ports: [], env: process.env },
+    settings: {
+      stateDir,
+      givenEngine: engineUrl,
+      givenIssuer: undefined,
+      workersClient: 'worker',
+      urls,
+      updateQueue: undefined,
+      ports: [],
+      env: process.env,
+    },
     verbose: options.verbose ?? false,
     say: (line) => said.push(line),
     programs,

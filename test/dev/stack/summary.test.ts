@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { readSettings } from '../../../dev/stack/options.ts';
+import { summary } from '../../../dev/stack/summary.ts';
+
+describe('summary', () => {
+  it('names every address, the clients of the embedded provider and calls to try', async () => {
+    const text = summary(await readSettings({ ROUTER_PORT: '4711' }), 'Java 25');
+    expect(text).toContain('router             http://127.0.0.1:4711\n');
+    expect(text).toContain('http://127.0.0.1:8082/api  (Java 25)');
+    expect(text).toContain('demo / demo-secret');
+    expect(text).toContain('"http://127.0.0.1:4711/adaptor/001/sections?sisTermId=2026FA&sisCourseId=MATH-31&mis=001"');
+  });
+
+  it('with a given identity provider: says whose tokens are accepted, and shows nothing of the embedded one', async () => {
+    const env = { OAUTH_ISSUER: 'https://login.example', WORKERS_CLIENTID: 'pool', WORKERS_CLIENTSECRET: 'geheim' };
+    const text = summary(await readSettings(env), 'Java 25');
+    expect(text).toContain('The router accepts the access tokens of https://login.example, and no others.');
+    expect(text).toContain('as client pool (WORKERS_CLIENTID, WORKERS_CLIENTSECRET)');
+    expect(text).not.toMatch(/demo|reader|-secret|geheim|client_credentials|:8083/);
+  });
+});
