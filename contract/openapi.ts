@@ -51,6 +51,8 @@ export interface Operation {
   readonly requestBody?: { readonly description?: string; readonly required?: boolean; readonly content: Content };
   readonly responses?: Responses;
   readonly security?: readonly SecurityRequirement[];
+  /** Our extension: `/docs` has no row for this operation; that of this path stands for it as well. */
+  readonly 'x-listed-under'?: string;
 }
 
 /** What operations refer to by name. */

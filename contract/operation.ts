@@ -59,6 +59,7 @@ export function assembleOperation(
     ),
     // Without one, anybody may call it.
     security: security ?? [],
+    ...(operation['x-listed-under'] === undefined ? {} : { 'x-listed-under': operation['x-listed-under'] }),
   };
 }
 

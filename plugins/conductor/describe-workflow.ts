@@ -8,7 +8,7 @@ import {
 import type { Endpoint, ListedOperation, PolicyDescription } from '../../contract/description.ts';
 import { headerRef } from '../../contract/headers.ts';
 import type { Operation, Parameter, Response, Responses } from '../../contract/openapi.ts';
-import { templateOf } from '../../contract/templates.ts';
+import { restName, templateOf } from '../../contract/templates.ts';
 import { failureCodes } from '../../envelope/failure.ts';
 import type { ProblemCode } from '../../problem/catalogue.ts';
 import type { DescribedVersions } from './versions/describe-versions.ts';
@@ -89,11 +89,25 @@ export function describeWorkflow(
 function operationsOf(endpoint: Endpoint, prefix: string, backEnd: BackEndDescription | undefined): ListedOperation[] {
   const described = backEnd === undefined ? [] : operationsBelow(backEnd, prefix, endpoint);
   const taken = new Set(described.map(({ method, path }) => `${method} ${path}`));
-  const others = endpoint.templates.flatMap((path) =>
-    endpoint.methods.map((method) => ({ method, path, operation: { responses: anyAnswer, ...anyBody(method) } })),
-  );
-  const all = [...described, ...others.filter(({ method, path }) => !taken.has(`${method} ${path}`))];
-  return all.map(({ operation, ...place }) => ({ ...place, operation: withAccepted(operation) }));
+  const others = endpoint.templates
+    .flatMap((path) => endpoint.methods.map((method) => ({ method, path })))
+    .filter(({ method, path }) => !taken.has(`${method} ${path}`))
+    .map((place) => ({ ...place, operation: { responses: anyAnswer, ...anyBody(place.method) } }));
+  return [...described, ...listTogether(others)].map(({ operation, ...place }) => ({
+    ...place,
+    operation: withAccepted(operation),
+  }));
+}
+
+/** Where any path is routed, its first operation stands on `/docs` for all that nobody has described. */
+function listTogether(others: readonly ListedOperation[]): readonly ListedOperation[] {
+  const shown = others.find(({ path }) => path.endsWith(`{${restName}}`));
+  if (shown === undefined) return others;
+  const methods = [...new Set(others.map(({ method }) => method))].join(', ');
+  return others.map((other) => {
+    const listing = other === shown ? { summary: `Any other path: ${methods}` } : { 'x-listed-under': shown.path };
+    return { ...other, operation: { ...other.operation, ...listing } };
+  });
 }
 
 /** A client of any operation may ask for its answer later. */

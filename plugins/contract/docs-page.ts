@@ -4,8 +4,11 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Response } from 'express';
 import { Type } from 'typebox';
 import type { Config } from '../../config/schema.ts';
+import type { Description } from '../../contract/description.ts';
+import { headerRef } from '../../contract/headers.ts';
 import { definePolicy, type Policy } from '../../gateway/contract.ts';
 import { Problem } from '../../problem/problem.ts';
 import { describeStatic, StaticAnswer } from './static-answer.ts';
@@ -56,6 +59,7 @@ export function createDocsPolicy(config: Pick<Config, 'router.docs'>, files: Doc
       const page = createPage(at, document);
       return (request, response) => {
         const { file } = request.params;
+        if (file === undefined && request.path === '/') return redirect(response, at);
         const answer = file === undefined ? page : files.get(file);
         if (answer === undefined) throw new Problem('not-found');
         return answer.send(request, response);
@@ -64,16 +68,32 @@ export function createDocsPolicy(config: Pick<Config, 'router.docs'>, files: Doc
     describe: ({ at }) => ({
       operation: ({ path }) => ({
         hidden: isOff,
-        ...(path === at
-          ? { responses: describeStatic('A page to read and to try.', 'text/html') }
-          : {
-              problems: ['not-found'] as const,
-              parameters: [{ name: 'file', in: 'path' as const, example: 'start.js' }],
-              responses: describeStatic('A file of the page.', 'text/css', 'text/javascript', 'image/png'),
-            }),
+        ...describePath(path, at),
       }),
     }),
   });
+}
+
+/** What is at one of the paths that the map has for the policy: `/`, the page, or a file of it. */
+function describePath(path: string, at: string): Description {
+  if (path === '/') {
+    const location = { description: 'The page.', required: true, schema: { const: at } };
+    const headers = { Location: location, 'Cache-Control': headerRef('CacheControl') };
+    return { responses: { 302: { description: `The page is at ${at}.`, headers } } };
+  }
+  if (path === at) return { responses: describeStatic('A page to read and to try.', 'text/html') };
+  return {
+    problems: ['not-found'],
+    parameters: [{ name: 'file', in: 'path', example: 'start.js' }],
+    responses: describeStatic('A file of the page.', 'text/css', 'text/javascript', 'image/png'),
+  };
+}
+
+/** RFC 9110 section 15.4.3. */
+function redirect(response: Response, location: string): void {
+  response
+    .writeHead(302, { location, 'cache-control': `public, max-age=${pageAgeSeconds}`, 'content-length': 0 })
+    .end();
 }
 
 function createPage(at: string, document: string): StaticAnswer {

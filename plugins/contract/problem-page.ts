@@ -50,9 +50,9 @@ export function createProblemPage(code: ProblemCode): ProblemPage {
   return createPage(title, { html, text, json: describeProblem(code) });
 }
 
-/** The page that names all of them. */
+/** The page that names all of them, by status. */
 export function createProblemList(): ProblemPage {
-  const all = problemCodes.map(describeProblem);
+  const all = problemCodes.map(describeProblem).sort((one, other) => one.status - other.status);
   const items = all.map(
     ({ type, code, status, title }) =>
       `<dt><a href="${type}"><code>${code}</code></a> <span class="status">${status}</span></dt><dd>${escape(title)}</dd>`,

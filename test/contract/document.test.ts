@@ -64,6 +64,16 @@ describe('the document', () => {
     }
   });
 
+  it('lists what an endpoint routes and nobody describes under one path, with every method in its summary', () => {
+    const adaptor = operations.filter(({ name }) => /^\w+ \/adaptor\/\{mis\}(\/\{path\})?$/.test(name));
+    const [shown, ...others] = adaptor.filter(({ operation }) => operation['x-listed-under'] === undefined);
+    expect([shown?.name, others]).toEqual(['get /adaptor/{mis}/{path}', []]);
+    expect(shown?.operation.summary).toBe('Any other path: GET, POST, PUT, PATCH, DELETE, OPTIONS');
+    expect(adaptor).toHaveLength(12);
+    for (const { operation } of adaptor.filter(({ name }) => name !== shown?.name))
+      expect(operation['x-listed-under']).toBe('/adaptor/{mis}/{path}');
+  });
+
   it('names every problem in an answer of some operation, with its status', () => {
     const described = Object.entries(document.components.responses ?? {}).flatMap(([name]) => name.split('.'));
     const inline = JSON.stringify(operations);

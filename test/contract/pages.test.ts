@@ -24,16 +24,17 @@ describe('problem pages', () => {
     expect(page.bytes.length).toBeLessThan(4_096);
   });
 
-  it('the list names every problem of the code, and no other', async () => {
+  it('the list names every problem of the code, and no other, by status', async () => {
     const { problems } = (await router.ask('/problems', { headers: { accept: 'application/json' } })).json<{
       problems: { code: string; type: string; status: number }[];
     }>();
-    expect(problems.map(({ code }) => code)).toEqual(codes);
-    expect(problems.map(({ type }) => type)).toEqual(codes.map((code) => `/problems/${code}`));
+    const types = problems.map(({ type }) => type);
+    expect(types.toSorted()).toEqual(codes.map((code) => `/problems/${code}`).sort());
+    expect(problems.map(({ status }) => status)).toEqual(problems.map(({ status }) => status).sort());
     const html = (await router.ask('/problems')).text;
-    expect([...html.matchAll(/href="(\/problems\/[\w-]+)"/g)].map(([, path]) => path)).toEqual(
-      codes.map((code) => `/problems/${code}`),
-    );
+    expect([...html.matchAll(/href="(\/problems\/[\w-]+)"/g)].map(([, path]) => path)).toEqual(types);
+    const text = (await router.ask('/problems', { headers: { accept: 'text/plain' } })).text;
+    expect([...text.matchAll(/\/problems\/[\w-]+/g)].map(([path]) => path)).toEqual(types);
   });
 
   it.each([
@@ -66,7 +67,7 @@ describe('problem pages', () => {
     },
   );
 
-  it.each(['/openapi.json', '/docs', '/docs/start.js', '/problems', '/problems/overloaded'])(
+  it.each(['/', '/openapi.json', '/docs', '/docs/start.js', '/problems', '/problems/overloaded'])(
     'POST and OPTIONS %s → 405 with Allow: GET, HEAD',
     async (path) => {
       for (const method of ['POST', 'OPTIONS']) {
@@ -127,6 +128,12 @@ describe('codings', () => {
 });
 
 describe('the page', () => {
+  it.each(['GET', 'HEAD'])('%s / leads to it', async (method) => {
+    const answer = await router.ask('/', { method });
+    expect([answer.status, answer.headers['location'], answer.bytes.length]).toEqual([302, '/docs', 0]);
+    expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
   it('has a policy that allows no inline script or style, no evaluation and no other address', async () => {
     const { headers, text } = await router.ask('/docs');
     const policy = String(headers['content-security-policy']);
@@ -140,10 +147,11 @@ describe('the page', () => {
   it('router.docs=false → 404, and the document does not mention it; everything else stays', async () => {
     const silent = await startLoneRouter({ ROUTER_DOCS: 'false' });
     try {
+      expect((await silent.ask('/')).status).toBe(404);
       expect((await silent.ask('/docs')).status).toBe(404);
       expect((await silent.ask('/docs/start.js')).status).toBe(404);
       const { paths } = (await silent.ask('/openapi.json')).json<{ paths: Record<string, unknown> }>();
-      expect(Object.keys(paths).filter((path) => path.startsWith('/docs'))).toEqual([]);
+      expect(Object.keys(paths).filter((path) => path === '/' || path.startsWith('/docs'))).toEqual([]);
       expect((await silent.ask('/problems/overloaded')).status).toBe(200);
     } finally {
       await silent.stop();

@@ -134,6 +134,7 @@ describe('every operation of the document', () => {
     const open = steps.filter(({ operation, method }) => method === 'GET' && operation.security?.length === 0);
     expect(open.map(({ name }) => name)).toEqual([
       'GET /openapi.json',
+      'GET /',
       'GET /docs',
       'GET /docs/{file}',
       'GET /problems',

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OpenApiDocument } from '../../contract/openapi.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
@@ -40,7 +41,7 @@ describe.skipIf(executablePath === undefined)('/docs in a browser', () => {
       content:
         "addEventListener('securitypolicyviolation', (event) => noteViolation(`${event.violatedDirective} ${event.blockedURI}`))",
     });
-    await page.goto(`${stack.url}/docs`);
+    await page.goto(stack.url);
     await page.waitForSelector('.opblock');
   }, 90_000);
   afterAll(async () => {
@@ -60,11 +61,28 @@ describe.skipIf(executablePath === undefined)('/docs in a browser', () => {
     return block;
   };
 
-  it('shows every operation of the document', async () => {
-    const { paths } = (await (await fetch(`${stack.url}/openapi.json`)).json()) as { paths: Record<string, object> };
-    const operations = Object.values(paths).flatMap((item) => Object.keys(item));
-    expect(await page.locator('.opblock').count()).toBe(operations.length);
+  it('is where / leads to', () => expect(page.url()).toBe(`${stack.url}/docs`));
+
+  it('shows every operation of the document but those that it lists under another', async () => {
+    const { paths } = (await (await fetch(`${stack.url}/openapi.json`)).json()) as OpenApiDocument;
+    const shown = Object.values(paths).flatMap((item) =>
+      Object.values(item).filter((operation) => operation['x-listed-under'] === undefined),
+    );
+    expect(await page.locator('.opblock').count()).toBe(shown.length);
+    const rest = page.locator('.opblock', { has: page.locator('[data-path="/adaptor/{mis}/{path}"]') });
+    expect(await rest.count()).toBe(1);
+    expect(await rest.innerText()).toContain('Any other path: GET, POST');
+    expect(await page.locator('[data-path="/adaptor/{mis}"]').count()).toBe(0);
     await picture('1-overview');
+  });
+
+  it('Authorize offers one scheme: the client credentials of the token path', async () => {
+    await page.locator('.auth-wrapper .authorize').first().click();
+    await page.locator('.auth-container').first().waitFor();
+    expect(await page.locator('.auth-container h4').allInnerTexts()).toEqual([
+      'accessToken (OAuth2, clientCredentials)',
+    ]);
+    await page.locator('.modal-ux .close-modal').click();
   });
 
   it('try it: credentials of a dev client → a token of the token path → the answer of the back end', async () => {
