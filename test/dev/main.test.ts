@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { pollUntil } from './poll-until.ts';
 
 let stateDir: string;
 
@@ -14,18 +16,20 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(stateDir, { recursive: true }));
 
-async function start(args: string[], env: NodeJS.ProcessEnv = {}) {
+function launch(args: string[], env: NodeJS.ProcessEnv = {}) {
   const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
   const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry, ...args], {
     env: { PATH: process.env['PATH'], STATE_DIR: stateDir, ...ports, ...env },
   });
-  let printed = '';
+  const output = { printed: '' };
   for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, printed };
+    stream.on('data', (chunk: Buffer) => (output.printed += chunk.toString()));
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, ...output }));
+  return { child, output, ended };
 }
+
+const start = (args: string[], env: NodeJS.ProcessEnv = {}) => launch(args, env).ended;
 
 describe('npm start', () => {
   it('with --help says how it is used', async () => {
@@ -78,6 +82,37 @@ describe('npm start', () => {
     expect(code).toBe(1);
     expect(printed).toMatch(/the configuration is not valid:\n {2}- environment: router\.port/);
   });
+
+  it('prints addresses and clients before it is ready, names what is missing, and what it waits for when it stops', async () => {
+    // An engine that says it is healthy, and has no definitions.
+    const engine = createHttpServer(({ url }, response) =>
+      response.writeHead(url === '/health' ? 200 : 404).end('{"healthy":true}'),
+    ).listen(0, '127.0.0.1');
+    await once(engine, 'listening');
+    const { port } = engine.address() as AddressInfo;
+    const { child, output, ended } = launch([], {
+      CONDUCTOR_URL: `http://127.0.0.1:${port}`,
+      // The worker of every other task type is one that runs elsewhere.
+      WORKERS_TASKTYPES: 'college-adaptor_intake',
+    });
+    await pollUntil(
+      'what is missing',
+      () => /^ {2}waiting for .*no worker polls movies_intake/m.test(output.printed),
+      30_000,
+    );
+    expect(output.printed).toMatch(
+      /^ {2}router +http:[\s\S]+worker \/ worker-secret +conductor_worker[\s\S]+waiting for/m,
+    );
+    child.kill('SIGTERM');
+    const { code, printed } = await ended;
+    expect(code).toBe(0);
+    expect(printed).not.toContain('Ready after');
+    expect(printed).toMatch(
+      /Stopping \(Ctrl-C once more stops at once\):\n {2}waiting for workers, workers-002, pruner\n {2}waiting for router\n/,
+    );
+    engine.closeAllConnections();
+    engine.close();
+  }, 60_000);
 
   it('with an engine given that does not answer says so', async () => {
     const { code, printed } = await start([], { CONDUCTOR_URL: 'http://127.0.0.1:1' });

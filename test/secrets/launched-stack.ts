@@ -12,6 +12,7 @@ export interface LaunchedStack {
   readonly url: string;
   readonly operationsUrl: string;
   readonly backEndsUrl: string;
+  readonly stateDir: string;
   /** Everything written so far, by who wrote it: the launcher and each log file. */
   written(): Map<string, string>;
   stop(): Promise<void>;
@@ -53,6 +54,7 @@ export async function launchStack(env: Record<string, string>): Promise<Launched
     url: addressOf('router'),
     operationsUrl: addressOf('operations'),
     backEndsUrl: addressOf('back ends'),
+    stateDir,
     written() {
       const logs = join(stateDir, 'logs');
       const files = readdirSync(logs).map((name) => [name, readFileSync(join(logs, name), 'utf8')] as const);

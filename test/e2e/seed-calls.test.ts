@@ -1,0 +1,115 @@
+// The calls of API clients that were written before this router, on `npm start` as it is: path, query, header fields and form.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type LaunchedStack, launchStack } from '../secrets/launched-stack.ts';
+import { call, type RouterAnswer } from '../stack/client.ts';
+import { engineOfRun } from './engine-of-run.ts';
+
+let stack: LaunchedStack;
+
+beforeAll(async () => {
+  stack = await launchStack({ CONDUCTOR_URL: engineOfRun().url, RECONCILER_INTERVALMS: '0' });
+}, 90_000);
+afterAll(() => stack?.stop());
+
+async function tokenOf(client: string): Promise<string> {
+  const form = { client_id: client, client_secret: `${client}-secret`, grant_type: 'client_credentials' };
+  const answer = await call(`${stack.url}/token/v1/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams(form).toString(),
+  });
+  expect(answer.status).toBe(200);
+  return answer.json<{ access_token: string }>().access_token;
+}
+
+/** As those clients call: `bearer` in lower case, and a content type on GET as well. */
+async function ask(path: string, { body, client = 'demo' }: { body?: object; client?: string } = {}) {
+  return call(`${stack.url}${path}`, {
+    method: body === undefined ? 'GET' : 'PATCH',
+    headers: { authorization: `bearer ${await tokenOf(client)}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+/** The rows of a list. */
+function rowsOf(answer: RouterAnswer): Record<string, unknown>[] {
+  expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json']);
+  return answer.json<Record<string, unknown>[]>();
+}
+
+it('POST /token/v1/token: a bearer token', async () => {
+  expect((await tokenOf('demo')).split('.')).toHaveLength(3);
+});
+
+it('GET /lmsDW/{college_id}/dataSync/', async () => {
+  const answer = await ask('/lmsDW/001/dataSync/');
+  expect(answer.status).toBe(200);
+  expect(answer.json()).toMatchObject({ collegeId: '001', counts: expect.any(Object) });
+});
+
+describe('GET /adaptor/{mis}/terms?mis=', () => {
+  it.each(['001', '002'])('of %s', async (mis) => {
+    const terms = rowsOf(await ask(`/adaptor/${mis}/terms?mis=${mis}`));
+    expect(terms.length).toBeGreaterThan(0);
+    for (const term of terms) expect(term).toMatchObject({ misCode: mis, sisTermId: expect.any(String) });
+  });
+
+  it('of another college than the path names → 400 of the adaptor', async () => {
+    const answer = await ask('/adaptor/001/terms?mis=002');
+    expect([answer.status, answer.json()['code']]).toEqual([400, 'mis-mismatch']);
+  });
+});
+
+describe('GET /adaptor/{mis}/sections?sisTermId=&sisCourseId=&mis=', () => {
+  it.each([
+    ['sisTermId=2026FA&sisCourseId=MATH-31&mis=001', ['2026FA/MATH-31']],
+    ['sisTermId=2026SU&sisCourseId=&mis=001', ['2026SU']],
+    ['sisTermId=&sisCourseId=MATH-31&mis=001', ['2026FA/MATH-31', '2026SP/MATH-31']],
+  ])('%s: only those', async (query, expected) => {
+    const sections = rowsOf(await ask(`/adaptor/001/sections?${query}`));
+    const found = sections.map(({ sisTermId, sisCourseId }) => `${String(sisTermId)}/${String(sisCourseId)}`).sort();
+    expect(found).toHaveLength(expected.length);
+    for (const [index, start] of expected.entries()) expect(found[index]).toMatch(start);
+  });
+
+  it('without a filter: all of the college', async () => {
+    const filtered = rowsOf(await ask('/adaptor/001/sections?sisTermId=2026FA&sisCourseId=&mis=001'));
+    expect(rowsOf(await ask('/adaptor/001/sections?sisTermId=&sisCourseId=&mis=001')).length).toBeGreaterThan(
+      filtered.length,
+    );
+  });
+
+  it('of an unknown term or course: none', async () => {
+    expect(rowsOf(await ask('/adaptor/001/sections?sisTermId=1999FA&sisCourseId=MATH-31&mis=001'))).toEqual([]);
+    expect(rowsOf(await ask('/adaptor/001/sections?sisTermId=2026FA&sisCourseId=NONE-1&mis=001'))).toEqual([]);
+  });
+});
+
+describe('PATCH /adaptor/{mis}/mock/colleges/{mis}/persons/{sisPersonId}', () => {
+  const person = '/adaptor/001/mock/colleges/001/persons/0318204';
+
+  it('{cccid} with sisdata_W: the person record', async () => {
+    const answer = await ask(person, { body: { cccid: 'SEED001' } });
+    expect(answer.status).toBe(200);
+    expect(answer.json()).toMatchObject({ misCode: '001', sisPersonId: '0318204', cccid: 'SEED001' });
+  });
+
+  it('without sisdata_W: 403', async () => {
+    expect((await ask(person, { body: { cccid: 'SEED002' }, client: 'reader' })).status).toBe(403);
+  });
+});
+
+describe('GET /movies/{title}', () => {
+  it.each([
+    ['Metropolis', 'Metropolis'],
+    ['2001%3A%20A%20Space%20Odyssey', '2001: A Space Odyssey'],
+    ['Am%C3%A9lie', 'Amélie'],
+    ["What's%20Opera,%20Doc%3F", "What's Opera, Doc?"],
+    ['Face%2FOff', 'Face/Off'],
+  ])('%s', async (path, title) => {
+    const answer = await ask(`/movies/${path}`);
+    expect(answer.status).toBe(200);
+    expect(answer.json()).toMatchObject({ title });
+  });
+});
