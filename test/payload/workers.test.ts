@@ -17,7 +17,10 @@ const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
 const key = newKey('k1');
 const codec = createPayloadCodec({ 'payload.key': key, 'payload.decryptionKeys': [] });
 const record = '{"sisPersonId":"p1","cccid":"CCC0001"}';
-const systems = { notificationId: 'n-1', interestedSystems: [{ misCode: '002', sisPersonId: 'colleague2', cccid: 'CCC0001' }] };
+const systems = {
+  notificationId: 'n-1',
+  interestedSystems: [{ misCode: '002', sisPersonId: 'colleague2', cccid: 'CCC0001' }],
+};
 
 let backEnd: RawBackEnd;
 let caller: ReturnType<typeof createBackEndCaller>;
