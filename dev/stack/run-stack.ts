@@ -96,7 +96,7 @@ function untilAsked(stack: Stack, ending: AbortController, say: (line: string) =
         process.exit(1);
       }
       ending.abort();
-      say('Stopping (Ctrl-C once more stops at once):');
+      say('Stopping (Ctrl-C once more stops at once).');
       resolve();
     };
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);

@@ -162,7 +162,7 @@ export class Stack {
     const orders = [...new Set(this.#parts.map(({ stopOrder }) => stopOrder))].sort((a, b) => a - b);
     for (const order of orders) {
       const parts = this.#parts.filter(({ stopOrder }) => stopOrder === order);
-      this.#options.say(`  waiting for ${parts.map(({ name }) => name).join(', ')}`);
+      this.#options.say(`Waiting for ${parts.map(({ name }) => name).join(', ')} to end.`);
       await Promise.all(parts.map(({ supervisor }) => supervisor.stop()));
     }
     for (const { log } of this.#parts) log.end();

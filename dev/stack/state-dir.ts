@@ -1,38 +1,38 @@
 // The state directory of a stack: only its owner may read it, and only one stack may use it.
 
-import { chmodSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { tryLock } from '../setup/lock.mjs';
 
-/** Folders that a stack writes to, besides files beside them. */
-const folders = new Set(['engine', 'identity-provider', 'logs']);
-/** Files of a stack: its lock and addresses, and the databases of the back-end stand-ins. */
-const files = /^(stack\.|back-ends\.sqlite)/;
+/** What a stack keeps there: folders, and files beside them. Whatever else is there is somebody else's. */
+const kept = /^(engine|identity-provider|logs|stack\.json|back-ends\.sqlite.*)$/;
 
 /**
- * Makes the directory and what a stack has left there readable by its owner only, and takes its lock.
+ * Takes the lock of the directory, and makes it and what an earlier stack has left there readable by its owner only.
  * From now on this process and its children write such files only: they hold personal data, keys and requests.
  * @returns releases the lock
  * @throws Error for people, when another stack runs there or the directory belongs to somebody else
  */
 export function openStateDir(stateDir: string): () => void {
   process.umask(0o077);
-  try {
-    mkdirSync(stateDir, { recursive: true });
-    // Where everybody may write, such as in /tmp, others need the directory as well.
-    if ((lstatSync(stateDir).mode & 0o1000) === 0) chmodSync(stateDir, 0o700);
-    for (const name of readdirSync(stateDir)) {
-      if (folders.has(name) || files.test(name)) closeToOthers(join(stateDir, name));
-    }
-  } catch (error) {
-    throw new Error(
-      `The state directory ${stateDir} cannot be closed to other users (${(error as Error).message}): set STATE_DIR to a folder of your own.`,
-      { cause: error },
-    );
-  }
+  mkdirSync(stateDir, { recursive: true });
   const { release, owner } = tryLock(join(stateDir, 'stack.lock'));
-  if (release) return release;
-  throw new Error(`Another stack (process ${owner}) runs on ${stateDir}: stop it, or set STATE_DIR to another folder.`);
+  if (release === undefined)
+    throw new Error(
+      `Another stack (process ${owner}) runs on ${stateDir}: stop it, or set STATE_DIR to another folder.`,
+    );
+  try {
+    // A directory that everybody may write to, such as /tmp, stays one.
+    if ((statSync(stateDir).mode & 0o1000) === 0) chmodSync(stateDir, 0o700);
+    for (const name of readdirSync(stateDir)) if (kept.test(name)) closeToOthers(join(stateDir, name));
+    return release;
+  } catch (error) {
+    release();
+    const reason = (error as Error).message;
+    throw new Error(`${stateDir} cannot be closed to other users (${reason}): set STATE_DIR to a folder of your own.`, {
+      cause: error,
+    });
+  }
 }
 
 /** 0700 for directories, 0600 for files; links are left alone. */

@@ -108,7 +108,7 @@ describe('npm start', () => {
     expect(code).toBe(0);
     expect(printed).not.toContain('Ready after');
     expect(printed).toMatch(
-      /Stopping \(Ctrl-C once more stops at once\):\n {2}waiting for workers, workers-002, pruner\n {2}waiting for router\n/,
+      /Stopping \(Ctrl-C once more stops at once\)\.\nWaiting for workers, workers-002, pruner to end\.\nWaiting for router to end\.\n/,
     );
     engine.closeAllConnections();
     engine.close();
