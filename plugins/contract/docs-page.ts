@@ -74,7 +74,7 @@ export function createDocsPolicy(config: Pick<Config, 'router.docs'>, files: Doc
   });
 }
 
-/** What is at one of the paths that the map has for the policy: `/`, the page, or a file of it. */
+/** What is at one of the paths that the gateway configuration gives the policy: `/`, the page, or a file of it. */
 function describePath(path: string, at: string): Description {
   if (path === '/') {
     const location = { description: 'The page.', required: true, schema: { const: at } };
