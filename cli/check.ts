@@ -1,16 +1,19 @@
 // `check`: everything that can be wrong with configuration, routes and definitions, without an engine.
 
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describeConfig, type ConfigLine } from '../config/describe.ts';
 import { ConfigError, loadConfig, type LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { checkDefinitions } from '../conductor/definitions/check-definitions.ts';
 import { type Definitions, readDefinitions } from '../conductor/definitions/load-definitions.ts';
-import { type Rung, timeOutLadder } from '../conductor/definitions/time-outs.ts';
+import { type Route, type Rung, timeOutLadder } from '../conductor/definitions/time-outs.ts';
+import type { GatewayValidation } from '../gateway/validate-gateway.ts';
 import type { Outcome } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
-import { type CheckedGateway, checkGateway } from './check-gateway.ts';
+import { gatewayFile } from './read-gateway.ts';
 import { alignColumns, countOf } from './table.ts';
+import { timedRoutes } from './timed-routes.ts';
 import type { Verb, VerbContext } from './verb.ts';
 
 export interface CheckOptions {
@@ -31,15 +34,18 @@ export const check: Verb<CheckOptions> = {
     command
       .option(
         '--dir <directory>',
-        'directory with gateway.config.yml, workflows/ and event-handlers/ (default: the product)',
+        'checkout that everything is read from: property files, gateway.config.yml, plugins, definitions (default: the product)',
       )
       .option('--config', 'also print the effective configuration: each key, its value and where it comes from'),
   run: runCheck,
 };
 
+const defaultFile = 'gateway.config.yml';
+
 interface Checked {
   readonly loaded: LoadedConfig | undefined;
-  readonly gateway: CheckedGateway | undefined;
+  readonly gateway: GatewayValidation | undefined;
+  readonly routes: readonly Route[];
   readonly definitions: Definitions;
   readonly ladder: readonly Rung[];
   readonly problems: readonly string[];
@@ -58,22 +64,28 @@ export async function runCheck(options: CheckOptions, { host }: Pick<VerbContext
 
 async function checkAll(dir: string, env: NodeJS.ProcessEnv): Promise<Checked> {
   const definitions = readDefinitions(dir);
-  const loaded = await loadConfig({ env }).catch((error: unknown) => {
+  const loaded = await loadConfig({ env, rootDir: dir }).catch((error: unknown) => {
     if (error instanceof ConfigError) return error;
     throw error;
   });
   if (loaded instanceof ConfigError) {
-    const problems = [...loaded.problems, ...checkDefinitions(definitions)];
-    return { loaded: undefined, gateway: undefined, definitions, ladder: [], problems };
+    // Without a configuration nobody knows the values that gateway.config.yml refers to.
+    const missing = existsSync(resolve(dir, defaultFile)) ? [] : [`${defaultFile}: there is no such file`];
+    const problems = [...loaded.problems, ...missing, ...checkDefinitions(definitions)];
+    return { loaded: undefined, gateway: undefined, routes: [], definitions, ladder: [], problems };
   }
-  const gateway = await checkGateway(dir, loaded.config);
+  const { config } = loaded;
+  // Only some commands need the plugins, which take longer to load than the rest of the CLI.
+  const { validateGateway } = await import('../gateway/validate-gateway.ts');
+  const gateway = await validateGateway(gatewayFile(config, dir));
+  const routes = timedRoutes(gateway, config['router.waitBudgetMs']);
   const context = {
-    backEndTimeoutMs: loaded.config['workers.backEndTimeoutMs'],
-    domains: domainsOf(loaded.config),
-    routes: gateway.routes,
+    backEndTimeoutMs: config['workers.backEndTimeoutMs'],
+    domains: domainsOf(config),
+    routes,
   };
-  const problems = [...gateway.problems, ...checkDefinitions(definitions, context)];
-  return { loaded, gateway, definitions, ladder: timeOutLadder(definitions, context), problems };
+  const problems = [...gateway.problems.lines, ...checkDefinitions(definitions, context)];
+  return { loaded, gateway, routes, definitions, ladder: timeOutLadder(definitions, context), problems };
 }
 
 /** `adaptor.<mis>.domain` by MIS code. */
@@ -85,14 +97,14 @@ function domainsOf(config: Config): Record<string, string> {
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
-function summary({ loaded, gateway, definitions }: Checked): string[] {
+function summary({ loaded, gateway, routes, definitions }: Checked): string[] {
   const set = Object.keys(loaded?.origins ?? {}).length;
   const { workflows, taskDefs, eventHandlers } = definitions;
   return alignColumns([
     ['configuration', `${countOf(set, 'key')} set, all others at their defaults`],
     [
       'gateway.config.yml',
-      `${countOf(gateway?.pipelines ?? 0, 'pipeline')}, ${new Set(gateway?.routes.map(({ name }) => name)).size} of them to workflows`,
+      `${countOf(gateway?.steps.size ?? 0, 'pipeline')}, ${new Set(routes.map(({ name }) => name)).size} of them to workflows`,
     ],
     [
       'definitions',

@@ -9,8 +9,8 @@ import { type Change, type Plan, planChanges } from '../conductor/metadata/plan.
 import { countRunning, type TouchingChange } from '../conductor/metadata/running.ts';
 import type { Config } from '../config/schema.ts';
 import { addEngineOptions, type EngineAccessOptions } from './engine-access.ts';
-import { loadMap } from './load-map.ts';
 import { VerbError } from './outcome.ts';
+import { findGateway } from './read-gateway.ts';
 import { rootDir } from './root-dir.ts';
 import { type MappedRoute, mapRoutes, versionsOf } from './route-map.ts';
 
@@ -87,8 +87,8 @@ export async function readShownPlan(
   options: PlanVerbOptions,
 ): Promise<ShownPlan> {
   const { plan, registered } = await compare(repository, api, options);
-  const gateway = loadMap(options, config);
-  const map = gateway === undefined ? [] : mapRoutes(gateway, config, repository);
+  const gateway = await findGateway(config, options.dir);
+  const map = mapRoutes(gateway?.routes ?? [], config, repository);
   const touching = await countRunning(plan.changes, registered, api);
   const concerns = concernedBy(options);
   const known = [...repository.workflows.map(({ definition }) => definition), ...registered.workflows];

@@ -3,7 +3,7 @@
 import { openEngineDatabase } from '../conductor/database/engine-database.ts';
 import { ExecutionApi } from '../conductor/executions/execution-api.ts';
 import type { Config } from '../config/schema.ts';
-import { workflowRoutes } from '../gateway/mapped-routes.ts';
+import { workflowRoutes } from '../gateway/gateway-routes.ts';
 import { planPrune, prune, type PruneOptions, type PrunePlan, type PruneReport } from '../retention/prune.ts';
 import { problemsOf, rulesOf } from '../retention/rules.ts';
 import { workflowNames } from '../retention/workflow-names.ts';
@@ -15,7 +15,7 @@ import { startInterruption } from './interruption.ts';
 import { type Outcome, VerbError } from './outcome.ts';
 import { startProgressBar } from './progress-bar.ts';
 import { isNarrowed, type RuleOptions, rulesFor } from './prune-rules.ts';
-import { readRouteMap } from './read-route-map.ts';
+import { readGateway } from './read-gateway.ts';
 import { countOf, formatTable } from './table.ts';
 import type { Verb, VerbContext } from './verb.ts';
 
@@ -94,7 +94,7 @@ async function toPlan(
   options: PruneVerbOptions,
   { config, engine }: { config: Config; engine: EngineAccess },
 ): Promise<Omit<PruneOptions, 'database' | 'signal'>> {
-  const routes = workflowRoutes(readRouteMap(config));
+  const routes = workflowRoutes((await readGateway(config)).routes);
   const rules = isNarrowed(options)
     ? rulesFor(options, config, routes)
     : rulesOf(config, routes, await workflowNames(engine.api, routes));

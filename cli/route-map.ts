@@ -4,7 +4,8 @@ import type { Config } from '../config/schema.ts';
 import type { Definitions } from '../conductor/definitions/load-definitions.ts';
 import { readPinnedVersions } from '../conductor/definitions/pinned-versions.ts';
 import { findWorkflow, taskTypesOf } from '../conductor/definitions/workflow-tasks.ts';
-import { type GatewayConfig, pathsOf, type PipelineStep, stepsOf } from '../gateway/gateway-config-schema.ts';
+import { pathsOf, type PipelineStep } from '../gateway/gateway-config-schema.ts';
+import { actionOf, type GatewayRoute } from '../gateway/gateway-routes.ts';
 
 /** One apiEndpoint of the map. What a pipeline does not have is absent. */
 export interface MappedRoute {
@@ -71,32 +72,22 @@ export function versionsOf({ version, versions }: MappedWorkflow): number[] {
   return versions === undefined ? [version ?? Number.NaN] : Object.keys(versions).map(Number);
 }
 
-/** Every route, in the order of the map; endpoints that no pipeline serves are left out. */
-export function mapRoutes(gateway: GatewayConfig, config: Config, definitions: Definitions): MappedRoute[] {
-  return Object.keys(gateway.pipelines).flatMap((pipeline) => {
-    const steps = stepsOf(gateway, pipeline);
-    const served = gateway.pipelines[pipeline]?.apiEndpoints ?? [];
-    return served.flatMap((route) => {
-      const endpoint = gateway.apiEndpoints[route];
-      if (endpoint === undefined) return [];
-      const { host, methods } = endpoint;
-      return {
-        route,
-        paths: pathsOf(endpoint),
-        ...(methods === undefined ? {} : { methods }),
-        ...(host === undefined ? {} : { host }),
-        access: accessOf(steps),
-        ...workflowOf(steps, config, definitions),
-        ...laneOf(route, steps, config),
-        limits: limitsOf(steps, config),
-        conditions: steps.flatMap(({ policy, condition }) => (condition ? [`${policy} if ${condition.name}`] : [])),
-      };
-    });
+/** Every route as operators are shown it. */
+export function mapRoutes(routes: readonly GatewayRoute[], config: Config, definitions: Definitions): MappedRoute[] {
+  return routes.map(({ name: route, endpoint, steps }) => {
+    const { host, methods } = endpoint;
+    return {
+      route,
+      paths: pathsOf(endpoint),
+      ...(methods === undefined ? {} : { methods }),
+      ...(host === undefined ? {} : { host }),
+      access: accessOf(steps),
+      ...workflowOf(steps, config, definitions),
+      ...laneOf(route, steps, config),
+      limits: limitsOf(steps, config),
+      conditions: steps.flatMap(({ policy, condition }) => (condition ? [`${policy} if ${condition.name}`] : [])),
+    };
   });
-}
-
-function actionOf(steps: readonly PipelineStep[], policy: string): Record<string, unknown> | undefined {
-  return steps.find((step) => step.policy === policy)?.action;
 }
 
 function accessOf(steps: readonly PipelineStep[]): Access {

@@ -5,8 +5,8 @@ import { loadConfig } from '../config/load.ts';
 import { describeShares, readPinnedVersions } from '../conductor/definitions/pinned-versions.ts';
 import { loadDefinitions } from '../conductor/definitions/load-definitions.ts';
 import { paint } from './colours.ts';
-import { loadMap } from './load-map.ts';
-import { type Outcome, VerbError } from './outcome.ts';
+import type { Outcome } from './outcome.ts';
+import { readGateway } from './read-gateway.ts';
 import { rootDir } from './root-dir.ts';
 import { type Access, type Limits, mapRoutes, type MappedRoute, type MappedWorkflow } from './route-map.ts';
 import { formatTable } from './table.ts';
@@ -38,10 +38,10 @@ export const routes: Verb<RoutesOptions> = {
 };
 
 export async function runRoutes(options: RoutesOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
-  const { config } = await loadConfig({ env: host.env });
-  const gateway = loadMap(options, config);
-  if (gateway === undefined) throw new VerbError(['gateway.config.yml: there is no such file']);
-  const map = mapRoutes(gateway, config, loadDefinitions(resolve(options.dir ?? rootDir)));
+  const dir = resolve(options.dir ?? rootDir);
+  const { config } = await loadConfig({ env: host.env, rootDir: dir });
+  const { routes: found } = await readGateway(config, dir);
+  const map = mapRoutes(found, config, loadDefinitions(dir));
   return { exitCode: 0, lines: describe(map), json: { ok: true, routes: map } };
 }
 

@@ -3,11 +3,11 @@
 import type { Config } from '../config/schema.ts';
 import type { AccessToken } from '../plugins/oauth2/access-token/access-token.ts';
 import type { OAuth2 } from '../plugins/oauth2/create-oauth2.ts';
-import type { MappedRoute } from '../gateway/mapped-routes.ts';
+import { type GatewayRoute, routesWith } from '../gateway/gateway-routes.ts';
 import { paint, printable } from './colours.ts';
 import { loadCommandConfig } from './command-config.ts';
 import { type Outcome, VerbError } from './outcome.ts';
-import { readRouteMap, routeNamed } from './read-route-map.ts';
+import { readGateway, routeNamed } from './read-gateway.ts';
 import { alignColumns, formatTable } from './table.ts';
 import { decodeToken, type ShownClaims, showClaims } from './token/decode.ts';
 import { explainRefusal, type Refusal } from './token/explain.ts';
@@ -63,7 +63,7 @@ export const tokenVerb: Verb<TokenOptions> = {
 
 export async function runToken(options: TokenOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
   const config = await loadTokenConfig(options, host);
-  const routes = readRouteMap(config).filter(({ steps }) => steps.some(({ policy }) => policy === 'bearer'));
+  const routes = routesWith((await readGateway(config)).routes, 'bearer');
   const wanted = options.route === undefined ? routes : [routeNamed(routes, options.route)];
   const oauth = openOAuth(config);
   try {
@@ -103,7 +103,7 @@ async function check(token: string, config: Config, { accessTokens }: OAuth2): P
 const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 function judge(
-  routes: readonly MappedRoute[],
+  routes: readonly GatewayRoute[],
   { clientId, scopes }: AccessToken,
   { options, config }: { options: TokenOptions; config: Config },
 ): Judgement[] {

@@ -23,6 +23,8 @@ export class ConfigError extends Error {
 export interface LoadOptions {
   /** Defaults to `process.env`. */
   env?: NodeJS.ProcessEnv;
+  /** Directory of the checkout whose property files are read. Default: this product. */
+  rootDir?: string;
   /** Keys without a default that this program cannot do without. */
   required?: readonly ConfigKey[];
   /** Looks in production at what the schema cannot see; resolves with what is wrong, one line each. */
@@ -68,7 +70,7 @@ const validate = ajv.compile<Record<string, unknown>>(configSchema);
 export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfig> {
   const { env = process.env, required = [] } = options;
   const problems: string[] = [];
-  const layers = await readLayers(env, problems);
+  const layers = await readLayers(options, problems);
   const text: Record<string, string> = {};
   const origins: Record<string, string> = {};
   for (const layer of layers) {
@@ -103,7 +105,7 @@ function withoutInvalid(values: Record<string, unknown>, errors: readonly ErrorO
   return Object.fromEntries(Object.entries(values).filter(([key]) => !invalid.has(key))) as PartialConfig;
 }
 
-async function readLayers(env: NodeJS.ProcessEnv, problems: string[]): Promise<RemoteLayer[]> {
+async function readLayers({ env = process.env, rootDir }: LoadOptions, problems: string[]): Promise<RemoteLayer[]> {
   const environment = readEnvironment(env);
   const setting = (key: ConfigKey) => environment.values[key];
   const remote = {
@@ -111,9 +113,9 @@ async function readLayers(env: NodeJS.ProcessEnv, problems: string[]): Promise<R
     lastKnownGoodDir: setting('config.lastKnownGoodDir'),
   };
   const attempts: (() => RemoteLayer | null | Promise<RemoteLayer>)[] = [
-    readDefaults,
+    () => readDefaults(rootDir),
     ...splitList(setting('config.url') ?? '').map((address) => () => readRemote(address, remote)),
-    () => (setting('profile') ? readProfile(setting('profile') as string, keyOfVariable) : null),
+    () => (setting('profile') ? readProfile(setting('profile') as string, keyOfVariable, rootDir) : null),
   ];
   const settled = await Promise.allSettled(attempts.map(async (attempt) => attempt()));
   const layers: RemoteLayer[] = [];

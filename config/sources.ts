@@ -12,8 +12,7 @@ export interface Layer {
   readonly values: Readonly<Record<string, string>>;
 }
 
-const configDir = fileURLToPath(new URL('.', import.meta.url));
-const rootDir = join(configDir, '..');
+const productDir = fileURLToPath(new URL('..', import.meta.url));
 
 /** A local property file in `.properties` syntax. */
 export function readPropertyFile(path: string): Layer {
@@ -21,17 +20,25 @@ export function readPropertyFile(path: string): Layer {
 }
 
 /** `config/default.properties`: the first layer. */
-export function readDefaults(): Layer {
-  return { ...readPropertyFile(join(configDir, 'default.properties')), origin: 'config/default.properties' };
+export function readDefaults(rootDir = productDir): Layer {
+  const origin = 'config/default.properties';
+  const path = join(rootDir, origin);
+  if (!existsSync(path)) throw new Error(`${origin}: there is no such file`);
+  return { ...readPropertyFile(path), origin };
 }
 
 /**
  * The local profile: `config/<profile>.properties`, else `.env.<profile>`; null when neither exists.
  * A `.env` file may use either spelling of a key: `router.port=…` or `ROUTER_PORT=…`.
  */
-export function readProfile(profile: string, keyOfVariable: (name: string) => string | undefined): Layer | null {
-  const propertyFile = join(configDir, `${profile}.properties`);
-  if (existsSync(propertyFile)) return { ...readPropertyFile(propertyFile), origin: `config/${profile}.properties` };
+export function readProfile(
+  profile: string,
+  keyOfVariable: (name: string) => string | undefined,
+  rootDir = productDir,
+): Layer | null {
+  const origin = `config/${profile}.properties`;
+  const propertyFile = join(rootDir, origin);
+  if (existsSync(propertyFile)) return { ...readPropertyFile(propertyFile), origin };
   const dotenvFile = join(rootDir, `.env.${profile}`);
   if (!existsSync(dotenvFile)) return null;
   const values = Object.entries(parseDotenv(readFileSync(dotenvFile))).map(([name, value]) => [
@@ -46,8 +53,10 @@ export function localFiles(config: { 'config.url': readonly string[]; profile: s
   const { 'config.url': addresses, profile } = config;
   const named = addresses.filter((address) => URL.canParse(address) && new URL(address).protocol === 'file:');
   return [
-    join(configDir, 'default.properties'),
+    join(productDir, 'config/default.properties'),
     ...named.map((address) => fileURLToPath(address)),
-    ...(profile === undefined ? [] : [join(configDir, `${profile}.properties`), join(rootDir, `.env.${profile}`)]),
+    ...(profile === undefined
+      ? []
+      : [join(productDir, `config/${profile}.properties`), join(productDir, `.env.${profile}`)]),
   ];
 }

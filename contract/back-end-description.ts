@@ -1,8 +1,7 @@
 // What a back end answers: an OpenAPI fragment in YAML, with the paths as the back end sees them, put below a public path.
 
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import type { Endpoint, ListedOperation } from './description.ts';
 import type { Components, Method, Operation } from './openapi.ts';
@@ -18,16 +17,15 @@ export interface BackEndDescription {
 /** What was parsed last, by file, with the text it was parsed from: parsing YAML is slow. */
 const parsed = new Map<string, { text: string; content: Partial<BackEndDescription> | null }>();
 
-const rootDir = fileURLToPath(new URL('..', import.meta.url));
-
 /**
- * @param file path below the root of the product
+ * @param file path below `rootDir`
  * @throws Error when it cannot be read or has no paths
  */
-export function readBackEndDescription(file: string): BackEndDescription {
+export function readBackEndDescription(file: string, rootDir: string): BackEndDescription {
   let content: Partial<BackEndDescription> | null;
   try {
-    content = parseOnce(file, readFileSync(join(rootDir, file), 'utf8'));
+    const path = resolve(rootDir, file);
+    content = parseOnce(path, readFileSync(path, 'utf8'));
   } catch (cause) {
     throw new Error(`${file} cannot be read: ${(cause as Error).message}`, { cause });
   }
@@ -36,31 +34,36 @@ export function readBackEndDescription(file: string): BackEndDescription {
   return { file, paths, components };
 }
 
-function parseOnce(file: string, text: string): Partial<BackEndDescription> | null {
-  const known = parsed.get(file);
+function parseOnce(path: string, text: string): Partial<BackEndDescription> | null {
+  const known = parsed.get(path);
   if (known?.text === text) return known.content;
   const content = parse(text, { merge: true }) as Partial<BackEndDescription> | null;
-  parsed.set(file, { text, content });
+  parsed.set(path, { text, content });
   return content;
 }
 
 /**
  * Its operations at their public paths.
  * @param prefix what the back end does not see, as a template
- * @throws Error that names what the map does not route, so that nothing is documented that does not exist
  */
-export function operationsBelow(
-  { file, paths }: BackEndDescription,
-  prefix: string,
-  endpoint: Endpoint,
-): ListedOperation[] {
-  const routed = endpoint.templates.map(patternOf);
+export function operationsBelow({ paths }: BackEndDescription, prefix: string): ListedOperation[] {
   return Object.entries(paths).flatMap(([below, item]) =>
-    Object.entries(item).map(([name, operation]) => {
-      const listed = { method: name.toUpperCase() as Method, path: `${prefix}${below}`, operation };
-      if (!endpoint.methods.includes(listed.method) || !routed.some((pattern) => pattern.test(listed.path)))
-        throw new Error(`${file}: gateway.config.yml does not route ${listed.method} ${listed.path}`);
-      return listed;
-    }),
+    Object.entries(item).map(([name, operation]) => ({
+      method: name.toUpperCase() as Method,
+      path: `${prefix}${below}`,
+      operation,
+    })),
   );
+}
+
+/** What it describes and an endpoint does not route, a sentence each: nothing is documented that does not exist. */
+export function notRoutedBelow(
+  description: BackEndDescription,
+  prefix: string,
+  { methods, templates }: Pick<Endpoint, 'methods' | 'templates'>,
+): string[] {
+  const routed = templates.map(patternOf);
+  return operationsBelow(description, prefix)
+    .filter(({ method, path }) => !methods.includes(method) || !routed.some((pattern) => pattern.test(path)))
+    .map(({ method, path }) => `${description.file}: gateway.config.yml does not route ${method} ${path}`);
 }

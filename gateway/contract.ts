@@ -1,90 +1,19 @@
 // What a plugin may rely on: Express Gateway's plugin contract, typed, plus the services of this router.
 
-import type { IncomingMessage } from 'node:http';
-import type { NextFunction, Request, Response } from 'express';
 import type { Registry } from 'prom-client';
-import type { TSchema, Static } from 'typebox';
 import { Attachment } from '../collections/attachment.ts';
 import type { Definitions } from '../conductor/definitions/load-definitions.ts';
 import type { Config } from '../config/schema.ts';
-import type { PolicyDescription } from '../contract/description.ts';
 import type { OpenApiDocument } from '../contract/openapi.ts';
 import type { Answer } from '../envelope/outbound.ts';
 import type { Redis } from '../lib/redis/redis.ts';
 import type { Logger } from '../logging/log.ts';
 import type { ProblemCode } from '../problem/catalogue.ts';
 import type { Span, Tracer } from '../tracing/tracer.ts';
+import type { GatewayRoute } from './gateway-routes.ts';
+import type { Policy, PolicyDeclaration } from './policy.ts';
 
-/** One step of a pipeline. It answers, or calls `next()`. Whatever it throws or rejects with becomes a problem document. */
-export type Handler = (request: Request, response: Response, next: NextFunction) => void | Promise<void>;
-
-/** A request whose pipeline is known and has not begun. Nothing of it may be changed. */
-export interface EarlyRequest {
-  readonly request: IncomingMessage;
-  /** `route` is set; a policy may set what it would set anyway. */
-  readonly context: RequestContext;
-  /** Path parameters of the apiEndpoint, decoded. */
-  readonly params: Readonly<Record<string, string>>;
-}
-
-/**
- * What one place of a policy can say before the pipeline begins. Under a flood most of what a refusal costs is the way
- * to it, and that time is missing for what is served.
- */
-export interface EarlyCheck {
-  /** True while this policy is refusing requests: nothing is looked at early unless one of them is. */
-  readonly isRefusing?: () => boolean;
-  /**
-   * Asked in the order of the pipeline. `unsure` sends the request through it.
-   * @throws Problem that the policy would answer with
-   */
-  readonly look: (early: EarlyRequest) => 'unsure' | void;
-}
-
-/** A policy as Express Gateway registers it; `policy` is called once per place in gateway.config.yml. */
-export interface Policy {
-  readonly name: string;
-  /** JSON Schema of the `action` in gateway.config.yml; checked strictly before anything listens. */
-  readonly schema: { readonly $id: string } & Record<string, unknown>;
-  readonly policy: (action: never) => Handler;
-  /** What one place of the policy adds to the OpenAPI document; nothing when absent. */
-  readonly describe?: (action: never) => PolicyDescription;
-  /**
-   * What it can say before the pipeline begins, called once for each apiEndpoint. Nothing behind a policy without it is
-   * refused early.
-   */
-  readonly early?: (action: never) => EarlyCheck;
-  /** What is wrong with parameters that the schema lets pass, each with what to do; the router does not start. */
-  readonly check?: (action: never) => readonly string[];
-}
-
-/**
- * Describes a policy.
- * @param definition `schema`: TypeBox object of its parameters (units in the descriptions); `create`: builds the
- *   handler from checked parameters, without side effects; `describe`: says the same of them in the OpenAPI document;
- *   `check`: finds what no schema can say; `early`: refuses before the pipeline begins
- */
-export function definePolicy<S extends TSchema>(definition: {
-  name: string;
-  schema: S;
-  create: (parameters: Static<S>) => Handler;
-  describe?: (parameters: Static<S>) => PolicyDescription;
-  check?: (parameters: Static<S>) => readonly string[];
-  early?: (parameters: Static<S>) => EarlyCheck;
-}): Policy {
-  const schema: Policy['schema'] = {
-    ...(definition.schema as TSchema & Record<string, unknown>),
-    $id: `urn:service-router:policy:${definition.name}`,
-  };
-  return {
-    name: definition.name,
-    schema,
-    policy: definition.create as Policy['policy'],
-    ...(definition.describe === undefined ? {} : { describe: definition.describe as NonNullable<Policy['describe']> }),
-    ...(definition.check === undefined ? {} : { check: definition.check as NonNullable<Policy['check']> }),
-    ...(definition.early === undefined ? {} : { early: definition.early as NonNullable<Policy['early']> }),
-  };
-}
+export * from './policy.ts';
 
 /** A dependency of readiness: returns the reasons why the router is not ready, none when it is. */
 export type ReadinessCheck = () => Promise<readonly string[]>;
@@ -144,8 +73,10 @@ export interface RouterServices {
   onStop(name: string, stop: () => void | Promise<void>): void;
   /** Reports an error nobody foresaw to the error tracker; never personal data. */
   reportError(error: unknown, fields: Record<string, string>): void;
-  /** The OpenAPI document of every route. It is there once all plugins are initialised: from `create` of a policy on. */
-  document(): OpenApiDocument;
+  /** The routes of this configuration, with checked parameters. */
+  readonly routes: readonly GatewayRoute[];
+  /** The OpenAPI document of every route. */
+  readonly document: OpenApiDocument;
   /** Resolves when the router begins to drain: held connections should be let go. */
   readonly draining: AbortSignal;
 }
@@ -161,8 +92,8 @@ export interface PluginContext {
 /** The exports of `plugins/<plugin>/index.ts`. */
 export interface Plugin {
   readonly version: string;
-  /** Names of the policies that `init` registers. */
-  readonly policies: readonly string[];
+  /** The policies that `init` registers. */
+  readonly policies: readonly PolicyDeclaration[];
   init(context: PluginContext): void | Promise<void>;
 }
 

@@ -3,8 +3,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
 import { contextOf, type EarlyCheck, type Policy } from './contract.ts';
-import { type GatewayConfig, type PipelineStep, pathsOf } from './gateway-config-schema.ts';
-import { mappedRoutes } from './mapped-routes.ts';
+import { type PipelineStep, pathsOf } from './gateway-config-schema.ts';
+import type { GatewayRoute } from './gateway-routes.ts';
 import { createRouteLookup, methodsOf, type RouteLookup } from './route-lookup.ts';
 
 interface EarlyRoute {
@@ -17,9 +17,9 @@ export class EarlyRefusals {
   readonly #isRefusing: readonly (() => boolean)[];
   readonly #lookUp: RouteLookup<EarlyRoute>;
 
-  /** @param config checked, with the policies it names */
-  constructor(config: GatewayConfig, policies: ReadonlyMap<string, Policy>) {
-    const routes = mappedRoutes(config).map(({ name, endpoint, steps }) => ({
+  /** @param policies those that the steps name */
+  constructor(gatewayRoutes: readonly GatewayRoute[], policies: ReadonlyMap<string, Policy>) {
+    const routes = gatewayRoutes.map(({ name, endpoint, steps }) => ({
       ...{ paths: pathsOf(endpoint), methods: methodsOf(endpoint) },
       // Which host a request is for is not looked at here.
       value: { name, checks: endpoint.host === undefined ? checksOf(steps, policies) : [] },

@@ -1,6 +1,7 @@
 // The shape of gateway.config.yml: Express Gateway's own, without what the router does not run, and without room for misspellings.
 
 import { type Static, Type } from 'typebox';
+import type { Path } from '../conductor/definitions/json-text.ts';
 
 const strict = { additionalProperties: false } as const;
 const names = Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true });
@@ -70,8 +71,8 @@ export interface PipelineStep {
   policy: string;
   action: Record<string, unknown>;
   condition: { name: string } | undefined;
-  /** Where it stands in the file, for messages: `pipelines.adaptor.policies[1].workflow[0]`. */
-  path: string;
+  /** Where it stands in the file: `['pipelines', 'adaptor', 'policies', 1, 'workflow', 0]`. */
+  path: Path;
 }
 
 /** The steps of a pipeline, whatever of the allowed spellings the file uses. */
@@ -79,12 +80,13 @@ export function stepsOf(config: GatewayConfig, pipelineName: string): PipelineSt
   const policies = config.pipelines[pipelineName]?.policies ?? [];
   return policies.flatMap((entry, place) =>
     Object.entries(entry).flatMap(([policy, value]) => {
+      const path = ['pipelines', pipelineName, 'policies', place, policy];
       const steps = Array.isArray(value) && value.length > 0 ? value : [Array.isArray(value) ? null : value];
       return steps.map((item, index) => ({
         policy,
         action: { ...item?.action },
         condition: item?.condition,
-        path: `pipelines.${pipelineName}.policies[${place}].${policy}[${index}]`,
+        path: Array.isArray(value) ? [...path, index] : path,
       }));
     }),
   );

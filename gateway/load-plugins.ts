@@ -1,103 +1,91 @@
-// Imports the plugins of gateway.config.yml, gathers their policies and checks every policy's parameters.
+// Imports the plugins of gateway.config.yml, and starts them for one configuration.
 
-import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
-import type { Plugin, Policy, RouterServices } from './contract.ts';
-import { expressGateway } from './express-gateway.ts';
-import { type GatewayConfig, type PipelineStep, stepsOf } from './gateway-config-schema.ts';
+import { pathToFileURL } from 'node:url';
+import type { Plugin, Policy, PolicyDeclaration, RouterServices } from './contract.ts';
+import type { FileProblems } from './file-problems.ts';
+import type { GatewayConfig } from './gateway-config-schema.ts';
 import { createPauses } from './generation/pauses.ts';
-import { parameterCheck } from './parameter-checks.ts';
 
-/** What came of loading: the policies by name, and everything that is wrong. */
-export interface LoadedPlugins {
-  readonly policies: ReadonlyMap<string, Policy>;
-  readonly plugins: readonly { plugin: Plugin; settings: Record<string, unknown>; name: string }[];
-  readonly problems: readonly string[];
+/** A plugin that has been imported and not started. */
+export interface ImportedPlugin {
+  readonly name: string;
+  readonly plugin: Plugin;
+  readonly settings: Record<string, unknown>;
 }
 
 /**
  * Imports plugins without starting anything.
- * @param rootDir relative package paths resolve against it
+ * @param rootDir relative package paths begin at it
  */
-export async function importPlugins(config: GatewayConfig, rootDir: string): Promise<LoadedPlugins> {
-  const problems: string[] = [];
-  const plugins: LoadedPlugins['plugins'][number][] = [];
-  for (const [name, { package: path, ...settings }] of Object.entries(config.plugins)) {
+export async function importPlugins(
+  { plugins, policies }: GatewayConfig,
+  rootDir: string,
+  problems: FileProblems,
+): Promise<ImportedPlugin[]> {
+  const imported: ImportedPlugin[] = [];
+  for (const [name, { package: path, ...settings }] of Object.entries(plugins)) {
     try {
       const specifier = path.startsWith('.') ? pathToFileURL(resolve(rootDir, path)).href : path;
       const plugin = (await import(specifier)) as Plugin;
-      if (typeof plugin.init !== 'function' || typeof plugin.version !== 'string' || !Array.isArray(plugin.policies)) {
-        problems.push(`plugins.${name}: ${path} does not export version, policies and init`);
-      } else plugins.push({ plugin, settings, name });
+      if (isPlugin(plugin)) imported.push({ name, plugin, settings });
+      else problems.add(['plugins', name], `${path} does not export version, policies (of declarePolicy) and init`);
     } catch (error) {
-      problems.push(`plugins.${name}: ${path} cannot be loaded: ${(error as Error).message}`);
+      problems.add(['plugins', name], `${path} cannot be loaded: ${(error as Error).message}`);
     }
   }
-  const provided = new Set(plugins.flatMap(({ plugin }) => plugin.policies));
-  for (const policy of config.policies) {
-    if (!provided.has(policy)) problems.push(`policies: no plugin provides "${policy}"`);
+  const provided = imported.flatMap(({ name, plugin }) => plugin.policies.map((policy) => ({ name, policy })));
+  for (const [index, { name, policy }] of provided.entries()) {
+    if (provided.findIndex((other) => other.policy.name === policy.name) !== index)
+      problems.add(['plugins', name], `policy "${policy.name}" is provided twice`);
   }
-  return { policies: new Map(), plugins, problems };
+  for (const [index, policy] of policies.entries()) {
+    if (!provided.some((each) => each.policy.name === policy))
+      problems.add(['policies', index], `no plugin provides "${policy}"`);
+  }
+  return imported;
+}
+
+function isPlugin({ version, policies, init }: Partial<Plugin>): boolean {
+  const isDeclared = ({ name, schema }: Partial<PolicyDeclaration>) =>
+    typeof name === 'string' && typeof schema?.$id === 'string';
+  return (
+    typeof init === 'function' && typeof version === 'string' && Array.isArray(policies) && policies.every(isDeclared)
+  );
 }
 
 /**
- * Runs each plugin's `init`, then checks the parameters of every step; defaults are filled in. It gives other work its
- * turn between its steps.
- * @returns the policies by name and, per pipeline, its steps with checked parameters
+ * Runs each plugin's `init`. It gives other work its turn in between.
+ * @returns the policies by name
+ * @throws PluginError, which lists every plugin that could not be started
  */
 export async function initPlugins(
-  config: GatewayConfig,
-  loaded: LoadedPlugins,
+  plugins: readonly ImportedPlugin[],
   services: RouterServices,
-): Promise<LoadedPlugins & { steps: Map<string, PipelineStep[]> }> {
-  const problems = [...loaded.problems];
+): Promise<ReadonlyMap<string, Policy>> {
+  const problems: string[] = [];
   const policies = new Map<string, Policy>();
   const pause = createPauses();
-  for (const { plugin, settings, name } of loaded.plugins) {
-    const registerPolicy = (policy: Policy) => {
-      if (policies.has(policy.name)) problems.push(`plugins.${name}: policy "${policy.name}" is provided twice`);
-      policies.set(policy.name, policy);
-    };
+  for (const { plugin, settings, name } of plugins) {
     try {
-      await plugin.init({ settings, services, registerPolicy });
+      await plugin.init({ settings, services, registerPolicy: (policy) => policies.set(policy.name, policy) });
+      for (const declared of plugin.policies)
+        if (!policies.has(declared.name)) problems.push(`plugins.${name}: init does not register "${declared.name}"`);
       await pause();
     } catch (error) {
       problems.push(`plugins.${name}: ${(error as Error).message}`);
     }
   }
-  const steps = new Map(Object.keys(config.pipelines).map((name) => [name, stepsOf(config, name)]));
-  for (const step of [...steps.values()].flat()) {
-    problems.push(...checkParameters(step, policies.get(step.policy)), ...checkCondition(step));
-    await pause();
-  }
-  return { ...loaded, policies, problems, steps };
+  if (problems.length > 0) throw new PluginError(problems);
+  return policies;
 }
 
-function checkParameters(step: PipelineStep, policy: Policy | undefined): string[] {
-  if (policy === undefined) return [];
-  const validate = parameterCheck(policy.schema);
-  if (validate(step.action)) {
-    const found = policy.check?.(step.action as never) ?? [];
-    return found.map((problem) => `${step.path}.action: ${problem}`);
-  }
-  return (validate.errors ?? []).map((error) => {
-    const unknown = error.params['additionalProperty'] as string | undefined;
-    const where = `${step.path}.action${error.instancePath.replaceAll('/', '.')}`;
-    return unknown === undefined ? `${where}: ${error.message}` : `${where}: unknown parameter "${unknown}"`;
-  });
-}
-
-/** Express Gateway mounts a policy with an asynchronous condition behind its successors: such a condition is refused. */
-function checkCondition({ condition, path }: PipelineStep): string[] {
-  if (condition === undefined) return [];
-  const create = expressGateway().conditions.conditions[condition.name];
-  if (create === undefined) return [`${path}.condition: there is no condition "${condition.name}"`];
-  try {
-    const created: unknown = create(condition);
-    return created instanceof Promise
-      ? [`${path}.condition: "${condition.name}" is asynchronous and would be mounted out of order`]
-      : [];
-  } catch (error) {
-    return [`${path}.condition: ${(error as Error).message}`];
+/** Plugins that could not be started, one line each. */
+class PluginError extends Error {
+  override readonly name = 'PluginError';
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.problems = problems;
   }
 }

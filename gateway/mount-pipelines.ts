@@ -4,38 +4,38 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { NextFunction, Request, RequestHandler, Response, Router } from 'express';
 import { contextOf, type Handler, type Policy } from './contract.ts';
 import { createRouter, expressGateway } from './express-gateway.ts';
-import { type GatewayConfig, type PipelineStep, pathsOf } from './gateway-config-schema.ts';
+import { type PipelineStep, pathsOf } from './gateway-config-schema.ts';
 import { createPauses } from './generation/pauses.ts';
+import type { Gateway } from './validate-gateway.ts';
 
 /**
  * Mounts every pipeline in the order of the file. It gives other work its turn between its steps.
  * @returns the router; a request that no pipeline takes falls through it
  */
 export async function mountPipelines(
-  config: GatewayConfig,
-  steps: ReadonlyMap<string, readonly PipelineStep[]>,
+  { gatewayConfig: { apiEndpoints, pipelines: ofFile }, steps }: Gateway,
   policies: ReadonlyMap<string, Policy>,
 ): Promise<Router> {
   const { pipelines, policies: registry } = expressGateway();
   const { handlers, numbers } = await createHandlers(steps, policies);
   for (const policy of policies.values()) {
     // Parameters were checked strictly before: all that Express Gateway gets of a step is its number.
-    const schema = { $id: policy.schema.$id, type: 'object' };
+    const schema = { $id: `urn:service-router:step:${policy.name}`, type: 'object' };
     registry.register({ name: policy.name, schema, policy: ({ step }) => handlers[step as number] as RequestHandler });
   }
   const gatewayConfig = {
     policies: [...policies.keys()],
     apiEndpoints: Object.fromEntries(
-      Object.entries(config.apiEndpoints).map(([name, { summary: _, ...endpoint }]) => [
+      Object.entries(apiEndpoints).map(([name, { summary: _, ...endpoint }]) => [
         name,
         { host: '*', ...endpoint, paths: pathsOf(endpoint) },
       ]),
     ),
     pipelines: Object.fromEntries(
-      Object.entries(config.pipelines).map(([name, { apiEndpoints }]) => [
+      Object.entries(ofFile).map(([name, { apiEndpoints: served }]) => [
         name,
         {
-          apiEndpoints,
+          apiEndpoints: served,
           policies: [{ [entryName]: [] }, ...(steps.get(name) ?? []).map((step) => toEntry(step, numbers.get(step)))],
         },
       ]),

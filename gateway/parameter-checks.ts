@@ -1,14 +1,14 @@
 // The checks of policies' parameters, compiled once: that takes milliseconds, and each reload brings the same schemas again.
 
 import { Ajv, type ValidateFunction } from 'ajv';
-import type { Policy } from './contract.ts';
+import type { PolicyDeclaration } from './policy.ts';
 
 const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false });
 /** By the schema's `$id`, with the text it was compiled from. */
 const compiled = new Map<string, { text: string; check: ValidateFunction }>();
 
 /** The check for a policy's parameters, which fills in their defaults and refuses those that the schema does not name. */
-export function parameterCheck({ $id, ...schema }: Policy['schema']): ValidateFunction {
+export function parameterCheck({ $id, ...schema }: PolicyDeclaration['schema']): ValidateFunction {
   const text = JSON.stringify(schema);
   const known = compiled.get($id);
   if (known?.text === text) return known.check;

@@ -69,7 +69,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     if (reconciler !== null && redis !== undefined)
       house.checks.addNotice('reconciler', outageNotice(redis, 'every router reconciles'));
     const loadConfig = options.loadConfig ?? (async () => ({ config, keepCopies: () => undefined }));
-    const started = { config, gatewayConfig: first.gatewayConfig };
+    const started = { config, gateway: first.gateway };
     const reloader = new Reloader({ house, started, loadConfig, gatewayConfigFile, rootDir });
     countGenerations(house, metrics);
     await watch(reloader, { gatewayConfigFile, config, stops });
@@ -93,13 +93,14 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
 }
 
 /** Both ports. */
-async function listen(house: House, { config, gatewayConfig }: Generation, stops: Stops) {
+async function listen(house: House, { config, gateway }: Generation, stops: Stops) {
   const { log, metrics, tracer } = house.services;
   const activity = new Activity();
-  const operations = await startOperations({ config, readiness: house.readiness, metrics, activity });
+  const kindOf = (route: string) => house.kindOf(route);
+  const operations = await startOperations({ config, readiness: house.readiness, metrics, activity, kindOf });
   stops.add('operations', () => operations.stop());
-  const { hostname: host, port } = gatewayConfig.http;
-  const accessLog = createAccessLog(log, metrics, { tracer, ended: (request) => activity.note(request) });
+  const { hostname: host, port } = gateway.gatewayConfig.http;
+  const accessLog = createAccessLog(log, metrics, { tracer, kindOf, ended: (request) => activity.note(request) });
   const limits = limitsOf(house.config);
   const { app } = house;
   const server = await startHttpServer({

@@ -4,9 +4,9 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { loadGatewayConfig } from '../gateway/load-gateway-config.ts';
-import { mappedRoutes, workflowRoutes } from '../gateway/mapped-routes.ts';
+import { workflowRoutes } from '../gateway/gateway-routes.ts';
 import { type OperationsServer, startOperationsServer } from '../gateway/operations/operations-server.ts';
+import { GatewayConfigError, readGatewayConfig } from '../gateway/read-gateway-config.ts';
 import type { Logger } from '../logging/log.ts';
 import { runProgram } from '../program/run-program.ts';
 import { type PruneLoop, startPruneLoop } from './daily.ts';
@@ -32,8 +32,10 @@ await runProgram('pruner', async (log) => {
 });
 
 function startPruning(config: Config, intervalMs: number, log: Logger): PruneLoop {
-  const map = resolve(rootDir, config['router.mapFile']);
-  const round = createPruneRound(config, workflowRoutes(mappedRoutes(loadGatewayConfig(map, config))));
+  const file = resolve(rootDir, config['router.mapFile']);
+  const { routes, problems } = readGatewayConfig({ file, rootDir, config });
+  if (problems.count > 0) throw new GatewayConfigError(problems.lines);
+  const round = createPruneRound(config, workflowRoutes(routes));
   const loop = startPruneLoop({ round: (signal) => round.run(signal), intervalMs, log });
   return {
     failure: () => loop.failure(),

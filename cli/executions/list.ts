@@ -8,14 +8,14 @@ import {
   type ListedExecution,
 } from '../../conductor/executions/find-executions.ts';
 import type { Config } from '../../config/schema.ts';
-import { workflowRoutes } from '../../gateway/mapped-routes.ts';
+import { workflowRoutes } from '../../gateway/gateway-routes.ts';
 import { printable } from '../colours.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from '../engine-access.ts';
 import { formatSpan, parseCount, parseMoment } from '../input/duration.ts';
 import { parseName } from '../input/names.ts';
 import { parseStates } from '../input/states.ts';
 import type { Outcome } from '../outcome.ts';
-import { readRouteMap, routeNamed } from '../read-route-map.ts';
+import { readGateway, routeNamed } from '../read-gateway.ts';
 import { countOf, formatTable } from '../table.ts';
 import type { Verb, VerbContext } from '../verb.ts';
 import { paintState } from './paint-state.ts';
@@ -61,16 +61,20 @@ export async function runList(options: ListOptions, { host }: Pick<VerbContext, 
   const limit = parseCount(options.limit, '--limit');
   const engine = await openEngine(options, host);
   try {
-    const filter = toFilter(options, engine.config);
+    const filter = await toFilter(options, engine.config);
     return describe(await findExecutions(new ExecutionApi(engine.call), filter, { limit, maxScanned }));
   } finally {
     await engine.close();
   }
 }
 
-function toFilter({ route, client, workflow, state, since, until }: ListOptions, config: Config): ExecutionFilter {
+async function toFilter(
+  { route, client, workflow, state, since, until }: ListOptions,
+  config: Config,
+): Promise<ExecutionFilter> {
   const now = Date.now();
-  const mapped = route === undefined ? undefined : routeNamed(workflowRoutes(readRouteMap(config)), route);
+  const mapped =
+    route === undefined ? undefined : routeNamed(workflowRoutes((await readGateway(config)).routes), route);
   const workflows = [workflow === undefined ? undefined : parseName(workflow, '--workflow'), mapped?.workflow];
   const named = workflows.find((name) => name !== undefined);
   return {

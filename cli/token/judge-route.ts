@@ -1,7 +1,7 @@
 // Whether a route lets a client with these scopes in, judged by the code of its own policies.
 
 import type { Config } from '../../config/schema.ts';
-import type { MappedRoute } from '../../gateway/mapped-routes.ts';
+import type { GatewayRoute } from '../../gateway/gateway-routes.ts';
 import { pathsOf } from '../../gateway/gateway-config-schema.ts';
 import { findAllowedCall } from '../../plugins/conductor/allow-list.ts';
 import { checkMisCodes } from '../../plugins/limits/mis-codes.ts';
@@ -25,7 +25,7 @@ export interface Judgement {
   readonly reason?: string;
 }
 
-export function judgeRoute(route: MappedRoute, asked: Asked, config: Config): Judgement {
+export function judgeRoute(route: GatewayRoute, asked: Asked, config: Config): Judgement {
   const { name, endpoint } = route;
   const { method, path } = asked;
   const refused = (status: number, reason: string): Judgement => ({

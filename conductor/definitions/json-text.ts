@@ -46,6 +46,12 @@ export function formatPath(path: Path): string {
   }, '');
 }
 
+/** A JSON pointer (RFC 6901) as a path: indexes become numbers. */
+export function pathOfPointer(pointer: string): Path {
+  const steps = pointer.split('/').slice(1);
+  return steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~')));
+}
+
 /** The engine of JavaScript tells the place of most errors; the YAML parser knows the others. */
 function syntaxProblem(text: string, reason: string): JsonText {
   const told = /\s*(?:in JSON )?at position \d+ \(line (\d+) column (\d+)\)/.exec(reason);

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import { type Path, formatPath, locate, parseJsonText } from './json-text.ts';
+import { type Path, formatPath, locate, parseJsonText, pathOfPointer } from './json-text.ts';
 import {
   type EventHandler,
   type TaskDefinition,
@@ -183,7 +183,7 @@ function readOne<T>(
 }
 
 function describe(source: { file: string; text: string }, error: ErrorObject): string {
-  const path = toPath(error.instancePath);
+  const path = pathOfPointer(error.instancePath);
   const unknown = error.params['additionalProperty'] as string | undefined;
   if (unknown !== undefined) return problemAt(source, [...path, unknown], 'unknown key');
   const missing = error.params['missingProperty'] as string | undefined;
@@ -195,13 +195,4 @@ function expectation({ keyword, params, message }: ErrorObject): string {
   if (keyword === 'const') return `must be ${JSON.stringify(params['allowedValue'])}`;
   if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`;
   return message ?? 'is not valid';
-}
-
-/** A JSON pointer as a path: indexes become numbers. */
-function toPath(pointer: string): Path {
-  const steps = pointer.split('/').slice(1);
-  return steps.map((step) => {
-    const plain = step.replaceAll('~1', '/').replaceAll('~0', '~');
-    return /^\d+$/.test(plain) ? Number(plain) : plain;
-  });
 }

@@ -4,13 +4,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import express from 'express';
 import { type KnownFiles, loadDefinitions } from '../../conductor/definitions/load-definitions.ts';
 import type { Config } from '../../config/schema.ts';
-import type { GatewayConfig } from '../gateway-config-schema.ts';
 import { EarlyRefusals } from '../early-refusals.ts';
-import { GatewayConfigError, loadGatewayConfig } from '../load-gateway-config.ts';
-import { importPlugins, initPlugins } from '../load-plugins.ts';
+import { initPlugins } from '../load-plugins.ts';
 import { mountPipelines } from '../mount-pipelines.ts';
 import { createMethodGate, createNotRouted } from '../not-routed.ts';
-import { RouterDocument } from '../router-document.ts';
+import { loadGateway } from '../validate-gateway.ts';
 import { Generation, type HouseServices } from './generation.ts';
 import type { KeptParts } from './kept-parts.ts';
 
@@ -30,14 +28,13 @@ export interface BuildOptions {
  * @throws GatewayConfigError, DefinitionError and whatever a plugin throws; then nothing of it is left
  */
 export async function buildGeneration(options: BuildOptions): Promise<Generation> {
-  const { config, gatewayConfigFile, rootDir, knownFiles } = options;
-  const gatewayConfig = loadGatewayConfig(gatewayConfigFile, config);
+  const { config, gatewayConfigFile: file, rootDir, house, parts, knownFiles } = options;
+  const gateway = await loadGateway({ file, rootDir, config });
   const definitions = loadDefinitions(rootDir, knownFiles);
-  const document = new RouterDocument();
-  const generation = new Generation({ ...options, gatewayConfig, definitions, document: () => document.read() });
+  const generation = new Generation({ config, gateway, definitions, house, parts });
   try {
     await nextTurn();
-    await fill(generation, gatewayConfig, { ...options, document });
+    await fill(generation);
   } catch (error) {
     await generation.stop();
     throw error;
@@ -45,22 +42,14 @@ export async function buildGeneration(options: BuildOptions): Promise<Generation
   return generation;
 }
 
-async function fill(
-  generation: Generation,
-  gatewayConfig: GatewayConfig,
-  { gatewayConfigFile, rootDir, document }: BuildOptions & { document: RouterDocument },
-): Promise<void> {
-  const imported = await importPlugins(gatewayConfig, rootDir);
-  if (imported.problems.length > 0) throw new GatewayConfigError(gatewayConfigFile, imported.problems);
-  const { policies, steps, problems } = await initPlugins(gatewayConfig, imported, generation.services);
-  if (problems.length > 0) throw new GatewayConfigError(gatewayConfigFile, problems);
+async function fill(generation: Generation): Promise<void> {
+  const { gateway, services } = generation;
+  const policies = await initPlugins(gateway.plugins, services);
   await nextTurn();
-  await document.build(gatewayConfig, steps, policies);
-  await nextTurn();
-  const pipelines = await mountPipelines(gatewayConfig, steps, policies);
   const router = express.Router();
-  router.use(createMethodGate(gatewayConfig), pipelines, createNotRouted(gatewayConfig));
+  const { gatewayConfig } = gateway;
+  router.use(createMethodGate(gatewayConfig), await mountPipelines(gateway, policies), createNotRouted(gatewayConfig));
   generation.handler = router;
-  const early = new EarlyRefusals(gatewayConfig, policies);
+  const early = new EarlyRefusals(gateway.routes, policies);
   generation.refuseEarly = early.check.bind(early);
 }

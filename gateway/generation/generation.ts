@@ -4,10 +4,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 import type { Definitions } from '../../conductor/definitions/load-definitions.ts';
 import type { Config } from '../../config/schema.ts';
-import type { OpenApiDocument } from '../../contract/openapi.ts';
 import type { RouterServices } from '../contract.ts';
-import type { GatewayConfig } from '../gateway-config-schema.ts';
+import { kindOf, type RouteKind } from '../gateway-routes.ts';
 import { ReadinessChecks } from '../operations/readiness.ts';
+import type { Gateway } from '../validate-gateway.ts';
 import type { KeptParts } from './kept-parts.ts';
 import { Stops } from './stops.ts';
 
@@ -16,17 +16,18 @@ export type HouseServices = Pick<RouterServices, 'log' | 'metrics' | 'tracer' | 
 
 export interface GenerationOptions {
   readonly config: Config;
-  readonly gatewayConfig: GatewayConfig;
+  readonly gateway: Gateway;
   readonly definitions: Definitions;
   readonly house: HouseServices;
   readonly parts: KeptParts;
-  readonly document: () => OpenApiDocument;
 }
 
 export class Generation {
   readonly config: Config;
-  readonly gatewayConfig: GatewayConfig;
+  readonly gateway: Gateway;
   readonly definitions: Definitions;
+  /** By the names of its routes. */
+  readonly routeKinds: ReadonlyMap<string, RouteKind>;
   readonly readiness = new ReadinessChecks();
   /** What its plugins get. */
   readonly services: RouterServices;
@@ -42,15 +43,16 @@ export class Generation {
   #requests = 0;
   #lastAnswered: (() => void) | undefined;
 
-  constructor({ config, gatewayConfig, definitions, house, parts, document }: GenerationOptions) {
+  constructor({ config, gateway, definitions, house, parts }: GenerationOptions) {
     this.config = config;
-    this.gatewayConfig = gatewayConfig;
+    this.gateway = gateway;
     this.definitions = definitions;
+    this.routeKinds = new Map(gateway.routes.map((route) => [route.name, kindOf(route)]));
     this.#parts = parts;
     this.#stops = new Stops(house.log);
     this.services = {
       ...house,
-      ...{ config, definitions, document },
+      ...{ config, definitions, routes: gateway.routes, document: gateway.document },
       keep: (name, from, make) => parts.use(this, { name, from }, make),
       addTakeOverCheck: (name, check) => this.#takeOverChecks.add(name, check),
       onTakeOver: (take) => this.#takes.push(take),

@@ -7,14 +7,13 @@ import { errorFields } from '../../logging/log.ts';
 import { buildGeneration } from '../generation/build-generation.ts';
 import type { Generation } from '../generation/generation.ts';
 import type { House } from '../house.ts';
-import { GatewayConfigError } from '../load-gateway-config.ts';
 import { OneAtATime } from './one-at-a-time.ts';
 import { ReloadState } from './reload-state.ts';
 
 export interface ReloaderOptions {
   readonly house: House;
   /** What the router was started with: what needs a restart stays so. */
-  readonly started: Pick<Generation, 'config' | 'gatewayConfig'>;
+  readonly started: Pick<Generation, 'config' | 'gateway'>;
   /** Reads every layer of the configuration. @throws ConfigError */
   readonly loadConfig: () => Promise<Pick<LoadedConfig, 'config' | 'keepCopies'>>;
   readonly gatewayConfigFile: string;
@@ -95,8 +94,9 @@ export class Reloader {
       await generation.stop();
       throw error;
     }
-    const { http } = generation.gatewayConfig;
-    const addresses = (['hostname', 'port'] as const).filter((key) => http[key] !== started.gatewayConfig.http[key]);
+    const { http } = generation.gateway.gatewayConfig;
+    const { http: before } = started.gateway.gatewayConfig;
+    const addresses = (['hostname', 'port'] as const).filter((key) => http[key] !== before[key]);
     return { generation, needRestart: [...needRestart, ...addresses.map((key) => `http.${key} of the map`)] };
   }
 }
@@ -118,6 +118,5 @@ function causeOf(error: unknown): Record<string, unknown> {
 
 function problemsOf(error: unknown): readonly string[] {
   const { problems, message } = error as { problems?: readonly string[]; message?: string };
-  if (error instanceof GatewayConfigError) return error.problems.map((problem) => `the map: ${problem}`);
   return problems ?? [message ?? String(error)];
 }

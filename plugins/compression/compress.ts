@@ -5,7 +5,7 @@ import { headerRef } from '../../contract/headers.ts';
 import type { HeaderFields } from '../../envelope/headers.ts';
 import type { Answer } from '../../envelope/outbound.ts';
 import { chooseCoding, type Coding, compressBody, isCompressible, varyBy } from '../../gateway/content-coding.ts';
-import { contextOf, definePolicy } from '../../gateway/contract.ts';
+import { contextOf, declarePolicy, definePolicy } from '../../gateway/contract.ts';
 
 const parameters = Type.Object(
   {
@@ -14,14 +14,20 @@ const parameters = Type.Object(
   { additionalProperties: false },
 );
 
+export const compressDeclaration = declarePolicy({
+  name: 'compress',
+  schema: parameters,
+  describe: () => ({
+    operation: () => ({ headers: { 'Content-Encoding': headerRef('ContentEncoding'), Vary: headerRef('Vary') } }),
+  }),
+});
+
 /**
  * Stands in front of `workflow`. An answer that holds a secret beside text that somebody else chose gives the secret away
  * by its length (BREACH): no such policy belongs in front of tokens, or of the engine's API, where one answer holds
  * requests of several clients.
  */
-export const compressPolicy = definePolicy({
-  name: 'compress',
-  schema: parameters,
+export const compressPolicy = definePolicy(compressDeclaration, {
   create: ({ overBytes }) =>
     function compressAnswers(request, _response, next) {
       const coding = chooseCoding(request);
@@ -30,9 +36,6 @@ export const compressPolicy = definePolicy({
       contextOf(request).compress = compress;
       next();
     },
-  describe: () => ({
-    operation: () => ({ headers: { 'Content-Encoding': headerRef('ContentEncoding'), Vary: headerRef('Vary') } }),
-  }),
 });
 
 /** @param coding undefined: the client accepts none, but a cache has to know that others do */

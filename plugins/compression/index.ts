@@ -1,10 +1,10 @@
 // The compression plugin: answers in br or gzip.
 
 import type { PluginContext } from '../../gateway/contract.ts';
-import { compressPolicy } from './compress.ts';
+import { compressDeclaration, compressPolicy } from './compress.ts';
 
 export const version = '1.0.0';
-export const policies = ['compress'] as const;
+export const policies = [compressDeclaration];
 
 /** Registers the policy. */
 export function init({ registerPolicy }: PluginContext): void {

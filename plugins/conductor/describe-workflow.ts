@@ -1,10 +1,6 @@
 // What the workflow policy says of itself in the OpenAPI document: the back end's operations, and what can go wrong.
 
-import {
-  type BackEndDescription,
-  operationsBelow,
-  readBackEndDescription,
-} from '../../contract/back-end-description.ts';
+import { type BackEndDescription, operationsBelow } from '../../contract/back-end-description.ts';
 import type { Endpoint, ListedOperation, PolicyDescription } from '../../contract/description.ts';
 import { headerRef } from '../../contract/headers.ts';
 import type { Operation, Parameter, Response, Responses } from '../../contract/openapi.ts';
@@ -46,16 +42,14 @@ export interface DescribedWorkflow {
   readonly domainOf?: string | undefined;
   /** Whether a write needs an Idempotency-Key. */
   readonly idempotencyKey?: 'optional' | 'required' | undefined;
-  /** OpenAPI fragment of the back end. */
-  readonly openapi?: string | undefined;
 }
 
-/** @throws Error when the fragment cannot be read, or describes what the map does not route */
+/** @param backEnd what the back end answers, when somebody has described it */
 export function describeWorkflow(
-  { strip, domainOf, openapi, idempotencyKey }: DescribedWorkflow,
+  { strip, domainOf, idempotencyKey }: DescribedWorkflow,
   versions: DescribedVersions,
+  backEnd?: BackEndDescription,
 ): PolicyDescription {
-  const backEnd = openapi === undefined ? undefined : readBackEndDescription(openapi);
   const code: Parameter[] =
     domainOf === undefined
       ? []
@@ -87,7 +81,7 @@ export function describeWorkflow(
 
 /** What the fragment describes, then everything else that the map lets through. */
 function operationsOf(endpoint: Endpoint, prefix: string, backEnd: BackEndDescription | undefined): ListedOperation[] {
-  const described = backEnd === undefined ? [] : operationsBelow(backEnd, prefix, endpoint);
+  const described = backEnd === undefined ? [] : operationsBelow(backEnd, prefix);
   const taken = new Set(described.map(({ method, path }) => `${method} ${path}`));
   const others = endpoint.templates
     .flatMap((path) => endpoint.methods.map((method) => ({ method, path })))

@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import { EngineError } from '../../conductor/engine-error.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Task, TaskResult } from '../../conductor/types.ts';
-import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
+import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/contract.ts';
 import { announcedBytes, readBody } from '../../gateway/read-body.ts';
 import { signalWhenGone } from '../../gateway/signal-when-gone.ts';
 import { Problem } from '../../problem/problem.ts';
@@ -44,12 +44,16 @@ export interface EngineApiParts extends Omit<Parts, 'handsOver'> {
   withTrace: (task: Task) => Task;
 }
 
+export const engineApiDeclaration = declarePolicy({
+  name: 'engine-api',
+  schema: parameters,
+  describe: ({ strip }) => describeEngineApi(strip),
+});
+
 /** Creates the policy on the parts of the conductor plugin. */
 export function createEngineApiPolicy(config: Config, parts: EngineApiParts): Policy {
   const api = new EngineApi(config, parts);
-  return definePolicy({
-    name: 'engine-api',
-    schema: parameters,
+  return definePolicy(engineApiDeclaration, {
     create({ strip }) {
       const stripped = strip.split('/').length - 1;
       return async function callEngine(request, response) {
@@ -65,7 +69,6 @@ export function createEngineApiPolicy(config: Config, parts: EngineApiParts): Po
         }
       };
     },
-    describe: ({ strip }) => describeEngineApi(strip),
   });
 }
 

@@ -1,8 +1,6 @@
 // The workflow policy: a request becomes one execution of a pinned workflow version, its output the answer.
 
 import type { Request, Response } from 'express';
-import { Type } from 'typebox';
-import { readPinnedVersions } from '../../conductor/definitions/pinned-versions.ts';
 import type { Config } from '../../config/schema.ts';
 import type { InboundRequest } from '../../envelope/inbound.ts';
 import { type HeaderFields, pickHeaders, requestHeaderFilter } from '../../envelope/headers.ts';
@@ -12,44 +10,12 @@ import { signalWhenGone } from '../../gateway/signal-when-gone.ts';
 import { Problem } from '../../problem/problem.ts';
 import { isRead } from './clients/client-executions.ts';
 import { type Preferences, parsePreferences, patienceOf, preferOf } from './clients/preferences.ts';
-import { describeWorkflow } from './describe-workflow.ts';
 import { idempotencyKeyOf, nameOfKey } from './idempotency/idempotency-key.ts';
 import type { WatchedExecution } from './observe/watched-execution.ts';
 import { serveRequest, type ServeParts, type Wanted } from './serve-request.ts';
 import { splitTarget } from './target.ts';
-import { describeVersions } from './versions/describe-versions.ts';
-import { guardOf, pinnedVersionsOf, versionGuard } from './versions/parameters.ts';
 import type { RouteVersions } from './versions/route-versions.ts';
-
-const parameters = Type.Object(
-  {
-    name: Type.String({ minLength: 1, description: 'workflow definition' }),
-    version: Type.Optional(Type.Integer({ minimum: 1, description: 'its pinned version' })),
-    versions: Type.Optional(
-      Type.Unknown({ description: 'in its place: versions with their shares of the clients, { 1: 10, 2: 90 }' }),
-    ),
-    versionGuard,
-    strip: Type.String({
-      pattern: '^(/[^/]+)+$',
-      description: 'leading part of the public path that the back end does not see',
-    }),
-    domainOf: Type.Optional(
-      Type.String({ description: 'path parameter <p> whose `adaptor.<p>.domain` is the task domain' }),
-    ),
-    openapi: Type.Optional(
-      Type.String({ minLength: 1, description: 'file with what the back end answers, for the OpenAPI document' }),
-    ),
-    waitBudgetMs: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'longest wait in milliseconds; default router.waitBudgetMs' }),
-    ),
-    idempotencyKey: Type.Optional(
-      Type.Enum(['optional', 'required'], {
-        description: 'whether every method but GET and HEAD needs an Idempotency-Key; default optional',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
+import { workflowDeclaration } from './workflow-declaration.ts';
 
 /** MIS codes, college ids and the like: what a path parameter with a domain may look like. */
 const codePattern = /^[0-9A-Za-z]{1,8}$/;
@@ -57,17 +23,12 @@ const codePattern = /^[0-9A-Za-z]{1,8}$/;
 /** Creates the policy on the parts of the conductor plugin. */
 export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy {
   const allowsRequest = requestHeaderFilter(config['router.requestHeaders']);
-  return definePolicy({
-    name: 'workflow',
-    schema: parameters,
-    create({ name, strip, domainOf, waitBudgetMs = config['router.waitBudgetMs'], idempotencyKey, ...pins }) {
+  return definePolicy(workflowDeclaration, {
+    create(parameters) {
+      const { name, strip, domainOf, waitBudgetMs = config['router.waitBudgetMs'], idempotencyKey } = parameters;
       const stripped = strip.split('/').length - 1;
       const patienceLimits = { budgetMs: waitBudgetMs, maxWaitMs: config['router.maxWaitMs'] };
-      parts.workflows.add(name);
-      const versions = parts.versions.at({
-        ...{ workflow: name, prefix: strip },
-        ...{ pinned: pinnedVersionsOf(pins), guard: guardOf(pins) },
-      });
+      const versions = parts.versions.at(parameters);
       const showVersion: Wanted['showVersion'] = (...shown) => versions.show(...shown);
       return watchedHandler({ name, versions }, parts, async ({ request, response, watched, version }) => {
         const context = contextOf(request);
@@ -101,9 +62,6 @@ export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy 
         );
       });
     },
-    check: (pins) => readPinnedVersions(pins).problems,
-    describe: (given) =>
-      describeWorkflow(given, describeVersions(pinnedVersionsOf(given), config['router.versionScope'])),
   });
 }
 

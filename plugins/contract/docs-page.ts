@@ -9,7 +9,7 @@ import { Type } from 'typebox';
 import type { Config } from '../../config/schema.ts';
 import type { Description } from '../../contract/description.ts';
 import { headerRef } from '../../contract/headers.ts';
-import { definePolicy, type Policy } from '../../gateway/contract.ts';
+import { declarePolicy, definePolicy, type Policy } from '../../gateway/contract.ts';
 import { Problem } from '../../problem/problem.ts';
 import { describeStatic, StaticAnswer } from './static-answer.ts';
 
@@ -48,12 +48,21 @@ export type DocsFiles = ReadonlyMap<string, StaticAnswer>;
 const pageAgeSeconds = 60;
 const fileAgeSeconds = 3_600;
 
+export const docsDeclaration = declarePolicy({
+  name: 'docs',
+  schema: parameters,
+  describe: ({ at }, { config }) => ({
+    operation: ({ path }) => ({
+      hidden: !config['router.docs'],
+      ...describePath(path, at),
+    }),
+  }),
+});
+
 /** `router.docs` switches it off: then its paths answer 404, and the document does not mention them. */
 export function createDocsPolicy(config: Pick<Config, 'router.docs'>, files: DocsFiles): Policy {
   const isOff = !config['router.docs'];
-  return definePolicy({
-    name: 'docs',
-    schema: parameters,
+  return definePolicy(docsDeclaration, {
     create({ at, document }) {
       if (isOff) return (_request, _response, next) => next(new Problem('not-found'));
       const page = createPage(at, document);
@@ -65,12 +74,6 @@ export function createDocsPolicy(config: Pick<Config, 'router.docs'>, files: Doc
         return answer.send(request, response);
       };
     },
-    describe: ({ at }) => ({
-      operation: ({ path }) => ({
-        hidden: isOff,
-        ...describePath(path, at),
-      }),
-    }),
   });
 }
 

@@ -1,12 +1,12 @@
 // The contract plugin: what clients can read about the router (policies `openapi`, `docs`, `problem-pages`).
 
 import type { PluginContext } from '../../gateway/contract.ts';
-import { createDocsFiles, createDocsPolicy } from './docs-page.ts';
-import { createOpenApiPolicy } from './openapi.ts';
-import { createProblemPages, createProblemPagesPolicy } from './problems.ts';
+import { createDocsFiles, createDocsPolicy, docsDeclaration } from './docs-page.ts';
+import { createOpenApiPolicy, openApiDeclaration } from './openapi.ts';
+import { createProblemPages, createProblemPagesPolicy, problemPagesDeclaration } from './problems.ts';
 
 export const version = '1.0.0';
-export const policies = ['openapi', 'docs', 'problem-pages'] as const;
+export const policies = [openApiDeclaration, docsDeclaration, problemPagesDeclaration];
 
 /** Registers the policies. */
 export function init({ services, registerPolicy }: PluginContext): void {

@@ -3,7 +3,7 @@
 import { Type } from 'typebox';
 import type { Request, Response } from 'express';
 import type { PolicyDescription } from '../../contract/description.ts';
-import { definePolicy, type Policy } from '../../gateway/contract.ts';
+import { declarePolicy, definePolicy, type Policy } from '../../gateway/contract.ts';
 import { Problem } from '../../problem/problem.ts';
 import { createProblemList, createProblemPage, problemCodes, type ProblemPage } from './problem-page.ts';
 import { describeStatic } from './static-answer.ts';
@@ -27,7 +27,11 @@ export function createProblemPages(): ProblemPages {
   return new Map<string | undefined, ProblemPage>([[undefined, createProblemList()], ...pages]);
 }
 
-const parameters = Type.Object({}, { additionalProperties: false });
+export const problemPagesDeclaration = declarePolicy({
+  name: 'problem-pages',
+  schema: Type.Object({}, { additionalProperties: false }),
+  describe: describePages,
+});
 
 export function createProblemPagesPolicy(pages: ProblemPages): Policy {
   const create = () => (request: Request, response: Response) => {
@@ -35,7 +39,7 @@ export function createProblemPagesPolicy(pages: ProblemPages): Policy {
     if (page === undefined) throw new Problem('not-found', { detail: 'There is no problem of this name.' });
     return page[formOf(request)].send(request, response);
   };
-  return definePolicy({ name: 'problem-pages', schema: parameters, create, describe: describePages });
+  return definePolicy(problemPagesDeclaration, { create });
 }
 
 function describePages(): PolicyDescription {

@@ -2,7 +2,7 @@
 
 import { Type } from 'typebox';
 import type { Config } from '../../config/schema.ts';
-import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
+import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/contract.ts';
 import { RedisUnavailable } from '../../lib/redis/redis.ts';
 import { Problem } from '../../problem/problem.ts';
 import { by, callerOf, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
@@ -22,6 +22,12 @@ const parameters = Type.Object(
   { additionalProperties: false },
 );
 
+export const inFlightDeclaration = declarePolicy({
+  name: 'in-flight',
+  schema: parameters,
+  describe: () => ({ operation: () => ({ problems: limitProblems }) }),
+});
+
 /**
  * Counts by OAuth client (stands behind `bearer`), without one by address, or by route. A client's places are those of
  * all routes together. `client.<client id>.maxInFlight` takes the place of `requests` for that client.
@@ -29,9 +35,7 @@ const parameters = Type.Object(
  *   configuration says to refuse
  */
 export function createInFlightPolicy(config: Config, places: Places, hold: HoldRefusal): Policy {
-  return definePolicy({
-    name: 'in-flight',
-    schema: parameters,
+  return definePolicy(inFlightDeclaration, {
     // What is refused takes no place.
     early: () => ({ look: () => undefined }),
     create({ requests, by: subject = 'client' }) {
@@ -57,6 +61,5 @@ export function createInFlightPolicy(config: Config, places: Places, hold: HoldR
         next();
       };
     },
-    describe: () => ({ operation: () => ({ problems: limitProblems }) }),
   });
 }

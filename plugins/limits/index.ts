@@ -2,13 +2,13 @@
 
 import type { PluginContext } from '../../gateway/contract.ts';
 import { createRefusalHold } from './hold-refusals.ts';
-import { createInFlightPolicy } from './in-flight.ts';
-import { createMisCodesPolicy } from './mis-codes.ts';
-import { createRateLimitPolicy } from './rate-limit.ts';
+import { createInFlightPolicy, inFlightDeclaration } from './in-flight.ts';
+import { createMisCodesPolicy, misCodesDeclaration } from './mis-codes.ts';
+import { createRateLimitPolicy, rateLimitDeclaration } from './rate-limit.ts';
 import { createStores, leaseMs } from './store/create-stores.ts';
 
 export const version = '1.2.0';
-export const policies = ['rate-limit', 'in-flight', 'mis-codes'] as const;
+export const policies = [rateLimitDeclaration, inFlightDeclaration, misCodesDeclaration];
 
 /** Registers the policies; where they count outlives a configuration. */
 export function init({ services, registerPolicy }: PluginContext): void {

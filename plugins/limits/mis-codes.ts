@@ -2,7 +2,7 @@
 
 import { Type } from 'typebox';
 import type { Config } from '../../config/schema.ts';
-import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
+import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/contract.ts';
 import { Problem } from '../../problem/problem.ts';
 
 const parameters = Type.Object(
@@ -20,6 +20,17 @@ const ambiguous = /[/\\;%]/;
 /** What some servers drop at the ends of a segment. */
 const padding = /^[\s.]+|[\s.]+$/g;
 
+export const misCodesDeclaration = declarePolicy({
+  name: 'mis-codes',
+  schema: parameters,
+  describe: ({ parameter }) => ({
+    operation: () => ({
+      problems: ['forbidden'],
+      parameters: [{ name: parameter, in: 'path', description: 'MIS code of a college.', example: '001' }],
+    }),
+  }),
+});
+
 /**
  * Stands behind `bearer`. The key `client.<client id>.misCodes` lists what the client may name; a client without it
  * passes. Every college that the decoded path names must be listed: the path parameter, and whatever follows a
@@ -27,9 +38,7 @@ const padding = /^[\s.]+|[\s.]+$/g;
  * @throws Problem `forbidden`
  */
 export function createMisCodesPolicy(config: Config): Policy {
-  return definePolicy({
-    name: 'mis-codes',
-    schema: parameters,
+  return definePolicy(misCodesDeclaration, {
     // Who may not name a college is not told either how it is doing.
     early: ({ parameter, after }) => ({
       look({ request, context: { clientId = '' }, params }) {
@@ -43,12 +52,6 @@ export function createMisCodesPolicy(config: Config): Policy {
         checkMisCodes(config, clientId, { code, target: request.originalUrl, after });
         next();
       },
-    describe: ({ parameter }) => ({
-      operation: () => ({
-        problems: ['forbidden'],
-        parameters: [{ name: parameter, in: 'path', description: 'MIS code of a college.', example: '001' }],
-      }),
-    }),
   });
 }
 

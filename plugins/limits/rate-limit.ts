@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox';
 import type { Config } from '../../config/schema.ts';
 import { headerRef } from '../../contract/headers.ts';
-import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
+import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/contract.ts';
 import { RedisUnavailable } from '../../lib/redis/redis.ts';
 import { Problem } from '../../problem/problem.ts';
 import { by, callerOf, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
@@ -22,6 +22,21 @@ const parameters = Type.Object(
 
 type RateLimit = Static<typeof parameters>;
 
+export const rateLimitDeclaration = declarePolicy({
+  name: 'rate-limit',
+  schema: parameters,
+  describe: () => ({
+    operation: () => ({
+      problems: limitProblems,
+      headers: { RateLimit: headerRef('RateLimit'), 'RateLimit-Policy': headerRef('RateLimitPolicy') },
+      problemHeaders: {
+        RateLimit: headerRef('RateLimitOptional'),
+        'RateLimit-Policy': headerRef('RateLimitPolicyOptional'),
+      },
+    }),
+  }),
+});
+
 /**
  * Counts by OAuth client (stands behind `bearer`), without one by address (an IPv6 caller by its /64), or by route.
  * The count is kept apart for each route. `client.<client id>.requestsPerSecond` takes the place of `requests` for
@@ -31,9 +46,7 @@ type RateLimit = Static<typeof parameters>;
  *   `limits-unavailable` (503) when Redis is away and configuration says to refuse
  */
 export function createRateLimitPolicy(config: Config, windows: Windows, hold: HoldRefusal): Policy {
-  return definePolicy({
-    name: 'rate-limit',
-    schema: parameters,
+  return definePolicy(rateLimitDeclaration, {
     // Its real count may be in Redis, and is not asked for a request that is refused anyway. But a client that sends more
     // than its rate comes here, and is held up.
     early(limit) {
@@ -69,16 +82,6 @@ export function createRateLimitPolicy(config: Config, windows: Windows, hold: Ho
         next();
       };
     },
-    describe: () => ({
-      operation: () => ({
-        problems: limitProblems,
-        headers: { RateLimit: headerRef('RateLimit'), 'RateLimit-Policy': headerRef('RateLimitPolicy') },
-        problemHeaders: {
-          RateLimit: headerRef('RateLimitOptional'),
-          'RateLimit-Policy': headerRef('RateLimitPolicyOptional'),
-        },
-      }),
-    }),
   });
 }
 

@@ -1,7 +1,7 @@
 // The bearer policy: no valid access token with the scopes of the route, no way through (RFC 6750).
 
 import type { Request } from 'express';
-import { contextOf, definePolicy, type Policy, type RequestContext } from '../../gateway/contract.ts';
+import { contextOf, declarePolicy, definePolicy, type Policy, type RequestContext } from '../../gateway/contract.ts';
 import type { AccessTokens } from './access-token/access-tokens.ts';
 import { InvalidTokenError } from './access-token/invalid-token-error.ts';
 import { plainBearerToken, takeBearerToken } from './bearer/bearer-credentials.ts';
@@ -11,11 +11,16 @@ import { bearerParameters, missingScopes, scopeAlternatives } from './bearer/req
 import { withSdkErrorCode } from './bearer/sdk-error-code.ts';
 import { ProviderError } from './provider/provider-error.ts';
 
+export const bearerDeclaration = declarePolicy({
+  name: 'bearer',
+  schema: bearerParameters,
+  describe: (parameters) =>
+    describeBearer((method) => scopeAlternatives(method, parameters), parameters.header !== undefined),
+});
+
 /** The policy `bearer`: sets `clientId` and `scopes` of the request's context and removes the token from the request. */
 export function bearerPolicy(accessTokens: AccessTokens): Policy {
-  return definePolicy({
-    name: 'bearer',
-    schema: bearerParameters,
+  return definePolicy(bearerDeclaration, {
     early: (parameters) => ({
       look({ request, context }) {
         const token = parameters.header === undefined ? plainBearerToken(request) : undefined;
@@ -41,8 +46,6 @@ export function bearerPolicy(accessTokens: AccessTokens): Policy {
         next();
       };
     },
-    describe: (parameters) =>
-      describeBearer((method) => scopeAlternatives(method, parameters), parameters.header !== undefined),
   });
 }
 

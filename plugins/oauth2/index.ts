@@ -3,18 +3,18 @@
 import type { Config } from '../../config/schema.ts';
 import { createClientAddress } from '../../gateway/client-address.ts';
 import type { PluginContext } from '../../gateway/contract.ts';
-import { bearerPolicy } from './bearer.ts';
+import { bearerDeclaration, bearerPolicy } from './bearer.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { createOAuth2 } from './create-oauth2.ts';
 import { createMetrics } from './metrics.ts';
 import { AttemptLimit } from './token/attempt-limit.ts';
-import { tokenPolicy } from './token.ts';
+import { tokenDeclaration, tokenPolicy } from './token.ts';
 
 /** Version of the plugin's contract. */
 export const version = '1.1.0';
 
 /** The policies it registers. */
-export const policies = ['token', 'bearer'] as const;
+export const policies = [tokenDeclaration, bearerDeclaration];
 
 /**
  * Registers the policies and begins to fetch the identity provider's keys, without waiting for them. Keys, checked tokens

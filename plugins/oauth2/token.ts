@@ -3,7 +3,7 @@
 import type { Request, Response } from 'express';
 import { type Static, Type } from 'typebox';
 import type { ClientAddress } from '../../gateway/client-address.ts';
-import { contextOf, definePolicy, type Policy } from '../../gateway/contract.ts';
+import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/contract.ts';
 import { readBody } from '../../gateway/read-body.ts';
 import { Problem } from '../../problem/problem.ts';
 import type { OAuthMetrics } from './metrics.ts';
@@ -50,11 +50,15 @@ export interface TokenPolicyParts {
 const maxBodyBytes = 16_384;
 const retryAfterSeconds = '5';
 
+export const tokenDeclaration = declarePolicy({
+  name: 'token',
+  schema: parameters,
+  describe: ({ format }) => (format === 'conductor' ? describeConductorToken : describeOAuth2Token),
+});
+
 /** The policy `token`: the end of its pipeline. */
 export function tokenPolicy(parts: TokenPolicyParts): Policy {
-  return definePolicy({
-    name: 'token',
-    schema: parameters,
+  return definePolicy(tokenDeclaration, {
     create: (parameters) => {
       const format = parameters.format === 'conductor' ? conductorFormat : oauth2Format;
       return async (request, response) => {
@@ -65,7 +69,6 @@ export function tokenPolicy(parts: TokenPolicyParts): Policy {
         send(response, await answer(request, format, { ...parts, parameters }));
       };
     },
-    describe: ({ format }) => (format === 'conductor' ? describeConductorToken : describeOAuth2Token),
   });
 }
 

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CopyOfProduct, copyOfProduct } from '../conductor/definitions/copy-of-product.ts';
+import { type CopyOfProduct, copyOfProduct, productDir } from '../conductor/definitions/copy-of-product.ts';
 import { runCli } from './run-cli.ts';
 
 let copy: CopyOfProduct;
@@ -37,7 +39,9 @@ describe('router check', () => {
       /^workflows\/moviesWF\.v1\.json:\d+:\d+: tasks\[0\]\.name: there is no workflows\/tasks\/film_intake\.json$/m,
     );
     expect(stderr).toMatch(/^workflows\/tasks\/movies_intake\.json:2:11: name: no workflow uses this task type$/m);
-    expect(stderr).toMatch(/^gateway\.config\.yml: pipelines\.movies\..*: there is no workflow moviesWF version 3$/m);
+    expect(stderr).toMatch(
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.movies\..*: there is no workflow moviesWF version 3$/m,
+    );
     expect(stderr).toMatch(/\d+ problems\n$/);
   });
 
@@ -46,7 +50,7 @@ describe('router check', () => {
     const missing = await runCli(['check', '--dir', copy.dir]);
     expect(missing.exitCode).toBe(1);
     expect(missing.stderr).toMatch(
-      /^gateway\.config\.yml: pipelines\.movies\..*: there is no workflow moviesWF version 2\n\n1 problem$/m,
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.movies\..*: there is no workflow moviesWF version 2\n\n1 problem$/m,
     );
   });
 
@@ -55,7 +59,7 @@ describe('router check', () => {
     const nothing = await runCli(['check', '--dir', copy.dir]);
     expect(nothing.exitCode).toBe(1);
     expect(nothing.stderr).toMatch(
-      /^gateway\.config\.yml: pipelines\.movies\..*\.action: versions: the shares sum to 0, so no version would get a request: give one of them more, such as versions: \{ 1: 10, 2: 90 \}\n/,
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.movies\..*\.action: versions: the shares sum to 0, so no version would get a request: give one of them more, such as versions: \{ 1: 10, 2: 90 \}\n/,
     );
     expect(nothing.stderr).toMatch(/\n1 problem\n$/);
   });
@@ -77,7 +81,7 @@ describe('router check', () => {
     copy.replace('workflows/tasks/mdm_notify.json', '"FIXED"', '"SOMETIMES"');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^gateway\.config\.yml: .*there is no apiEndpoint "films"/m);
+    expect(stderr).toMatch(/^gateway\.config\.yml:\d+:\d+: .*there is no apiEndpoint "films"/m);
     expect(stderr).toMatch(/^workflows\/tasks\/mdm_notify\.json:\d+:\d+: retryLogic: must be one of FIXED/m);
   });
 
@@ -86,9 +90,9 @@ describe('router check', () => {
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
-      /^gateway\.config\.yml: plugins\.oauth2: \.\/plugins\/nowhere\/index\.ts cannot be loaded: /m,
+      /^gateway\.config\.yml:\d+:\d+: plugins\.oauth2: \.\/plugins\/nowhere\/index\.ts cannot be loaded: /m,
     );
-    expect(stderr).toMatch(/^gateway\.config\.yml: policies: no plugin provides "bearer"$/m);
+    expect(stderr).toMatch(/^gateway\.config\.yml:\d+:\d+: policies\[1\]: no plugin provides "bearer"$/m);
   });
 
   it('a wrong configuration: its problems are listed with those of the definitions', async () => {
@@ -161,10 +165,133 @@ describe('router check, what back ends are said to answer', () => {
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
-      /^gateway\.config\.yml: pipelines\.movies\..*: contract\/back-ends\/films\.yml cannot be read/m,
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.movies\..*: contract\/back-ends\/films\.yml cannot be read/m,
     );
     expect(stderr).toMatch(
-      /^gateway\.config\.yml: pipelines\.lmsDW\..*: contract\/back-ends\/data-warehouse\.yml: .* does not route GET \/lms\/\{college_id\}\/dataSync$/m,
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.lmsDW\..*: contract\/back-ends\/data-warehouse\.yml: .* does not route GET \/lms\/\{college_id\}\/dataSync$/m,
     );
+  });
+});
+
+/** Line and column of a text of the copy, as messages name them. */
+function placeOf(file: string, text: string): string {
+  const before = readFileSync(join(copy.dir, file), 'utf8').split(text, 1)[0] as string;
+  return `${file}:${before.split('\n').length}:${before.length - before.lastIndexOf('\n')}`;
+}
+
+describe('check, the parameters of policies', () => {
+  it('reports every misspelled and ill-typed parameter with its line and column', async () => {
+    copy.replace('gateway.config.yml', 'writeScope: sisdata_W', 'writScope: sisdata_W');
+    copy.replace('gateway.config.yml', 'parameter: mis, after', 'parameter: 7, after');
+    copy.replace('gateway.config.yml', 'version: 1, strip: /movies', 'version: one, stripp: /movies');
+    copy.replace('gateway.config.yml', 'serve: response', 'serve: answers');
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    const at = (text: string) => placeOf('gateway.config.yml', text);
+    expect(stderr.split('\n').filter((line) => line !== '')).toEqual([
+      `${at('writScope')}: pipelines.adaptor.policies[0].bearer[0].action: unknown parameter "writScope"`,
+      `${at('parameter: 7')}: pipelines.adaptor.policies[3].mis-codes[0].action.parameter: must be string`,
+      `${at('action: { openapi: contract/back-ends/movies')}: pipelines.movies.policies[5].workflow[0].action: "strip" is missing`,
+      `${at('version: one')}: pipelines.movies.policies[5].workflow[0].action.version: must be integer`,
+      `${at('stripp:')}: pipelines.movies.policies[5].workflow[0].action: unknown parameter "stripp"`,
+      `${at('serve: answers')}: pipelines.execution-response.policies[3].executions[0].action.serve: must be equal to one of the allowed values (status, response)`,
+      '6 problems',
+    ]);
+  });
+
+  it('reports a rate that the configuration makes ill-typed, at the place of its use', async () => {
+    copy.replace('gateway.config.yml', 'requests: ${router.rateLimitPerSecond}', 'requests: many');
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`${placeOf('gateway.config.yml', 'requests: many')}: pipelines.lmsDW.policies[1]`);
+    expect(stderr).toContain('action.requests: must be integer');
+  });
+
+  it('reports YAML errors with line and column', async () => {
+    copy.write('gateway.config.yml', 'http: {\nport: 1\n');
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^gateway\.config\.yml:\d+:\d+: /);
+  });
+
+  it('reports two endpoints of the same path and method, which the OpenAPI document cannot hold', async () => {
+    copy.replace(
+      'gateway.config.yml',
+      'paths: /lmsDW/:college_id/dataSync',
+      'paths: [/lmsDW/:college_id/dataSync, /openapi.json]',
+    );
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('GET /openapi.json is described twice');
+  });
+});
+
+describe('check, the paths of executions', () => {
+  it('reports routes that start workflows when no endpoint serves the responses of executions', async () => {
+    copy.replace('gateway.config.yml', 'serve: response', 'serve: status');
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.lmsDW\..*: clients could not find their executions: .* executions with serve: response\n\n1 problem\n$/,
+    );
+  });
+
+  it('reports a path of executions from which no link can be made', async () => {
+    copy.replace('gateway.config.yml', 'paths: /executions/:id\n', 'paths: /executions/:tenant/:id\n');
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      /pipelines\.executions\..*: the path \/executions\/\{tenant\}\/\{id\} names no execution: use :id, and no other parameter\n\n1 problem\n$/,
+    );
+  });
+});
+
+describe('check --dir', () => {
+  it('loads the plugins of the directory', async () => {
+    const contract = JSON.stringify(join(productDir, 'gateway/contract.ts'));
+    copy.write('package.json', '{"type":"module"}');
+    copy.write(
+      'plugins/own/index.ts',
+      `import { declarePolicy } from ${contract};
+       const own = declarePolicy({ name: 'own', schema: { type: 'object', properties: { size: { type: 'integer' } } } });
+       export const version = '1.0.0';
+       export const policies = [own];
+       export function init() { throw new Error('check starts nothing'); }`,
+    );
+    copy.replace('gateway.config.yml', '\nplugins:\n', '\nplugins:\n  own: { package: ./plugins/own/index.ts }\n');
+    copy.replace('gateway.config.yml', ' problem-pages]', ' problem-pages, own]');
+    copy.replace(
+      'gateway.config.yml',
+      '      - openapi:\n',
+      '      - own: { action: { size: large } }\n      - openapi:\n',
+    );
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.openapi\.policies\[0\]\.own.*size: must be integer\n\n1 problem\n$/,
+    );
+  });
+
+  it('reads the property files of the directory', async () => {
+    copy.write('config/default.properties', 'router.waitBudgetMs=soon\n');
+    copy.write('config/trial.properties', 'router.prot=1\n');
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir], { PROFILE: 'trial' });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('config/default.properties: router.waitBudgetMs must be integer, but is "soon"');
+    expect(stderr).toContain('config/trial.properties: router.prot is not a known key');
+  });
+
+  it('reads the gateway configuration that its configuration names', async () => {
+    copy.rename('gateway.config.yml', 'other.yml');
+    copy.replace('other.yml', 'strip: /movies', 'stripp: /movies');
+    const { stderr } = await runCli(['check', '--dir', copy.dir], { ROUTER_MAPFILE: 'other.yml' });
+    expect(stderr).toMatch(/^other\.yml:\d+:\d+: .*unknown parameter "stripp"$/m);
+  });
+
+  it('reads the descriptions of back ends of the directory', async () => {
+    copy.replace('contract/back-ends/movies.yml', 'paths:', 'path:');
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('contract/back-ends/movies.yml has no paths');
   });
 });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import { afterAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
-import { GatewayConfigError } from '../../gateway/load-gateway-config.ts';
+import { GatewayConfigError } from '../../gateway/read-gateway-config.ts';
 import { startRouter } from '../../gateway/start-router.ts';
 import { createLog } from '../../logging/log.ts';
 import { ProgramFailed, startProgram } from '../stack/program.ts';
@@ -85,7 +85,7 @@ describe('gateway.config.yml', () => {
     [
       'a missing parameter',
       (text: string) => text.replace(', strip: /movies', ''),
-      "must have required property 'strip'",
+      'workflow[0].action: "strip" is missing',
     ],
     [
       'a parameter of the wrong type',

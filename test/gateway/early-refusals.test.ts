@@ -4,9 +4,17 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { Type } from 'typebox';
 import { describe, expect, it } from 'vitest';
-import { contextOf, definePolicy, type EarlyCheck, type EarlyRequest, setContext } from '../../gateway/contract.ts';
+import {
+  contextOf,
+  declarePolicy,
+  definePolicy,
+  type EarlyCheck,
+  type EarlyRequest,
+  setContext,
+} from '../../gateway/contract.ts';
 import { EarlyRefusals } from '../../gateway/early-refusals.ts';
-import type { GatewayConfig } from '../../gateway/gateway-config-schema.ts';
+import { type GatewayConfig, stepsOf } from '../../gateway/gateway-config-schema.ts';
+import { routesOf } from '../../gateway/gateway-routes.ts';
 import { Problem } from '../../problem/problem.ts';
 
 const config: GatewayConfig = {
@@ -50,9 +58,7 @@ const config: GatewayConfig = {
 function createRefusals({ isRefusing = true, known = true } = {}) {
   const looked: Pick<EarlyRequest, 'params'>[] = [];
   const policy = (name: string, early?: EarlyCheck) =>
-    definePolicy({
-      name,
-      schema: Type.Object({}),
+    definePolicy(declarePolicy({ name, schema: Type.Object({}) }), {
       create: () => () => undefined,
       ...(early === undefined ? {} : { early: () => early }),
     });
@@ -69,7 +75,8 @@ function createRefusals({ isRefusing = true, known = true } = {}) {
     policy('silent'),
     policy('answers'),
   ];
-  const refusals = new EarlyRefusals(config, new Map(policies.map((each) => [each.name, each])));
+  const steps = new Map(Object.keys(config.pipelines).map((name) => [name, stepsOf(config, name)]));
+  const refusals = new EarlyRefusals(routesOf(config, steps), new Map(policies.map((each) => [each.name, each])));
   const check = (url: string, method = 'GET') => {
     const request = Object.assign(new IncomingMessage(new Socket()), { method, url });
     setContext(request, { requestId: 'one', route: 'none' });

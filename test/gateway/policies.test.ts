@@ -25,11 +25,12 @@ const ingest = createServer(async (request, response) => {
 
 /** A plugin whose policies misbehave in every way a policy can. */
 const plugin = `
-import { definePolicy, contextOf } from ${JSON.stringify(contract)};
+import { declarePolicy, definePolicy, contextOf } from ${JSON.stringify(contract)};
 const schema = { type: 'object', properties: { say: { type: 'string' } } };
-const policy = (name, handle) => definePolicy({ name, schema, create: (parameters) => (request, response, next) => handle(request, response, next, parameters) });
+const declared = Object.fromEntries(['note', 'throws', 'rejects', 'rejects-late', 'answers', 'own-context'].map((name) => [name, declarePolicy({ name, schema })]));
+const policy = (name, handle) => definePolicy(declared[name], { create: (parameters) => (request, response, next) => handle(request, response, next, parameters) });
 export const version = '1.0.0';
-export const policies = ['note', 'throws', 'rejects', 'rejects-late', 'answers', 'own-context'];
+export const policies = Object.values(declared);
 export function init({ registerPolicy }) {
   const note = (request, response, next, { say }) => {
     const context = contextOf(request);

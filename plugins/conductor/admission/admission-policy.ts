@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
 import { networkOf } from '../../../gateway/client-address.ts';
-import { contextOf, definePolicy, type Policy } from '../../../gateway/contract.ts';
+import { contextOf, declarePolicy, definePolicy, type Policy } from '../../../gateway/contract.ts';
 import { readBody } from '../../../gateway/read-body.ts';
 import { signalWhenGone } from '../../../gateway/signal-when-gone.ts';
 import type { Admission } from './admission.ts';
@@ -25,14 +25,22 @@ const readMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** What may become part of a back end's name. */
 const codePattern = /^[0-9A-Za-z]{1,8}$/;
 
+export const admissionDeclaration = declarePolicy({
+  name: 'admission',
+  schema: parameters,
+  describe: () => ({
+    operation: () => ({
+      problems: ['body-too-large', 'engine-unavailable', 'overloaded', 'back-end-unavailable', 'shutting-down'],
+    }),
+  }),
+});
+
 /**
  * Creates the policy. It stands in front of `workflow`, and waits for the body first: one that comes byte by byte must
  * not hold a place.
  */
 export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, maxBodyBytes: number): Policy {
-  return definePolicy({
-    name: 'admission',
-    schema: parameters,
+  return definePolicy(admissionDeclaration, {
     early: ({ backEndOf }) => ({
       isRefusing: () => admission.isRefusing,
       look: ({ request, context, params }) =>
@@ -67,11 +75,6 @@ export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, 
         next();
       };
     },
-    describe: () => ({
-      operation: () => ({
-        problems: ['body-too-large', 'engine-unavailable', 'overloaded', 'back-end-unavailable', 'shutting-down'],
-      }),
-    }),
   });
 }
 

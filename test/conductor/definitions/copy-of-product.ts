@@ -1,13 +1,31 @@
-// A copy of the product's definitions in a directory of its own, with one thing changed.
+// A copy of the product's definitions and configuration in a directory of its own, with one thing changed.
 
-import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Path } from '../../../conductor/definitions/json-text.ts';
 import { loadDefinitions } from '../../../conductor/definitions/load-definitions.ts';
 
 export const productDir = fileURLToPath(new URL('../../..', import.meta.url));
+
+const copied = [
+  'workflows',
+  'event-handlers',
+  'gateway.config.yml',
+  'config/default.properties',
+  'contract/back-ends',
+] as const;
 
 export interface CopyOfProduct {
   readonly dir: string;
@@ -25,11 +43,17 @@ export interface CopyOfProduct {
 
 export function copyOfProduct(): CopyOfProduct {
   const dir = mkdtempSync(join(tmpdir(), 'service-router-definitions-'));
-  for (const name of ['workflows', 'event-handlers', 'gateway.config.yml']) {
-    cpSync(join(productDir, name), join(dir, name), { recursive: true });
-  }
+  for (const name of copied) cpSync(join(productDir, name), join(dir, name), { recursive: true });
   const read = (file: string) => readFileSync(join(dir, file), 'utf8');
-  const write = (file: string, text: string) => writeFileSync(join(dir, file), text);
+  const write = (file: string, text: string) => {
+    mkdirSync(dirname(join(dir, file)), { recursive: true });
+    writeFileSync(join(dir, file), text);
+  };
+  // What a plugin imports is not copied: those of the copy are those of the product.
+  for (const name of readdirSync(join(productDir, 'plugins'))) {
+    const entry = `plugins/${name}/index.ts`;
+    write(entry, `export * from ${JSON.stringify(join(productDir, entry))};\n`);
+  }
   return {
     dir,
     write,

@@ -80,9 +80,9 @@ describe('what is sound', () => {
 describe('what is not', () => {
   const issuer = () => `oauth.issuer=${router.issuer}\n`;
   const cases: [name: string, file: 'map.yml' | 'router.properties', text: () => string, why: RegExp][] = [
-    ['YAML that is none', 'map.yml', () => 'http: [\n', /the map: deficient indentation at line 2, column 1/],
-    ['an empty map', 'map.yml', () => '', /the map: expected a document, but the input is empty/],
-    ['no map', 'map.yml', () => '# a comment\nnull\n', /the map: the file/],
+    ['YAML that is none', 'map.yml', () => 'http: [\n', /map\.yml:2:1: Flow sequence in block collection must be/],
+    ['an empty map', 'map.yml', () => '', /map\.yml:1:1: must be object/],
+    ['no map', 'map.yml', () => '# a comment\nnull\n', /map\.yml:2:1: must be object/],
     [
       'a policy that nobody provides',
       'map.yml',

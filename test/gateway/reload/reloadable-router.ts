@@ -52,13 +52,13 @@ export function mapWith({ says = 'first', port = '${router.port}' }: { says?: st
 
 /** A policy that answers with its parameter: at once, or once somebody has asked for `/held?go`. */
 const plugin = `
-import { definePolicy } from ${JSON.stringify(join(rootDir, 'gateway/contract.ts'))};
+import { declarePolicy, definePolicy } from ${JSON.stringify(join(rootDir, 'gateway/contract.ts'))};
 export const version = '1.0.0';
-export const policies = ['held'];
+const held = declarePolicy({ name: 'held', schema: { type: 'object', properties: { says: { type: 'string' }, waits: { type: 'boolean' } } } });
+export const policies = [held];
 export function init({ services, registerPolicy }) {
   const waiting = services.keep('held', [], () => new Set());
-  const schema = { type: 'object', properties: { says: { type: 'string' }, waits: { type: 'boolean' } } };
-  registerPolicy(definePolicy({ name: 'held', schema, create: ({ says, waits }) => (request, response) => {
+  registerPolicy(definePolicy(held, { create: ({ says, waits }) => (request, response) => {
     const answer = () => response.end(says);
     if (!waits) return answer();
     if (request.url.endsWith('?now')) return answer();

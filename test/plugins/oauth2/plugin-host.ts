@@ -87,7 +87,8 @@ export async function startPluginHost({
         addReadinessCheck: (_name, check) => checks.push(check),
         onStop: (_name, stop) => stops.push(stop),
         reportError: () => undefined,
-        document: () => {
+        routes: [],
+        get document(): never {
           throw new Error('no policy of this plugin reads the document');
         },
         draining,

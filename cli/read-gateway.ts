@@ -1,0 +1,37 @@
+// gateway.config.yml of a directory, validated as the router validates it.
+
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import type { GatewayRoute } from '../gateway/gateway-routes.ts';
+import type { GatewayFile } from '../gateway/read-gateway-config.ts';
+import type { Gateway } from '../gateway/validate-gateway.ts';
+import { VerbError } from './outcome.ts';
+import { rootDir } from './root-dir.ts';
+
+/** The file that the configuration names (`router.mapFile`), in a directory. */
+export function gatewayFile(config: Config, dir = rootDir): GatewayFile {
+  const directory = resolve(dir);
+  return { config, rootDir: directory, file: resolve(directory, config['router.mapFile']) };
+}
+
+/** @throws VerbError that lists everything wrong with it */
+export async function readGateway(config: Config, dir?: string): Promise<Gateway> {
+  // Only some commands need the plugins, which take longer to load than the rest of the CLI.
+  const { validateGateway } = await import('../gateway/validate-gateway.ts');
+  const { gateway, problems } = await validateGateway(gatewayFile(config, dir));
+  if (gateway === undefined) throw new VerbError(problems.lines);
+  return gateway;
+}
+
+/** The same for a directory that need not have one: undefined then. @throws VerbError */
+export async function findGateway(config: Config, dir?: string): Promise<Gateway | undefined> {
+  return existsSync(gatewayFile(config, dir).file) ? readGateway(config, dir) : undefined;
+}
+
+/** The route of this name. @throws VerbError that names those there are */
+export function routeNamed<Route extends GatewayRoute>(routes: readonly Route[], name: string): Route {
+  const found = routes.find((route) => route.name === name);
+  if (found !== undefined) return found;
+  throw new VerbError([`--route: ${name} is none of ${routes.map((route) => route.name).join(', ')}`]);
+}
