@@ -1,7 +1,7 @@
 // gateway.config.yml of a directory, validated as the router validates it.
 
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import type { GatewayRoute } from '../gateway/gateway-routes.ts';
 import type { GatewayFile } from '../gateway/read-gateway-config.ts';
@@ -24,8 +24,12 @@ export async function readGateway(config: Config, dir?: string): Promise<Gateway
   return gateway;
 }
 
-/** The same for a directory that need not have one: undefined then. @throws VerbError */
+/**
+ * The same for definitions that may stand alone: undefined when their directory has no gateway configuration. One that
+ * the configuration names by an absolute path belongs to the product, wherever the definitions are. @throws VerbError
+ */
 export async function findGateway(config: Config, dir?: string): Promise<Gateway | undefined> {
+  if (isAbsolute(config['router.mapFile'])) return readGateway(config);
   return existsSync(gatewayFile(config, dir).file) ? readGateway(config, dir) : undefined;
 }
 

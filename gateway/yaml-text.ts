@@ -12,7 +12,11 @@ export class YamlText {
 
   constructor(text: string) {
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, merge: true });
-    this.syntaxErrors = this.#document.errors.map(({ pos, message }) => ({ at: this.#position(pos[0]), message }));
+    // What follows a text that is not YAML is not worth reading: the parser complains of each of its words.
+    const firstFault = this.#document.errors.find(({ code }) => code !== 'DUPLICATE_KEY');
+    this.syntaxErrors = this.#document.errors
+      .filter((error) => error.code === 'DUPLICATE_KEY' || error === firstFault)
+      .map(({ pos, message }) => ({ at: this.#position(pos[0]), message }));
     this.value = this.syntaxErrors.length === 0 ? this.#document.toJS() : undefined;
   }
 

@@ -2,10 +2,10 @@
 
 import type { Config } from '../../config/schema.ts';
 import type { PluginContext } from '../../gateway/contract.ts';
-import { createAdmissionPolicy } from './admission/admission-policy.ts';
+import { admissionDeclaration, createAdmissionPolicy } from './admission/admission-policy.ts';
 import { createAnswerOptions } from './clients/create-client-parts.ts';
-import { createExecutionsPolicy } from './clients/executions-policy.ts';
-import { createEngineApiPolicy } from './engine-api.ts';
+import { createExecutionsPolicy, executionsDeclaration } from './clients/executions-policy.ts';
+import { createEngineApiPolicy, engineApiDeclaration } from './engine-api.ts';
 import { createEngineRoom, type EngineRoom } from './engine-room.ts';
 import { Once } from './idempotency/once.ts';
 import { createAddedCheck, createEngineCheck, createWorkersCheck } from './readiness.ts';
@@ -13,9 +13,10 @@ import type { ServeParts } from './serve-request.ts';
 import { WorkerLimits } from './worker-limits.ts';
 import { createVersions, type Versions } from './versions/create-versions.ts';
 import { createWorkflowPolicy } from './workflow.ts';
+import { workflowDeclaration } from './workflow-declaration.ts';
 
 export const version = '1.4.0';
-export const policies = ['admission', 'workflow', 'executions', 'engine-api'] as const;
+export const policies = [admissionDeclaration, workflowDeclaration, executionsDeclaration, engineApiDeclaration];
 
 /** Policies of one configuration, on the parts that outlive it. */
 export function init({ services, registerPolicy }: PluginContext): void {

@@ -140,11 +140,11 @@ describe('gateway.config.yml', () => {
       (text: string) => text.replace('${router.port}', '${router.prot}'),
       '${router.prot} is not set',
     ],
-    ['broken YAML', (text: string) => text.replace('pipelines:', 'pipelines: ]'), 'at line'],
+    ['broken YAML', (text: string) => text.replace('pipelines:', 'pipelines: ]'), ':12: Unexpected'],
     [
       'a duplicate key',
       (text: string) => text.replace('plugins:', 'http: { port: 1, hostname: a }\nplugins:'),
-      'duplicated mapping key at line',
+      'Map keys must be unique',
     ],
   ])('with %s is refused', async (_title, change, expected) => {
     expect((await problemsOf(change)).join('\n')).toContain(expected);

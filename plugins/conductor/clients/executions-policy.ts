@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import type { Config } from '../../../config/schema.ts';
 import { EngineError } from '../../../conductor/engine-error.ts';
 import type { WholeExecution } from '../../../conductor/executions/execution-api.ts';
-import { contextOf, definePolicy, type Policy } from '../../../gateway/contract.ts';
+import { contextOf, declarePolicy, definePolicy, type Policy } from '../../../gateway/contract.ts';
 import { signalWhenGone } from '../../../gateway/signal-when-gone.ts';
 import { Problem } from '../../../problem/problem.ts';
 import type { AnswerOptions } from '../answer.ts';
@@ -42,12 +42,16 @@ export interface ExecutionsPolicyParts extends Parts {
   versions: Versions;
 }
 
+export const executionsDeclaration = declarePolicy({
+  name: 'executions',
+  schema: parameters,
+  describe: ({ serve }) => describeExecutions(serve),
+});
+
 /** Stands at `/executions/:id` and `/executions/:id/response`, behind `bearer`. */
 export function createExecutionsPolicy(config: Config, parts: ExecutionsPolicyParts): Policy {
   const api = new ExecutionsApi(config, parts);
-  return definePolicy({
-    name: 'executions',
-    schema: parameters,
+  return definePolicy(executionsDeclaration, {
     create: ({ serve }) =>
       async function showExecution(request, response) {
         if (parts.draining.aborted)
@@ -58,7 +62,6 @@ export function createExecutionsPolicy(config: Config, parts: ExecutionsPolicyPa
           throw error instanceof EngineError ? engineProblem(error) : error;
         }
       },
-    describe: ({ serve }) => describeExecutions(serve),
   });
 }
 
