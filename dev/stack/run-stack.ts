@@ -4,6 +4,7 @@ import { writeRunningStack } from '../../config/running-stack.ts';
 import { findTakenPorts } from '../setup/ports.mjs';
 import { createProgress, type Progress } from '../setup/progress.mjs';
 import { addressesOf } from './addresses.ts';
+import { checkGateway } from './check-gateway.ts';
 import { help, parseFlags, readSettings, type StackSettings } from './options.ts';
 import { type Missing, untilReady } from './readiness.ts';
 import { Stack } from './stack.ts';
@@ -30,6 +31,7 @@ export async function runStack(args: readonly string[], env: NodeJS.ProcessEnv):
     unlock = openStateDir(settings.stateDir);
     const taken = await findTakenPorts(settings.ports);
     if (taken.length > 0) throw new Error(taken.join('\n'));
+    await checkGateway(settings.env);
     removeAddresses = writeRunningStack(settings.stateDir, addressesOf(settings));
     const stack = new Stack({ settings, verbose: flags.verbose, say });
     await live({ stack, startedAt, progress, say, settings });

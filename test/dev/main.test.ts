@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -81,6 +81,22 @@ describe('npm start', () => {
     const { code, printed } = await start([], { ROUTER_PORT: 'eighty' });
     expect(code).toBe(1);
     expect(printed).toMatch(/the configuration is not valid:\n {2}- environment: router\.port/);
+  });
+
+  it('lists what is wrong with the gateway configuration, and starts nothing', async () => {
+    const file = join(stateDir, 'gateway.config.yml');
+    const shipped = readFileSync(new URL('../../gateway.config.yml', import.meta.url), 'utf8');
+    writeFileSync(file, shipped.replace('strip: /movies', 'stripp: /movies').replace('requests: $', 'requsts: $'));
+    const { code, printed } = await start([], { ROUTER_MAPFILE: file, CONDUCTOR_URL: 'http://127.0.0.1:1' });
+    expect(code).toBe(1);
+    const lines = printed.trim().split('\n');
+    expect(lines[0]).toBe('the gateway configuration is not valid:');
+    expect(lines.slice(1)).toEqual([
+      expect.stringContaining('pipelines.lmsDW.policies[1].rate-limit[0].action: "requests" is missing'),
+      expect.stringContaining('unknown parameter "requsts"'),
+      expect.stringContaining('pipelines.movies.policies[5].workflow[0].action: "strip" is missing'),
+      expect.stringMatching(/gateway\.config\.yml:\d+:\d+: .*unknown parameter "stripp"$/),
+    ]);
   });
 
   it('prints addresses and clients before it is ready, names what is missing, and what it waits for when it stops', async () => {
