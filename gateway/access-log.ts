@@ -7,6 +7,7 @@ import type { ProblemCode } from '../problem/catalogue.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { ActiveClients } from './active-clients.ts';
 import { contextOf, type RequestContext } from './contract.ts';
+import type { RouteKind } from './gateway-routes.ts';
 import { requestSpan } from './request-span.ts';
 
 /** Seconds; from an answer of our own to the end of a long wait. */
@@ -30,12 +31,15 @@ export interface AccessLogObservers {
   tracer?: Tracer | undefined;
   /** Told of every request when it is over. */
   ended?: (request: EndedRequest) => void;
+  /** Whom a route serves. Default: clients. */
+  kindOf?: (route: string) => RouteKind;
 }
 
 /** Neither path nor query is logged: both may name a person. */
 export function createAccessLog(log: Logger, metrics: Registry, observers: AccessLogObservers = {}): AccessLog {
   const { requests, duration, inFlight } = createMetrics(metrics);
   const clients = new ActiveClients(metrics);
+  const { tracer, ended, kindOf = () => 'clients' } = observers;
 
   return function watch(request, response) {
     const startedAt = performance.now();
@@ -51,10 +55,12 @@ export function createAccessLog(log: Logger, metrics: Registry, observers: Acces
       requests.inc({ route, method, status });
       duration.observe({ route }, durationMs / 1000);
       if (clientId !== undefined) clients.note(route, clientId);
-      observers.ended?.({ route, method, status, durationMs, executionId, problem });
-      if (observers.tracer !== undefined) endSpan(observers.tracer, request, { method, status, context });
+      ended?.({ route, method, status, durationMs, executionId, problem });
+      // Workers' calls are not traced: the tasks they are about are.
+      const ofWorkers = kindOf(route) === 'workers';
+      if (tracer !== undefined && !ofWorkers) endSpan(tracer, request, { method, status, context });
       const fields = { requestId, executionId, workflowVersion, route, clientId, method, status, durationMs, reason };
-      const level = levelOf(route, status, reason);
+      const level = levelOf(status, { ofWorkers, reason });
       log[level](fields, clientGone ? 'client gone' : 'answered');
     });
   };
@@ -80,13 +86,11 @@ function createMetrics(metrics: Registry) {
   };
 }
 
-/** Workers' calls are not traced: the tasks they are about are. */
 function endSpan(
   tracer: Tracer,
   request: IncomingMessage,
   { method, status, context }: { method: string; status: number; context: RequestContext },
 ): void {
-  if (context.route === 'conductor') return;
   requestSpan(request, tracer).end({
     attributes: {
       'http.request.method': method,
@@ -101,9 +105,12 @@ function endSpan(
 }
 
 /** Workers' polls come every few seconds for ever: they are worth a line only when something is wrong. */
-function levelOf(route: string, status: number, reason = ''): 'debug' | 'info' | 'warn' {
+function levelOf(
+  status: number,
+  { ofWorkers, reason = '' }: { ofWorkers: boolean; reason: string | undefined },
+): 'debug' | 'info' | 'warn' {
   const expected = status < 400 || reason.startsWith('shutting-down');
-  if (route === 'conductor' && expected) return 'debug';
+  if (ofWorkers && expected) return 'debug';
   return status >= 500 ? 'warn' : 'info';
 }
 

@@ -48,3 +48,11 @@ export function routesWith(routes: readonly GatewayRoute[], policy: string): Gat
 export function actionOf(steps: readonly PipelineStep[], policy: string): PipelineStep['action'] | undefined {
   return steps.find((step) => step.policy === policy)?.action;
 }
+
+/** Whom a route serves: workers and operators (policy `engine-api`), those who need a token (`token`), or clients. */
+export type RouteKind = 'clients' | 'tokens' | 'workers';
+
+export function kindOf({ steps }: Pick<GatewayRoute, 'steps'>): RouteKind {
+  if (actionOf(steps, 'engine-api') !== undefined) return 'workers';
+  return actionOf(steps, 'token') === undefined ? 'clients' : 'tokens';
+}

@@ -20,6 +20,7 @@ import type { RouterServices } from './contract.ts';
 import { type ConfigInForce, createConfigInForce } from './generation/config-in-force.ts';
 import type { Generation, HouseServices } from './generation/generation.ts';
 import { KeptParts } from './generation/kept-parts.ts';
+import type { RouteKind } from './gateway-routes.ts';
 import { ReadinessChecks, RouterReadiness } from './operations/readiness.ts';
 
 /** After the last answer something may be under way still, such as a place that is given back in Redis. Milliseconds. */
@@ -85,6 +86,11 @@ export class House {
   /** Configurations that still have a request under way, without the one in force. */
   get retiring(): number {
     return this.#retiring.size;
+  }
+
+  /** Whom a route of the configuration in force serves; `clients` for what is not routed. */
+  kindOf(route: string): RouteKind {
+    return this.#generation?.routeKinds.get(route) ?? 'clients';
   }
 
   /** Called in the moment a configuration takes over, from now on. Must not fail, must not wait. */

@@ -96,10 +96,11 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
 async function listen(house: House, { config, gateway }: Generation, stops: Stops) {
   const { log, metrics, tracer } = house.services;
   const activity = new Activity();
-  const operations = await startOperations({ config, readiness: house.readiness, metrics, activity });
+  const kindOf = (route: string) => house.kindOf(route);
+  const operations = await startOperations({ config, readiness: house.readiness, metrics, activity, kindOf });
   stops.add('operations', () => operations.stop());
   const { hostname: host, port } = gateway.gatewayConfig.http;
-  const accessLog = createAccessLog(log, metrics, { tracer, ended: (request) => activity.note(request) });
+  const accessLog = createAccessLog(log, metrics, { tracer, kindOf, ended: (request) => activity.note(request) });
   const limits = limitsOf(house.config);
   const { app } = house;
   const server = await startHttpServer({

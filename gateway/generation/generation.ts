@@ -5,6 +5,7 @@ import type { RequestHandler } from 'express';
 import type { Definitions } from '../../conductor/definitions/load-definitions.ts';
 import type { Config } from '../../config/schema.ts';
 import type { RouterServices } from '../contract.ts';
+import { kindOf, type RouteKind } from '../gateway-routes.ts';
 import { ReadinessChecks } from '../operations/readiness.ts';
 import type { Gateway } from '../validate-gateway.ts';
 import type { KeptParts } from './kept-parts.ts';
@@ -25,6 +26,8 @@ export class Generation {
   readonly config: Config;
   readonly gateway: Gateway;
   readonly definitions: Definitions;
+  /** By the names of its routes. */
+  readonly routeKinds: ReadonlyMap<string, RouteKind>;
   readonly readiness = new ReadinessChecks();
   /** What its plugins get. */
   readonly services: RouterServices;
@@ -44,6 +47,7 @@ export class Generation {
     this.config = config;
     this.gateway = gateway;
     this.definitions = definitions;
+    this.routeKinds = new Map(gateway.routes.map((route) => [route.name, kindOf(route)]));
     this.#parts = parts;
     this.#stops = new Stops(house.log);
     this.services = {

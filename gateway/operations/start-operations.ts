@@ -2,6 +2,7 @@
 
 import type { Registry } from 'prom-client';
 import type { Config } from '../../config/schema.ts';
+import type { RouteKind } from '../gateway-routes.ts';
 import { type OperationsServer, startOperationsServer } from './operations-server.ts';
 import type { RouterReadiness } from './readiness.ts';
 import type { Activity } from './status/activity.ts';
@@ -14,13 +15,15 @@ export interface OperationsOptions {
   metrics: Registry;
   /** The requests that the status page shows. */
   activity: Activity;
+  /** Whom a route of the active configuration serves. */
+  kindOf: (route: string) => RouteKind;
 }
 
 /** @throws Error that names address and port when they cannot be bound */
 export function startOperations(options: OperationsOptions): Promise<OperationsServer> {
-  const { config, readiness, metrics, activity } = options;
+  const { config, readiness, metrics, activity, kindOf } = options;
   const gather = createStatus({ readiness, metrics, activity });
-  const pages = createStatusRoutes(gather, { uiURL: config['conductor.uiURL'], workersRoute: 'conductor' });
+  const pages = createStatusRoutes(gather, { uiURL: config['conductor.uiURL'], kindOf });
   return startOperationsServer({
     host: config['ops.host'],
     port: config['ops.port'],

@@ -1,5 +1,6 @@
 // The part of the status page that changes, as HTML: it is what the page begins with, and what its script fetches again.
 
+import type { RouteKind } from '../../gateway-routes.ts';
 import { type Failure, type RouteActivity } from './activity.ts';
 import { latencyChart, rateChart } from './chart.ts';
 import { formatAge, formatMs, formatRate } from './format.ts';
@@ -9,8 +10,8 @@ import type { Reading, Status } from './status.ts';
 export interface StatusViewOptions {
   /** Base of the engine's UI (`conductor.uiURL`); without it executions are named, not linked. */
   readonly uiURL: string | undefined;
-  /** The route of workers, whose polls are held on purpose. */
-  readonly workersRoute: string;
+  /** Whom a route serves: polls of workers are held on purpose. */
+  readonly kindOf: (route: string) => RouteKind;
 }
 
 export function statusView(status: Status, options: StatusViewOptions): Html {
@@ -67,12 +68,12 @@ function tiles({ inFlight, waits, queued, parkedPolls, engineErrors, unreconcile
   </dl>`;
 }
 
-function routesTable(routes: readonly RouteActivity[], { workersRoute }: StatusViewOptions): Html {
+function routesTable(routes: readonly RouteActivity[], { kindOf }: StatusViewOptions): Html {
   if (routes.length === 0) return html`<p class="none">No request yet.</p>`;
-  const ordered = routes.toSorted((a, b) => order(a.route, workersRoute) - order(b.route, workersRoute));
+  const ordered = routes.toSorted((a, b) => order(a.route, kindOf) - order(b.route, kindOf));
   const rows = ordered.map((activity) => {
     const { route, requestsPerSecond, requests, failures, p50, p99, steps } = activity;
-    const held = route === workersRoute;
+    const held = kindOf(route) === 'workers';
     return html`<tr>
       <th scope="row">${route === 'none' ? 'not routed' : route}</th>
       <td data-label="rate">${formatRate(requestsPerSecond)}</td>
@@ -103,9 +104,9 @@ function routesTable(routes: readonly RouteActivity[], { workersRoute }: StatusV
   </table>`;
 }
 
-/** Clients' routes first, then what nobody routes, then the workers'. */
-function order(route: string, workersRoute: string): number {
-  return ['none', 'token', 'conductor-token', workersRoute].indexOf(route);
+/** Clients' routes first, then what nobody routes, then tokens, then the workers'. */
+function order(route: string, kindOf: StatusViewOptions['kindOf']): number {
+  return ['clients', 'none', 'tokens', 'workers'].indexOf(route === 'none' ? 'none' : kindOf(route));
 }
 
 const breakerStates = ['closed', 'half-open', 'open'];

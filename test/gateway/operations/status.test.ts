@@ -109,7 +109,10 @@ describe('HTML', () => {
       routes: activity.routes(),
       failures: activity.failures,
     };
-    const text = statusView(status, { uiURL: 'http://ui.example/', workersRoute: 'conductor' }).text;
+    const text = statusView(status, {
+      uiURL: 'http://ui.example/',
+      kindOf: (route) => (route === 'conductor' ? 'workers' : 'clients'),
+    }).text;
     expect(text).toContain('&lt;script&gt;');
     expect(text).not.toContain('<script');
     expect(text).not.toMatch(/href="[^"]*[<>']/);
