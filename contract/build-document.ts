@@ -17,7 +17,7 @@ const introduction = `Every routed call becomes one execution of a workflow; the
 
 * **503** means that nothing was started: send the same request again after \`Retry-After\` seconds.
 * **504** means that the outcome is not known: a read may be repeated, look before you repeat a write.
-* **Prefer** makes long work answer later: 202, and \`/executions/{id}\` tells the rest. **Idempotency-Key** makes a write safe to repeat.
+* **Prefer** makes long work answer later: 202, and \`Location\` leads to the rest. **Idempotency-Key** makes a write safe to repeat.
 * HEAD is possible wherever GET is, but for the engine's own API. Any other path answers 404, any other method 405 with \`Allow\`.
 * A slash at the end of a path is accepted and passed on.`;
 

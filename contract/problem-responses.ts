@@ -22,7 +22,7 @@ const base: Schema = {
     requestId: text('Also `X-Request-Id`. In the answer of an earlier request it is the one of that request.'),
     executionId: text('Also `X-Execution-Id`, once there is an execution.'),
     mayStillComplete: { type: 'boolean', description: 'True when a write may still be applied.' },
-    execution: text('Where an operator can read the execution.'),
+    execution: text('The path of the execution: `self` of `links`.'),
     links: {
       type: 'object',
       description: 'Where its client finds the execution: `self` its status, `response` its answer once there is one.',

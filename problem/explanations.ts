@@ -38,7 +38,7 @@ export const problemExplanations = {
   },
   'invalid-client': {
     happened: 'The identity provider does not know this client, or its secret is another one.',
-    advice: 'check `keyId` and `keySecret` (`POST /conductor/api/token` only)',
+    advice: 'check `keyId` and `keySecret` (token path of the Conductor SDKs only)',
   },
   'invalid-token': {
     happened: 'The access token has expired, or it was not issued for this router.',

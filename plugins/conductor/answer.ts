@@ -7,8 +7,8 @@ import { parseFailure } from '../../envelope/failure.ts';
 import { type HeaderFields, type HeaderFilter, pickHeaders, sizeOfHeaders } from '../../envelope/headers.ts';
 import type { PayloadCodec } from '../../payload/payload-codec.ts';
 import { PayloadUnreadable } from '../../payload/payload-unreadable.ts';
-import { type Extensions, Problem } from '../../problem/problem.ts';
-import { linksOf } from './clients/links.ts';
+import { Problem } from '../../problem/problem.ts';
+import type { LinksOf } from './clients/links.ts';
 import { cancelled, spentBudgetOf } from './terminations.ts';
 
 export interface AnswerOptions {
@@ -17,6 +17,7 @@ export interface AnswerOptions {
   /** Header fields that may reach the client. */
   allows: HeaderFilter;
   codec: PayloadCodec;
+  linksOf: LinksOf;
 }
 
 /** What an answer depends on besides the execution. */
@@ -31,9 +32,10 @@ export interface Asked {
  */
 export function answerOf(
   execution: ExecutionStatus,
-  { maxBytes, allows, codec, readOnly }: AnswerOptions & Asked,
+  { maxBytes, allows, codec, readOnly, linksOf }: AnswerOptions & Asked,
 ): Answer {
-  if (execution.status !== 'COMPLETED') throw failureOf(execution, { readOnly });
+  if (execution.status !== 'COMPLETED')
+    throw withLinks(failureOf(execution, { readOnly }), execution.workflowId, { readOnly, linksOf });
   try {
     const answer = codec.unpackOutbound(execution.output?.['outbound'], execution.workflowId, maxBytes);
     return { ...answer, headers: withinLimit(pickHeaders(answer.headers, allows)) };
@@ -77,50 +79,46 @@ export function sendAnswer(response: ServerResponse, { status, headers, body }: 
 
 /** The problem behind an execution that did not complete. What a worker of ours says may be shown, nothing else. */
 export function failureOf(execution: ExecutionStatus, asked: Asked): Problem {
-  const { workflowId, status, reasonForIncompletion } = execution;
+  const { status, reasonForIncompletion } = execution;
   const cause = new Error(`${status}: ${reasonForIncompletion ?? 'no reason given'}`);
-  const whereToLook = { extensions: linksForUnknown(workflowId, asked) };
   const failure = parseFailure(reasonForIncompletion);
-  if (failure !== null) {
-    const problem = new Problem(failure.code, { detail: failure.text, cause });
-    return problem.status === 504 ? problem.with(whereToLook) : problem;
-  }
+  if (failure !== null) return new Problem(failure.code, { detail: failure.text, cause });
   if (status === 'TIMED_OUT') {
     return new Problem('execution-timed-out', {
       detail: 'No worker finished the task in time.',
       extensions: { mayStillComplete: true },
       cause,
-    }).with(whereToLook);
+    });
   }
   if (status === 'TERMINATED') return terminationOf(execution, asked, cause);
   return new Problem('execution-failed', { cause });
 }
 
-function terminationOf({ workflowId, reasonForIncompletion }: ExecutionStatus, asked: Asked, cause: Error): Problem {
+function terminationOf({ reasonForIncompletion }: ExecutionStatus, asked: Asked, cause: Error): Problem {
   if (reasonForIncompletion === cancelled) return new Problem('execution-cancelled', { cause });
   const budgetMs = spentBudgetOf(reasonForIncompletion);
-  if (budgetMs !== undefined) return waitBudgetSpent({ executionId: workflowId, budgetMs }, asked);
+  if (budgetMs !== undefined) return waitBudgetSpent(budgetMs, asked);
   return new Problem('execution-failed', { detail: 'The execution was terminated.', cause });
 }
 
 /** The client's patience ended before the execution. */
-export function waitBudgetSpent(
-  { executionId, budgetMs }: { executionId: string; budgetMs: number },
-  asked: Asked,
-): Problem {
+export function waitBudgetSpent(budgetMs: number, { readOnly }: Asked): Problem {
   return new Problem('wait-budget-spent', {
-    detail: asked.readOnly
+    detail: readOnly
       ? `No answer within ${budgetMs} ms; the execution was terminated. Reading again is safe.`
       : `No answer within ${budgetMs} ms; the execution goes on and may still complete. Do not repeat it before you know its outcome.`,
-    extensions: {
-      mayStillComplete: !asked.readOnly,
-      execution: `/conductor/api/workflow/${executionId}`,
-      ...linksForUnknown(executionId, asked),
-    },
+    extensions: { mayStillComplete: !readOnly },
   });
 }
 
-/** Where the outcome of a write can be found that its client was not told of. */
-function linksForUnknown(executionId: string, { readOnly }: Asked): Extensions {
-  return readOnly ? {} : { links: linksOf(executionId) };
+/** Adds to a 504 where its client finds the execution. The links of a read whose outcome is unknown lead to nothing. */
+export function withLinks(
+  problem: Problem,
+  executionId: string,
+  { readOnly, linksOf }: Asked & { linksOf: LinksOf },
+): Problem {
+  if (problem.status !== 504) return problem;
+  const links = linksOf(executionId);
+  const execution = problem.code === 'wait-budget-spent' ? { execution: links.self } : {};
+  return problem.with({ extensions: { ...execution, ...(readOnly ? {} : { links }) } });
 }

@@ -4,7 +4,8 @@ import type { Engine } from '../../conductor/engine.ts';
 import type { ExecutionApi } from '../../conductor/executions/execution-api.ts';
 import type { ExecutionStatus, StartWorkflowRequest } from '../../conductor/types.ts';
 import { errorFields, type Logger } from '../../logging/log.ts';
-import { waitBudgetSpent } from './answer.ts';
+import { waitBudgetSpent, withLinks } from './answer.ts';
+import type { LinksOf } from './clients/links.ts';
 import type { Hints } from './hints.ts';
 import type { TaskQueues } from './task-queues.ts';
 import type { ExecutionsUnderWay } from './executions-under-way.ts';
@@ -22,7 +23,7 @@ export interface Parts {
   hints: Hints;
   shapes: WorkflowShapes;
   underWay: ExecutionsUnderWay;
-  /** Names of the workflows that clients start: the workflow policy learns them from the map. */
+  /** Names of the workflows that clients start, or have started under an earlier configuration. */
   workflows: Set<string>;
   /** Executions whose client waits here and does not know their id yet. */
   waitedFor: Set<string>;
@@ -45,6 +46,7 @@ export interface WaitOptions {
   clientGone: AbortSignal;
   /** True: a wait that is spent ends nothing; the client is told where to look. */
   answersLater: boolean;
+  linksOf: LinksOf;
 }
 
 /** What a start depends on. */
@@ -150,7 +152,7 @@ export async function waitForEnd(
   options: WaitOptions,
   parts: Parts,
 ): Promise<ExecutionStatus | 'later' | null> {
-  const { budgetMs, readOnly, clientGone, answersLater } = options;
+  const { budgetMs, readOnly, clientGone, answersLater, linksOf } = options;
   // A router that drains need not keep those who can ask another one.
   const signals = answersLater ? [clientGone, parts.draining] : [clientGone];
   const { executionId, forget, handedOver } = execution;
@@ -165,7 +167,7 @@ export async function waitForEnd(
   }
   if (answersLater) return 'later';
   if (readOnly) void abandon(execution, budgetSpent(budgetMs), parts);
-  throw waitBudgetSpent({ executionId, budgetMs }, { readOnly });
+  throw withLinks(waitBudgetSpent(budgetMs, { readOnly }), executionId, { readOnly, linksOf });
 }
 
 /** The end of an execution and, when it did not complete, the reason; null when it has not ended in time. */

@@ -5,6 +5,7 @@ import type { PluginContext } from '../../gateway/contract.ts';
 import { admissionDeclaration, createAdmissionPolicy } from './admission/admission-policy.ts';
 import { createAnswerOptions } from './clients/create-client-parts.ts';
 import { createExecutionsPolicy, executionsDeclaration } from './clients/executions-policy.ts';
+import { createLinks, type LinksOf } from './clients/links.ts';
 import { createEngineApiPolicy, engineApiDeclaration } from './engine-api.ts';
 import { createEngineRoom, type EngineRoom } from './engine-room.ts';
 import { Once } from './idempotency/once.ts';
@@ -20,7 +21,7 @@ export const policies = [admissionDeclaration, workflowDeclaration, executionsDe
 
 /** Policies of one configuration, on the parts that outlive it. */
 export function init({ services, registerPolicy }: PluginContext): void {
-  const { config, definitions } = services;
+  const { config, definitions, routes } = services;
   const room = services.keep('conductor', [], createEngineRoom);
   const { parts, admission, observation, inUse } = room;
   const { engine, queues, updates, shapes } = parts;
@@ -30,7 +31,7 @@ export function init({ services, registerPolicy }: PluginContext): void {
   const taskTypes = definitions.taskDefs.map(({ definition }) => definition.name);
 
   registerPolicy(createAdmissionPolicy(admission.admission, admission.backEnds, config['router.maxBodyBytes']));
-  const serveParts = servePartsOf(room, config, versions);
+  const serveParts = servePartsOf(room, config, { versions, linksOf: createLinks(routes) });
   registerPolicy(createWorkflowPolicy(config, serveParts));
   registerPolicy(createExecutionsPolicy(config, { ...serveParts, longPolls: room.forClients.longPolls }));
   const limits = new WorkerLimits({ config, engine, recall: (taskId) => updates.recall(taskId) });
@@ -52,15 +53,18 @@ export function init({ services, registerPolicy }: PluginContext): void {
 function servePartsOf(
   { parts, observation, engines, forClients }: EngineRoom,
   config: Config,
-  versions: Versions,
+  { versions, linksOf }: { versions: Versions; linksOf: LinksOf },
 ): ServeParts {
   const { claims, keyRequests, deferred } = forClients;
-  const answers = createAnswerOptions(config);
+  const answers = createAnswerOptions(config, linksOf);
   const callMs = config['conductor.timeoutMs'];
   return {
     ...{ ...parts, engine: engines.clients, watch: observation.watch, versions, answers, deferred },
     // Instances that are told of each other share their queues.
     handsOver: config['conductor.handOver'] && config['redis.url'] === undefined,
-    once: new Once({ claims, executions: parts.executions, codec: answers.codec, requests: keyRequests, callMs }),
+    once: new Once({
+      ...{ claims, linksOf, callMs },
+      ...{ executions: parts.executions, codec: answers.codec, requests: keyRequests },
+    }),
   };
 }

@@ -8,7 +8,7 @@ import type { RequestContext } from '../../gateway/contract.ts';
 import { type AnswerOptions, answerOf, sendAnswer } from './answer.ts';
 import { isRead } from './clients/client-executions.ts';
 import type { Deferred } from './clients/deferred.ts';
-import { linksOf } from './clients/links.ts';
+import type { ExecutionLinks } from './clients/links.ts';
 import type { Patience } from './clients/preferences.ts';
 import { sendDocument } from './clients/send-document.ts';
 import { sendOutcome } from './clients/send-outcome.ts';
@@ -58,15 +58,16 @@ export async function serveRequest(wanted: Wanted, exchange: Exchange, parts: Se
   if (execution === null) return;
   const { executionId } = execution;
   const { answersLater } = patience;
+  const { linksOf } = parts.answers;
   const budgetMs = answersLater && patience.waitMs === 0 ? 0 : leftOf(patience.waitMs, context);
-  const ended = await waitForEnd(execution, { budgetMs, readOnly, clientGone, answersLater }, parts);
+  const ended = await waitForEnd(execution, { budgetMs, readOnly, clientGone, answersLater, linksOf }, parts);
   watched.ended(ended !== null && ended !== 'later');
   if (ended === null) return watched.answered(response, 'client-gone');
   if (ended === 'later') {
     watched.answered(response, 'deferred');
     context.goesOn = parts.deferred.follow(executionId, { budgetMs: leftOf(wanted.budgetMs, context), readOnly });
     void context.goesOn.then((ending) => watched.settled(ending));
-    return sendAccepted(executionId, wanted, exchange);
+    return sendAccepted({ id: executionId, links: linksOf(executionId) }, wanted, exchange);
   }
   const answer = answerOf(ended, { ...parts.answers, readOnly });
   const sent = (await context.compress?.(answer)) ?? answer;
@@ -115,17 +116,20 @@ async function begin(wanted: Wanted, exchange: Exchange, parts: ServeParts): Pro
 }
 
 /** 202 (RFC 9110 section 15.3.3): where the execution is, and what of the preferences was applied (RFC 7240 section 3). */
-function sendAccepted(executionId: string, { patience, received }: Wanted, { context, response }: Exchange): void {
+function sendAccepted(
+  { id, links }: { id: string; links: ExecutionLinks },
+  { patience, received }: Wanted,
+  { context, response }: Exchange,
+): void {
   const { route, httpMethod, requestId } = received;
-  const links = linksOf(executionId);
   context.reason = 'deferred: the client was told where to look';
   sendDocument(response, 202, {
-    body: { id: executionId, state: 'running', route, method: httpMethod, requestId, links },
+    body: { id, state: 'running', route, method: httpMethod, requestId, links },
     headers: {
       location: links.self,
       'retry-after': '1',
       'preference-applied': patience.applied,
-      'x-execution-id': executionId,
+      'x-execution-id': id,
     },
   });
 }

@@ -5,6 +5,7 @@ import { notRoutedBelow, readBackEndDescription } from '../../contract/back-end-
 import { templateOf } from '../../contract/templates.ts';
 import { readPinnedVersions } from '../../conductor/definitions/pinned-versions.ts';
 import { declarePolicy, type ParameterProblem, type PolicyPlace } from '../../gateway/contract.ts';
+import { linkProblems } from './clients/links.ts';
 import { describeWorkflow } from './describe-workflow.ts';
 import { describeVersions } from './versions/describe-versions.ts';
 import { pinnedVersionsOf, versionGuard } from './versions/parameters.ts';
@@ -46,6 +47,7 @@ export const workflowDeclaration = declarePolicy({
   schema: parameters,
   check: (given, place) => [
     ...readPinnedVersions(given).problems.map((message) => ({ message })),
+    ...linkProblems(place).map((message) => ({ message })),
     ...describeProblems(given, place),
   ],
   describe: (given, { config, rootDir }) => {

@@ -228,6 +228,26 @@ describe('check, the parameters of policies', () => {
   });
 });
 
+describe('check, the paths of executions', () => {
+  it('reports routes that start workflows when no endpoint serves the responses of executions', async () => {
+    copy.replace('gateway.config.yml', 'serve: response', 'serve: status');
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.lmsDW\..*: clients could not find their executions: .* executions with serve: response\n\n1 problem\n$/,
+    );
+  });
+
+  it('reports a path of executions from which no link can be made', async () => {
+    copy.replace('gateway.config.yml', 'paths: /executions/:id\n', 'paths: /executions/:tenant/:id\n');
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      /pipelines\.executions\..*: the path \/executions\/\{tenant\}\/\{id\} names no execution: use :id, and no other parameter\n\n1 problem\n$/,
+    );
+  });
+});
+
 describe('check --dir', () => {
   it('loads the plugins of the directory', async () => {
     const contract = JSON.stringify(join(productDir, 'gateway/contract.ts'));

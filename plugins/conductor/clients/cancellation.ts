@@ -7,12 +7,13 @@ import { Problem } from '../../../problem/problem.ts';
 import type { Hints } from '../hints.ts';
 import { cancelled } from '../terminations.ts';
 import { hasEnded } from '../waits.ts';
-import { linksOf } from './links.ts';
+import type { ExecutionLinks, LinksOf } from './links.ts';
 
 export interface CancellationParts {
   readonly engine: Pick<Engine, 'terminate' | 'pause' | 'resume'>;
   readonly executions: Pick<ExecutionApi, 'readWhole'>;
   readonly hints: Pick<Hints, 'executionChanged'>;
+  readonly linksOf: LinksOf;
 }
 
 /** True when no worker can have seen anything of an execution. */
@@ -29,28 +30,28 @@ function isUntouched({ tasks }: WholeExecution): boolean {
  * @throws Problem `execution-ended` or `execution-under-way` (409); EngineError, and then it goes on
  */
 export async function cancelExecution(execution: WholeExecution, parts: CancellationParts): Promise<WholeExecution> {
-  const { engine, executions, hints } = parts;
+  const { engine, executions, hints, linksOf } = parts;
   const { workflowId } = execution;
   const read = async () => (await executions.readWhole(workflowId)) ?? execution;
   const before = hasEnded(execution) ? execution : await read();
-  if (hasEnded(before)) return expectCancelled(before);
-  if (!isUntouched(before)) throw underWay(workflowId);
+  if (hasEnded(before)) return expectCancelled(before, linksOf);
+  if (!isUntouched(before)) throw underWay(linksOf(workflowId));
   // One that has ended meanwhile cannot be paused.
-  if (!(await engine.pause(workflowId))) return expectCancelled(await read());
+  if (!(await engine.pause(workflowId))) return expectCancelled(await read(), linksOf);
   try {
     const paused = await read();
-    if (hasEnded(paused)) return expectCancelled(paused);
-    if (!isUntouched(paused)) throw underWay(workflowId);
+    if (hasEnded(paused)) return expectCancelled(paused, linksOf);
+    if (!isUntouched(paused)) throw underWay(linksOf(workflowId));
     await engine.terminate(workflowId, cancelled);
   } catch (error) {
     await engine.resume(workflowId).catch(() => undefined);
     throw error;
   }
   hints.executionChanged(workflowId);
-  return expectCancelled(await read());
+  return expectCancelled(await read(), linksOf);
 }
 
-function expectCancelled(execution: WholeExecution): WholeExecution {
+function expectCancelled(execution: WholeExecution, linksOf: LinksOf): WholeExecution {
   const { workflowId, status, reasonForIncompletion } = execution;
   if (status === 'TERMINATED' && reasonForIncompletion === cancelled) return execution;
   if (!hasEnded(execution)) throw new EngineError('refused', 'the engine did not cancel the execution');
@@ -60,9 +61,9 @@ function expectCancelled(execution: WholeExecution): WholeExecution {
   });
 }
 
-function underWay(executionId: string): Problem {
+function underWay(links: ExecutionLinks): Problem {
   return new Problem('execution-under-way', {
     detail: 'It goes on; its answer will be at the link `response`.',
-    extensions: { links: linksOf(executionId) },
+    extensions: { links },
   });
 }

@@ -12,6 +12,7 @@ import { type Claims, LocalClaims } from '../idempotency/claims.ts';
 import { createKeyMetrics } from '../idempotency/once.ts';
 import { RedisClaims } from '../idempotency/redis-claims.ts';
 import { Deferred } from './deferred.ts';
+import type { LinksOf } from './links.ts';
 import { LongPolls } from './long-polls.ts';
 
 /** How long a start whose outcome nobody knows keeps its key, besides what two calls to the engine may take. */
@@ -40,8 +41,9 @@ export function createClientParts(
 }
 
 /** How this configuration makes answers of executions. */
-export function createAnswerOptions(config: Config): AnswerOptions {
+export function createAnswerOptions(config: Config, linksOf: LinksOf): AnswerOptions {
   return {
+    linksOf,
     codec: createPayloadCodec(config),
     maxBytes: config['router.maxAnswerBytes'],
     allows: responseHeaderFilter(config['router.responseHeaders']),

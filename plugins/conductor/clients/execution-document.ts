@@ -3,7 +3,7 @@
 import type { WholeExecution } from '../../../conductor/executions/execution-api.ts';
 import { cancelled } from '../terminations.ts';
 import { inboundOf } from './client-executions.ts';
-import { linksOf, type ExecutionLinks } from './links.ts';
+import type { ExecutionLinks, LinksOf } from './links.ts';
 
 /** `failed`: no answer of the back end; the link `response` has the problem. */
 export const executionStates = ['running', 'completed', 'failed', 'timed-out', 'cancelled'] as const;
@@ -24,7 +24,7 @@ export interface ExecutionDocument {
   readonly links: ExecutionLinks;
 }
 
-export function documentOf(execution: WholeExecution): ExecutionDocument {
+export function documentOf(execution: WholeExecution, linksOf: LinksOf): ExecutionDocument {
   const { workflowId, startTime, endTime } = execution;
   const { route, httpMethod, requestId } = inboundOf(execution);
   const state = stateOf(execution);

@@ -18,7 +18,7 @@ import { cancelExecution } from './cancellation.ts';
 import { ClientExecutions, inboundOf } from './client-executions.ts';
 import { describeExecutions } from './describe-executions.ts';
 import { documentOf } from './execution-document.ts';
-import { linksOf } from './links.ts';
+import { type ExecutionLinks, linkProblems, pathProblems, servedParts } from './links.ts';
 import type { LongPolls } from './long-polls.ts';
 import { parsePreferences, patienceOf, preferOf } from './preferences.ts';
 import { sendDocument } from './send-document.ts';
@@ -26,7 +26,7 @@ import { sendOutcome } from './send-outcome.ts';
 
 const parameters = Type.Object(
   {
-    serve: Type.Enum(['status', 'response'], {
+    serve: Type.Enum([...servedParts], {
       description: 'status: the status document of the execution :id, and DELETE; response: its answer',
     }),
   },
@@ -45,10 +45,11 @@ export interface ExecutionsPolicyParts extends Parts {
 export const executionsDeclaration = declarePolicy({
   name: 'executions',
   schema: parameters,
+  check: (_parameters, place) => [...pathProblems(place), ...linkProblems(place)].map((message) => ({ message })),
   describe: ({ serve }) => describeExecutions(serve),
 });
 
-/** Stands at `/executions/:id` and `/executions/:id/response`, behind `bearer`. */
+/** Stands behind `bearer`. Its paths are those that clients are shown (links.ts). */
 export function createExecutionsPolicy(config: Config, parts: ExecutionsPolicyParts): Policy {
   const api = new ExecutionsApi(config, parts);
   return definePolicy(executionsDeclaration, {
@@ -81,17 +82,19 @@ class ExecutionsApi {
 
   async status(request: Request, response: Response): Promise<void> {
     const { execution, waited } = await this.#find(request, response);
-    const shown = request.method === 'DELETE' ? await cancelExecution(execution, this.#parts) : execution;
+    const { linksOf } = this.#parts.answers;
+    const shown =
+      request.method === 'DELETE' ? await cancelExecution(execution, { ...this.#parts, linksOf }) : execution;
     const headers = {
       ...(hasEnded(shown) ? {} : { 'retry-after': '1' }),
       ...(waited === '' ? {} : { 'preference-applied': waited }),
     };
-    sendDocument(response, 200, { body: documentOf(shown), headers });
+    sendDocument(response, 200, { body: documentOf(shown, linksOf), headers });
   }
 
   async response(request: Request, response: Response): Promise<void> {
     const { execution } = await this.#find(request, response);
-    if (!hasEnded(execution)) throw pending(execution.workflowId);
+    if (!hasEnded(execution)) throw pending(this.#parts.answers.linksOf(execution.workflowId));
     await sendOutcome(response, execution, { answers: this.#parts.answers });
   }
 
@@ -132,10 +135,10 @@ class ExecutionsApi {
   }
 }
 
-function pending(executionId: string): Problem {
+function pending(links: ExecutionLinks): Problem {
   return new Problem('answer-pending', {
     headers: { 'retry-after': '1' },
-    extensions: { links: linksOf(executionId) },
+    extensions: { links },
   });
 }
 

@@ -5,7 +5,7 @@ import { EngineError } from '../../../conductor/engine-error.ts';
 import type { ExecutionApi, WholeExecution } from '../../../conductor/executions/execution-api.ts';
 import type { PayloadCodec } from '../../../payload/payload-codec.ts';
 import { Problem } from '../../../problem/problem.ts';
-import { linksOf } from '../clients/links.ts';
+import type { LinksOf } from '../clients/links.ts';
 import { hasEnded } from '../waits.ts';
 import type { Claim, Claims } from './claims.ts';
 import { findFirst, isSameRequest, type KeyedStart } from './first-execution.ts';
@@ -14,6 +14,7 @@ export interface OnceParts {
   readonly claims: Claims;
   readonly executions: Pick<ExecutionApi, 'correlated' | 'search' | 'readWhole'>;
   readonly codec: PayloadCodec;
+  readonly linksOf: LinksOf;
   /** Of `createKeyMetrics`. */
   readonly requests: Counter<'outcome'>;
   /** What one call to the engine may take, in milliseconds: a claim must outlive the start. */
@@ -125,7 +126,7 @@ export class Once {
     this.#count('in_use');
     return new Problem('idempotency-key-in-use', {
       headers: { 'retry-after': '1' },
-      ...(executionId === undefined ? {} : { extensions: { links: linksOf(executionId) } }),
+      ...(executionId === undefined ? {} : { extensions: { links: this.#parts.linksOf(executionId) } }),
     });
   }
 

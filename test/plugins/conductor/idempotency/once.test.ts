@@ -50,6 +50,7 @@ function setUp({ ttlMs = 60_000, callMs = 10 } = {}) {
     claims,
     executions: engine.executions,
     codec,
+    linksOf: (id) => ({ self: `/runs/${id}`, response: `/runs/${id}/response` }),
     requests: createKeyMetrics(new Registry()),
     callMs,
   });

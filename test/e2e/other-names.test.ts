@@ -1,0 +1,93 @@
+// A gateway configuration with names and paths of its own: what clients are shown leads where they may go.
+
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Task } from '../../conductor/types.ts';
+import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
+
+const engineUrl = engineOfRun().url;
+const dir = mkdtempSync(join(tmpdir(), 'service-router-names-'));
+/** Tasks of this file wait where no worker of another one polls. */
+const domain = `names-${randomBytes(4).toString('hex')}`;
+
+let stack: Stack;
+let demo: Caller;
+
+beforeAll(async () => {
+  const mapFile = join(dir, 'gateway.config.yml');
+  const shipped = readFileSync(new URL('../../gateway.config.yml', import.meta.url), 'utf8');
+  writeFileSync(
+    mapFile,
+    shipped
+      .replaceAll('/conductor/api', '/engine/api')
+      .replace('strip: /conductor', 'strip: /engine')
+      .replaceAll(/^ {2}conductor:$/gm, '  engine:')
+      .replace('apiEndpoints: [conductor]', 'apiEndpoints: [engine]')
+      .replaceAll('/executions/:id/response', '/runs/:id/result')
+      .replaceAll('/executions/:id', '/runs/:id'),
+  );
+  stack = await startStack({
+    engineUrl,
+    withWorkers: false,
+    router: { ROUTER_MAPFILE: mapFile, ROUTER_WAITBUDGETMS: '1500', ADAPTOR_001_DOMAIN: domain, LOG_LEVEL: 'info' },
+  });
+  demo = await callerFor(stack.url);
+});
+afterAll(async () => {
+  await stack?.stop();
+  rmSync(dir, { recursive: true });
+});
+
+const patch = (prefer?: string) =>
+  demo('/adaptor/001/mock/colleges/001/notes/0320991', {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/json', ...(prefer === undefined ? {} : { prefer }) },
+    body: '{"cccid":"AAA1234"}',
+  });
+
+const linksOf = (id: string) => ({ self: `/runs/${id}`, response: `/runs/${id}/result` });
+const idOf = ({ headers }: RouterAnswer) => String(headers['x-execution-id']);
+
+it('a deferred request: Location and links are the paths of the gateway configuration, and lead to the execution', async () => {
+  const accepted = await patch('respond-async');
+  const id = idOf(accepted);
+  expect(accepted.status).toBe(202);
+  expect(accepted.headers['location']).toBe(`/runs/${id}`);
+  expect(accepted.json()['links']).toEqual(linksOf(id));
+  const status = await demo(`/runs/${id}`);
+  expect(status.json()).toMatchObject({ id, state: 'running', links: linksOf(id) });
+  const pending = await demo(`/runs/${id}/result`);
+  expect([pending.status, pending.json()['links']]).toEqual([404, linksOf(id)]);
+  expect((await demo(`/runs/${id}`, { method: 'DELETE' })).json()).toMatchObject({ state: 'cancelled' });
+});
+
+it('a write whose client waited in vain: 504 names the execution at a path that the client may call', async () => {
+  const answer = await patch();
+  const id = idOf(answer);
+  expect([answer.status, answer.json()['type']]).toEqual([504, '/problems/wait-budget-spent']);
+  const { execution, links } = answer.json();
+  expect({ execution, links }).toEqual({ execution: `/runs/${id}`, links: linksOf(id) });
+  expect((await demo(String(execution))).status).toBe(200);
+  await demo(`/runs/${id}`, { method: 'DELETE' });
+});
+
+it('a poll of a worker: no line in the log at level info, and held on the status page', async () => {
+  const worker = await callerFor(stack.url, 'worker');
+  const id = `poll-${randomBytes(4).toString('hex')}`;
+  const path = `/engine/api/tasks/poll/batch/movies_intake?timeout=100&domain=${domain}`;
+  const polled = await worker(path, { headers: { 'x-request-id': id } });
+  expect([polled.status, polled.json<Task[]>()]).toEqual([200, []]);
+  const later = `later-${randomBytes(4).toString('hex')}`;
+  await demo('/nowhere', { headers: { 'x-request-id': later } });
+  await pollUntil('the line of a later request', () => stack.router.output().includes(later));
+  expect(stack.router.output()).not.toContain(id);
+  const page = (await call(`${stack.operationsUrl}/status`)).text;
+  const row = page.split('<tr>').find((text) => text.includes('>engine</th>'));
+  expect(row).toContain('>held</td>');
+});
