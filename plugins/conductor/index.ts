@@ -14,7 +14,7 @@ import type { ServeParts } from './serve-request.ts';
 import { WorkerLimits } from './worker-limits.ts';
 import { createVersions, type Versions } from './versions/create-versions.ts';
 import { createWorkflowPolicy } from './workflow.ts';
-import { workflowDeclaration } from './workflow-declaration.ts';
+import { placesOf, workflowDeclaration } from './workflow-declaration.ts';
 
 export const version = '1.4.0';
 export const policies = [admissionDeclaration, workflowDeclaration, executionsDeclaration, engineApiDeclaration];
@@ -25,7 +25,8 @@ export function init({ services, registerPolicy }: PluginContext): void {
   const room = services.keep('conductor', [], createEngineRoom);
   const { parts, admission, observation, inUse } = room;
   const { engine, queues, updates, shapes } = parts;
-  const versions = createVersions(services, room.versions);
+  const places = placesOf(routes);
+  const versions = createVersions(services, room.versions, places);
   const { needed } = versions;
   const shipped = definitions.workflows.map(({ definition }) => definition);
   const taskTypes = definitions.taskDefs.map(({ definition }) => definition.name);
@@ -45,6 +46,8 @@ export function init({ services, registerPolicy }: PluginContext): void {
   services.addTakeOverCheck('definitions', createAddedCheck(engine, { needed, inUse: () => inUse.needed }));
   services.onTakeOver(() => {
     Object.assign(inUse, { needed, taskTypes });
+    // Clients still find what they started under an earlier configuration.
+    for (const { workflow } of places.values()) parts.workflows.add(workflow);
     shapes.forget();
   });
   services.onStarted(() => room.reportMissing());

@@ -5,10 +5,12 @@ import { notRoutedBelow, readBackEndDescription } from '../../contract/back-end-
 import { templateOf } from '../../contract/templates.ts';
 import { readPinnedVersions } from '../../conductor/definitions/pinned-versions.ts';
 import { declarePolicy, type ParameterProblem, type PolicyPlace } from '../../gateway/contract.ts';
+import type { GatewayRoute } from '../../gateway/gateway-routes.ts';
 import { linkProblems } from './clients/links.ts';
 import { describeWorkflow } from './describe-workflow.ts';
+import type { Place } from './versions/create-versions.ts';
 import { describeVersions } from './versions/describe-versions.ts';
-import { pinnedVersionsOf, versionGuard } from './versions/parameters.ts';
+import { guardOf, pinnedVersionsOf, versionGuard } from './versions/parameters.ts';
 
 const parameters = Type.Object(
   {
@@ -60,6 +62,18 @@ export const workflowDeclaration = declarePolicy({
     );
   },
 });
+
+/** Every place of the policy in a checked gateway configuration, by its parameters. */
+export function placesOf(routes: readonly GatewayRoute[]): ReadonlyMap<Parameters, Place> {
+  const steps = routes.flatMap((route) => route.steps.filter(({ policy }) => policy === 'workflow'));
+  return new Map(
+    steps.map(({ action }) => {
+      const given = action as Parameters;
+      const { name: workflow, strip: prefix } = given;
+      return [given, { workflow, prefix, pinned: pinnedVersionsOf(given), guard: guardOf(given) }] as const;
+    }),
+  );
+}
 
 /** Paths that OpenAPI has no words for, and a description of a back end that cannot be read or is of what is not routed. */
 function describeProblems({ openapi, strip }: Parameters, { endpoints, rootDir }: PolicyPlace): ParameterProblem[] {

@@ -14,7 +14,6 @@ import { idempotencyKeyOf, nameOfKey } from './idempotency/idempotency-key.ts';
 import type { WatchedExecution } from './observe/watched-execution.ts';
 import { serveRequest, type ServeParts, type Wanted } from './serve-request.ts';
 import { splitTarget } from './target.ts';
-import { guardOf, pinnedVersionsOf } from './versions/parameters.ts';
 import type { RouteVersions } from './versions/route-versions.ts';
 import { workflowDeclaration } from './workflow-declaration.ts';
 
@@ -29,11 +28,7 @@ export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy 
       const { name, strip, domainOf, waitBudgetMs = config['router.waitBudgetMs'], idempotencyKey } = parameters;
       const stripped = strip.split('/').length - 1;
       const patienceLimits = { budgetMs: waitBudgetMs, maxWaitMs: config['router.maxWaitMs'] };
-      parts.workflows.add(name);
-      const versions = parts.versions.at({
-        ...{ workflow: name, prefix: strip },
-        ...{ pinned: pinnedVersionsOf(parameters), guard: guardOf(parameters) },
-      });
+      const versions = parts.versions.at(parameters);
       const showVersion: Wanted['showVersion'] = (...shown) => versions.show(...shown);
       return watchedHandler({ name, versions }, parts, async ({ request, response, watched, version }) => {
         const context = contextOf(request);

@@ -135,3 +135,29 @@ it('a version that the engine does not have: refused; once it is registered: tak
     await call(`${engineUrl}/api/metadata/workflow/moviesWF/${version}`, { method: 'DELETE' });
   }
 });
+
+it('a refused configuration leaves no names and no metrics behind', async () => {
+  const name = `refused-${randomBytes(4).toString('hex')}`;
+  const headers = { 'content-type': 'application/json' };
+  const post = (path: string, body: unknown) =>
+    call(`${engineUrl}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  const wait = { name: 'wait', taskReferenceName: 'wait', type: 'WAIT', inputParameters: { duration: '10 minutes' } };
+  await post('/api/metadata/workflow', { name, version: 1, schemaVersion: 2, tasks: [wait], ownerEmail: 'a@b.c' });
+  const inbound = { clientId: 'demo', httpMethod: 'GET', requestId: 'r', route: 'movies' };
+  const { text: id } = await post('/api/workflow', { name, version: 1, input: { inbound } });
+  // No route starts this workflow: nobody finds its executions.
+  expect((await demo(`/executions/${id}`)).status).toBe(404);
+  const metricsOf = async () => {
+    const series = Object.keys(await readCounts(stack.operationsUrl));
+    return [...new Set(series.map((each) => each.split('{', 1)[0]))].toSorted();
+  };
+  const before = await metricsOf();
+  // Version 2 is not registered: that is found out once everything has been made.
+  const versions = 'versions: { 1: 50, 2: 50 }, versionGuard: { failurePercent: 9 }';
+  const refused = productMap.replace('name: moviesWF, version: 1', `name: ${name}, ${versions}`);
+  expect(await reload(refused)).toBe('refused');
+  expect((await demo(`/executions/${id}`)).status).toBe(404);
+  expect(await metricsOf()).toEqual(before);
+  expect((await call(`${stack.operationsUrl}/metrics`)).text).not.toContain(name);
+  await call(`${engineUrl}/api/workflow/${id}`, { method: 'DELETE' });
+});

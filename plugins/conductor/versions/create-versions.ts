@@ -24,15 +24,24 @@ export interface Place {
 
 /** Those of one configuration. */
 export interface Versions {
-  at(place: Place): RouteVersions;
-  /** Every version that the map may start. */
+  /** @param parameters of the place, the object that it was made with */
+  at(parameters: object): RouteVersions;
+  /** Every version that a route may start. */
   readonly needed: readonly NeededWorkflow[];
   /** Whether clients of a workflow are told which version served them. */
   isSplit(workflow: string): boolean;
 }
 
-/** @param room what outlives the configuration */
-export function createVersions(services: RouterServices, room: VersionRoom): Versions {
+/**
+ * Nothing of it is seen before the configuration takes over.
+ * @param room what outlives the configuration
+ * @param places by the parameters of the policy
+ */
+export function createVersions(
+  services: RouterServices,
+  room: VersionRoom,
+  places: ReadonlyMap<object, Place>,
+): Versions {
   const { config, log, addReadinessNotice, onTakeOver } = services;
   const parts = {
     scope: config['router.versionScope'],
@@ -40,20 +49,24 @@ export function createVersions(services: RouterServices, room: VersionRoom): Ver
     engineFailures: room.engineFailures,
     log,
   };
-  const places: RouteVersions[] = [];
-  const needed: NeededWorkflow[] = [];
-  const split = new Set<string>();
-  addReadinessNotice('versions', () => places.flatMap(({ notices }) => notices));
-  onTakeOver(() => room.takeOver(places));
-  return {
-    needed,
-    at(place) {
+  const versions = new Map(
+    [...places].map(([parameters, place]) => {
       const { workflow, pinned } = place;
-      for (const version of pinned.shares.keys()) needed.push({ name: workflow, version });
-      if (pinned.isSplit) split.add(workflow);
-      const versions = new RouteVersions({ workflow, pinned, judged: keepJudged(services, place) }, parts);
-      places.push(versions);
-      return versions;
+      return [parameters, new RouteVersions({ workflow, pinned, judged: keepJudged(services, place) }, parts)] as const;
+    }),
+  );
+  const all = [...versions.values()];
+  addReadinessNotice('versions', () => all.flatMap(({ notices }) => notices));
+  onTakeOver(() => room.takeOver(all));
+  const split = new Set([...places.values()].filter(({ pinned }) => pinned.isSplit).map(({ workflow }) => workflow));
+  return {
+    needed: [...places.values()].flatMap(({ workflow, pinned }) =>
+      [...pinned.shares.keys()].map((version) => ({ name: workflow, version })),
+    ),
+    at(parameters) {
+      const found = versions.get(parameters);
+      if (found === undefined) throw new Error('the place is not one of this configuration');
+      return found;
     },
     isSplit: (workflow) => split.has(workflow),
   };

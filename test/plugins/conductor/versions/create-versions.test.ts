@@ -40,7 +40,7 @@ function load(...places: Place[]) {
     addReadinessNotice: () => undefined,
     onTakeOver: (take) => takes.push(take),
   };
-  const versions = createVersions(services as RouterServices, room);
+  const versions = createVersions(services as RouterServices, room, new Map(places.map((each) => [each, each])));
   const at = places.map((each) => versions.at(each));
   return {
     at: at as [RouteVersions, ...RouteVersions[]],
