@@ -100,7 +100,13 @@ describe('the signal that lives as long as the router', () => {
   const client = new AbortController();
   const parts = { waits: new Waits(engineThatSays(running), log), draining: draining.signal } as unknown as Parts;
   const execution = { executionId: 'x', forget: () => undefined, handedOver: undefined };
-  const options = { budgetMs: 5_000, readOnly: true, clientGone: client.signal, answersLater: true };
+  const options = {
+    budgetMs: 5_000,
+    readOnly: true,
+    clientGone: client.signal,
+    answersLater: true,
+    linksOf: () => ({ self: '', response: '' }),
+  };
   const wait = () => waitForEnd(execution, options, parts);
 
   it('gets no listener and no dependent that outlives its wait', async () => {
