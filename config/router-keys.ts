@@ -36,7 +36,8 @@ export const router = {
   ),
   'router.maxConnectionsPerAddress': Type.Integer({
     minimum: 1,
-    description: 'connections from one address at once; no limit of their own when absent',
+    description:
+      "connections from one address at once, unless it is a trusted proxy's; no limit of their own when absent",
   }),
   'router.headersTimeoutMs': milliseconds('how long the header of a request may take to arrive', 10_000),
   'router.requestTimeoutMs': milliseconds('how long a whole request may take to arrive', 30_000),

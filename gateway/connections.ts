@@ -11,7 +11,10 @@ import { networkOf } from './client-address.ts';
 export interface ConnectionLimits {
   /** Connections at once. */
   maxConnections: number;
-  /** Connections at once from one caller (`networkOf` its address); undefined = no limit of their own. */
+  /**
+   * Connections at once from one address (`networkOf` it), unless it is a trusted proxy's; undefined = no limit of their
+   * own.
+   */
   maxConnectionsPerAddress?: number | undefined;
   /** How long a client may take to read an answer that is ready, in milliseconds. */
   answerTimeoutMs: number;
@@ -33,6 +36,7 @@ const lingerMs = 1_000;
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
+  readonly #isTrustedProxy: (address: string) => boolean;
   readonly #all = new Set<Socket>();
   /** Since the last answer, longest ago first; with the request that has begun to arrive, which may be complete. */
   readonly #waiting = new TransientMap<Socket, IncomingMessage | null>();
@@ -45,8 +49,10 @@ export class Connections {
   readonly #closed: Counter;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(limits: ConnectionLimits, metrics: Registry) {
+  /** @param isTrustedProxy whether an address is a proxy's, whose connections are those of many clients */
+  constructor(limits: ConnectionLimits, metrics: Registry, isTrustedProxy: (address: string) => boolean) {
     this.#limits = limits;
+    this.#isTrustedProxy = isTrustedProxy;
     const registers = [metrics];
     this.#closed = new Counter({
       name: 'router_connections_closed_total',
@@ -82,12 +88,14 @@ export class Connections {
 
   /** Counts a new connection. @returns why it may not stay, or null */
   add(socket: Socket): Problem | null {
-    const address = networkOf(socket.remoteAddress ?? '');
+    const peer = socket.remoteAddress ?? '';
+    const address = networkOf(peer);
     const ofAddress = (this.#byAddress.get(address) ?? 0) + 1;
     this.#all.add(socket);
     this.#byAddress.set(address, ofAddress);
     socket.once('close', () => this.#remove(socket, address));
-    if (ofAddress > (this.#limits.maxConnectionsPerAddress ?? Number.POSITIVE_INFINITY)) return tooMany();
+    const { maxConnectionsPerAddress: most = Number.POSITIVE_INFINITY } = this.#limits;
+    if (ofAddress > most && !this.#isTrustedProxy(peer)) return tooMany();
     if (this.#all.size > this.#limits.maxConnections && !this.#makeRoom()) return tooMany();
     this.#waiting.set(socket, null);
     return null;

@@ -111,6 +111,8 @@ export interface ExecutionEnding {
 export interface RequestContext {
   /** The answer's `X-Request-Id`. */
   readonly requestId: string;
+  /** Its client's address, as `router.trustedProxies` has it (client-address.ts). */
+  readonly clientAddress: string;
   /** When its head had arrived (performance.now()). */
   readonly receivedAt?: number;
   /** Name of the apiEndpoint that matched; set when a pipeline is entered. */

@@ -10,6 +10,7 @@ import type { Problem } from '../problem/problem.ts';
 import type { AccessLog } from './access-log.ts';
 import { answerProblem } from './answer-problem.ts';
 import { Connection, type Exchange } from './connection.ts';
+import { ClientAddresses } from './client-address.ts';
 import { Connections } from './connections.ts';
 import { setContext } from './contract.ts';
 import { InFlight } from './in-flight.ts';
@@ -26,7 +27,7 @@ import { createTlsServer, renewCertificate, type TlsOptions } from './tls.ts';
 export interface ServerLimits {
   /** Connections at once. */
   maxConnections: number;
-  /** Connections at once from one address; no limit of their own when absent. */
+  /** Connections at once from one address, unless it is a trusted proxy's; no limit of their own when absent. */
   maxConnectionsPerAddress?: number | undefined;
   /** From the first byte of a request, or from the opening of its connection, to the end of its header. */
   headersTimeoutMs: number;
@@ -48,6 +49,8 @@ export interface HttpServerOptions {
   refuseEarly?: (request: IncomingMessage) => void;
   /** What requests and responses are made of; default Node's own. */
   messages?: MessageClasses;
+  /** Whose requests these are; default: no proxy is trusted. */
+  clientAddresses?: ClientAddresses;
   accessLog: AccessLog;
   metrics: Registry;
   limits: ServerLimits;
@@ -69,12 +72,14 @@ export interface HttpServer {
 /** Starts listening. @throws Error that names address and port when they cannot be bound, or the files of TLS */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { host, port, app, refuseEarly, messages, accessLog, metrics, limits, tls } = options;
+  const { clientAddresses = new ClientAddresses(() => []) } = options;
   const inFlight = new InFlight();
   const { server, scheme, stopRenewal } = createListener({ ...nodeLimits(limits), ...messages }, limits, tls);
-  const connections = new Connections(limits, metrics);
+  const connections = new Connections(limits, metrics, (address) => clientAddresses.isTrusted(address));
   attachConnections(server, connections, ({ request, response }) => {
     const requestId = requestIdOf(request);
-    setContext(request, { requestId, receivedAt: performance.now(), route: 'none' });
+    const clientAddress = clientAddresses.of(request);
+    setContext(request, { requestId, clientAddress, receivedAt: performance.now(), route: 'none' });
     accessLog(request, response);
     connections.busy(request.socket, response);
     inFlight.add(response);

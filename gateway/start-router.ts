@@ -10,6 +10,7 @@ import { connectRedis, outageNotice } from '../lib/redis/connect-redis.ts';
 import type { Logger } from '../logging/log.ts';
 import { startRouterReconciler } from '../reconciler/index.ts';
 import { createAccessLog } from './access-log.ts';
+import { ClientAddresses } from './client-address.ts';
 import type { RouterServices } from './contract.ts';
 import { expressMessages } from './express-messages.ts';
 import { buildGeneration } from './generation/build-generation.ts';
@@ -106,6 +107,7 @@ async function listen(house: House, { config, gateway }: Generation, stops: Stop
   const server = await startHttpServer({
     ...{ host, port, app, accessLog, metrics, limits },
     messages: expressMessages(app),
+    clientAddresses: new ClientAddresses(() => house.config['router.trustedProxies']),
     refuseEarly: (request) => house.refuseEarly(request),
     tls: tlsOf(config, log),
   });

@@ -1,10 +1,7 @@
-// Whom a limit counts, and under which key.
+// What limits have in common: who has one, under which key it counts, and what it answers.
 
 import { hash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
-import { networkOf } from '../../gateway/client-address.ts';
-import { contextOf } from '../../gateway/contract.ts';
 import type { ProblemCode } from '../../problem/catalogue.ts';
 import { Problem } from '../../problem/problem.ts';
 
@@ -15,13 +12,7 @@ export const by = Type.Optional(
   }),
 );
 
-/** The OAuth client, else the caller's network. */
-export function callerOf(request: IncomingMessage): string {
-  const { clientId } = contextOf(request);
-  return clientId === undefined ? `address ${networkOf(request.socket.remoteAddress ?? '')}` : `client ${clientId}`;
-}
-
-/** A key that names nobody: it may lie in Redis. @param caller null = everybody */
+/** A key that names nobody: it may lie in Redis. @param caller `callerOf` a request; null = everybody */
 export function keyOf(route: string, caller: string | null): string {
   return caller === null ? `route:${route}` : `caller:${route}:${hash('sha256', caller, 'base64url')}`;
 }

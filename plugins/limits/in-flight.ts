@@ -2,10 +2,11 @@
 
 import { Type } from 'typebox';
 import type { Config } from '../../config/schema.ts';
+import { callerOf } from '../../gateway/client-address.ts';
 import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/contract.ts';
 import { RedisUnavailable } from '../../lib/redis/redis.ts';
 import { Problem } from '../../problem/problem.ts';
-import { by, callerOf, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
+import { by, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
 import type { HoldRefusal } from './hold-refusals.ts';
 import type { Places } from './store/places.ts';
 

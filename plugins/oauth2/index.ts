@@ -1,7 +1,6 @@
 // The plugin oauth2: clients get tokens here (policy `token`) and are let in with them (policy `bearer`).
 
 import type { Config } from '../../config/schema.ts';
-import { createClientAddress } from '../../gateway/client-address.ts';
 import type { PluginContext } from '../../gateway/contract.ts';
 import { bearerDeclaration, bearerPolicy } from './bearer.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -43,8 +42,7 @@ export function init({ services, registerPolicy }: PluginContext, clock: Clock =
     await keys.fetched;
     return unavailable();
   });
-  const addressOf = createClientAddress(config['router.trustedProxies']);
-  registerPolicy(tokenPolicy({ grant, limit, addressOf, metrics }));
+  registerPolicy(tokenPolicy({ grant, limit, metrics }));
   registerPolicy(bearerPolicy(accessTokens));
 }
 

@@ -2,7 +2,6 @@
 
 import type { Request, Response } from 'express';
 import { type Static, Type } from 'typebox';
-import type { ClientAddress } from '../../gateway/client-address.ts';
 import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/contract.ts';
 import { readBody } from '../../gateway/read-body.ts';
 import { Problem } from '../../problem/problem.ts';
@@ -43,7 +42,6 @@ type Parameters = Static<typeof parameters>;
 export interface TokenPolicyParts {
   grant: ClientCredentialsGrant;
   limit: AttemptLimit;
-  addressOf: ClientAddress;
   metrics: OAuthMetrics;
 }
 
@@ -102,13 +100,14 @@ async function answer(
 async function issue(
   request: Request,
   { client, scope }: TokenRequest,
-  { grant, limit, addressOf, parameters }: TokenPolicyParts & { parameters: Parameters },
+  { grant, limit, parameters }: TokenPolicyParts & { parameters: Parameters },
 ): Promise<TokenResponse> {
   const { maxFailuresPerClient: perClient = 10, maxFailuresPerAddress: perAddress = 100 } = parameters;
   const { clientId } = client;
-  const attempt = { address: addressOf(request), clientId, limits: { perClient, perAddress } };
+  const context = contextOf(request);
+  const attempt = { address: context.clientAddress, clientId, limits: { perClient, perAddress } };
   const token = await limit.run(attempt, () => grant.request(client, scope), isWrongSecret);
-  contextOf(request).clientId = clientId;
+  context.clientId = clientId;
   return token;
 }
 

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { createClientAddress, networkOf } from '../../gateway/client-address.ts';
+import { ClientAddresses, networkOf } from '../../gateway/client-address.ts';
 import { sendFields } from '../plugins/oauth2/secured-host.ts';
 
 const request = (remoteAddress: string, forwarded?: string) =>
@@ -25,12 +25,15 @@ describe('the address of a client', () => {
     ['IPv4 that looks like IPv6', ['10.0.0.0/8'], '::ffff:10.1.2.3', '::ffff:203.0.113.9', '203.0.113.9'],
     ['IPv6', ['2001:db8:1::/48'], '2001:db8:1::5', '2001:db8:2::1', '2001:db8:2::1'],
   ])('%s', (_name, trusted, remote, forwarded, expected) => {
-    expect(createClientAddress(trusted)(request(remote, forwarded))).toBe(expected);
+    expect(new ClientAddresses(() => trusted).of(request(remote, forwarded))).toBe(expected);
   });
 
   it('several header lines are one list', async () => {
-    const addressOf = createClientAddress(['127.0.0.1']);
-    const server = createServer((incoming, response) => void response.end(addressOf(incoming))).listen(0, '127.0.0.1');
+    const addresses = new ClientAddresses(() => ['127.0.0.1']);
+    const server = createServer((incoming, response) => void response.end(addresses.of(incoming))).listen(
+      0,
+      '127.0.0.1',
+    );
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     const lines = ['X-Forwarded-For', '198.51.100.1', 'X-Forwarded-For', '203.0.113.9'];

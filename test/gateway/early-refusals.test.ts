@@ -79,7 +79,7 @@ function createRefusals({ isRefusing = true, known = true } = {}) {
   const refusals = new EarlyRefusals(routesOf(config, steps), new Map(policies.map((each) => [each.name, each])));
   const check = (url: string, method = 'GET') => {
     const request = Object.assign(new IncomingMessage(new Socket()), { method, url });
-    setContext(request, { requestId: 'one', route: 'none' });
+    setContext(request, { requestId: 'one', clientAddress: '192.0.2.1', route: 'none' });
     try {
       refusals.check(request);
       return { refused: false, route: contextOf(request).route, request };

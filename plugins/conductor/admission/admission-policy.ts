@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
-import { networkOf } from '../../../gateway/client-address.ts';
+import { callerOf } from '../../../gateway/client-address.ts';
 import { contextOf, declarePolicy, definePolicy, type Policy } from '../../../gateway/contract.ts';
 import { readBody } from '../../../gateway/read-body.ts';
 import { signalWhenGone } from '../../../gateway/signal-when-gone.ts';
@@ -47,7 +47,7 @@ export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, 
         admission.refuse({
           backEnd: backEnds.get(backEndName(context.route, params, backEndOf)),
           requestClass: classOf(request),
-          client: clientOf(request),
+          client: callerOf(request),
         }),
     }),
     create({ backEndOf }) {
@@ -58,7 +58,7 @@ export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, 
         const admitted = await admission.admit({
           backEnd: backEnds.get(backEndName(context.route, request.params, backEndOf)),
           requestClass: classOf(request),
-          client: clientOf(request),
+          client: callerOf(request),
           gone: () => signalWhenGone(response),
         });
         if (admitted === null) return;
@@ -80,10 +80,6 @@ export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, 
 
 function classOf({ method = '' }: IncomingMessage): RequestClass {
   return readMethods.has(method) ? 'read' : 'write';
-}
-
-function clientOf(request: IncomingMessage): string {
-  return contextOf(request).clientId ?? networkOf(request.socket.remoteAddress ?? '');
 }
 
 function backEndName(route: string, params: Readonly<Record<string, string>>, parameter: string | undefined): string {

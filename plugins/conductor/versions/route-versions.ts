@@ -2,8 +2,8 @@
 
 import type { Request, Response } from 'express';
 import type { PinnedVersions } from '../../../conductor/definitions/pinned-versions.ts';
-import { networkOf } from '../../../gateway/client-address.ts';
-import { contextOf, type ExecutionEnding, type RequestContext } from '../../../gateway/contract.ts';
+import { callerOf } from '../../../gateway/client-address.ts';
+import { contextOf, type ExecutionEnding } from '../../../gateway/contract.ts';
 import type { Logger } from '../../../logging/log.ts';
 import type { EngineFailures } from './engine-failures.ts';
 import { requestedVersion, versionField } from './requested-version.ts';
@@ -76,7 +76,9 @@ export class RouteVersions {
     const chosen = pinned.isSplit
       ? requestedVersion(request, context, { versions: this.#versions, scope: this.#parts.scope })
       : undefined;
-    const version = chosen ?? this.#split.choose(callerOf(request, context), judged?.guard.out);
+    // The bare id: clients keep their version when the router is upgraded.
+    const client = context.clientId ?? callerOf(request);
+    const version = chosen ?? this.#split.choose(client, judged?.guard.out);
     this.show(version, response);
     const startedAt = performance.now();
     return {
@@ -114,9 +116,4 @@ function routesOf(judged: Judged | undefined): string {
 
 function describe({ requests, failures }: Seen): string {
   return `${failures} of ${requests}`;
-}
-
-/** The OAuth client, else the caller's network: whoever stays the same gets the same version. */
-function callerOf({ socket }: Request, { clientId }: RequestContext): string {
-  return clientId ?? `address ${networkOf(socket.remoteAddress ?? '')}`;
 }

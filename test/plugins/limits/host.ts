@@ -22,7 +22,8 @@ export async function startLimitedHost(policy: Policy, action: object = {}): Pro
   app.use((request, _response, next) => {
     const clientId = request.get('x-client');
     const route = request.get('x-route') ?? 'test';
-    setContext(request, { requestId: 'r', route, ...(clientId === undefined ? {} : { clientId }) });
+    const clientAddress = request.socket.remoteAddress ?? '';
+    setContext(request, { requestId: 'r', clientAddress, route, ...(clientId === undefined ? {} : { clientId }) });
     next();
   });
   const handler = policy.policy(action as never);

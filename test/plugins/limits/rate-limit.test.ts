@@ -33,7 +33,7 @@ describe('rate-limit, before a pipeline begins', () => {
     const { look } = policy.early?.({ requests: 2, perSeconds: 30 } as never) as EarlyCheck;
     const ask = (clientId: string) => {
       const request = new IncomingMessage(new Socket());
-      const context = { requestId: 'one', route: 'movies', clientId };
+      const context = { requestId: 'one', clientAddress: '192.0.2.1', route: 'movies', clientId };
       setContext(request, context);
       return look({ request, context, params: {} }) ?? 'refused by another';
     };

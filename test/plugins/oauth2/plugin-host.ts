@@ -120,7 +120,8 @@ function createApp(
   const app = express();
   app.disable('x-powered-by');
   app.use((request, _response, next) => {
-    const context: RequestContext = { requestId: randomUUID(), route: request.path };
+    const clientAddress = request.socket.remoteAddress ?? '';
+    const context: RequestContext = { requestId: randomUUID(), clientAddress, route: request.path };
     contexts.push(context);
     setContext(request, context);
     next();

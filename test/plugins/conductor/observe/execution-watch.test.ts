@@ -39,6 +39,7 @@ function newRequest(scopes: string[] = []): Request {
   const request = { headers: {}, method: 'GET' } as Request;
   const context: RequestContext = {
     requestId: 'r',
+    clientAddress: '192.0.2.1',
     receivedAt: performance.now(),
     route: 'movies',
     scopes: new Set(scopes),

@@ -52,7 +52,7 @@ function load(...places: Place[]) {
 function choose(versions: RouteVersions, clientId: string) {
   const request = { headers: {}, socket: {} } as unknown as Request;
   const response = { req: request, setHeader: () => undefined } as unknown as Response;
-  setContext(request, { requestId: 'r', route: 'movies', clientId });
+  setContext(request, { requestId: 'r', clientAddress: '192.0.2.1', route: 'movies', clientId });
   return versions.choose(request, response);
 }
 

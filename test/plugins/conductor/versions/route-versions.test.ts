@@ -42,14 +42,14 @@ beforeEach(() => {
   versions = new RouteVersions({ workflow: 'moviesWF', pinned: { shares, isSplit: true }, judged }, parts);
 });
 
-function ask(clientId: string | undefined, headers: Record<string, string> = {}, remoteAddress = '192.0.2.1') {
-  const request = { headers, method: 'GET', socket: { remoteAddress } } as unknown as Request;
+function ask(clientId: string | undefined, headers: Record<string, string> = {}, clientAddress = '192.0.2.1') {
+  const request = { headers, method: 'GET' } as unknown as Request;
   const fields: Record<string, string> = {};
   const response = {
     req: request,
     setHeader: (name: string, value: string) => void (fields[name] = value),
   } as unknown as Response;
-  const context = { requestId: 'r', route: 'movies', scopes: new Set(['choose']) };
+  const context = { requestId: 'r', clientAddress, route: 'movies', scopes: new Set(['choose']) };
   setContext(request, clientId === undefined ? context : { ...context, clientId });
   return { ...versions.choose(request, response), fields, context: contextOf(request) };
 }
