@@ -42,7 +42,9 @@ const sentences: Readonly<Record<InvalidTokenReason, (said: ShownClaims, config:
     `the identity provider has no key ${said.keyId ?? '(the header has no kid)'} for ${said.algorithm ?? 'its algorithm'}: is it another provider's, or was the key withdrawn?`,
   signature: (said) =>
     `its signature is not that of the key ${said.keyId ?? ''}: it was changed, or made by somebody else`,
-  claims: () => 'a claim is missing or malformed: exp must be a number, and client_id, azp or sub must name the client',
+  claims: () => 'a claim is missing or malformed: exp must be a number, scopes a text or a list',
+  client: (_, config) =>
+    `no claim of oauth.clientIdClaims (${config['oauth.clientIdClaims'].join(', ')}) names its client`,
   issuer: (said, config) => `its issuer is ${said.issuer ?? 'absent'}; oauth.issuer is ${config['oauth.issuer'] ?? ''}`,
   audience: (said, config) =>
     `it is for ${said.audience ?? 'nobody'}; oauth.audience is ${config['oauth.audience'] ?? ''}`,

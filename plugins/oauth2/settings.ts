@@ -21,12 +21,14 @@ export function readSettings(config: Config): OAuth2Settings {
   const algorithms = readAlgorithms(config['oauth.algorithms'], problems);
   const introspection = readIntrospection(config, problems);
   const types = readTypes(config, problems);
+  const clientIdClaims = readClientIdClaims(config['oauth.clientIdClaims'], problems);
   if (problems.length > 0) throw new Error(problems.join('; '));
   const rules = {
     algorithms,
     types,
     issuer,
     audience: config['oauth.audience'],
+    clientIdClaims,
     clockToleranceSeconds: config['oauth.clockToleranceSeconds'],
     maxTokenSeconds: config['oauth.maxTokenSeconds'],
   };
@@ -51,6 +53,17 @@ function readTypes(config: Config, problems: string[]): ReadonlySet<string> {
     problems.push('oauth.acceptedTypes lets in more than at+jwt: that needs oauth.audience, or an ID token would pass');
   }
   return types;
+}
+
+/** Limits, keys and executions belong to clients: a user's subject must not pass for a client's id. */
+function readClientIdClaims(names: readonly string[], problems: string[]): readonly string[] {
+  if (names.length === 0) problems.push('oauth.clientIdClaims is empty: no token could be accepted');
+  if (names.length > 1 && names.includes('sub')) {
+    problems.push(
+      'oauth.clientIdClaims has sub beside other claims, so a user could be taken for a client: leave it out, or let it stand alone where no token is issued to a user',
+    );
+  }
+  return names;
 }
 
 function readIntrospection(config: Config, problems: string[]): OAuth2Settings['introspection'] {

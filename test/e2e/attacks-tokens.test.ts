@@ -226,6 +226,7 @@ const attacks: Record<string, Record<string, () => string>> = {
   },
   'client and binding': {
     'no client at all': () => withClaims({ client_id: undefined, sub: undefined }),
+    'no client, but a subject that is called like one': () => withClaims({ client_id: undefined, sub: 'ops' }),
     'client as a list': () => withClaims({ client_id: ['ops'] }),
     'client with a line break': () => withClaims({ client_id: 'ops\nadmin' }),
     'bound to a key': () => withClaims({ cnf: { jkt: 'x' } }),

@@ -65,6 +65,11 @@ describe('a token that is refused', () => {
     ['signature', () => token({}, { ...foreign, kid: key.kid }), /it was changed, or made by somebody else/],
     ['claims', () => token({ claims: { exp: 'tomorrow' } }), /exp must be a number/],
     [
+      'client',
+      () => token({ claims: { client_id: undefined, sub: 'demo' } }),
+      /no claim of oauth\.clientIdClaims \(client_id, azp\) names its client/,
+    ],
+    [
       'issuer',
       () => token({ claims: { iss: 'https://elsewhere.example' } }),
       /its issuer is https:\/\/elsewhere\.example; oauth\.issuer is http/,

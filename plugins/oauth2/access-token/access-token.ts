@@ -3,7 +3,7 @@
 import { InvalidTokenError } from './invalid-token-error.ts';
 
 export interface AccessToken {
-  /** `client_id`, else `azp`, else `sub`. */
+  /** The OAuth client that the token was issued to; see {@link readClientId}. */
   readonly clientId: string;
   readonly scopes: ReadonlySet<string>;
   /** End of its life in milliseconds since the epoch, leeway not included. */
@@ -16,10 +16,15 @@ export type Claims = Readonly<Record<string, unknown>>;
 /** Printable ASCII: an id goes into logs and metrics. */
 const clientIdPattern = /^[\x20-\x7e]{1,256}$/;
 
-/** Who holds the token. @throws InvalidTokenError when no claim says so */
-export function readClientId(claims: Claims): string {
-  const clientId = claims['client_id'] ?? claims['azp'] ?? claims['sub'];
-  if (typeof clientId !== 'string' || !clientIdPattern.test(clientId)) throw new InvalidTokenError('claims');
+/**
+ * The OAuth client that a token was issued to. `sub` never stands in for a missing claim: it may name a user, who could
+ * be called like a client (RFC 9068 section 5, RFC 9700 section 4.15).
+ * @param names claims that may say so, the first that is there counts: `oauth.clientIdClaims`
+ * @throws InvalidTokenError `client` when none of them does
+ */
+export function readClientId(claims: Claims, names: readonly string[]): string {
+  const clientId = names.map((name) => claims[name] ?? undefined).find((claim) => claim !== undefined);
+  if (typeof clientId !== 'string' || !clientIdPattern.test(clientId)) throw new InvalidTokenError('client');
   return clientId;
 }
 

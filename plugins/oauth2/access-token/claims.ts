@@ -8,6 +8,8 @@ export interface ClaimRules {
   readonly issuer: string;
   /** Must be in `aud`; not checked when undefined. */
   readonly audience: string | undefined;
+  /** Claims that may name the client, in order. */
+  readonly clientIdClaims: readonly string[];
   readonly clockToleranceSeconds: number;
   /** Longest time from `iat`, and from now, to `exp`. */
   readonly maxTokenSeconds: number;

@@ -118,6 +118,6 @@ export class Introspection {
     checkSenderConstraint(claims);
     const exp = readTime(claims, 'exp');
     const expiresAtMs = exp === undefined ? Number.POSITIVE_INFINITY : exp * 1000;
-    return { clientId: readClientId(claims), scopes: readScopes(claims), expiresAtMs };
+    return { clientId: readClientId(claims, rules.clientIdClaims), scopes: readScopes(claims), expiresAtMs };
   }
 }

@@ -10,6 +10,7 @@ export type InvalidTokenReason =
   | 'unknown-key'
   | 'signature'
   | 'claims'
+  | 'client'
   | 'issuer'
   | 'audience'
   | 'expired'

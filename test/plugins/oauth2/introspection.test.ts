@@ -92,6 +92,7 @@ describe('the answer (section 2.2)', () => {
     ['a refresh token', { active: true, client_id: 'demo', token_type: 'refresh_token' }],
     ['bound to a key of its holder', { active: true, client_id: 'demo', cnf: { jkt: 'x' } }],
     ['of nobody', { active: true }],
+    ['of a user, by whichever client', { active: true, sub: 'demo' }],
     ['exp as text', { active: true, client_id: 'demo', exp: '99999999999' }],
     ['scope as object', { active: true, client_id: 'demo', scope: { sisdata_W: true } }],
   ])('%s → 401 invalid_token', async (_name, body) => {

@@ -348,17 +348,16 @@ describe('an access token', () => {
     it.each([
       [{ client_id: 'a', azp: 'b', sub: 'c' }, 'a'],
       [{ client_id: undefined, azp: 'b', sub: 'c' }, 'b'],
-      [{ client_id: undefined, azp: undefined, sub: 'c' }, 'c'],
     ])('client of %j → %s', async (changed, clientId) => {
       expect((await secured.call('/any', withClaims(changed))).body['clientId']).toBe(clientId);
     });
     it.each([
-      [{ client_id: undefined, sub: undefined }],
+      [{ client_id: undefined, azp: undefined, sub: 'demo' }],
       [{ client_id: 7 }],
       [{ client_id: '' }],
       [{ client_id: 'a\nb' }],
       [{ client_id: {} }],
-    ])('client of %j → refused', async (changed) => expectRefused(withClaims(changed), 'claims'));
+    ])('client of %j → refused', async (changed) => expectRefused(withClaims(changed), 'client'));
     it.each([
       [{ scope: 'one two' }, ['one', 'two']],
       [{ scope: undefined, scp: ['one', 'two'] }, ['one', 'two']],
@@ -396,6 +395,21 @@ describe('what configuration may change', () => {
     }
     expect((await lenient.call('/any', lenient.token({ header: { typ: 'id_token' } }))).status).toBe(401);
     await lenient.stop();
+  });
+
+  it.each([
+    ['client_id,azp,appid', { azp: undefined, appid: 'entra' }, 'entra'],
+    ['sub', { client_id: 'demo', sub: 'subject' }, 'subject'],
+  ])('oauth.clientIdClaims %s → the client is that claim', async (names, changed, clientId) => {
+    const other = await startSecuredHost({ config: { OAUTH_CLIENTIDCLAIMS: names } });
+    const token = other.token({ claims: { client_id: undefined, ...changed } });
+    expect((await other.call('/any', token)).body['clientId']).toBe(clientId);
+    await other.stop();
+  });
+
+  it('oauth.clientIdClaims with sub beside another claim → does not start: a user could be taken for a client', async () => {
+    const config = { OAUTH_ISSUER: 'http://127.0.0.1:1', OAUTH_CLIENTIDCLAIMS: 'client_id,sub' };
+    await expect(startPluginHost({ config })).rejects.toThrow('oauth.clientIdClaims');
   });
 
   it('oauth.audience absent → aud is not checked', async () => {
