@@ -12,6 +12,7 @@ export const restartKeys = [
   'router.tlsCertificateFile',
   'router.tlsKeyFile',
   'ops.host',
+  'ops.hosts',
   'ops.port',
   'conductor.url',
   'conductor.timeoutMs',

@@ -66,6 +66,7 @@ export const router = {
     true,
   ),
   'ops.host': withDefault(text('address the operations port binds to'), '127.0.0.1'),
+  'ops.hosts': list('host names that the operations port is asked by, besides IP addresses and localhost', []),
   'ops.port': port('operations port: health and metrics; never public', 8081),
   'reload.watchMs': millisecondsOrOff(
     'pause between two looks at gateway.config.yml and the local property files, which are loaded anew when they have changed; 0 = only SIGHUP does',

@@ -61,5 +61,6 @@ async function startHealth(config: Config, pruning: PruneLoop): Promise<Operatio
     return { ready: failure === undefined, reasons: failure === undefined ? {} : { pruner: [failure] }, notices: {} };
   };
   const keys = 'ops.host, prune.healthPort';
-  return startOperationsServer({ host: config['ops.host'], port, readiness: { ask }, keys });
+  const { 'ops.host': host, 'ops.hosts': hosts } = config;
+  return startOperationsServer({ host, port, hosts, readiness: { ask }, keys });
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { createHostCheck } from './host-check.ts';
 import type { Readiness } from './readiness.ts';
 
 export interface OperationsServer {
@@ -15,19 +16,22 @@ export interface OperationsServer {
 export type OperationsRoutes = Record<string, (response: ServerResponse) => Promise<void>>;
 
 /**
- * Starts the port. `GET /health/live` · `GET /health/ready` (200, or 503 with the reasons) · `GET /metrics` · `pages`.
+ * Starts the port. `GET /health/live` · `GET /health/ready` (200, or 503 with the reasons) · `GET /metrics` · `pages`; 421
+ * (RFC 9110 section 15.5.20) for a `Host` that is not this port's.
  * @throws Error that names `keys` when it cannot listen
  */
 export async function startOperationsServer(options: {
   host: string;
   port: number;
+  /** Names this port is asked by, besides IP addresses and localhost. */
+  hosts: readonly string[];
   readiness: { ask(): Promise<Readiness> };
   metrics?: Registry;
   pages?: OperationsRoutes;
   /** The keys that say where. */
   keys: string;
 }): Promise<OperationsServer> {
-  const { host, port, readiness, metrics, pages, keys } = options;
+  const { host, port, hosts, readiness, metrics, pages, keys } = options;
   const routes: OperationsRoutes = {
     ...pages,
     '/health/live': async (response) => sendJson(response, 200, { status: 'live' }),
@@ -43,7 +47,9 @@ export async function startOperationsServer(options: {
     };
     routes['/metrics'] = sendMetrics;
   }
+  const isOwnHost = createHostCheck(hosts);
   const server = createServer((request, response) => {
+    if (!isOwnHost(request)) return refuseHost(response);
     const route = routes[request.url?.split('?')[0] ?? ''];
     if (route === undefined) return sendJson(response, 404, { status: 404, paths: Object.keys(routes) });
     if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -71,9 +77,14 @@ export async function startOperationsServer(options: {
   };
 }
 
+function refuseHost(response: ServerResponse): void {
+  const detail = 'This port answers requests for an IP address, localhost or a name of ops.hosts.';
+  response.setHeader('content-type', 'application/problem+json');
+  sendJson(response, 421, { type: 'about:blank', title: 'Misdirected Request', status: 421, detail });
+}
+
 function sendJson(response: ServerResponse, status: number, value: unknown): void {
   if (response.headersSent) return;
-  response
-    .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
-    .end(JSON.stringify(value));
+  if (!response.hasHeader('content-type')) response.setHeader('content-type', 'application/json');
+  response.writeHead(status, { 'cache-control': 'no-store' }).end(JSON.stringify(value));
 }

@@ -27,6 +27,7 @@ export function startOperations(options: OperationsOptions): Promise<OperationsS
   return startOperationsServer({
     host: config['ops.host'],
     port: config['ops.port'],
+    hosts: config['ops.hosts'],
     readiness,
     metrics,
     pages,

@@ -46,6 +46,13 @@ describe('the product’s services', () => {
     expect(existsSync(`${rootDir}${String(command).split(' ')[0]}`)).toBe(true);
   });
 
+  it('the image lists every name that Prometheus asks an operations port by', () => {
+    const listed = /^ops\.hosts=(.*)$/m.exec(textOf('deploy/image/default.properties'))?.[1]?.split(',');
+    const asked = [...textOf('deploy/prometheus/prometheus.yml').matchAll(/'([\w-]+):8081'/g)].map(([, name]) => name);
+    expect(asked.length).toBeGreaterThan(0);
+    expect(listed).toEqual(expect.arrayContaining(asked));
+  });
+
   it('the stop of each leaves time for its drain', async () => {
     for (const [name, service] of ofProduct) {
       const { config } = await loadConfig({ env: { ...environmentOf(service), CONFIG_URL: '' } });

@@ -1,0 +1,70 @@
+// Whom the operations port answers: requests that name it by an address or by a name of its own (DNS rebinding), over real HTTP.
+
+import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type OperationsServer, startOperationsServer } from '../../../gateway/operations/operations-server.ts';
+
+let server: OperationsServer;
+
+beforeAll(async () => {
+  const ask = async () => ({ ready: true, reasons: {}, notices: {} });
+  const hosts = ['router-a', 'Router.Monitoring.svc'];
+  server = await startOperationsServer({ host: '127.0.0.1', port: 0, hosts, readiness: { ask }, keys: 'ops.port' });
+});
+afterAll(() => server.stop());
+
+async function ask(host: string, path = '/health/live') {
+  const request = httpRequest(`${server.url}${path}`, { headers: { host } }).end();
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return { status: response.statusCode, type: response.headers['content-type'], body: await text(response) };
+}
+
+describe('the operations port', () => {
+  it.each([
+    'localhost',
+    'localhost:8081',
+    'LOCALHOST.',
+    '127.0.0.1:8081',
+    '127.1.2.3',
+    '[::1]:8081',
+    '10.244.1.17:8081',
+    '[2001:db8::5]',
+    'router-a:8081',
+    'ROUTER-A',
+    'router.monitoring.svc:8081',
+  ])('answers requests for %s', async (host) => {
+    expect((await ask(host)).status).toBe(200);
+  });
+
+  it.each([
+    'evil.example',
+    'evil.example:8081',
+    'router-b:8081',
+    'router-a.evil.example',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    'evil.example:127.0.0.1',
+    '[evil.example]',
+  ])('refuses requests for "%s" with 421, whatever they ask for', async (host) => {
+    for (const path of ['/health/live', '/health/ready', '/nowhere']) {
+      const { status, type, body } = await ask(host, path);
+      expect([status, type]).toEqual([421, 'application/problem+json']);
+      expect(JSON.parse(body)).toEqual({
+        type: 'about:blank',
+        title: 'Misdirected Request',
+        status: 421,
+        detail: 'This port answers requests for an IP address, localhost or a name of ops.hosts.',
+      });
+    }
+  });
+
+  it('answers HTTP/1.0 without a Host, as load balancers ask for health', async () => {
+    const { hostname, port } = new URL(server.url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.write('GET /health/ready HTTP/1.0\r\n\r\n');
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
