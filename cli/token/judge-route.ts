@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema.ts';
 import type { GatewayRoute } from '../../gateway/gateway-routes.ts';
 import { pathsOf } from '../../gateway/gateway-config-schema.ts';
 import { findAllowedCall } from '../../plugins/conductor/allow-list.ts';
-import { checkMisCodes } from '../../plugins/limits/mis-codes.ts';
+import { checkAdaptor, checkMisCodes } from '../../plugins/limits/mis-codes.ts';
 import { type BearerParameters, missingScopes } from '../../plugins/oauth2/bearer/required-scopes.ts';
 import { Problem } from '../../problem/problem.ts';
 
@@ -72,11 +72,15 @@ function judgeStep(
     case 'mis-codes': {
       if (path === undefined) return null;
       try {
-        const { parameter, after } = action as { parameter: string; after?: string };
-        checkMisCodes(config, clientId, { code: parameters[parameter] ?? '', target: path, after });
+        const { parameter, after, adaptors } = action as { parameter: string; after?: string; adaptors?: boolean };
+        const code = parameters[parameter] ?? '';
+        checkMisCodes(config, clientId, { code, target: path, after });
+        if (adaptors === true) checkAdaptor(config, code);
         return null;
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
+        if (error.code === 'unknown-college')
+          return { status: 404, reason: 'no adaptor is configured for this MIS code' };
         return { status: 403, reason: `client.${clientId}.misCodes does not have it: ${error.detail ?? ''}` };
       }
     }

@@ -1,4 +1,4 @@
-// The mis-codes policy: a client that configuration limits to MIS codes names no other college in a path.
+// The mis-codes policy: a path names a college that has an adaptor, and that configuration lets its client name.
 
 import { Type } from 'typebox';
 import type { Config } from '../../config/schema.ts';
@@ -10,6 +10,9 @@ const parameters = Type.Object(
     parameter: Type.String({ description: 'path parameter that is a MIS code' }),
     after: Type.Optional(
       Type.String({ pattern: '^[a-z]+$', description: 'segment name that is always followed by a MIS code' }),
+    ),
+    adaptors: Type.Optional(
+      Type.Boolean({ description: 'whether a MIS code that no adaptor is configured for is refused; default no' }),
     ),
   },
   { additionalProperties: false },
@@ -23,9 +26,9 @@ const padding = /^[\s.]+|[\s.]+$/g;
 export const misCodesDeclaration = declarePolicy({
   name: 'mis-codes',
   schema: parameters,
-  describe: ({ parameter }) => ({
+  describe: ({ parameter, adaptors = false }) => ({
     operation: () => ({
-      problems: ['forbidden'],
+      problems: adaptors ? ['forbidden', 'unknown-college'] : ['forbidden'],
       parameters: [{ name: parameter, in: 'path', description: 'MIS code of a college.', example: '001' }],
     }),
   }),
@@ -34,22 +37,25 @@ export const misCodesDeclaration = declarePolicy({
 /**
  * Stands behind `bearer`. The key `client.<client id>.misCodes` lists what the client may name; a client without it
  * passes. Every college that the decoded path names must be listed: the path parameter, and whatever follows a
- * segment `after` (nothing there: all colleges).
- * @throws Problem `forbidden`
+ * segment `after` (nothing there: all colleges). With `adaptors`, the college of the path parameter has an adaptor.
+ * @throws Problem `forbidden`, `unknown-college`
  */
 export function createMisCodesPolicy(config: Config): Policy {
   return definePolicy(misCodesDeclaration, {
     // Who may not name a college is not told either how it is doing.
-    early: ({ parameter, after }) => ({
+    early: ({ parameter, after, adaptors = false }) => ({
       look({ request, context: { clientId = '' }, params }) {
-        checkMisCodes(config, clientId, { code: params[parameter] ?? '', target: request.url ?? '', after });
+        const code = params[parameter] ?? '';
+        checkMisCodes(config, clientId, { code, target: request.url ?? '', after });
+        if (adaptors) checkAdaptor(config, code);
       },
     }),
-    create: ({ parameter, after }) =>
+    create: ({ parameter, after, adaptors = false }) =>
       function limitToMisCodes(request, _response, next) {
         const { clientId = '' } = contextOf(request);
         const code = request.params[parameter] ?? '';
         checkMisCodes(config, clientId, { code, target: request.originalUrl, after });
+        if (adaptors) checkAdaptor(config, code);
         next();
       },
   });
@@ -68,6 +74,19 @@ export function checkMisCodes(
   if (allowed === undefined) return;
   if ([code, ...codesAfter(target, after)].every((each) => allowed.includes(each))) return;
   throw new Problem('forbidden', { detail: 'This client is limited to other MIS codes.' });
+}
+
+/**
+ * Refuses a MIS code that neither `adaptor.url` nor `adaptor.<mis>.url` nor `adaptor.<mis>.domain` is set for, before it
+ * costs an execution. A router that knows no adaptor's address refuses none: then only the workers know them.
+ * @param code the decoded path parameter
+ * @throws Problem `unknown-college`
+ */
+export function checkAdaptor(config: Config, code: string): void {
+  const own = config[`adaptor.${code}.url`] ?? config[`adaptor.${code}.domain`];
+  if ((own ?? config['adaptor.url']) !== undefined) return;
+  if (!Object.keys(config).some((key) => /^adaptor\.[^.]+\.url$/.test(key))) return;
+  throw new Problem('unknown-college');
 }
 
 /** What follows each segment `name`, upper or lower case; an empty text where the path ends. */

@@ -43,7 +43,7 @@ describe.each(kinds)('prune on %s', (kind) => {
         ? `sqlite:${engine.databaseFile}`
         : `postgresql://${PGUSER}:${PGPASSWORD}@${PGHOST}:${PGPORT}/${name}`;
     database = await openEngineDatabase(databaseUrl);
-    stack = await startStack({ engineUrl: engine.url });
+    stack = await startStack({ engineUrl: engine.url, router: { ADAPTOR_777_URL: 'http://127.0.0.1:9' } });
     demo = await callerFor(stack.url);
   }, 240_000);
   afterAll(async () => {

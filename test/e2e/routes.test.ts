@@ -208,12 +208,22 @@ describe('who may do what', () => {
     expect((await demo('/movies/x', { method: 'OPTIONS' })).status).toBe(405);
   });
 
-  it('a MIS code that no adaptor serves → 404', async () => {
-    const answer = await demo('/adaptor/999/mock/colleges/999/terms');
-    expect(answer.status).toBe(404);
-    expect(answer.json()).toMatchObject({ type: '/problems/unknown-college' });
-    expect((await demo('/adaptor/not-a-code/x')).status).toBe(404);
-  });
+  it.each(['999', '00', 'not-a-code', '__proto__', '0%301x'])(
+    'the MIS code %s, which no adaptor serves → 404, and no execution',
+    async (code) => {
+      for (const method of ['GET', 'PATCH']) {
+        const answer = await demo(`/adaptor/${code}/mock/colleges/${code}/terms`, { method });
+        expect(answer.status).toBe(404);
+        expect(answer.json()).toEqual({
+          type: '/problems/unknown-college',
+          title: 'No college adaptor serves this MIS code',
+          status: 404,
+          requestId: answer.headers['x-request-id'],
+        });
+        expect(answer.headers).not.toHaveProperty('x-execution-id');
+      }
+    },
+  );
 
   it('a body over the limit → 413, and the next request is served', async () => {
     const answer = await demo(echo, { method: 'POST', body: Buffer.alloc(262_145) });

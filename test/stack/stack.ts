@@ -68,7 +68,16 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   };
   // The suites share an engine: a reconciler would also mend what another suite has left behind on purpose.
   const off = { RECONCILER_INTERVALMS: '0' };
-  const routerEnv = { ...addresses, ...off, ROUTER_PORT: '0', OPS_PORT: '0', ...options.router };
+  // Router and workers know the same adaptors, as where they share a property file.
+  const adaptors = Object.entries(options.workers ?? {}).filter(([name]) => /^ADAPTOR_\w+_URL$/.test(name));
+  const routerEnv = {
+    ...addresses,
+    ...Object.fromEntries(adaptors),
+    ...off,
+    ROUTER_PORT: '0',
+    OPS_PORT: '0',
+    ...options.router,
+  };
   const router = await startProgram('gateway/main.ts', routerEnv);
   const url = router.ready['url'] as string;
   const operationsUrl = router.ready['operationsUrl'] as string;

@@ -1,0 +1,35 @@
+// Which MIS codes are refused at the door for having no adaptor, by what the router's configuration says of adaptors.
+
+import { describe, expect, it } from 'vitest';
+import type { Config } from '../../../config/schema.ts';
+import { checkAdaptor } from '../../../plugins/limits/mis-codes.ts';
+
+const isRefused = (code: string, keys: Record<string, string>) => {
+  try {
+    checkAdaptor({ 'adaptor.workflowVersion': 2, 'movies.url': 'http://m', ...keys } as unknown as Config, code);
+    return false;
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'unknown-college', status: 404 });
+    return true;
+  }
+};
+const one = { 'adaptor.001.url': 'http://one' };
+
+describe('a MIS code', () => {
+  it.each([
+    ['with an address of its own', '001', one],
+    ['with a task domain, whose workers know its address', '002', { ...one, 'adaptor.002.domain': '002' }],
+    ['without an address of its own where adaptor.url serves all', '999', { ...one, 'adaptor.url': 'http://all' }],
+    ['of which only the workers can know: the router has no address', '999', {}],
+    ['of which only the workers can know: the router has domains only', '999', { 'adaptor.002.domain': '002' }],
+  ])('%s is not refused', (_title, code, keys) => {
+    expect(isRefused(code, keys)).toBe(false);
+  });
+
+  it.each(['999', '01', '', '__proto__', 'constructor', '001.url', '001 ', 'workflowVersion'])(
+    '%j, which has none where others have, is refused',
+    (code) => {
+      expect(isRefused(code, one)).toBe(true);
+    },
+  );
+});
