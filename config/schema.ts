@@ -87,10 +87,7 @@ const oauth = {
     '`typ` headers of access tokens (RFC 9068); add JWT, or absent for none, when the identity provider needs it',
     ['at+jwt'],
   ),
-  'oauth.clientIdClaims': list('claims that may name the OAuth client of an access token: the first that is there', [
-    'client_id',
-    'azp',
-  ]),
+  'oauth.clientIdClaims': list('claims that may name the client of a token, in order', ['client_id', 'azp']),
   'oauth.maxTokenSeconds': seconds('longest life of an access token that is accepted', 86_400),
   'oauth.clockToleranceSeconds': seconds('leeway for exp and nbf', 5),
   'oauth.jwksCacheSeconds': seconds('how long keys are used before they are fetched again', 300),

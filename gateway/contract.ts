@@ -9,6 +9,7 @@ import type { Answer } from '../envelope/outbound.ts';
 import type { Redis } from '../lib/redis/redis.ts';
 import type { Logger } from '../logging/log.ts';
 import type { ProblemCode } from '../problem/catalogue.ts';
+import type { Problem } from '../problem/problem.ts';
 import type { Span, Tracer } from '../tracing/tracer.ts';
 import type { GatewayRoute } from './gateway-routes.ts';
 import type { Policy, PolicyDeclaration } from './policy.ts';
@@ -127,6 +128,11 @@ export interface RequestContext {
   workflowVersion?: number;
   /** When the wait budget began (performance.now()); set by the admission policy. */
   arrivedAt?: number;
+  /**
+   * Why the admission policy refuses a request with an Idempotency-Key; the workflow policy answers it with the recorded
+   * response to the first request with this key, else with this.
+   */
+  refusal?: Problem;
   /**
    * Resolves when nothing more is done for the request, be it answered or left by its client; set by the workflow policy
    * when it begins.

@@ -1,5 +1,6 @@
 // The conductor plugin: policies `admission`, `workflow` (requests become executions), `executions` and `engine-api`.
 
+import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
 import type { Config } from '../../config/schema.ts';
 import type { PluginContext } from '../../gateway/contract.ts';
 import { admissionDeclaration, createAdmissionPolicy } from './admission/admission-policy.ts';
@@ -18,6 +19,9 @@ import { placesOf, workflowDeclaration } from './workflow-declaration.ts';
 
 export const version = '1.4.0';
 export const policies = [admissionDeclaration, workflowDeclaration, executionsDeclaration, engineApiDeclaration];
+
+/** Deadline of a call to the engine for a request that is refused unless its key has a response, in milliseconds. */
+const recordedMs = 2_000;
 
 /** Policies of one configuration, on the parts that outlive it. */
 export function init({ services, registerPolicy }: PluginContext): void {
@@ -68,6 +72,9 @@ function servePartsOf(
     once: new Once({
       ...{ claims, linksOf, callMs },
       ...{ executions: parts.executions, codec: answers.codec, requests: keyRequests },
+      recorded: new ExecutionApi((call) =>
+        engines.clients.request({ timeoutMs: Math.min(recordedMs, callMs), ...call }),
+      ),
     }),
   };
 }

@@ -5,6 +5,7 @@ import type { WholeExecution } from '../../conductor/executions/execution-api.ts
 import type { StartWorkflowRequest } from '../../conductor/types.ts';
 import type { InboundRequest } from '../../envelope/inbound.ts';
 import type { RequestContext } from '../../gateway/contract.ts';
+import type { Problem } from '../../problem/problem.ts';
 import { type AnswerOptions, answerOf, sendAnswer } from './answer.ts';
 import { isRead } from './clients/client-executions.ts';
 import type { Deferred } from './clients/deferred.ts';
@@ -13,6 +14,7 @@ import type { Patience } from './clients/preferences.ts';
 import { sendDocument } from './clients/send-document.ts';
 import { sendOutcome } from './clients/send-outcome.ts';
 import { type Execution, type Parts, startExecution, waitForEnd } from './executions.ts';
+import type { KeyedStart } from './idempotency/first-execution.ts';
 import type { Once } from './idempotency/once.ts';
 import type { ExecutionWatch } from './observe/execution-watch.ts';
 import type { WatchedExecution } from './observe/watched-execution.ts';
@@ -39,6 +41,11 @@ export interface Wanted {
   /** Log and answer name another version than the one that was chosen. */
   readonly showVersion: (version: number, response: Response) => void;
 }
+
+/** What a key stands for. */
+export type RecordedRequest = Pick<Wanted, 'received' | 'showVersion'> & {
+  readonly start: Pick<Wanted['start'], 'name' | 'correlationId'>;
+};
 
 /** Who asks. */
 export interface Exchange {
@@ -78,7 +85,7 @@ export async function serveRequest(wanted: Wanted, exchange: Exchange, parts: Se
 
 /** The execution that was started for this request; null when there is nobody, or nothing more, to answer. */
 async function begin(wanted: Wanted, exchange: Exchange, parts: ServeParts): Promise<Execution | null> {
-  const { context, response, clientGone, watched } = exchange;
+  const { context, clientGone, watched } = exchange;
   const { received, patience, budgetMs } = wanted;
   const options = {
     readOnly: isRead(received.httpMethod),
@@ -96,23 +103,51 @@ async function begin(wanted: Wanted, exchange: Exchange, parts: ServeParts): Pro
     return execution;
   };
   if (!wanted.isKeyed) return start();
-  const keyed = {
-    name: wanted.start.correlationId,
-    workflow: wanted.start.name,
-    request: received,
-    noteFirst: ({ workflowId, workflowVersion }: WholeExecution) => {
-      context.executionId = workflowId;
-      wanted.showVersion(workflowVersion, response);
-    },
-  };
-  const once = await parts.once.start(keyed, clientGone, start);
+  const once = await parts.once.start(keyedStart(wanted, exchange), clientGone, start);
   if (once === null) return null;
   if ('started' in once) return once.started;
-  context.reason = 'replayed: the first answer for its Idempotency-Key';
   // It says nothing of how the back end is now.
   context.goesOn = Promise.resolve({ problem: undefined, clientGone: true });
-  await sendOutcome(response, once.first, { answers: parts.answers, headers: { 'idempotency-replayed': 'true' } });
+  await replay(once.first, exchange, parts);
   return null;
+}
+
+/**
+ * Answers a request that the admission policy refuses: with the recorded response to the first one with its key.
+ * @throws Problem `refusal` when there is none
+ */
+export async function serveRefused(
+  wanted: RecordedRequest,
+  { refusal, ...exchange }: Pick<Exchange, 'context' | 'response'> & { refusal: Problem },
+  parts: Pick<ServeParts, 'once' | 'answers'>,
+): Promise<void> {
+  const first = await parts.once.findRecorded(keyedStart(wanted, exchange));
+  if (first === undefined) throw refusal;
+  await replay(first, exchange, parts);
+}
+
+function keyedStart(
+  { start: { name, correlationId }, received, showVersion }: RecordedRequest,
+  { context, response }: Pick<Exchange, 'context' | 'response'>,
+): KeyedStart {
+  return {
+    name: correlationId,
+    workflow: name,
+    request: received,
+    noteFirst({ workflowId, workflowVersion }) {
+      context.executionId = workflowId;
+      showVersion(workflowVersion, response);
+    },
+  };
+}
+
+async function replay(
+  first: WholeExecution,
+  { context, response }: Pick<Exchange, 'context' | 'response'>,
+  { answers }: Pick<ServeParts, 'answers'>,
+): Promise<void> {
+  context.reason = 'replayed: the first answer for its Idempotency-Key';
+  await sendOutcome(response, first, { answers, headers: { 'idempotency-replayed': 'true' } });
 }
 
 /** 202 (RFC 9110 section 15.3.3): where the execution is, and what of the preferences was applied (RFC 7240 section 3). */

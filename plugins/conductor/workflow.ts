@@ -12,7 +12,7 @@ import { isRead } from './clients/client-executions.ts';
 import { type Preferences, parsePreferences, patienceOf, preferOf } from './clients/preferences.ts';
 import { idempotencyKeyOf, nameOfKey } from './idempotency/idempotency-key.ts';
 import type { WatchedExecution } from './observe/watched-execution.ts';
-import { serveRequest, type ServeParts, type Wanted } from './serve-request.ts';
+import { serveRefused, serveRequest, type ServeParts, type Wanted } from './serve-request.ts';
 import { splitTarget } from './target.ts';
 import type { RouteVersions } from './versions/route-versions.ts';
 import { workflowDeclaration } from './workflow-declaration.ts';
@@ -30,7 +30,7 @@ export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy 
       const patienceLimits = { budgetMs: waitBudgetMs, maxWaitMs: config['router.maxWaitMs'] };
       const versions = parts.versions.at(parameters);
       const showVersion: Wanted['showVersion'] = (...shown) => versions.show(...shown);
-      return watchedHandler({ name, versions }, parts, async ({ request, response, watched, version }) => {
+      const serve = watchedHandler({ name, versions }, parts, async ({ request, response, watched, version }) => {
         const context = contextOf(request);
         const keyName = keyNameOf(request, context, idempotencyKey === 'required');
         const clientGone = signalWhenGone(response);
@@ -61,6 +61,14 @@ export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy 
           parts,
         );
       });
+      const replay = refusedHandler(
+        { name, stripped, showVersion, maxBodyBytes: config['router.maxBodyBytes'] },
+        parts,
+      );
+      return (request, response, next) => {
+        const { refusal } = contextOf(request);
+        return refusal === undefined ? serve(request, response, next) : replay(request, response, refusal);
+      };
     },
   });
 }
@@ -91,6 +99,27 @@ interface Watched {
   readonly watched: WatchedExecution;
   /** The one that this request gets. */
   readonly version: number;
+}
+
+interface RefusedOptions extends Pick<Wanted, 'showVersion'> {
+  /** Of the workflow. */
+  readonly name: string;
+  /** Leading segments of the path that the back end does not see. */
+  readonly stripped: number;
+  readonly maxBodyBytes: number;
+}
+
+/** Answers what the admission policy refuses: with the response that its Idempotency-Key has, else with the refusal. */
+function refusedHandler({ name, stripped, showVersion, maxBodyBytes }: RefusedOptions, parts: ServeParts) {
+  return async function answerRefused(request: Request, response: Response, refusal: Problem): Promise<void> {
+    const context = contextOf(request);
+    const keyName = keyNameOf(request, context, false);
+    if (keyName === undefined) throw refusal;
+    const body = await readBody(request, maxBodyBytes);
+    const received = describeRequest(request, { context, stripped, body, headers: {} });
+    const start = { name, correlationId: keyName };
+    await serveRefused({ start, received, showVersion }, { context, response, refusal }, parts);
+  };
 }
 
 /** Nothing is begun once the router drains; whatever becomes of what is begun is seen. */

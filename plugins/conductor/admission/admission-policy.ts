@@ -6,6 +6,7 @@ import { callerOf } from '../../../gateway/client-address.ts';
 import { contextOf, declarePolicy, definePolicy, type Policy } from '../../../gateway/contract.ts';
 import { readBody } from '../../../gateway/read-body.ts';
 import { signalWhenGone } from '../../../gateway/signal-when-gone.ts';
+import { Problem } from '../../../problem/problem.ts';
 import type { Admission } from './admission.ts';
 import type { BackEnds } from './back-ends.ts';
 import type { RequestClass } from './lane.ts';
@@ -37,31 +38,42 @@ export const admissionDeclaration = declarePolicy({
 
 /**
  * Creates the policy. It stands in front of `workflow`, and waits for the body first: one that comes byte by byte must
- * not hold a place.
+ * not hold a place. A refused request with an Idempotency-Key goes on with `context.refusal`, for `workflow` to look up
+ * the response that its key has.
  */
 export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, maxBodyBytes: number): Policy {
   return definePolicy(admissionDeclaration, {
     early: ({ backEndOf }) => ({
       isRefusing: () => admission.isRefusing,
-      look: ({ request, context, params }) =>
+      look({ request, context, params }) {
+        if (isKeyed(request)) return 'unsure';
         admission.refuse({
           backEnd: backEnds.get(backEndName(context.route, params, backEndOf)),
           requestClass: classOf(request),
           client: callerOf(request),
-        }),
+        });
+      },
     }),
     create({ backEndOf }) {
       return async function admit(request, response, next) {
         const context = contextOf(request);
         await readBody(request, maxBodyBytes);
         context.arrivedAt = performance.now();
-        const admitted = await admission.admit({
+        const claim = {
           backEnd: backEnds.get(backEndName(context.route, request.params, backEndOf)),
           requestClass: classOf(request),
           client: callerOf(request),
           gone: () => signalWhenGone(response),
+        };
+        const admitted = await admission.admit(claim).catch((refusal: unknown) => {
+          if (!isKeyed(request) || !(refusal instanceof Problem)) throw refusal;
+          return refusal;
         });
         if (admitted === null) return;
+        if (admitted instanceof Problem) {
+          context.refusal = admitted;
+          return next();
+        }
         context.onStarted = admitted.started;
         const finish = () => {
           // What goes on behind a 202 keeps its place: asking for one gains none.
@@ -80,6 +92,12 @@ export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, 
 
 function classOf({ method = '' }: IncomingMessage): RequestClass {
   return readMethods.has(method) ? 'read' : 'write';
+}
+
+/** What it repeats may have been done already: its client must not be told that nothing was. */
+function isKeyed(request: IncomingMessage): boolean {
+  const hasKey = request.headers['idempotency-key'] !== undefined;
+  return hasKey && classOf(request) === 'write' && contextOf(request).clientId !== undefined;
 }
 
 function backEndName(route: string, params: Readonly<Record<string, string>>, parameter: string | undefined): string {

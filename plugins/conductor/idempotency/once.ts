@@ -13,6 +13,8 @@ import { findFirst, isSameRequest, type KeyedStart } from './first-execution.ts'
 export interface OnceParts {
   readonly claims: Claims;
   readonly executions: Pick<ExecutionApi, 'correlated' | 'search' | 'readWhole'>;
+  /** The same, with a short deadline for each call: for requests that are refused. */
+  readonly recorded: OnceParts['executions'];
   readonly codec: PayloadCodec;
   readonly linksOf: LinksOf;
   /** Of `createKeyMetrics`. */
@@ -26,6 +28,8 @@ const startingMs = 5_000;
 /** Pauses before the looks meanwhile, in milliseconds: each twice as long as the one before. */
 const firstLookMs = 100;
 const longestPauseMs = 1_600;
+/** Refused requests that may look for what their key has started at the same time; more are refused unseen. */
+const mostLookUps = 16;
 
 /** `started`: this request has; `first`: another one had, and its execution has ended. */
 export type StartedOnce<T> = { readonly started: T } | { readonly first: WholeExecution };
@@ -42,6 +46,7 @@ export function createKeyMetrics(metrics: Registry): Counter<'outcome'> {
 
 export class Once {
   readonly #parts: OnceParts;
+  #lookUps = 0;
 
   constructor(parts: OnceParts) {
     this.#parts = parts;
@@ -66,6 +71,27 @@ export class Once {
       if (performance.now() > deadline) throw this.#inUse();
     }
     return null;
+  }
+
+  /**
+   * Finds the execution that the key of a refused request has started, and starts none. Refusals come when engine and
+   * router have too much to do, so that only a few are looked up at a time.
+   * @returns undefined when there is none, or nobody can tell now
+   * @throws Problem `idempotency-key-reused` (422), `idempotency-key-in-use` (409)
+   */
+  async findRecorded(keyed: KeyedStart): Promise<WholeExecution | undefined> {
+    if (this.#lookUps >= mostLookUps) return undefined;
+    this.#lookUps += 1;
+    try {
+      const first = await findFirst(keyed, true, this.#parts.recorded);
+      return first && this.#checkFirst(first, keyed);
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      this.#count('unavailable');
+      return undefined;
+    } finally {
+      this.#lookUps -= 1;
+    }
   }
 
   async #take({ name }: KeyedStart): Promise<Claim | null> {

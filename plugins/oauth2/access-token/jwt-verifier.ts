@@ -67,7 +67,11 @@ export class JwtVerifier {
       clockTolerance: rules.clockToleranceSeconds,
     });
     const exp = checkJwtClaims(claims, rules, nowSeconds);
-    return { clientId: readClientId(claims, rules.clientIdClaims), scopes: readScopes(claims), expiresAtMs: exp * 1000 };
+    return {
+      clientId: readClientId(claims, rules.clientIdClaims),
+      scopes: readScopes(claims),
+      expiresAtMs: exp * 1000,
+    };
   }
 }
 

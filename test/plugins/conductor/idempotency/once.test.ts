@@ -49,6 +49,7 @@ function setUp({ ttlMs = 60_000, callMs = 10 } = {}) {
   const once = new Once({
     claims,
     executions: engine.executions,
+    recorded: engine.executions,
     codec,
     linksOf: (id) => ({ self: `/runs/${id}`, response: `/runs/${id}/response` }),
     requests: createKeyMetrics(new Registry()),
