@@ -7,16 +7,25 @@
  */
 export type EngineErrorKind = 'unreachable' | 'interrupted' | 'refused';
 
+export interface EngineErrorOptions {
+  readonly status?: number;
+  readonly cause?: unknown;
+  readonly isStarting?: boolean;
+}
+
 export class EngineError extends Error {
   override readonly name = 'EngineError';
   readonly kind: EngineErrorKind;
   /** The engine's status, for `refused`. */
   readonly status: number | undefined;
+  /** True while the engine has answered no call yet: it may be starting, which is no outage. */
+  readonly isStarting: boolean;
 
-  constructor(kind: EngineErrorKind, message: string, options: { status?: number; cause?: unknown } = {}) {
+  constructor(kind: EngineErrorKind, message: string, options: EngineErrorOptions = {}) {
     super(message, { cause: options.cause });
     this.kind = kind;
     this.status = options.status;
+    this.isStarting = options.isStarting ?? false;
   }
 }
 

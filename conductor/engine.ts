@@ -1,6 +1,7 @@
 // The engine's REST API, as far as the router uses it: keep-alive connections, one deadline a call, no retries.
 
 import { EngineError } from './engine-error.ts';
+import { EngineContact } from './engine-contact.ts';
 import { EngineServers, type EngineServersOptions } from './engine-servers.ts';
 import { expectSuccess, parseResponse } from './read-response.ts';
 import type { EngineRequest, EngineResponse } from './send-call.ts';
@@ -17,6 +18,8 @@ export interface EngineOptions {
   connections: number;
   /** Told when one of several servers is left out, and when it is used again. */
   onServerChange?: EngineServersOptions['onChange'];
+  /** Whether the engine has answered yet; shared by the clients of one engine. Default: of this one alone. */
+  contact?: EngineContact;
   /** Told of every call when it is over. */
   observe?: (call: EngineCall) => void;
 }
@@ -30,6 +33,8 @@ export interface EngineCall {
   ms: number;
   /** The status of the answer, or the kind of the EngineError. */
   outcome: number | 'unreachable' | 'interrupted';
+  /** As {@link EngineError}. */
+  isStarting?: boolean;
 }
 
 /** An id goes into paths and a header field. */
@@ -40,12 +45,14 @@ export class Engine {
   readonly #servers: EngineServers;
   readonly #timeoutMs: number;
   readonly #observe: EngineOptions['observe'];
+  readonly #contact: EngineContact;
   /** Calls made so far. */
   calls = 0;
 
-  constructor({ url, timeoutMs, connections, observe, onServerChange }: EngineOptions) {
+  constructor({ url, timeoutMs, connections, contact, observe, onServerChange }: EngineOptions) {
     this.#timeoutMs = timeoutMs;
     this.#observe = observe;
+    this.#contact = contact ?? new EngineContact();
     const urls = typeof url === 'string' ? [url] : url;
     this.#servers = new EngineServers({ urls, connections, onChange: onServerChange });
   }
@@ -129,18 +136,20 @@ export class Engine {
 
   /** Any call, any answer: for paths that are passed through. Only transport failures throw. */
   async request(request: EngineRequest): Promise<EngineResponse> {
-    const observe = this.#observe;
-    if (observe === undefined) return this.#send(request);
     const startedAt = performance.now();
-    const over = (outcome: EngineCall['outcome']) =>
-      observe({ request, startedAt, ms: performance.now() - startedAt, outcome });
+    const over = (outcome: EngineCall['outcome']) => {
+      const isStarting = !this.#contact.isMade;
+      this.#observe?.({ request, startedAt, ms: performance.now() - startedAt, outcome, isStarting });
+    };
     try {
       const response = await this.#send(request);
+      this.#contact.made();
       over(response.status);
       return response;
     } catch (error) {
-      over((error as EngineError).kind as 'unreachable' | 'interrupted');
-      throw error;
+      const { kind, message, cause } = error as EngineError;
+      over(kind as 'unreachable' | 'interrupted');
+      throw this.#contact.isMade ? error : new EngineError(kind, message, { cause, isStarting: true });
     }
   }
 

@@ -58,7 +58,8 @@ export class House {
     this.services = { log, metrics, tracer, reportError, redis, draining: this.#draining.signal };
     this.parts = new KeptParts({ ...this.services, config: this.#inForce.config });
     const own = () => [this.checks, ...this.parts.readiness];
-    this.readiness = new RouterReadiness(() => [...own(), ...(this.#generation ? [this.#generation.readiness] : [])]);
+    const sources = () => [...own(), ...(this.#generation ? [this.#generation.readiness] : [])];
+    this.readiness = new RouterReadiness(sources, () => log.info('ready'));
     this.app = this.#createApp();
   }
 

@@ -47,7 +47,7 @@ export async function runProgram(name: string, start: (log: Logger) => Promise<R
   stopOnSignals(log, running);
   const message: ReadyMessage = { type: 'ready', ready: running.ready };
   process.send?.(message);
-  log.info(running.ready, 'ready');
+  log.info(running.ready, 'started');
   hangUp.ready(running);
 }
 

@@ -1,6 +1,7 @@
 // Runs the reconciliation again and again beside a router: its turn, its metrics, its log lines.
 
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { EngineError } from '../conductor/engine-error.ts';
 import { errorFields, type Logger } from '../logging/log.ts';
 import type { LeaderLock } from './leader-lock.ts';
 import type { Finding, Reconciliation, RoundReport } from './reconciliation.ts';
@@ -40,7 +41,7 @@ export function startReconciler(options: ReconcilerOptions): Reconciler {
       meters.note(report);
       rounds.succeeded(report);
     } catch (error) {
-      if (stopped) return;
+      if (stopped || (error instanceof EngineError && error.isStarting)) return;
       meters.countRound('failed');
       rounds.failed(error);
     }

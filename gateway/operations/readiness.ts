@@ -42,11 +42,17 @@ export class ReadinessChecks {
 /** What `/health/ready` answers: everything that can be asked at the moment, put together. */
 export class RouterReadiness {
   readonly #sources: () => readonly ReadinessChecks[];
+  readonly #onFirstReady: () => void;
+  #wasReady = false;
   #draining = false;
 
-  /** @param sources the checks of the configuration in force and of what outlives it */
-  constructor(sources: () => readonly ReadinessChecks[]) {
+  /**
+   * @param sources the checks of the configuration in force and of what outlives it
+   * @param onFirstReady called once, with the first answer that says ready
+   */
+  constructor(sources: () => readonly ReadinessChecks[], onFirstReady: () => void) {
     this.#sources = sources;
+    this.#onFirstReady = onFirstReady;
   }
 
   /**
@@ -65,6 +71,9 @@ export class RouterReadiness {
     const answers = (await Promise.all(sources.map((source) => source.reasons()))).flat();
     const reasons = Object.fromEntries(answers.filter(([, found]) => found.length > 0));
     const notices = sources.flatMap((source) => source.notices()).filter(([, found]) => found.length > 0);
-    return { ready: Object.keys(reasons).length === 0, reasons, notices: Object.fromEntries(notices) };
+    const ready = Object.keys(reasons).length === 0;
+    if (ready && !this.#wasReady) this.#onFirstReady();
+    this.#wasReady ||= ready;
+    return { ready, reasons, notices: Object.fromEntries(notices) };
   }
 }

@@ -1,6 +1,7 @@
 // The connections to the engine, in two shares: workers' calls and health never wait behind those of clients.
 
-import { Engine, type EngineOptions } from '../../conductor/engine.ts';
+import { Engine, type EngineCall } from '../../conductor/engine.ts';
+import { EngineContact } from '../../conductor/engine-contact.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Logger } from '../../logging/log.ts';
 
@@ -17,19 +18,36 @@ export interface EngineConnections {
   close(): Promise<void>;
 }
 
-/** Opens none yet: each is made when it is needed. */
-export function connectEngine(config: Config, log: Logger, observe: EngineOptions['observe']): EngineConnections {
+/**
+ * Opens none yet: each is made when it is needed. Nothing is warned of before the engine has answered once.
+ * @param observe told of every call
+ */
+export function connectEngine(config: Config, log: Logger, observe: (call: EngineCall) => void): EngineConnections {
   const url = config['conductor.url'];
   const timeoutMs = config['conductor.timeoutMs'];
+  let isSaid = false;
   const half = config['conductor.connections'] / 2;
+  const changed = (server: string, share: string, state: 'left out' | 'used') =>
+    log[state === 'used' ? 'info' : 'warn']({ server, share, state }, 'a server of the engine changed');
+  const contact = new EngineContact(() => {
+    log.info('the engine answers');
+    for (const [share, engine] of Object.entries({ workers, clients }))
+      for (const server of engine.leftOut) changed(server, share, 'left out');
+  });
   const connect = (share: string, connections: number) =>
     new Engine({
       url,
       timeoutMs,
       connections: Math.max(1, connections),
-      onServerChange: (server, state) =>
-        log[state === 'used' ? 'info' : 'warn']({ server, share, state }, 'a server of the engine changed'),
-      ...(observe === undefined ? {} : { observe }),
+      contact,
+      onServerChange(server, state) {
+        if (contact.isMade) changed(server, share, state);
+      },
+      observe(call) {
+        if (call.isStarting === true && !isSaid) log.info('the engine does not answer yet');
+        isSaid ||= call.isStarting === true;
+        observe(call);
+      },
     });
   const workers = connect('workers', Math.ceil(half));
   const clients = connect('clients', Math.floor(half));

@@ -2,6 +2,7 @@
 
 import { TransientMap } from '../../collections/transient-map.ts';
 import type { Engine } from '../../conductor/engine.ts';
+import { EngineError } from '../../conductor/engine-error.ts';
 import type { Task } from '../../conductor/types.ts';
 import { errorFields, type Logger } from '../../logging/log.ts';
 import { handedOverId, placeOf } from './handed-over-task.ts';
@@ -257,7 +258,9 @@ export class TaskQueue {
       if (tasks.length > 0) this.#expectation = expectationMs.length;
       this.giveBack(this.#deliver(this.#notHandedOver(tasks)));
     } catch (error) {
-      this.#failures += 1;
+      // An engine that is starting has no task for anybody.
+      const isStarting = error instanceof EngineError && error.isStarting;
+      if (!isStarting) this.#failures += 1;
       if (this.#failures === 1)
         log.warn({ taskType, domain, ...errorFields(error) }, 'the engine was not asked for tasks');
     }

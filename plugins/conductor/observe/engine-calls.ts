@@ -13,7 +13,7 @@ const kinds: readonly (readonly [call: string, method: string, path: RegExp])[] 
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** To be told of every call that is over. */
+/** To be told of every call that is over; those to an engine that has not answered yet are not counted. */
 export function createEngineCallMetrics(metrics: Registry): (call: EngineCall) => void {
   const registers = [metrics];
   const seconds = new Histogram({
@@ -29,7 +29,8 @@ export function createEngineCallMetrics(metrics: Registry): (call: EngineCall) =
     labelNames: ['call', 'error'],
     registers,
   });
-  return function observe({ request, ms, outcome }) {
+  return function observe({ request, ms, outcome, isStarting = false }) {
+    if (isStarting) return;
     const call = kindOf(request);
     seconds.observe({ call }, ms / 1_000);
     if (typeof outcome === 'string') errors.inc({ call, error: outcome });
