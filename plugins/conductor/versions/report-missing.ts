@@ -5,7 +5,7 @@ import type { Logger } from '../../../logging/log.ts';
 import { missingFrom } from '../readiness.ts';
 import type { NeededWorkflow } from './create-versions.ts';
 
-/** Definitions may be registered at the same time as a router starts, in milliseconds. */
+/** Definitions may be registered at the same time as a router and its engine start, in milliseconds. */
 const graceMs = 10_000;
 const lookEveryMs = 500;
 
@@ -14,7 +14,7 @@ export interface MissingReport {
 }
 
 /**
- * Looks until nothing is missing, at most for {@link graceMs}. An engine that does not answer is readiness' matter.
+ * Looks until nothing is missing, at most for {@link graceMs} from the engine's first answer on.
  * @param needed asked each time: another configuration may have taken over
  */
 export function reportMissing(
@@ -22,12 +22,13 @@ export function reportMissing(
   needed: () => readonly NeededWorkflow[],
   log: Logger,
 ): MissingReport {
-  const until = performance.now() + graceMs;
+  let until = Number.POSITIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   const look = async () => {
     const missing = await missingFrom(engine, needed()).catch(() => undefined);
     if (isStopped || missing?.length === 0) return;
+    if (missing !== undefined) until = Math.min(until, performance.now() + graceMs);
     if (performance.now() < until) timer = setTimeout(() => void look(), lookEveryMs).unref();
     else for (const reason of missing ?? []) log.error(`${reason}: requests that get it are answered 503`);
   };

@@ -1,0 +1,43 @@
+// What the log says of versions that the engine does not have: nothing while engine and definitions are on their way.
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { EngineError } from '../../../../conductor/engine-error.ts';
+import type { EngineResponse } from '../../../../conductor/engine.ts';
+import type { Logger } from '../../../../logging/log.ts';
+import { reportMissing } from '../../../../plugins/conductor/versions/report-missing.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
+
+/** An engine that answers after `startMs` and gets its definitions `registeredMs` later. */
+function startingEngine({ startMs, registeredMs }: { startMs: number; registeredMs: number }) {
+  const createdAt = performance.now();
+  const request = async () => {
+    const upMs = performance.now() - createdAt - startMs;
+    if (upMs < 0) throw new EngineError('unreachable', 'it is starting');
+    return { status: upMs < registeredMs ? 404 : 200 } as EngineResponse;
+  };
+  return { request };
+}
+
+async function errorsOf(engine: ReturnType<typeof startingEngine>): Promise<string[]> {
+  const errors: string[] = [];
+  const log = { error: (line: string) => errors.push(line) } as unknown as Logger;
+  const report = reportMissing(engine, () => [{ name: 'moviesWF', version: 1 }], log);
+  await vi.advanceTimersByTimeAsync(120_000);
+  report.stop();
+  return errors;
+}
+
+describe('reportMissing', () => {
+  it('says nothing of an engine that starts late and has its definitions soon then', async () => {
+    expect(await errorsOf(startingEngine({ startMs: 9_800, registeredMs: 3_000 }))).toEqual([]);
+    expect(await errorsOf(startingEngine({ startMs: 60_000, registeredMs: 3_000 }))).toEqual([]);
+  });
+
+  it('names what is missing from an engine that starts late, once', async () => {
+    expect(await errorsOf(startingEngine({ startMs: 60_000, registeredMs: Number.POSITIVE_INFINITY }))).toEqual([
+      'workflow moviesWF version 1 is not registered: requests that get it are answered 503',
+    ]);
+  });
+});
