@@ -2,6 +2,7 @@
 
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
+import { EngineError } from '../../../../conductor/engine-error.ts';
 import type { WholeExecution } from '../../../../conductor/executions/execution-api.ts';
 import { createInbound, type InboundRequest } from '../../../../envelope/inbound.ts';
 import { createPayloadCodec } from '../../../../payload/payload-codec.ts';
@@ -24,11 +25,14 @@ const request: InboundRequest = {
 };
 
 /** An engine that remembers what was started. */
-function memory() {
+function memory(search: () => Promise<void>) {
   const started: WholeExecution[] = [];
   const executions = {
     correlated: async () => started,
-    search: async () => ({ executions: [], total: 0, bytes: 0 }),
+    search: async () => {
+      await search();
+      return { executions: [], total: 0, bytes: 0 };
+    },
     readWhole: async () => null,
   };
   const start = async () => {
@@ -43,8 +47,9 @@ function memory() {
   return { started, executions, start };
 }
 
-function setUp({ ttlMs = 60_000, callMs = 10 } = {}) {
-  const engine = memory();
+/** @param search what a search of the engine waits for */
+function setUp({ ttlMs = 60_000, callMs = 10, search = async (): Promise<void> => undefined } = {}) {
+  const engine = memory(search);
   const claims = new LocalClaims(ttlMs);
   const once = new Once({
     claims,
@@ -102,5 +107,36 @@ describe('Once', () => {
     expect(await waiting).toBeNull();
     other?.release();
     expect(claims.size).toBe(0);
+  });
+});
+
+describe('Once.findRecorded, for a request that is refused', () => {
+  it('finds what the key has started, and starts nothing itself', async () => {
+    const { once, keyed, start, started } = setUp();
+    expect(await once.findRecorded(keyed)).toBeUndefined();
+    expect(started).toHaveLength(0);
+    await once.start(keyed, here, start);
+    expect(await once.findRecorded(keyed)).toBe(started[0]);
+  });
+
+  it('asks the engine for 16 at a time; more are refused without a look', async () => {
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    let asked = 0;
+    const { once, keyed } = setUp({
+      search: async () => {
+        asked += 1;
+        await answered;
+      },
+    });
+    const all = Array.from({ length: 20 }, () => once.findRecorded(keyed));
+    expect(await Promise.all(all.slice(16))).toEqual([undefined, undefined, undefined, undefined]);
+    answer();
+    await Promise.all(all);
+    expect(asked).toBe(16);
+  });
+
+  it('an engine that cannot say leaves the refusal as it is', async () => {
+    const { once, keyed } = setUp({ search: () => Promise.reject(new EngineError('unreachable', 'away')) });
+    expect(await once.findRecorded(keyed)).toBeUndefined();
   });
 });
