@@ -151,7 +151,9 @@ describe('through the router', () => {
     const registered = await runCli(['register', ...through], ops);
     expect(registered).toMatchObject({ exitCode: 0, stderr: '' });
     expect(registered.stdout).toContain(`${stack.url}: ${fresh} changes made`);
-    expect((await runCli(['status', ...through], ops)).stdout).toContain(`definitions  all ${count()} in step with the files`);
+    expect((await runCli(['status', ...through], ops)).stdout).toContain(
+      `definitions  all ${count()} in step with the files`,
+    );
   });
 
   it('a client given as options: used instead of the configured one', async () => {

@@ -20,11 +20,13 @@ apiEndpoints:
   counted: { paths: /counted }
   queued: { paths: /queued/* }
   versioned: { paths: /versioned/* }
+  executions: { paths: /executions/:id, methods: [GET] }
+  execution-response: { paths: /executions/:id/response, methods: [GET] }
 plugins:
   limits: { package: ./plugins/limits/index.ts }
   conductor: { package: ./plugins/conductor/index.ts }
   contract: { package: ./plugins/contract/index.ts }
-policies: [rate-limit, admission, workflow, openapi]
+policies: [rate-limit, admission, workflow, executions, openapi]
 pipelines:
   counted:
     apiEndpoints: [counted]
@@ -40,6 +42,14 @@ pipelines:
     apiEndpoints: [versioned]
     policies:
       - workflow: { action: { name: moviesWF, versions: { 1: 50, 2: 50 }, strip: /versioned } }
+  executions:
+    apiEndpoints: [executions]
+    policies:
+      - executions: { action: { serve: status } }
+  execution-response:
+    apiEndpoints: [execution-response]
+    policies:
+      - executions: { action: { serve: response } }
 `;
 
 const dir = mkdtempSync(join(tmpdir(), 'service-router-caller-'));

@@ -1,5 +1,8 @@
 // A router whose Redis hangs: what it goes on doing, what it says of the outage, and that it stops.
 
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';
 import { hasRedisServer, type RedisServer, startRedisServer } from '../stack/redis-server.ts';
@@ -10,12 +13,16 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 describe.skipIf(!hasRedisServer('a router whose Redis hangs'))('a router whose Redis hangs', () => {
   let redis: RedisServer;
   let router: ReloadableRouter;
+  /** An engine that answers, so that it counts as started, and does nothing that it is asked for. */
+  const engine = createServer((_request, response) => response.writeHead(500).end());
 
   beforeAll(async () => {
+    await once(engine.listen(0, '127.0.0.1'), 'listening');
     redis = await startRedisServer();
   });
   beforeEach(async () => {
     router = await startReloadableRouter({
+      CONDUCTOR_URL: `http://127.0.0.1:${(engine.address() as AddressInfo).port}`,
       REDIS_URL: redis.url,
       LIMITS_STORE: 'redis',
       LIMITS_REFUSALHOLDMS: '1',
@@ -27,12 +34,16 @@ describe.skipIf(!hasRedisServer('a router whose Redis hangs'))('a router whose R
     redis.resume();
     await router.stop();
   });
-  afterAll(() => redis?.stop());
+  afterAll(async () => {
+    await redis?.stop();
+    engine.closeAllConnections();
+    engine.close();
+  });
 
   const untilUp = (up: 0 | 1) =>
     pollUntil(`router_redis_up to be ${up}`, async () => (await router.counts())['router_redis_up'] === up);
   const countOf = (text: string) => router.program.output().split(text).length - 1;
-  /** Rounds of the reconciler; they fail, for there is no engine. */
+  /** Rounds of the reconciler; each fails at the engine. */
   const rounds = async () => {
     const counts = Object.entries(await router.counts());
     return counts.reduce((sum, [name, n]) => sum + (name.startsWith('router_reconciler_rounds_total') ? n : 0), 0);

@@ -11,12 +11,15 @@ import type { Tracer } from '../../tracing/tracer.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './otlp-receiver.ts';
 
-const lines: string[] = [];
-const log = {
-  warn: (_fields: object, text: string) => lines.push(text),
-  info: (text: string) => lines.push(text),
-} as unknown as Logger;
+/** Of the tracer that was started last: an exporter that still retries when its test is over writes into its own. */
+let lines: string[] = [];
 const start = async (endpoint: string, options: { headers?: string[]; percent?: number } = {}): Promise<Tracer> => {
+  const own: string[] = [];
+  lines = own;
+  const log = {
+    warn: (_fields: object, text: string) => own.push(text),
+    info: (text: string) => own.push(text),
+  } as unknown as Logger;
   const config = {
     'otel.exporter.otlp.endpoint': endpoint,
     'otel.exporter.otlp.headers': options.headers ?? [],
@@ -27,7 +30,6 @@ const start = async (endpoint: string, options: { headers?: string[]; percent?: 
 
 let receiver: OtlpReceiver;
 beforeEach(async () => {
-  lines.length = 0;
   receiver = await startOtlpReceiver();
 });
 afterEach(() => receiver.close());
