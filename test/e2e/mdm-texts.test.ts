@@ -1,13 +1,16 @@
 // A cccid with what the engine's store cannot hold, or would change, reaches MDM and the interested college as it was sent.
 
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type FaultEngine, startFaultEngine } from '../faults/engine.ts';
 import { isAskedFor } from '../opt-in.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
+
+// The engine subscribes to the queue of a new handler within a minute of its registration.
+vi.setConfig({ testTimeout: 180_000 });
 
 const withPostgresql = isAskedFor(
   'WITH_POSTGRESQL',
