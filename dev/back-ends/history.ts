@@ -6,14 +6,16 @@ import type { Request, RequestHandler } from 'express';
 /** One line; `at` is milliseconds since the epoch, `op` the request's `X-Request-Id`, `key` its `Idempotency-Key`. */
 export type BackEndEvent = { readonly at: number; readonly op: string; readonly key?: string | undefined } & (
   | { readonly actor: 'back-end'; readonly event: 'received'; readonly method: string; readonly target: string }
-  /** A write changed something; a replayed answer changes nothing. */
+  /** A write changed something. */
   | { readonly actor: 'back-end'; readonly event: 'applied'; readonly target: string }
+  /** A repeated write was answered from the record of its key and changed nothing. */
+  | { readonly actor: 'back-end'; readonly event: 'replayed'; readonly target: string }
   /** `effective` is false for a notification that had been recorded before. */
   | { readonly actor: 'mdm'; readonly event: 'notified'; readonly executionId: string; readonly effective: boolean }
 );
 
 type Content =
-  | { actor: 'back-end'; event: 'applied' }
+  | { actor: 'back-end'; event: 'applied' | 'replayed' }
   | { actor: 'mdm'; event: 'notified'; executionId: string; effective: boolean };
 
 /** Records every request, and what handlers add with {@link record}. A line is in the file before the answer leaves. */

@@ -43,6 +43,7 @@ export function applyOnce(store: Store, { mis, request, body }: Write, apply: ()
     if (earlier['fingerprint'] !== fingerprint) {
       throw new BackEndError('422 idempotency-key-reused', 'this Idempotency-Key belongs to another request');
     }
+    record(request, { actor: 'back-end', event: 'replayed' });
     store.run('UPDATE idempotency_keys SET received = received + 1 WHERE mis = ? AND idempotency_key = ?', mis, key);
     const { headers, ...answer } = parseRecord<Answer>(earlier, 'answer');
     return { ...answer, headers: { ...headers, 'idempotency-replayed': 'true' } };

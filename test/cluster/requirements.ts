@@ -16,13 +16,8 @@ export interface Requirements {
 
 /** @throws Error for people that lists everything missing, and how to get it */
 export async function findRequirements(): Promise<Requirements> {
-  const path = (process.env['PATH'] ?? '').split(delimiter).filter((dir) => dir !== '');
-  // Debian keeps the server's programs out of the path.
-  const postgresqlDirs = [...path, ...globSync('/usr/lib/postgresql/*/bin').toSorted().toReversed()];
-  const redisServer = path.map((dir) => join(dir, 'redis-server')).find(isExecutable);
-  const postgresqlBin = postgresqlDirs.find((dir) =>
-    ['initdb', 'postgres'].every((name) => isExecutable(join(dir, name))),
-  );
+  const redisServer = findRedisServer();
+  const postgresqlBin = findPostgresqlBin();
   const missing: string[] = [];
   if (redisServer === undefined) missing.push('redis-server: apt-get install redis-server');
   if (postgresqlBin === undefined) missing.push('initdb and postgres: apt-get install postgresql');
@@ -36,6 +31,22 @@ export async function findRequirements(): Promise<Requirements> {
     return { redisServer, postgresqlBin };
   throw new Error(['npm run test:cluster needs:', ...missing.map((line) => `  - ${line}`)].join('\n'));
 }
+
+/** Path of redis-server. */
+export function findRedisServer(): string | undefined {
+  return searchPath()
+    .map((dir) => join(dir, 'redis-server'))
+    .find(isExecutable);
+}
+
+/** Directory with `initdb` and `postgres`. */
+export function findPostgresqlBin(): string | undefined {
+  // Debian keeps the server's programs out of the path.
+  const dirs = [...searchPath(), ...globSync('/usr/lib/postgresql/*/bin').toSorted().toReversed()];
+  return dirs.find((dir) => ['initdb', 'postgres'].every((name) => isExecutable(join(dir, name))));
+}
+
+const searchPath = () => (process.env['PATH'] ?? '').split(delimiter).filter((dir) => dir !== '');
 
 function isExecutable(file: string): boolean {
   try {

@@ -3,7 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { checkHistory, countUnacknowledged, type WrittenText } from '../faults/check-history.ts';
+import { checkHistory, type WrittenText } from '../faults/check-history.ts';
+import { countUnacknowledged } from '../faults/figures.ts';
 import { type AnyEvent, History } from '../faults/history.ts';
 import { moviePath, Operations, termsPathOf } from '../faults/operations.ts';
 import { call } from '../stack/client.ts';
@@ -39,7 +40,7 @@ export async function runCluster(options: ClusterOptions, { dir, requirements, s
   const token = await keepToken(url, clientSecret);
   try {
     const references = await readReferences(backEndsUrl);
-    const common = { history, url, operationsUrl: url, budgetMs };
+    const common = { history, urls: [url], operationsUrl: url, budgetMs };
     const operations = new Operations({ ...common, token: token.value, clientSecret, references });
     await warmUp(operations);
     say('all of it serves');

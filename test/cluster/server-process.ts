@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { pollUntil } from '../stack/poll-until.ts';
 import type { Component } from './component.ts';
 
@@ -18,8 +18,8 @@ export interface ServerProcessOptions {
 }
 
 export interface ServerProcess extends Component {
-  /** Sends a signal, such as SIGSTOP, and does not wait. */
-  signal(name: NodeJS.Signals): void;
+  /** SIGSTOP to every process of the server: it accepts connections and answers nothing. SIGCONT: it goes on. */
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void;
   /** SIGINT, and resolves when it has ended. Safe when it does not run. */
   stop(): Promise<void>;
 }
@@ -60,7 +60,28 @@ export function serverProcess(options: ServerProcessOptions): ServerProcess {
         },
         { timeoutMs: startDeadlineMs, everyMs: 100 },
       )),
-    signal: (signal) => void child?.kill(signal),
+    signal(name) {
+      const pid = child?.pid;
+      // The parent first: it makes no further process while its children are stopped.
+      if (isAlive() && pid !== undefined) for (const each of [pid, ...childrenOf(pid)]) process.kill(each, name);
+    },
     stop: () => end('SIGINT'),
   };
+}
+
+/** Process ids, from /proc: PostgreSQL has a process a connection. */
+function childrenOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => parentOf(pid) === parent)
+    .map(Number);
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+  } catch {
+    // It has ended meanwhile.
+    return undefined;
+  }
 }

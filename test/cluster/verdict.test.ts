@@ -8,7 +8,7 @@ import { tableOf } from './table.ts';
 import { type VerdictInput, violationsOf } from './verdict.ts';
 
 const outcome = (status: number | undefined, problem?: string): Outcome => ({
-  ...{ op: 'a', status, problem, executionId: undefined, ms: 5 },
+  ...{ op: 'a', status, problem, executionId: undefined, isReplay: false, ms: 5 },
 });
 const sent = (status: number | undefined, more: Partial<Sent> & { problem?: string } = {}): Sent => ({
   ...{ kind: 'GET', sentAt: 1_000, endedAt: 1_005, outcome: outcome(status, more.problem) },

@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { checkHistory, countUnacknowledged, type Evidence, recoveryTimes } from './check-history.ts';
+import { checkHistory, type Evidence } from './check-history.ts';
+import { countLateWrites, countReplays, countUnacknowledged, recoveryTimes } from './figures.ts';
 import { type AnyEvent, History, type Route } from './history.ts';
 
 const target = '/mock/colleges/001/persons/1';
@@ -15,10 +16,14 @@ interface Given {
   method?: string;
   route?: Route;
   auth?: 'good' | 'bad';
+  key?: string;
+  router?: string;
 }
 
-const invoke = ({ at = 0, op = 'a', method = 'PATCH', route = 'adaptor', auth = 'good' }: Given = {}): AnyEvent => ({
-  ...{ at, actor: 'client', event: 'invoke', op, route, method, target, budgetMs: 1_000, auth },
+const invoke = (given: Given = {}): AnyEvent => ({
+  ...{ at: 0, actor: 'client', event: 'invoke', op: 'a', route: 'adaptor', method: 'PATCH', target },
+  ...{ budgetMs: 1_000, auth: 'good' },
+  ...given,
 });
 const answer = (status: number, more: object = {}): AnyEvent => ({
   ...{ at: 20, actor: 'client', event: 'answer', op: 'a', status },
@@ -38,6 +43,9 @@ const notified = (effective = true): AnyEvent => ({
   ...{ at: 30, actor: 'mdm', event: 'notified', op: 'a', executionId: 'e1', effective },
 });
 const fault = (spares: Route[], at = 0): AnyEvent => ({ at, actor: 'nemesis', event: 'fault', what: 'x', spares });
+const stopped = (router: string): AnyEvent => ({
+  ...{ at: 5, actor: 'nemesis', event: 'fault', what: 'x', spares: [], stops: router },
+});
 const mended = (at: number): AnyEvent => ({ at, actor: 'nemesis', event: 'mended', what: 'x' });
 const get = { method: 'GET', route: 'movies' } as const;
 
@@ -60,6 +68,18 @@ describe('a history in which all is well', () => {
     [
       'the reconciler asked what became of it',
       [invoke(), received(), applied(), answer(504), received({ method: 'GET', key: undefined })],
+    ],
+    [
+      'a keyed write was refused, then started and lost, then replayed',
+      [
+        ...[invoke({ op: 'z', key: 'k' }), answer(503, { op: 'z', problem: 'idempotency-unavailable' })],
+        ...[invoke({ key: 'k' }), received(), applied(), answer(504, { executionId: 'e1' }), notified()],
+        ...[invoke({ op: 'b', key: 'k' }), answer(200, { op: 'b', executionId: 'e1', right: true })],
+      ],
+    ],
+    [
+      'a stopped router kept a request past its budget',
+      [invoke({ router: 'one' }), stopped('one'), mended(9_000), closed(9_500)],
     ],
     ['the connection broke', [invoke(), closed()]],
     ['a token was issued', [invoke({ method: 'POST', route: 'token' }), answer(200)]],
@@ -88,6 +108,45 @@ describe('a history in which something is wrong', () => {
       'I1: told that nothing was started',
       [invoke(), received(), applied(), answer(503, { problem: 'engine-unavailable' })],
       'I1 answered 503 (not started), but the back end got it',
+    ],
+    [
+      'I1: two executions applied one key of a client',
+      [
+        ...[invoke({ key: 'k' }), received(), applied(), answer(504)],
+        ...[invoke({ op: 'b', key: 'k' }), received({ op: 'b', key: 'e2' }), applied({ op: 'b', key: 'e2' })],
+        answer(200, { op: 'b', executionId: 'e2', right: true }),
+      ],
+      'I1 one PATCH was applied 2 times',
+    ],
+    [
+      'I1: the back end absorbed a write that was sent twice',
+      [...good, received(), { ...applied(), event: 'replayed' } as AnyEvent],
+      'I1 one PATCH was sent to the back end 2 times',
+    ],
+    [
+      'I1: a keyed write was applied after its request was told that nothing was started',
+      [invoke({ key: 'k' }), received(), applied(), answer(503, { problem: 'idempotency-unavailable' })],
+      'I1 answered 503 (not started), but the back end got it',
+    ],
+    [
+      'I3: a keyed write succeeded although no request with its key was applied',
+      [invoke({ key: 'k' }), answer(504), invoke({ op: 'b', key: 'k' }), answer(200, { op: 'b' })],
+      'I3 answered 200, but never applied',
+    ],
+    [
+      'I3: answered with the execution of another request',
+      [...good, invoke({ op: 'b' }), answer(504, { op: 'b', executionId: 'e1' })],
+      'I3 was answered with the execution of another request',
+    ],
+    [
+      'I5: a request at a router that was not stopped was late',
+      [invoke({ router: 'two' }), stopped('one'), mended(9_000), closed(9_500)],
+      'I5 open for 9500 ms with a budget of 1000',
+    ],
+    [
+      'I5: a request at a stopped router ended after it was continued, too late',
+      [invoke({ at: 9_001, router: 'one' }), stopped('one'), mended(9_000), closed(19_000)],
+      'I5 open for 9999 ms with a budget of 1000',
     ],
     ['I2: MDM was not told', good.slice(0, -1), 'I2 a 2xx PATCH of which MDM did not hear'],
     ['I2: MDM counted it twice', [...good, notified()], 'I2 one request made 2 effective updates of MDM'],
@@ -170,6 +229,17 @@ describe('figures', () => {
     expect(countUnacknowledged([invoke(), received(), applied(), answer(504)])).toEqual({ applied: 1, withoutMdm: 1 });
     expect(countUnacknowledged([invoke(), applied(), closed(), notified()])).toEqual({ applied: 1, withoutMdm: 0 });
     expect(countUnacknowledged(good)).toEqual({ applied: 0, withoutMdm: 0 });
+  });
+
+  it('repeated writes that a back end absorbed are counted apart from those it applied', () => {
+    expect(countReplays([...good, { ...applied(), event: 'replayed' } as AnyEvent])).toBe(1);
+    expect(countReplays(good)).toBe(0);
+  });
+
+  it('writes are late by the time since the first request of their operation', () => {
+    const repeated = [invoke({ key: 'k' }), invoke({ at: 90, op: 'b', key: 'k' }), applied({ at: 100, op: 'b' })];
+    expect([countLateWrites(repeated, 99), countLateWrites(repeated, 100)]).toEqual([1, 0]);
+    expect([countLateWrites(good, 9), countLateWrites(good, 10)]).toEqual([1, 0]);
   });
 });
 

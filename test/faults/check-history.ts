@@ -1,7 +1,7 @@
 // Decides from a history alone whether the seven invariants of docs/guarantees.md held. Pure.
 
-import type { BackEndEvent } from '../../dev/back-ends/history.ts';
-import type { AnyEvent, HistoryEvent, Route } from './history.ts';
+import { type ClosedOrAnswered, type Invoke, type Operation, operationsOf } from './gather-operations.ts';
+import type { AnyEvent, Route } from './history.ts';
 
 export type Invariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7';
 
@@ -32,22 +32,6 @@ const graceMs = 2_000;
 /** A route that a fault does not touch answers within this time, in milliseconds. */
 const sparedMs = 2_000;
 
-type Invoke = Extract<HistoryEvent, { event: 'invoke' }>;
-type Answer = Extract<HistoryEvent, { event: 'answer' }>;
-type Closed = Extract<HistoryEvent, { event: 'closed' }>;
-type Applied = Extract<BackEndEvent, { event: 'applied' }>;
-type Received = Extract<BackEndEvent, { event: 'received' }>;
-type Notified = Extract<BackEndEvent, { event: 'notified' }>;
-
-/** Everything known of one request of a client. */
-interface Operation {
-  readonly invoke: Invoke;
-  readonly ends: (Answer | Closed)[];
-  readonly received: Received[];
-  readonly applied: Applied[];
-  readonly notified: Notified[];
-}
-
 /** What is wrong; empty when every invariant held. */
 export function checkHistory({ events, texts = [], secrets = [], slack = 1 }: Evidence): Violation[] {
   const operations = operationsOf(events);
@@ -56,73 +40,30 @@ export function checkHistory({ events, texts = [], secrets = [], slack = 1 }: Ev
     ...appliedOnce(operation),
     ...notifiedOnce(operation),
     ...answeredTruly(operation),
-    ...answeredInTime(operation, graceMs * slack),
+    ...answeredInTime(operation, faults, graceMs * slack),
     ...refusedWhenNotAllowed(operation),
     ...spared(operation, faults, sparedMs * slack),
   ]);
-  return [...each, ...keysAppliedOnce(events), ...silent(texts, secrets)];
-}
-
-/** Writes that the back end applied although no client was told so: not a violation, but worth a number. */
-export function countUnacknowledged(events: readonly AnyEvent[]): { applied: number; withoutMdm: number } {
-  const unknown = operationsOf(events).filter(
-    ({ applied, ends }) => applied.length > 0 && !ends.some((end) => end.event === 'answer' && isSuccess(end.status)),
-  );
-  const patches = unknown.filter(({ invoke, notified }) => invoke.method === 'PATCH' && notified.length === 0);
-  return { applied: unknown.length, withoutMdm: patches.length };
-}
-
-/** Milliseconds from each `mended` to the first success of a request that was sent after it. */
-export function recoveryTimes(events: readonly AnyEvent[]): { what: string; ms: number }[] {
-  const successes = operationsOf(events)
-    .filter(({ invoke }) => invoke.auth === 'good' && invoke.route !== 'health' && invoke.route !== 'token')
-    .flatMap(({ invoke, ends }) =>
-      ends
-        .filter((end) => end.event === 'answer' && isSuccess(end.status))
-        .map((end) => ({ sentAt: invoke.at, at: end.at })),
-    );
-  return events.flatMap((event) => {
-    if (event.actor !== 'nemesis' || event.event !== 'mended') return [];
-    const after = successes.filter(({ sentAt }) => sentAt >= event.at).map(({ at }) => at);
-    // Not Math.min(...after): the list may be longer than a call takes arguments.
-    const first = after.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY);
-    return [{ what: event.what, ms: Math.round(first - event.at) }];
-  });
-}
-
-function operationsOf(events: readonly AnyEvent[]): Operation[] {
-  const operations = new Map<string, Operation>();
-  for (const event of events) {
-    if (event.actor !== 'client' || event.event !== 'invoke') continue;
-    operations.set(event.op, { invoke: event, ends: [], received: [], applied: [], notified: [] });
-  }
-  for (const event of events) {
-    const operation = 'op' in event ? operations.get(event.op) : undefined;
-    if (operation === undefined) continue;
-    if (event.actor === 'mdm') operation.notified.push(event);
-    else if (event.actor === 'client' && event.event !== 'invoke') operation.ends.push(event);
-    // What MDM makes of a change carries the same id, to another target.
-    else if (event.actor === 'back-end' && event.target.endsWith(operation.invoke.target)) {
-      if (event.event === 'applied') operation.applied.push(event);
-      // A reconciler may ask for the same resource.
-      else if (event.method === operation.invoke.method) operation.received.push(event);
-    }
-  }
-  return [...operations.values()];
+  return [...each, ...keysAppliedOnce(events), ...executionsOfOneOperation(operations), ...silent(texts, secrets)];
 }
 
 const isWrite = (method: string) => method !== 'GET' && method !== 'HEAD';
 const changesBackEnd = ({ method, route }: Invoke) => isWrite(method) && reachesBackEnd(route);
-const isSuccess = (status: number) => status >= 200 && status <= 299;
+export const isSuccess = (status: number) => status >= 200 && status <= 299;
 
-/** I1: one request of a client changes the back end once, is sent there once, and is not called "not started" then. */
+/**
+ * I1: one operation changes the back end once and is sent there once, and no request that was sent there is called
+ * "not started". Requests with one key are one operation.
+ */
 function* appliedOnce({ invoke, ends, received, applied }: Operation): Generator<Violation> {
   if (!changesBackEnd(invoke)) return;
   const violation = (what: string): Violation => ({ invariant: 'I1', subject: invoke.op, what });
   if (applied.length > 1) yield violation(`one ${invoke.method} was applied ${applied.length} times`);
   if (received.length > 1) yield violation(`one ${invoke.method} was sent to the back end ${received.length} times`);
   const notStarted = ends.some((end) => end.event === 'answer' && end.status === 503 && end.problem !== undefined);
-  if (notStarted && received.length > 0) yield violation('answered 503 (not started), but the back end got it');
+  // Another request with the same key may have been started.
+  if (notStarted && received.some(({ op }) => op === invoke.op))
+    yield violation('answered 503 (not started), but the back end got it');
 }
 
 /** I1 for every key, also of writes that no client asked for, such as a share. */
@@ -161,6 +102,21 @@ function* answeredTruly({ invoke, ends, received, applied }: Operation): Generat
   }
 }
 
+/** I3: the execution that a response names belongs to one operation. */
+function* executionsOfOneOperation(operations: readonly Operation[]): Generator<Violation> {
+  const owners = new Map<string, string>();
+  for (const { invoke, ends } of operations) {
+    const owner = invoke.key ?? invoke.op;
+    for (const end of ends) {
+      if (end.event !== 'answer' || end.executionId === undefined) continue;
+      const known = owners.get(end.executionId);
+      if (known === undefined) owners.set(end.executionId, owner);
+      else if (known !== owner)
+        yield { invariant: 'I3', subject: invoke.op, what: 'was answered with the execution of another request' };
+    }
+  }
+}
+
 const reachesBackEnd = (route: Route) => route === 'movies' || route === 'adaptor' || route === 'lmsDW';
 
 /** I4 */
@@ -172,15 +128,25 @@ function* silent(texts: readonly WrittenText[], secrets: readonly string[]): Gen
   }
 }
 
-/** I5: an answer, or the end of the connection, once and within the budget. */
-function* answeredInTime({ invoke, ends }: Operation, graceMs: number): Generator<Violation> {
+/** I5: a response, or the end of the connection, once and within the budget. A stopped router cannot keep it. */
+function* answeredInTime({ invoke, ends }: Operation, faults: readonly Fault[], graceMs: number): Generator<Violation> {
   const violation = (what: string): Violation => ({ invariant: 'I5', subject: invoke.op, what });
   const [end, ...others] = ends;
   if (end === undefined) return yield violation('neither answered nor closed');
   const ms = end.at - invoke.at;
-  if (ms > invoke.budgetMs + graceMs)
+  const stopped = faults.some(({ stops, ...fault }) => stops !== undefined && isHitBy(fault, stops, { invoke, end }));
+  if (ms > invoke.budgetMs + graceMs && !stopped)
     yield violation(`open for ${Math.round(ms)} ms with a budget of ${invoke.budgetMs}`);
   if (others.length > 0) yield violation(`ended ${ends.length} times`);
+}
+
+/** Whether a request was at a stopped router at any moment of the fault. */
+function isHitBy(
+  { from, to }: Pick<Fault, 'from' | 'to'>,
+  stopped: string,
+  { invoke, end }: { invoke: Invoke; end: ClosedOrAnswered },
+): boolean {
+  return invoke.router === stopped && invoke.at <= to && end.at >= from;
 }
 
 /** I7: without a good token nothing is answered with success, and nothing is done. */
@@ -199,6 +165,7 @@ interface Fault {
   readonly from: number;
   readonly to: number;
   readonly spares: readonly Route[];
+  readonly stops: string | undefined;
 }
 
 function faultsOf(events: readonly AnyEvent[]): Fault[] {
@@ -207,7 +174,8 @@ function faultsOf(events: readonly AnyEvent[]): Fault[] {
     const mended = events
       .slice(index)
       .find((later) => later.actor === 'nemesis' && later.event === 'mended' && later.what === event.what);
-    return [{ what: event.what, from: event.at, to: mended?.at ?? Number.POSITIVE_INFINITY, spares: event.spares }];
+    const { what, at: from, spares, stops } = event;
+    return [{ what, from, to: mended?.at ?? Number.POSITIVE_INFINITY, spares, stops }];
   });
 }
 

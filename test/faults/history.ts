@@ -20,6 +20,10 @@ export type HistoryEvent = { readonly at: number } & (
       readonly budgetMs: number;
       /** `good` is a token that may do this; anything else must be refused. */
       readonly auth: 'good' | 'bad';
+      /** The client's own `Idempotency-Key`: all requests with one key are one operation. */
+      readonly key?: string | undefined;
+      /** Address of the router that gets it. */
+      readonly router?: string | undefined;
     }
   | {
       readonly actor: 'client';
@@ -34,7 +38,14 @@ export type HistoryEvent = { readonly at: number } & (
     }
   /** The connection ended without an answer: `gone` when the client itself left. */
   | { readonly actor: 'client'; readonly event: 'closed'; readonly op: string; readonly reason: string }
-  | { readonly actor: 'nemesis'; readonly event: 'fault'; readonly what: string; readonly spares: readonly Route[] }
+  | {
+      readonly actor: 'nemesis';
+      readonly event: 'fault';
+      readonly what: string;
+      readonly spares: readonly Route[];
+      /** Address of a router that cannot answer while the fault lasts. */
+      readonly stops?: string | undefined;
+    }
   /** Everything is there again; what spared routes owe ends here too. */
   | { readonly actor: 'nemesis'; readonly event: 'mended'; readonly what: string }
 );

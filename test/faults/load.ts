@@ -16,6 +16,8 @@ export interface LoadOptions {
   readonly patchesPerSecond?: number;
   /** False: nobody asks for tokens. */
   readonly tokens?: boolean;
+  /** Clients besides that send only writes, each with an `Idempotency-Key`, and repeat them. Default 0. */
+  readonly keyedClients?: number;
 }
 
 /** Pause after a connection that was refused or broke, in milliseconds. */
@@ -25,23 +27,29 @@ const mix = { movie: 40, terms: 22, put: 18, refused: 12, health: 6, token: 2 } 
 const kinds = Object.entries(mix).flatMap(([kind, share]) => Array<keyof typeof mix>(share).fill(kind as 'movie'));
 
 export function startLoad(operations: Operations, options: LoadOptions): Load {
-  const { clients, pauseMs = 50, patchesPerSecond = 3, tokens = true } = options;
+  const { clients, pauseMs = 50, patchesPerSecond = 3, tokens = true, keyedClients = 0 } = options;
   const chosen = tokens ? kinds : kinds.filter((kind) => kind !== 'token');
-  let stopping = false;
+  const stopping = new AbortController();
   const client = async () => {
-    while (!stopping && !operations.isOver) {
+    while (!stopping.signal.aborted && !operations.isOver) {
       const { status } = await operations[chosen[Math.floor(Math.random() * chosen.length)] as keyof typeof mix]();
       // Nobody answers: a client with manners comes again a little later.
       await pause(status === undefined ? refusedMs : Math.random() * pauseMs);
     }
   };
+  const keyedClient = async () => {
+    while (!stopping.signal.aborted && !operations.isOver) {
+      await operations[Math.random() < 0.5 ? 'keyedPut' : 'keyedPatch'](stopping.signal);
+      await pause(Math.random() * pauseMs);
+    }
+  };
   const patches: Promise<unknown>[] = [];
   const patch = () => operations.isOver || patches.push(operations.patch());
   const timer = setInterval(patch, 1_000 / patchesPerSecond);
-  const running = Array.from({ length: clients }, client);
+  const running = [...Array.from({ length: clients }, client), ...Array.from({ length: keyedClients }, keyedClient)];
   return {
     async stop() {
-      stopping = true;
+      stopping.abort();
       clearInterval(timer);
       await Promise.all(running);
       await Promise.all(patches);

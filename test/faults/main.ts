@@ -78,19 +78,18 @@ async function main(): Promise<number> {
 class Engines {
   readonly #kind: EngineKind;
   readonly #templateDir: string | undefined;
-  #running: { engine: FaultEngine; diskMiB: number | undefined } | undefined;
+  #running: { engine: FaultEngine; needs: string } | undefined;
 
   constructor(kind: EngineKind, templateDir: string | undefined) {
     this.#kind = kind;
     this.#templateDir = templateDir;
   }
 
-  async for({ diskMiB }: Case): Promise<FaultEngine> {
-    if (this.#running !== undefined && this.#running.diskMiB !== diskMiB) await this.stop();
-    this.#running ??= {
-      engine: await startFaultEngine(this.#kind, { diskMiB, templateDir: this.#templateDir }),
-      diskMiB,
-    };
+  async for({ diskMiB, ownServer }: Case): Promise<FaultEngine> {
+    const needs = JSON.stringify({ diskMiB, ownServer });
+    if (this.#running !== undefined && this.#running.needs !== needs) await this.stop();
+    const options = { diskMiB, ownServer: ownServer !== undefined, templateDir: this.#templateDir };
+    this.#running ??= { engine: await startFaultEngine(ownServer ?? this.#kind, options), needs };
     return this.#running.engine;
   }
 

@@ -1,12 +1,14 @@
 // The requests that clients make during a run, each written into the history when it leaves and when it ends.
 
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { call, type CallOptions, type RouterAnswer } from '../stack/client.ts';
 import type { History, Route } from './history.ts';
 
 export interface OperationsOptions {
   readonly history: History;
-  readonly url: string;
+  /** Addresses of the routers: each request goes to one at random. */
+  readonly urls: readonly string[];
   readonly operationsUrl: string;
   /** An access token that may do everything a client may, as it is when a request leaves. */
   readonly token: () => string;
@@ -27,6 +29,8 @@ export interface Outcome {
   readonly status: number | undefined;
   readonly problem: string | undefined;
   readonly executionId: string | undefined;
+  /** The response to an earlier request with the same key. */
+  readonly isReplay: boolean;
   readonly ms: number;
 }
 
@@ -44,6 +48,8 @@ interface Request {
   readonly budgetMs?: number;
   /** The client leaves when it aborts. */
   readonly leave?: AbortSignal;
+  /** The client's own `Idempotency-Key`. */
+  readonly key?: string;
 }
 
 /** Persons of college 001 that are changed. */
@@ -53,6 +59,13 @@ export const termsPathOf = (mis: string) => `/adaptor/${mis}/mock/colleges/${mis
 export const termsPath = termsPathOf('001');
 /** How much longer than its budget a client waits before it gives up, in milliseconds. */
 const patienceMs = 8_000;
+
+/** A client repeats a keyed request after these statuses: 409 while the first one is under way. */
+const repeatable: ReadonlySet<number> = new Set([409, 503, 504]);
+/** Pause before it does, in milliseconds. */
+const repeatMs = 500;
+const putFields = { firstName: 'Faustine', lastName: 'Okafor' };
+type WriteArguments = [method: string, person: { mis: string; id: string }, fields: { cccid: string }];
 
 const pick = <T>(list: readonly T[]) => list[Math.floor(Math.random() * list.length)] as T;
 export const newCccid = () => `F${randomBytes(6).toString('hex').toUpperCase()}`;
@@ -107,7 +120,10 @@ export class Operations {
   /** A change of which MDM has to hear. */
   patch = (leave?: AbortSignal) => (this.#options.patches === false ? this.put() : this.#change('PATCH', {}, leave));
   /** A change of which MDM does not hear. */
-  put = () => this.#change('PUT', { firstName: 'Faustine', lastName: 'Okafor' });
+  put = () => this.#change('PUT', putFields);
+  /** The same with a key of the client's own, repeated until its outcome is known or `giveUp` aborts. */
+  keyedPatch = (giveUp: AbortSignal) => this.#repeat(this.#options.patches === false ? 'PUT' : 'PATCH', giveUp);
+  keyedPut = (giveUp: AbortSignal) => this.#repeat('PUT', giveUp);
   /** A PATCH whose person and value the caller chooses. */
   patchPerson = (id: string, cccid: string, mis = '001') => this.#write('PATCH', { mis, id }, { cccid });
   patchAt = (path: string, body: string) =>
@@ -145,17 +161,28 @@ export class Operations {
     return this.#write(method, { mis: '001', id: pick(persons) }, { ...fields, cccid: newCccid() }, leave);
   }
 
-  #write(
-    method: string,
-    { mis, id }: { mis: string; id: string },
-    fields: { cccid: string },
-    leave?: AbortSignal,
-  ): Promise<Outcome> {
+  /** Repeats after what says nothing of the outcome, and after what says that nothing was started (docs/async.md). */
+  async #repeat(method: 'PATCH' | 'PUT', giveUp: AbortSignal): Promise<Outcome> {
+    const fields = { ...(method === 'PUT' ? putFields : {}), cccid: newCccid() };
+    const request = this.#writeRequest(method, { mis: '001', id: pick(persons) }, fields);
+    const keyed = { ...request, key: randomUUID() };
+    for (;;) {
+      const outcome = await this.#send(keyed);
+      const isKnown = outcome.isReplay || (outcome.status !== undefined && !repeatable.has(outcome.status));
+      if (isKnown || giveUp.aborted || this.#isOver) return outcome;
+      await pause(repeatMs, undefined, { signal: giveUp }).catch(() => undefined);
+    }
+  }
+
+  #write(...[method, person, fields, leave]: [...WriteArguments, leave?: AbortSignal]): Promise<Outcome> {
+    return this.#send({ ...this.#writeRequest(method, person, fields), ...(leave === undefined ? {} : { leave }) });
+  }
+
+  #writeRequest(...[method, { mis, id }, fields]: WriteArguments): Request {
     this.personalValues.push(fields.cccid);
     const isRight = (answer: RouterAnswer) => answer.json<{ cccid: string }>().cccid === fields.cccid;
     const body = JSON.stringify(fields);
-    const common = { route: 'adaptor', method, path: `/adaptor/${mis}${personPath(id, mis)}`, body, isRight } as const;
-    return this.#send({ ...common, ...(leave === undefined ? {} : { leave }) });
+    return { route: 'adaptor', method, path: `/adaptor/${mis}${personPath(id, mis)}`, body, isRight };
   }
 
   #send(request: Request): Promise<Outcome> {
@@ -166,7 +193,7 @@ export class Operations {
   }
 
   async #sendOne({ auth = 'good', method = 'GET', leave, ...request }: Request): Promise<Outcome> {
-    const { history, url, operationsUrl, budgetMs: usual } = this.#options;
+    const { history, urls, operationsUrl, budgetMs: usual } = this.#options;
     const op = `op-${this.#run}-${String((this.#count += 1)).padStart(6, '0')}`;
     const {
       route,
@@ -175,7 +202,9 @@ export class Operations {
       budgetMs = usual,
       target = path.replace(/^\/[^/]+\/[^/]+(?=\/)|^\/movies/, ''),
     } = request;
-    history.append({ actor: 'client', event: 'invoke', op, route, method, target, budgetMs, auth });
+    const router = pick(urls);
+    const { key } = request;
+    history.append({ actor: 'client', event: 'invoke', op, route, method, target, budgetMs, auth, key, router });
     const startedAt = performance.now();
     const since = () => performance.now() - startedAt;
     const patience = AbortSignal.timeout(budgetMs + patienceMs);
@@ -183,12 +212,12 @@ export class Operations {
     const options: CallOptions = { method, headers: this.#headers(op, request, auth), signal };
     if (body !== undefined) options.body = body;
     try {
-      const answer = await call(`${route === 'health' ? operationsUrl : url}${path}`, options);
+      const answer = await call(`${route === 'health' ? operationsUrl : router}${path}`, options);
       return this.#answered(op, answer, { request, ms: since() });
     } catch (error) {
       const { code, cause, name, message } = error as Error & { code?: string; cause?: { code?: string } };
       history.append({ actor: 'client', event: 'closed', op, reason: leave?.aborted ? 'gone' : describe() });
-      return { op, status: undefined, problem: undefined, executionId: undefined, ms: since() };
+      return { op, status: undefined, problem: undefined, executionId: undefined, isReplay: false, ms: since() };
       function describe() {
         return code ?? cause?.code ?? `${name}: ${message}`;
       }
@@ -201,16 +230,17 @@ export class Operations {
     const executionId = headers['x-execution-id'] as string | undefined;
     const right = status === 200 && request.isRight !== undefined ? isRight(answer, request.isRight) : undefined;
     this.#options.history.append({ actor: 'client', event: 'answer', op, status, problem, executionId, right });
-    return { op, status, problem, executionId, ms };
+    return { op, status, problem, executionId, isReplay: headers['idempotency-replayed'] === 'true', ms };
   }
 
-  #headers(op: string, { route, body }: Request, auth: 'good' | 'bad'): Record<string, string> {
+  #headers(op: string, { route, body, key }: Request, auth: 'good' | 'bad'): Record<string, string> {
     const token = this.#options.token();
     // Its signature is cut: everything else about it is right.
     const bearer = auth === 'good' ? token : token.slice(0, -8);
     const type = route === 'token' ? 'application/x-www-form-urlencoded' : 'application/json';
     return {
       'x-request-id': op,
+      ...(key === undefined ? {} : { 'idempotency-key': key }),
       ...(route === 'token' || route === 'health' ? {} : { authorization: `bearer ${bearer}` }),
       ...(body === undefined ? {} : { 'content-type': type }),
     };

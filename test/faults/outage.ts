@@ -8,7 +8,9 @@ export interface Outage {
   /** Its name in the history. */
   readonly what: string;
   /** Routes that must not notice. Default none. */
-  readonly spares?: readonly Route[];
+  readonly spares?: readonly Route[] | undefined;
+  /** Address of a router that cannot answer meanwhile. */
+  readonly stops?: string | undefined;
 }
 
 /** Every route that needs neither the data warehouse nor what is broken. */
@@ -17,8 +19,12 @@ export const allOthers: readonly Route[] = ['movies', 'adaptor', 'token', 'healt
 export const withoutExecution: readonly Route[] = ['token', 'health', 'refused'];
 
 /** The outage lasts as long as `during`; resolves when reads are answered with success. */
-export async function outage(world: World, { what, spares }: Outage, during: () => Promise<unknown>): Promise<void> {
-  world.fault(what, spares);
+export async function outage(
+  world: World,
+  { what, spares, stops }: Outage,
+  during: () => Promise<unknown>,
+): Promise<void> {
+  world.fault(what, spares, stops);
   await during();
   world.mended(what);
   await world.untilServed();

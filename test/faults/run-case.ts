@@ -1,6 +1,7 @@
 // Runs one case on one engine and gives its findings.
 
-import { countUnacknowledged, recoveryTimes, type Violation } from './check-history.ts';
+import type { Violation } from './check-history.ts';
+import { countReplays, countUnacknowledged, recoveryTimes } from './figures.ts';
 import type { Case } from './cases/case.ts';
 import type { FaultEngine } from './engine.ts';
 import type { AnyEvent } from './history.ts';
@@ -28,6 +29,8 @@ export interface Findings {
   readonly recoveryMs: readonly number[];
   /** Writes that were applied although no client was told so, and PATCHes among them of which MDM did not hear. */
   readonly unacknowledged: { readonly applied: number; readonly withoutMdm: number };
+  /** Repeated writes that a back end answered from the record of their key. */
+  readonly replays?: number;
   readonly levels: { readonly before: Levels; readonly after: Levels };
   readonly seconds: number;
 }
@@ -54,7 +57,7 @@ export async function runCase(
   { tries, seconds, slack, say }: RunOptions,
 ): Promise<Findings> {
   const startedAt = performance.now();
-  const { router = {}, workers = {}, tearDown } = (await chosen.setUp?.()) ?? {};
+  const { router = {}, workers = {}, tearDown } = (await chosen.setUp?.(engine)) ?? {};
   const world = await startWorld(engine, {
     ...chosen.world,
     router: { ...chosen.world?.router, ...router },
@@ -112,6 +115,7 @@ async function findingsOf(
     notes: summarise(world.notes),
     recoveryMs,
     unacknowledged: countUnacknowledged(events),
+    replays: countReplays(events),
     levels: { before, after: await world.levels() },
     seconds: Math.round((performance.now() - startedAt) / 1_000),
   };

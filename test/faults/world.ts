@@ -7,7 +7,7 @@ import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-pro
 import { tokenOf } from '../stack/client.ts';
 import { freePort } from '../stack/free-port.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import type { Program } from '../stack/program.ts';
+import { type Program, startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type BadBackEnd, startBadBackEnd } from './bad-back-end.ts';
 import { checkHistory, type Violation, type WrittenText } from './check-history.ts';
@@ -24,6 +24,8 @@ export interface WorldOptions {
   readonly router?: Record<string, string>;
   readonly workers?: Record<string, string>;
   readonly identityProvider?: Record<string, string>;
+  /** A second router on the same engine, with workers of its own; clients use both. */
+  readonly secondRouter?: boolean;
   /** False: no PATCH is sent, so that nobody has to wait for MDM. Default true. */
   readonly patches?: boolean;
 }
@@ -33,6 +35,8 @@ export type GivenEngine = Pick<FaultEngine, 'url'> & Partial<FaultEngine>;
 
 export interface World {
   readonly stack: Stack;
+  /** The second router, where a case has one. */
+  readonly second: Program | undefined;
   readonly engine: GivenEngine;
   readonly history: History;
   readonly operations: Operations;
@@ -58,7 +62,8 @@ export interface World {
   note(text: string): void;
   /** Records a complaint unless `fact` holds. */
   expect(fact: boolean, complaint: string): void;
-  fault(what: string, spares?: readonly Route[]): void;
+  /** @param stops address of a router that cannot answer until the fault is mended */
+  fault(what: string, spares?: readonly Route[], stops?: string): void;
   mended(what: string): void;
   /** Ends the default pool's workers, or the router, with SIGKILL. */
   killWorkers(): Promise<void>;
@@ -123,12 +128,29 @@ export async function startWorld(engine: GivenEngine, options: WorldOptions = {}
   });
   const token = await tokenOf(stack.url);
   const { url, operationsUrl } = stack;
+  const second = options.secondRouter === true ? await startSecondRouter(stack) : undefined;
+  const urls = second === undefined ? [url] : [url, String(second.ready['url'])];
   const references = await readReferences(stack.backEndsUrl);
-  const operations = new Operations({ history, url, operationsUrl, token: () => token, budgetMs, references, patches });
-  const world = assemble({ dir, stack, badBackEnd, engine, history, operations, budgetMs, proxies, token });
+  const operations = new Operations({
+    history,
+    urls,
+    operationsUrl,
+    token: () => token,
+    budgetMs,
+    references,
+    patches,
+  });
+  const world = assemble({ dir, stack, second, badBackEnd, engine, history, operations, budgetMs, proxies, token });
   await world.untilServed(startMs);
   await warmUp(operations);
   return world;
+}
+
+/** Its workers poll nobody else; they belong to the stack and stop with it. */
+async function startSecondRouter(stack: Stack): Promise<Program> {
+  const second = await startProgram('gateway/main.ts', { ...stack.routerEnv, ROUTER_PORT: '0' });
+  await stack.addWorkers({ CONDUCTOR_APIURL: `${String(second.ready['url'])}/conductor/api` });
+  return second;
 }
 
 /** The answers of the stand-ins to the reads that clients make. */
@@ -140,7 +162,10 @@ async function readReferences(backEndsUrl: string): Promise<Map<string, string>>
   ]);
 }
 
-type Parts = Pick<World, 'stack' | 'engine' | 'history' | 'operations' | 'budgetMs' | 'proxies' | 'badBackEnd'> & {
+type Parts = Pick<
+  World,
+  'second' | 'stack' | 'engine' | 'history' | 'operations' | 'budgetMs' | 'proxies' | 'badBackEnd'
+> & {
   dir: string;
   token: string;
 };
@@ -156,6 +181,7 @@ function assemble({ dir, token, ...parts }: Parts): World {
     texts: [
       ...texts,
       { name: 'router', text: stack.router.output() },
+      { name: 'second-router', text: parts.second?.output() ?? '' },
       ...stack.workers.map((workers) => ({ name: 'workers', text: workers.output() })),
     ],
     secrets: secrets(),
@@ -169,7 +195,7 @@ function assemble({ dir, token, ...parts }: Parts): World {
     expect(fact, complaint) {
       if (!fact) world.complaints.push(complaint);
     },
-    fault: (what, spares = []) => history.append({ actor: 'nemesis', event: 'fault', what, spares }),
+    fault: (what, spares = [], stops) => history.append({ actor: 'nemesis', event: 'fault', what, spares, stops }),
     mended: (what) => history.append({ actor: 'nemesis', event: 'mended', what }),
     async killWorkers() {
       const workers = stack.workers.shift();
@@ -223,6 +249,7 @@ function assemble({ dir, token, ...parts }: Parts): World {
       await Promise.allSettled(supervisors.map((supervisor) => supervisor.stop()));
       for (const proxy of [proxies.engine, proxies.backEnds, proxies.api]) await proxy.mend();
       proxies.engineCalls.mood = 'pass';
+      await parts.second?.stop();
       await stack.stop();
       await parts.badBackEnd.stop();
       await Promise.all(Object.values(proxies).map((proxy) => proxy.stop()));

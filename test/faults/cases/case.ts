@@ -1,6 +1,6 @@
 // What a case is.
 
-import type { World, WorldOptions } from '../world.ts';
+import type { GivenEngine, World, WorldOptions } from '../world.ts';
 
 /** What {@link Case.setUp} started. */
 export interface SetUp {
@@ -18,11 +18,13 @@ export interface Case {
   /** Breaks something once, mends it, and returns when what it sent has been answered. */
   tryOnce(world: World): Promise<void>;
   /** Starts what the case needs besides a world, which then gets these variables. */
-  setUp?(): Promise<SetUp>;
+  setUp?(engine: GivenEngine): Promise<SetUp>;
   /** MDM may take this long after the last try, in milliseconds. Default 150 000. */
   readonly mdmMs?: number;
   /** The engine's data lies on a tmpfs of this size (in MiB); needs the right to mount one, and PostgreSQL on this machine. */
   readonly diskMiB?: number;
+  /** It needs an engine of this kind, whatever the run was asked for, with a PostgreSQL server of its own. */
+  readonly ownServer?: 'postgresql';
   /** What this machine lacks for the case; nothing when it has all. */
   readonly missing?: () => string | undefined;
 }

@@ -3,6 +3,7 @@
 import { backEndCases } from './back-ends.ts';
 import type { Case } from './case.ts';
 import { engineCases } from './engine.ts';
+import { frozenCases } from './frozen.ts';
 import { limitCases } from './limits.ts';
 import { routerCases } from './router.ts';
 import { surroundingsCases } from './surroundings.ts';
@@ -14,5 +15,6 @@ export const cases: readonly Case[] = [
   ...engineCases,
   ...backEndCases,
   ...surroundingsCases,
+  ...frozenCases,
   ...limitCases,
 ];
