@@ -6,6 +6,7 @@ import type { Logger } from '../logging/log.ts';
 import type { RunningProgram } from '../program/run-program.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { createBackEndCaller } from './back-end/call-back-end.ts';
+import { guardWrites } from './back-end/guard-writes.ts';
 import { pause } from './backoff.ts';
 import { Availability } from './engine/availability.ts';
 import { RouterApi } from './engine/router-api.ts';
@@ -47,7 +48,8 @@ export async function startWorkers({
     timeoutMs: config['workers.backEndTimeoutMs'],
     maxAnswerBytes: config['router.maxAnswerBytes'],
   });
-  const callBackEnd = observeCalls(backEnds.call);
+  const work = new WorkInHand();
+  const callBackEnd = observeCalls(guardWrites(backEnds.call, (taskId) => work.hasExpired(taskId)));
   const workers = selected.map(({ create }) =>
     observeTask(supervise(create({ config, callBackEnd }), { log, reportError }), tracer),
   );
@@ -57,7 +59,6 @@ export async function startWorkers({
     clientSecret: config['workers.clientSecret'] ?? '',
     timeoutMs: config['conductor.timeoutMs'],
   });
-  const work = new WorkInHand();
   const shared = { api, work, availability: new Availability(log), abandoned: abandoned.signal };
   const limits = { concurrency: config['workers.concurrency'], pollTimeoutMs: config['workers.pollTimeoutMs'] };
   const polls = new TaskPolls({ ...shared, ...limits, stopping: stopping.signal });

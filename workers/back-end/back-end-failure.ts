@@ -19,6 +19,9 @@ const neverSent = new Set([
   'CERT_HAS_EXPIRED',
 ]);
 
+/** Code of the error of a request that was not sent because its task had expired. */
+export const tooLate = 'TASK_EXPIRED';
+
 /** A call without an answer. */
 export class BackEndFailure extends CodedFailure {
   override readonly name = 'BackEndFailure';
@@ -43,9 +46,13 @@ export interface FailedCall {
 /** Sorts whatever a call threw. A write that may have arrived says so: its outcome is unknown. */
 export function toBackEndFailure(error: unknown, { writes, timeoutMs, timedOut }: FailedCall): BackEndFailure {
   const unsure = writes ? '; the change may have been applied' : '';
+  const code = codeOf(error);
+  if (code === tooLate) {
+    const text = 'the worker stood still until it was too late to call the back end; nothing was changed';
+    return new BackEndFailure('back-end-unreachable', text, { cause: error });
+  }
   if (timedOut)
     return new BackEndFailure('back-end-timeout', `no answer within ${timeoutMs} ms${unsure}`, { cause: error });
-  const code = codeOf(error);
   if (neverSent.has(code) || code.startsWith('ERR_TLS_')) {
     const text = writes ? 'no connection; nothing was changed' : 'no connection';
     return new BackEndFailure('back-end-unreachable', text, { cause: error, connectionLost: true });

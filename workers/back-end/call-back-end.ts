@@ -5,7 +5,7 @@ import https from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig } from 'axios';
 import type { HeaderFields } from '../../envelope/headers.ts';
 import { backoff, pause } from '../backoff.ts';
-import { type BackEndFailure, toBackEndFailure } from './back-end-failure.ts';
+import { type BackEndFailure, toBackEndFailure, tooLate } from './back-end-failure.ts';
 import { createTarget, type Target } from './request-target.ts';
 
 export interface BackEndRequest {
@@ -20,6 +20,8 @@ export interface BackEndRequest {
   /** Lower-case names. Nothing is added but framing, `host`, `connection` and `accept-encoding: identity`. */
   headers: HeaderFields;
   body: Buffer;
+  /** Asked at the last moment before the request leaves. True: it must not leave any more. */
+  isLate?: () => boolean;
 }
 
 /** Whatever the back end answered, redirects and errors included; the body as it came over the wire. */
@@ -39,8 +41,8 @@ export interface BackEndCallerOptions {
   maxAnswerBytes: number;
 }
 
-/** Methods that may be sent again: they change nothing. */
-const reads = new Set(['GET', 'HEAD']);
+/** True for methods that may be sent again: they change nothing. */
+export const isRead = (method: string) => method === 'GET' || method === 'HEAD';
 /** Retries of a read whose connection failed, and the pauses before them in milliseconds. */
 const maxRetries = 2;
 const retryPause = { base: 100, max: 200 };
@@ -98,7 +100,7 @@ async function untilDeadline(
   request: BackEndRequest,
   { target, timeoutMs, signal }: { target: Target; timeoutMs: number; signal: AbortSignal },
 ): Promise<BackEndAnswer> {
-  const writes = !reads.has(request.method);
+  const writes = !isRead(request.method);
   for (let failures = 1; ; failures++) {
     let failure: BackEndFailure;
     try {
@@ -113,7 +115,7 @@ async function untilDeadline(
 
 async function send(
   client: AxiosInstance,
-  { method, headers, body }: BackEndRequest,
+  { method, headers, body, isLate = () => false }: BackEndRequest,
   { target, signal }: { target: Target; signal: AbortSignal },
 ): Promise<BackEndAnswer> {
   const response = await client.request<Buffer>({
@@ -123,16 +125,25 @@ async function send(
     // Node frames an absent body itself: `content-length: 0` for methods that carry one, nothing for GET.
     ...(body.length === 0 ? {} : { data: body }),
     signal,
-    transport: exactTransport(target),
+    transport: exactTransport(target, isLate),
   } as AxiosRequestConfig);
   return { status: response.status, headers: { ...response.headers }, body: response.data };
 }
 
 /** Node's own client with the request target as it was given: a URL object would normalise it. */
-function exactTransport({ origin, pathAndQuery }: Target): { request: typeof http.request } {
-  const { request } = origin.startsWith('https:') ? https : http;
+function exactTransport({ origin, pathAndQuery }: Target, isLate: () => boolean): { request: typeof http.request } {
+  const isSecure = origin.startsWith('https:');
+  const { request } = isSecure ? https : http;
   const exact = (options: http.RequestOptions, callback: (response: http.IncomingMessage) => void) => {
     const sent = request({ ...options, path: pathAndQuery }, callback);
+    const refuseWhenLate = () => {
+      if (isLate()) sent.destroy(Object.assign(new Error('too late to send it'), { code: tooLate }));
+    };
+    // What is written before there is a connection leaves the moment there is one.
+    sent.once('socket', (socket) => {
+      refuseWhenLate();
+      if (socket.connecting) socket.prependOnceListener(isSecure ? 'secureConnect' : 'connect', refuseWhenLate);
+    });
     // Node drops the connection of a 101 that nobody asked for without a word, and axios would wait for ever.
     return sent.once('upgrade', (_response, socket) => {
       socket.destroy();

@@ -1,5 +1,6 @@
 // What this process owes the engine at any moment: polls that may still hand out tasks, and tasks without a reported result.
 
+import { startStopwatch } from '../../conductor/stopwatch.ts';
 import type { Task } from '../../conductor/types.ts';
 
 /** A task between its poll and the moment its result has been accepted. */
@@ -8,9 +9,17 @@ export interface TaskInHand {
   readonly executionId: string;
   /** When it was handed out (performance.now()). */
   readonly receivedAt: number;
+  /** Milliseconds since its poll was sent: the engine handed it out later than that. */
+  readonly sincePollMs: () => number;
   /** The engine gives up on it after this time; 0 = never. */
   readonly responseTimeoutSeconds: number;
 }
+
+/**
+ * A write may begin during this part of its task's response time-out. The rest is for the call itself: when the engine
+ * gives the task up, nothing is on its way to the back end any more, and the reconciler can look at what stands there.
+ */
+const partForBeginning = 2 / 3;
 
 /** The account of all task types of a process. */
 export class WorkInHand {
@@ -31,6 +40,7 @@ export class WorkInHand {
   /** Opens a poll; the function closes it and takes over its tasks in the same instant, so that none is ever unaccounted for. */
   openPoll(taskType: string): (tasks: readonly Task[]) => void {
     this.#polls += 1;
+    const sincePollMs = startStopwatch();
     return (tasks) => {
       this.#polls -= 1;
       for (const task of tasks) {
@@ -38,11 +48,23 @@ export class WorkInHand {
           taskType,
           executionId: task.workflowInstanceId,
           receivedAt: performance.now(),
+          sincePollMs,
           responseTimeoutSeconds: Number(task['responseTimeoutSeconds'] ?? 0),
         });
       }
       this.#announce();
     };
+  }
+
+  /**
+   * True when it is too late to begin a write for a task: this process stood still (SIGSTOP, a machine that slept) between
+   * its poll and now, and somebody may have decided what became of the write.
+   */
+  hasExpired(taskId: string): boolean {
+    const task = this.#tasks.get(taskId);
+    if (task === undefined) return true;
+    const { responseTimeoutSeconds, sincePollMs } = task;
+    return responseTimeoutSeconds > 0 && sincePollMs() > responseTimeoutSeconds * 1_000 * partForBeginning;
   }
 
   /** The engine has the result, or nobody wants it any more. */

@@ -4,6 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Span } from '../../tracing/tracer.ts';
 
 export interface TaskScope {
+  readonly taskId: string;
   /** The step of the trace that this task is; absent while tracing is off. */
   readonly span: Span | undefined;
   /** The trace that the request belongs to, as it arrived. */

@@ -12,7 +12,7 @@ export function observeTask(worker: Worker, tracer: Tracer | undefined): Worker 
   const execute = async (task: Task): Promise<TaskOutcome> => {
     const traceparent = traceparentOf(task.inputData);
     const span = tracer && startSpan(tracer, task, { taskDefName, traceparent });
-    const scope = { span, traceparent, backEndMs: 0 };
+    const scope = { taskId: task.taskId, span, traceparent, backEndMs: 0 };
     const outcome = await runTask(scope, () => worker.execute(task));
     endSpan(span, outcome);
     return withTiming(outcome, scope.backEndMs);

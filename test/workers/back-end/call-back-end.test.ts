@@ -45,6 +45,30 @@ async function against(react: Reaction): Promise<RawBackEnd> {
   return backEnd;
 }
 
+describe('a request that must not leave any more', () => {
+  test('is not sent, and nothing was changed', async () => {
+    const { url, requests } = await against(ok);
+    const { code, message } = await failureOf(caller.call(write(url, { isLate: () => true })));
+    expect([code, message]).toEqual(['back-end-unreachable', expect.stringMatching(/nothing was changed$/)]);
+    expect(requests).toEqual([]);
+  });
+
+  test('is not sent either when it becomes late while the connection is made', async () => {
+    const { url, requests } = await against(ok);
+    let asked = 0;
+    const { code } = await failureOf(caller.call(write(url, { isLate: () => ++asked > 1 })));
+    expect([code, asked]).toEqual(['back-end-unreachable', 2]);
+    expect(requests).toEqual([]);
+  });
+
+  test('is late on a connection that is kept as well', async () => {
+    const { url, requests } = await against(ok);
+    await caller.call(write(url, { isLate: () => false }));
+    await failureOf(caller.call(write(url, { isLate: () => true })));
+    expect(requests).toHaveLength(1);
+  });
+});
+
 describe('what is sent', () => {
   test.each([
     ['/a%2Fb/', 'x=&x=1'],

@@ -1,0 +1,56 @@
+// A worker process that is stopped (SIGSTOP) with a task on its way to it: continued too late, it does not send the write.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Program, startProgram } from '../stack/program.ts';
+import { ParkingRouter } from './parking-router.ts';
+import { ok, type RawBackEnd, startRawBackEnd } from './raw-back-end.ts';
+import { inboundOf } from './started-workers.ts';
+
+const responseTimeoutSeconds = 1;
+let router: ParkingRouter;
+let backEnd: RawBackEnd;
+let worker: Program;
+
+beforeEach(async () => {
+  router = await new ParkingRouter().start();
+  backEnd = await startRawBackEnd(ok);
+  worker = await startProgram('workers/main.ts', {
+    CONDUCTOR_APIURL: router.apiURL,
+    WORKERS_CLIENTID: 'worker',
+    WORKERS_CLIENTSECRET: 'worker-secret',
+    WORKERS_TASKTYPES: 'movies_intake',
+    WORKERS_POLLTIMEOUTMS: '5000',
+    MOVIES_URL: backEnd.url,
+  });
+  await pollUntil('a held poll', () => router.held === 1);
+});
+afterEach(async () => {
+  await worker.kill();
+  await router.stop();
+  await backEnd.stop();
+});
+
+/** Hands out a task to the stopped worker and continues it after the response time-out; gives the result. */
+async function handOutWhileStopped(httpMethod: string) {
+  worker.process.kill('SIGSTOP');
+  const taskId = router.addTask('movies_intake', inboundOf({ httpMethod, path: '/Up' }), { responseTimeoutSeconds });
+  const timedOutAt = performance.now() + responseTimeoutSeconds * 1_000;
+  await pollUntil('the response time-out', () => performance.now() > timedOutAt);
+  worker.process.kill('SIGCONT');
+  return router.result(taskId);
+}
+
+describe('a worker continued after the response time-out of a task that it had not read', () => {
+  test('does not send the write and reports that nothing was changed', async () => {
+    const { status, reasonForIncompletion } = await handOutWhileStopped('PATCH');
+    expect(backEnd.requests).toEqual([]);
+    expect(status).toBe('FAILED_WITH_TERMINAL_ERROR');
+    expect(reasonForIncompletion).toMatch(/^back-end-unreachable: .*nothing was changed$/);
+  });
+
+  test('sends the read: it changes nothing', async () => {
+    expect(await handOutWhileStopped('GET')).toMatchObject({ status: 'COMPLETED' });
+    expect(backEnd.requests).toHaveLength(1);
+  });
+});
