@@ -3,6 +3,7 @@
 import type { Dispatcher } from 'undici';
 import { EngineError, toEngineError } from './engine-error.ts';
 import { StringShortener } from './shorten-strings.ts';
+import { startStopwatch } from './stopwatch.ts';
 
 /** A call as it goes over the wire. */
 export interface EngineRequest {
@@ -69,6 +70,7 @@ interface CollectorOptions {
 class AnswerCollector implements Dispatcher.DispatchHandler {
   readonly #options: CollectorOptions;
   readonly #deadline: NodeJS.Timeout;
+  readonly #sinceCallMs = startStopwatch();
   readonly #chunks: Buffer[] = [];
   #controller: Dispatcher.DispatchController | undefined;
   #isLate = false;
@@ -83,8 +85,8 @@ class AnswerCollector implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Nothing has been written yet: a call that came too late never leaves.
-    if (this.#isLate) return controller.abort(new Error('too late'));
+    // Nothing has been written yet: a call that came too late never leaves. After a standstill its timer may still be due.
+    if (this.#isLate || this.#sinceCallMs() > this.#options.timeoutMs) return controller.abort(new Error('too late'));
     this.#controller = controller;
     const { signal } = this.#options;
     if (signal === undefined) return;

@@ -1,6 +1,7 @@
 // Tells when a caller has left before its answer was complete.
 
 import type { ServerResponse } from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
 
 /**
  * Aborts when the connection closes before the answer has been handed over; never after a complete answer. Aborted
@@ -14,4 +15,15 @@ export function signalWhenGone(response: ServerResponse): AbortSignal {
   if (response.destroyed) closed();
   else response.once('close', closed);
   return gone.signal;
+}
+
+/**
+ * Whether the client has closed its side, looked at before something is begun that it should still want. A process that
+ * stood still (SIGSTOP, a machine that slept) reads a request and the end of its connection one after the other: the end
+ * is seen in the next turn of the event loop.
+ */
+export async function hasLeft(response: ServerResponse): Promise<boolean> {
+  await turn();
+  await turn();
+  return response.destroyed || response.req.socket.readableEnded;
 }

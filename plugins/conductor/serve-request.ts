@@ -5,7 +5,8 @@ import type { WholeExecution } from '../../conductor/executions/execution-api.ts
 import type { StartWorkflowRequest } from '../../conductor/types.ts';
 import type { InboundRequest } from '../../envelope/inbound.ts';
 import type { RequestContext } from '../../gateway/contract.ts';
-import type { Problem } from '../../problem/problem.ts';
+import { hasLeft } from '../../gateway/signal-when-gone.ts';
+import { Problem } from '../../problem/problem.ts';
 import { type AnswerOptions, answerOf, sendAnswer } from './answer.ts';
 import { isRead } from './clients/client-executions.ts';
 import type { Deferred } from './clients/deferred.ts';
@@ -102,6 +103,8 @@ async function begin(wanted: Wanted, exchange: Exchange, parts: ServeParts): Pro
     parts.watch.started(execution.executionId, watched);
     return execution;
   };
+  if (!options.readOnly && (await hasLeft(response))) return null;
+  expectTimeLeft(Math.max(budgetMs, patience.waitMs), context);
   if (!wanted.isKeyed) return start();
   const once = await parts.once.start(keyedStart(wanted, exchange), clientGone, start);
   if (once === null) return null;
@@ -167,6 +170,12 @@ function sendAccepted(
       'x-execution-id': id,
     },
   });
+}
+
+/** @throws Problem `overloaded` (503) when the budget was spent before anything was started: this router stood still */
+function expectTimeLeft(budgetMs: number, { arrivedAt = performance.now() }: RequestContext): void {
+  if (performance.now() - arrivedAt < budgetMs) return;
+  throw new Problem('overloaded', { detail: 'Nothing was started in time.', headers: { 'retry-after': '1' } });
 }
 
 /** What of the budget has not been spent in the queue and on the start. */

@@ -1,11 +1,14 @@
 // Parked polls of one queue: workers' polls are held here, and the engine is asked only when a task can exist.
 
+import { Attachment } from '../../collections/attachment.ts';
 import { TransientMap } from '../../collections/transient-map.ts';
 import type { Engine } from '../../conductor/engine.ts';
 import { EngineError } from '../../conductor/engine-error.ts';
+import { startStopwatch } from '../../conductor/stopwatch.ts';
 import type { Task } from '../../conductor/types.ts';
 import { errorFields, type Logger } from '../../logging/log.ts';
 import { handedOverId, placeOf } from './handed-over-task.ts';
+import { requeueTask } from './requeue-task.ts';
 
 /** A worker's poll. */
 export interface Poll {
@@ -43,6 +46,11 @@ const expectationMs = [10, 15, 25, 40, 60, 100, 150, 250, 400];
 const failedLookMs = 100;
 /** Tasks taken from the engine for workers that have gone meanwhile go back to it after this time. */
 const giveUpMs = 1_000;
+/**
+ * Tasks fetched longer ago than this (milliseconds) go back to the engine instead of to a worker: this router stood
+ * still meanwhile, and the engine may have given them up.
+ */
+const longestHoldMs = 5_000;
 /** Most tasks fetched in one look. */
 const largestLook = 64;
 /** Tasks remembered because their start may not have been answered yet. */
@@ -64,6 +72,8 @@ export class TaskQueue {
   readonly #handedOver = new TransientMap<string, Task | null>();
   /** Of those handed over, the ones that nobody waits for any more and the engine may still have queued. */
   readonly #withdrawn = new Set<string>();
+  /** Milliseconds since the look that brought a task was begun. */
+  readonly #sinceLookMs = new Attachment<Task, () => number>('look of a task');
   /** Tasks that looks have brought lately: the look may overtake the answer to the start. */
   readonly #fetched = new Set<string>();
   /** Tasks settled while a look is under way, which may have come across them before. */
@@ -245,6 +255,7 @@ export class TaskQueue {
       polls.reduce((sum, poll) => sum + poll.count, 0),
     );
     const { engine, taskType, domain, log } = this.#options;
+    const sinceLookMs = startStopwatch();
     try {
       const workerId = polls[0]?.workerId;
       const tasks = await engine.pollTasks(taskType, {
@@ -252,6 +263,7 @@ export class TaskQueue {
         ...(domain === undefined ? {} : { domain }),
         ...(workerId === undefined ? {} : { workerId }),
       });
+      for (const task of tasks) this.#sinceLookMs.set(task, sinceLookMs);
       this.#failures = 0;
       // A full batch says nothing of what is behind it.
       if (tasks.length >= count) this.#mayHaveTask = true;
@@ -274,7 +286,7 @@ export class TaskQueue {
 
   /** Hands tasks round: one to each poll in the order of arrival, then again up to what each takes. */
   #deliver(tasks: readonly Task[]): Task[] {
-    const rest = [...tasks];
+    const rest = tasks.filter((task) => this.#mayLeave(task));
     const served = new Set<ParkedPoll>();
     while (rest.length > 0) {
       const open = this.#parked.filter((poll) => poll.taken.length < poll.count);
@@ -289,6 +301,15 @@ export class TaskQueue {
     this.#parked = this.#parked.filter((poll) => !served.has(poll));
     for (const poll of served) poll.settle();
     return rest;
+  }
+
+  /** False: the task goes back to the engine. What was only handed over the engine still has in its queue. */
+  #mayLeave(task: Task): boolean {
+    const sinceLookMs = this.#sinceLookMs.get(task);
+    if (placeOf(task.taskId) !== undefined || (sinceLookMs !== undefined && sinceLookMs() <= longestHoldMs))
+      return true;
+    void requeueTask(task, this.#options);
+    return false;
   }
 
   #arm(): void {
@@ -313,26 +334,12 @@ export class TaskQueue {
     this.#timer = undefined;
   }
 
-  /**
-   * Gives tasks without a worker back to the engine. In its words: in progress, to be called back at once, so that the
-   * next poll gets it. What was only handed over it has in its queue.
-   */
+  /** Gives tasks without a worker back to the engine. What was only handed over the engine has in its queue. */
   async #giveUp(): Promise<void> {
     clearTimeout(this.#giveUpTimer);
     this.#giveUpTimer = undefined;
-    const { engine, log, taskType } = this.#options;
-    const requeue = async ({ taskId, workflowInstanceId }: Task) => {
-      try {
-        await engine.updateTask({ taskId, workflowInstanceId, status: 'IN_PROGRESS', callbackAfterSeconds: 0 });
-      } catch (error) {
-        log.error(
-          { taskType, executionId: workflowInstanceId, ...errorFields(error) },
-          'a task waits for its response time-out',
-        );
-      }
-    };
     const fetched = this.#ready.filter(({ taskId }) => placeOf(taskId) === undefined);
     this.#ready = this.#ready.filter(({ taskId }) => placeOf(taskId) !== undefined);
-    await Promise.all(fetched.map(requeue));
+    await Promise.all(fetched.map((task) => requeueTask(task, this.#options)));
   }
 }
