@@ -1,6 +1,7 @@
 // What is owed for one PATCH: an event that was not published, an MDM workflow that was not started, an outcome nobody knows.
 
 import type { ExecutedTask, WholeExecution } from '../conductor/executions/execution-api.ts';
+import { isSuperseded } from '../conductor/executions/superseded.ts';
 import type { StartWorkflowRequest } from '../conductor/types.ts';
 import { parseFailure } from '../envelope/failure.ts';
 import {
@@ -32,7 +33,7 @@ export interface PatchRelations {
  */
 export function decidePatch(execution: WholeExecution, relations: PatchRelations, context: DecisionContext): Decision {
   if (execution.status === 'RUNNING' || execution.status === 'PAUSED') return decideRunning(execution, context);
-  if (relations.notified) return settled;
+  if (relations.notified || isSuperseded(execution)) return settled;
   if (!isOver(execution.endTime, context)) return waiting;
   const intake = lastTask(execution, intakeTask);
   if (intake === undefined) return settled;

@@ -164,12 +164,13 @@ export class ExecutionApi {
   }
 
   /**
-   * Executions of one definition with this correlation id, oldest first and without their tasks. They are read where
-   * the engine keeps them, not from its index: whatever was started before is there.
+   * Executions of one definition with this correlation id, oldest first. They are read where the engine keeps them, not
+   * from its index: whatever was started before is there.
+   * @param includeTasks default false; tasks repeat input and output
    */
-  async correlated(name: string, correlationId: string): Promise<WholeExecution[]> {
+  async correlated(name: string, correlationId: string, { includeTasks = false } = {}): Promise<WholeExecution[]> {
     const names = [name, 'correlated', correlationId].map(encodeURIComponent).join('/');
-    const path = `/api/workflow/${names}?includeClosed=true&includeTasks=false`;
+    const path = `/api/workflow/${names}?includeClosed=true&includeTasks=${includeTasks}`;
     const found = parseResponse<WholeExecution[]>(await this.#send({ method: 'GET', path }));
     return found.toSorted((one, other) => one.startTime - other.startTime);
   }

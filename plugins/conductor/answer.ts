@@ -1,6 +1,7 @@
 // From an ended execution to the client's answer: the back end's own, or a problem that says what went wrong.
 
 import type { ServerResponse } from 'node:http';
+import { superseded } from '../../conductor/executions/superseded.ts';
 import type { ExecutionStatus } from '../../conductor/types.ts';
 import type { Answer } from '../../envelope/outbound.ts';
 import { parseFailure } from '../../envelope/failure.ts';
@@ -96,6 +97,8 @@ export function failureOf(execution: ExecutionStatus, asked: Asked): Problem {
 
 function terminationOf({ reasonForIncompletion }: ExecutionStatus, asked: Asked, cause: Error): Problem {
   if (reasonForIncompletion === cancelled) return new Problem('execution-cancelled', { cause });
+  if (reasonForIncompletion === superseded)
+    return new Problem('idempotency-key-in-use', { headers: { 'retry-after': '1' }, cause });
   const budgetMs = spentBudgetOf(reasonForIncompletion);
   if (budgetMs !== undefined) return waitBudgetSpent(budgetMs, asked);
   return new Problem('execution-failed', { detail: 'The execution was terminated.', cause });

@@ -96,8 +96,9 @@ export type EngineRoom = ReturnType<typeof createEngineRoom>;
 
 /** Every task is polled past what keeps those of cancelled executions back. */
 function createQueues(engine: Engine, known: Pick<Parts, 'workflows' | 'waitedFor'>, log: Logger) {
+  const executions = new ExecutionApi((request) => engine.request(request));
   const giveBack = (task: Task) => queues.queue({ taskType: task.taskDefName, domain: task.domain }).giveBack([task]);
-  const withheld = new WithheldTasks({ engine, ...known, giveBack, log });
+  const withheld = new WithheldTasks({ engine, executions, ...known, giveBack, log });
   const queues: TaskQueues = new TaskQueues(
     { pollTasks: (...poll) => withheld.poll(...poll), updateTask: (result) => engine.updateTask(result) },
     log,

@@ -153,6 +153,6 @@ export class Waits {
 }
 
 /** True for the statuses an execution does not leave by itself. */
-export function hasEnded({ status }: ExecutionStatus): boolean {
+export function hasEnded({ status }: Pick<ExecutionStatus, 'status'>): boolean {
   return status !== 'RUNNING' && status !== 'PAUSED';
 }

@@ -3,6 +3,7 @@
 import { EngineError } from '../../../conductor/engine-error.ts';
 import type { Engine } from '../../../conductor/engine.ts';
 import type { ExecutionApi, WholeExecution } from '../../../conductor/executions/execution-api.ts';
+import { isUntouched } from '../../../conductor/executions/superseded.ts';
 import { Problem } from '../../../problem/problem.ts';
 import type { Hints } from '../hints.ts';
 import { cancelled } from '../terminations.ts';
@@ -14,13 +15,6 @@ export interface CancellationParts {
   readonly executions: Pick<ExecutionApi, 'readWhole'>;
   readonly hints: Pick<Hints, 'executionChanged'>;
   readonly linksOf: LinksOf;
-}
-
-/** True when no worker can have seen anything of an execution. */
-function isUntouched({ tasks }: WholeExecution): boolean {
-  return tasks.every(
-    ({ status, pollCount = 0, startTime = 0 }) => status === 'SCHEDULED' && pollCount === 0 && startTime === 0,
-  );
 }
 
 /**

@@ -1,4 +1,4 @@
-// Tasks of executions that are being cancelled never leave for a worker, through whichever router they are polled.
+// Tasks of executions that are being cancelled, or that are not the only one of their Idempotency-Key, never leave for a worker, through whichever router they are polled.
 //
 // The engine does not decide between a poll and a termination: what is written last stays. So whoever cancels first
 // pauses the execution and then looks whether its task was taken; whoever polls a task has taken it and then looks
@@ -6,12 +6,15 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Engine } from '../../../conductor/engine.ts';
+import type { ExecutionApi } from '../../../conductor/executions/execution-api.ts';
 import type { Task } from '../../../conductor/types.ts';
 import { errorFields, type Logger } from '../../../logging/log.ts';
+import { isKeyed, readSoleExecution } from '../idempotency/sole-execution.ts';
 import { hasEnded } from '../waits.ts';
 
 export interface WithheldTasksOptions {
   readonly engine: Pick<Engine, 'getStatus' | 'pollTasks'>;
+  readonly executions: Pick<ExecutionApi, 'correlated' | 'terminate'>;
   /** Names of the workflows that clients start: only their executions are cancelled. */
   readonly workflows: ReadonlySet<string>;
   /** Executions whose client waits here and does not know their id yet: nobody can cancel them. */
@@ -70,9 +73,14 @@ export class WithheldTasks {
     );
   }
 
-  async #stateOf({ workflowInstanceId }: Task): Promise<'running' | 'ended' | 'undecided'> {
+  async #stateOf(task: Task): Promise<'running' | 'ended' | 'undecided'> {
+    const { workflowInstanceId } = task;
+    const { engine, executions } = this.#options;
     try {
-      const status = await this.#options.engine.getStatus(workflowInstanceId);
+      const status = isKeyed(task)
+        ? await readSoleExecution(task, executions)
+        : await engine.getStatus(workflowInstanceId);
+      if (status === undefined) return 'undecided';
       if (hasEnded(status)) return 'ended';
       return status.status === 'RUNNING' ? 'running' : 'undecided';
     } catch (error) {

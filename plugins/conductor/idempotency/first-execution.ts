@@ -2,11 +2,15 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ExecutionApi, WholeExecution } from '../../../conductor/executions/execution-api.ts';
+import { isSuperseded } from '../../../conductor/executions/superseded.ts';
 import type { InboundRequest } from '../../../envelope/inbound.ts';
 import type { PayloadCodec } from '../../../payload/payload-codec.ts';
 import { PayloadUnreadable } from '../../../payload/payload-unreadable.ts';
 import { Problem } from '../../../problem/problem.ts';
 import { inboundOf } from '../clients/client-executions.ts';
+
+/** Executions of one key that are looked at: one, but for those that were superseded. */
+const mostExecutions = 5;
 
 export interface KeyedStart {
   /** Stands for client and key; the execution's correlation id. */
@@ -29,9 +33,10 @@ export async function findFirst(
   isStrict: boolean,
   api: Pick<ExecutionApi, 'correlated' | 'search' | 'readWhole'>,
 ): Promise<WholeExecution | undefined> {
-  const isOurs = (execution: WholeExecution) => inboundOf(execution).clientId === request.clientId;
-  const { executions } = await api.search({ correlationIds: [name] }, { offset: 0, size: 1 });
-  const [row] = executions;
+  const isOurs = (execution: WholeExecution) =>
+    inboundOf(execution).clientId === request.clientId && !isSuperseded(execution);
+  const { executions } = await api.search({ correlationIds: [name] }, { offset: 0, size: mostExecutions });
+  const row = executions.find((summary) => !isSuperseded(summary));
   const indexed = row === undefined ? null : await api.readWhole(row.workflowId, { includeTasks: false });
   if (indexed !== null && isOurs(indexed)) return indexed;
   return isStrict ? (await api.correlated(workflow, name)).find(isOurs) : undefined;

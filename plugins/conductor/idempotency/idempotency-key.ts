@@ -31,6 +31,13 @@ function malformed(detail: string): Problem {
   return new Problem('malformed-idempotency-key', { detail });
 }
 
+const namePattern = /^idempotency-[0-9a-f]{64}$/;
+
+/** True for what looks like a result of {@link nameOfKey}. Other correlation ids are the request ids of clients. */
+export function isNameOfKey(correlationId: unknown): boolean {
+  return typeof correlationId === 'string' && namePattern.test(correlationId);
+}
+
 /**
  * What stands for the key of a client in the engine and in Redis. Neither can be read from it, and the same key of
  * another client is another one.

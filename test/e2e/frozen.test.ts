@@ -1,0 +1,128 @@
+// Processes that are stopped (SIGSTOP) and continued too late, and what is left of them: nothing is sent to a back end twice or late.
+
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ExecutionApi, type WholeExecution } from '../../conductor/executions/execution-api.ts';
+import { Engine } from '../../conductor/engine.ts';
+import { superseded } from '../../conductor/executions/superseded.ts';
+import type { BackEndEvent } from '../../dev/back-ends/history.ts';
+import { scaleResponseTimeouts } from '../faults/response-timeouts.ts';
+import { call, type Caller, callerFor, tokenOf } from '../stack/client.ts';
+import { readCount } from '../stack/metrics.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import type { Program } from '../stack/program.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
+
+const engineUrl = engineOfRun().url;
+const engine = new Engine({ url: engineUrl, timeoutMs: 5_000, connections: 2 });
+const executions = new ExecutionApi((request) => engine.request(request));
+const dir = mkdtempSync(join(tmpdir(), 'service-router-frozen-'));
+const historyFile = join(dir, 'history.jsonl');
+writeFileSync(historyFile, '');
+
+let stack: Stack;
+let demo: Caller;
+let restore: () => Promise<void>;
+
+beforeAll(async () => {
+  // Of a write: 90 s become 3.
+  restore = await scaleResponseTimeouts(engineUrl, 1 / 30);
+  stack = await startStack({
+    engineUrl,
+    router: { ROUTER_WAITBUDGETMS: '2000' },
+    // A stopped worker has a poll open, which gets the task.
+    workers: { WORKERS_POLLTIMEOUTMS: '5000', WORKERS_TASKTYPES: 'college-adaptor_intake' },
+    backEnds: { BACKENDS_HISTORY_FILE: historyFile },
+    colocatedDomain: null,
+  });
+  demo = await callerFor(stack.url);
+  await pollUntil('workers', async () => (await demo('/adaptor/001/mock/echo')).status === 200);
+});
+afterAll(async () => {
+  await stack?.stop();
+  await restore?.();
+  await engine.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const newPath = () => `/adaptor/001/mock/echo/${randomUUID()}`;
+const write = { method: 'PUT', body: '{"name":"x"}', headers: { 'content-type': 'application/json' } };
+
+/** How often the back end got a request for a path. */
+function countReceived(path: string): number {
+  const lines = readFileSync(historyFile, 'utf8').trimEnd().split('\n');
+  const events = lines.map((line) => JSON.parse(line) as BackEndEvent);
+  const target = path.slice(path.lastIndexOf('/'));
+  return events.filter((event) => event.event === 'received' && event.target.endsWith(target)).length;
+}
+
+/** Whatever was under way before it has been sent by then. */
+async function writeAndWait(): Promise<void> {
+  await pollUntil('a write to succeed', async () => (await demo(newPath(), write)).status === 200);
+}
+
+async function whileStopped<T>(program: Program | undefined, work: () => Promise<T>): Promise<T> {
+  program?.process.kill('SIGSTOP');
+  try {
+    return await work();
+  } finally {
+    program?.process.kill('SIGCONT');
+  }
+}
+
+const ended = (id: string) => async (): Promise<WholeExecution | undefined> => {
+  const execution = await executions.readWhole(id);
+  return execution === null || execution.status === 'RUNNING' ? undefined : execution;
+};
+
+describe('a process that is stopped and continued', () => {
+  it('a worker, past the response time-out of a write that it was handed: the back end does not get it', async () => {
+    const path = newPath();
+    await pollUntil('an open poll', async () => (await readCount(stack.operationsUrl, 'router_parked_polls')) === 1);
+    const answer = await whileStopped(stack.workers[0], async () => {
+      const { status, json } = await demo(path, write);
+      const { executionId } = json<{ executionId: string }>();
+      await pollUntil('the engine to give the task up', ended(executionId), { timeoutMs: 30_000 });
+      return { status, executionId };
+    });
+    await writeAndWait();
+    expect([answer.status, countReceived(path)]).toEqual([504, 0]);
+    expect((await executions.readWhole(answer.executionId))?.status).toBe('TIMED_OUT');
+  });
+
+  it('a router, past the patience of the client of a write: nothing is started for it', async () => {
+    const token = await tokenOf(stack.url);
+    const path = newPath();
+    const headers = { ...write.headers, authorization: `bearer ${token}` };
+    await whileStopped(stack.router, async () => {
+      const left = call(`${stack.url}${path}`, { ...write, headers, signal: AbortSignal.timeout(500) });
+      await expect(left).rejects.toThrow();
+    });
+    await writeAndWait();
+    expect(countReceived(path)).toBe(0);
+  });
+});
+
+it('a second execution of an Idempotency-Key, started late by whoever: it is not carried out', async () => {
+  const path = newPath();
+  const keyed = { ...write, headers: { ...write.headers, 'idempotency-key': randomUUID() } };
+  const first = await demo(path, keyed);
+  const { workflowName, workflowVersion, correlationId, input, taskToDomain } = (await executions.readWhole(
+    String(first.headers['x-execution-id']),
+  )) as WholeExecution;
+  const start = { name: workflowName, version: workflowVersion, correlationId: String(correlationId), input };
+  const late = await executions.start({ ...start, ...(taskToDomain && { taskToDomain: { ...taskToDomain } }) });
+  const { status, reasonForIncompletion } = (await pollUntil('its end', ended(late))) as WholeExecution;
+  expect([status, reasonForIncompletion]).toEqual(['TERMINATED', superseded]);
+  expect(countReceived(path)).toBe(1);
+  const replay = await demo(path, keyed);
+  expect([replay.status, replay.text, replay.headers['x-execution-id']]).toEqual([
+    200,
+    first.text,
+    first.headers['x-execution-id'],
+  ]);
+});
