@@ -27,6 +27,8 @@ const budgetMs = 6_000;
 const lockMs = 65_000;
 /** Past a write's response time-out, and past its lock. */
 const stoppedMs = { worker: 35_000, router: lockMs + 10_000, redis: 35_000, postgresql: lockMs + 10_000 } as const;
+/** Workers that are stopped besides the first. */
+const polledWorkers = 5;
 /** A write that is applied later than this has been sent to the back end after its task had timed out. */
 const lateMs = budgetMs + writeTimeoutMs;
 
@@ -100,12 +102,19 @@ const worker: Case = {
   missing,
   setUp: (engine) => setUp(engine),
   async tryOnce(world) {
-    const [stopped] = world.stack.workers;
-    await freeze(
-      world,
-      { what: worker.name, ms: stoppedMs.worker, spares: withoutExecution, lateMs },
-      signalTo(stopped),
-    );
+    const { stack, operations, proxies } = world;
+    // Each has one poll open, and is handed what is started next.
+    while (stack.workers.length < 3 + polledWorkers) await stack.addWorkers();
+    const [first, ...others] = stack.workers;
+    const stopped = [first, ...others.slice(2)];
+    const signal = (name: 'SIGSTOP' | 'SIGCONT') => {
+      // Some have called the back end and wait for its answer, others have been given a task and have not read it.
+      if (name === 'SIGSTOP') proxies.backEnds.freezeAnswers();
+      for (const program of stopped) program?.process.kill(name);
+      for (let count = 0; count < 2 * polledWorkers && name === 'SIGSTOP'; count++) void operations.put();
+      proxies.backEnds.thaw();
+    };
+    await freeze(world, { what: worker.name, ms: stoppedMs.worker, spares: withoutExecution, lateMs }, signal);
   },
 };
 
