@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, test } from 'vitest';
 import { loadDefinitions } from '../../conductor/definitions/load-definitions.ts';
 import type { ExecutedTask, ExecutionSummary, WholeExecution } from '../../conductor/executions/execution-api.ts';
+import { superseded } from '../../conductor/executions/superseded.ts';
 import { createInbound } from '../../envelope/inbound.ts';
 import { createOutbound } from '../../envelope/outbound.ts';
 import { createPayloadCodec } from '../../payload/payload-codec.ts';
@@ -187,6 +188,11 @@ describe('a PATCH whose outcome nobody knows', () => {
     ]) {
       expect(decidePatch(lost(fields), alone, context)).toEqual({ kind: 'settled' });
     }
+  });
+
+  it('superseded by another execution of its Idempotency-Key → settled: that one is told to MDM', () => {
+    const ended = { ...lost({ status: 'CANCELED' }), status: 'TERMINATED', reasonForIncompletion: superseded } as const;
+    expect(decidePatch(ended, alone, context)).toEqual({ kind: 'settled' });
   });
 
   it('the worker says that it may have been applied → asked', () => {

@@ -102,17 +102,14 @@ const worker: Case = {
   missing,
   setUp: (engine) => setUp(engine),
   async tryOnce(world) {
-    const { stack, operations, proxies } = world;
+    const { stack, operations } = world;
     // Each has one poll open, and is handed what is started next.
     while (stack.workers.length < 3 + polledWorkers) await stack.addWorkers();
     const [first, ...others] = stack.workers;
     const stopped = [first, ...others.slice(2)];
     const signal = (name: 'SIGSTOP' | 'SIGCONT') => {
-      // Some have called the back end and wait for its answer, others have been given a task and have not read it.
-      if (name === 'SIGSTOP') proxies.backEnds.freezeAnswers();
       for (const program of stopped) program?.process.kill(name);
       for (let count = 0; count < 2 * polledWorkers && name === 'SIGSTOP'; count++) void operations.put();
-      proxies.backEnds.thaw();
     };
     await freeze(world, { what: worker.name, ms: stoppedMs.worker, spares: withoutExecution, lateMs }, signal);
   },

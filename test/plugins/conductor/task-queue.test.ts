@@ -1,7 +1,7 @@
 // Races between workers' polls, looks at the engine and tasks that appear: none is lost, none is handed out twice.
 
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createLog } from '../../../logging/log.ts';
 import { TaskQueue } from '../../../plugins/conductor/task-queue.ts';
 import type { Task, TaskResult } from '../../../conductor/types.ts';
@@ -62,6 +62,7 @@ const poll = (queue: TaskQueue, { count = 1, timeoutMs = 5_000, signal = new Abo
   queue.poll({ count, timeoutMs, signal, workerId: 'w' }).then((tasks) => tasks.map(({ taskId }) => taskId));
 
 afterEach(async () => {
+  vi.useRealTimers();
   await Promise.all(queues.splice(0).map((queue) => queue.stop()));
 });
 
@@ -206,6 +207,22 @@ describe('tasks', () => {
     ]);
     await pollUntil('the task to be requeued', () => engine.requeued.includes('a'));
     expect(await poll(queue)).toEqual(['a']);
+  });
+
+  it('go back to the engine when the router stood still after it had fetched them', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const engine = new HeldEngine();
+    const queue = createQueue(engine);
+    engine.push('a');
+    engine.hold();
+    const waiting = poll(queue);
+    await pollUntil('the look', () => engine.looks.length === 1);
+    // As a machine that slept: the monotonic clock stood still.
+    vi.setSystemTime(Date.now() + 60_000);
+    engine.release();
+    await pollUntil('the task to be requeued', () => engine.requeued.includes('a'));
+    expect(await waiting).toEqual(['a']);
+    expect(engine.looks.length).toBeGreaterThan(1);
   });
 
   it('in hand go back to the engine when the router stops', async () => {
