@@ -28,7 +28,7 @@ const lockMs = 65_000;
 /** Past a write's response time-out, and past its lock. */
 const stoppedMs = { worker: 35_000, router: lockMs + 10_000, redis: 35_000, postgresql: lockMs + 10_000 } as const;
 /** Workers that are stopped besides the first. */
-const polledWorkers = 5;
+const addedWorkers = 5;
 /** A write that is applied later than this has been sent to the back end after its task had timed out. */
 const lateMs = budgetMs + writeTimeoutMs;
 
@@ -104,14 +104,15 @@ const worker: Case = {
   async tryOnce(world) {
     const { stack, operations } = world;
     // Each has one poll open, and is handed what is started next.
-    while (stack.workers.length < 3 + polledWorkers) await stack.addWorkers();
-    const [first, ...others] = stack.workers;
-    const stopped = [first, ...others.slice(2)];
+    const added: Program[] = [];
+    while (added.length < addedWorkers) added.push(await stack.addWorkers());
+    const stopped = [stack.workers[0], ...added];
     const signal = (name: 'SIGSTOP' | 'SIGCONT') => {
       for (const program of stopped) program?.process.kill(name);
-      for (let count = 0; count < 2 * polledWorkers && name === 'SIGSTOP'; count++) void operations.put();
+      for (let count = 0; count < 2 * stopped.length && name === 'SIGSTOP'; count++) void operations.put();
     };
     await freeze(world, { what: worker.name, ms: stoppedMs.worker, spares: withoutExecution, lateMs }, signal);
+    await Promise.all(stack.workers.splice(-added.length).map((program) => program.stop()));
   },
 };
 
