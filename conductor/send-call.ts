@@ -85,7 +85,7 @@ class AnswerCollector implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Nothing has been written yet: a call that came too late never leaves. After a standstill its timer may still be due.
+    // Nothing has been written yet: a call that came too late never leaves. After a suspension its timer may still be due.
     if (this.#isLate || this.#sinceCallMs() > this.#options.timeoutMs) return controller.abort(new Error('too late'));
     this.#controller = controller;
     const { signal } = this.#options;

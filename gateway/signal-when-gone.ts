@@ -19,7 +19,7 @@ export function signalWhenGone(response: ServerResponse): AbortSignal {
 
 /**
  * Whether the client has closed its side, looked at before something is begun that it should still want. A process that
- * stood still (SIGSTOP, a machine that slept) reads a request and the end of its connection one after the other: the end
+ * was suspended (SIGSTOP, a machine that slept) reads a request and the end of its connection one after the other: the end
  * is seen in the next turn of the event loop.
  */
 export async function hasLeft(response: ServerResponse): Promise<boolean> {

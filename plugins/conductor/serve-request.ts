@@ -172,7 +172,7 @@ function sendAccepted(
   });
 }
 
-/** @throws Problem `overloaded` (503) when the budget was spent before anything was started: this router stood still */
+/** @throws Problem `overloaded` (503) when the budget was spent before anything was started: this router was suspended */
 function expectTimeLeft(budgetMs: number, { arrivedAt = performance.now() }: RequestContext): void {
   if (performance.now() - arrivedAt < budgetMs) return;
   throw new Problem('overloaded', { detail: 'Nothing was started in time.', headers: { 'retry-after': '1' } });

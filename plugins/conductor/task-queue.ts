@@ -47,8 +47,8 @@ const failedLookMs = 100;
 /** Tasks taken from the engine for workers that have gone meanwhile go back to it after this time. */
 const giveUpMs = 1_000;
 /**
- * Tasks fetched longer ago than this (milliseconds) go back to the engine instead of to a worker: this router stood
- * still meanwhile, and the engine may have given them up.
+ * Tasks fetched longer ago than this (milliseconds) go back to the engine instead of to a worker: this router was
+ * suspended meanwhile, and the engine may have given them up.
  */
 const longestHoldMs = 5_000;
 /** Most tasks fetched in one look. */

@@ -146,7 +146,8 @@ describe('the document of /executions', () => {
     const response = operationOf('/executions/{id}/response', 'get');
     expect(responseOf(response, 'default')?.headers).toHaveProperty('Content-Encoding');
     expect(codesOf(response, '404')).toEqual(['answer-pending', 'execution-unknown', 'unknown-college']);
-    expect(codesOf(response, '409')).toEqual(['execution-cancelled']);
+    // Of several executions of a key the one that was not carried out.
+    expect(codesOf(response, '409')).toEqual(['execution-cancelled', 'idempotency-key-in-use']);
     expect(codesOf(response, '504')).toEqual(['back-end-timeout', 'execution-timed-out', 'wait-budget-spent']);
   });
 });

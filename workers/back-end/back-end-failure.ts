@@ -48,7 +48,7 @@ export function toBackEndFailure(error: unknown, { writes, timeoutMs, timedOut }
   const unsure = writes ? '; the change may have been applied' : '';
   const code = codeOf(error);
   if (code === tooLate) {
-    const text = 'the worker stood still until it was too late to call the back end; nothing was changed';
+    const text = 'the worker was suspended until it was too late to call the back end; nothing was changed';
     return new BackEndFailure('back-end-unreachable', text, { cause: error });
   }
   if (timedOut)

@@ -1,4 +1,4 @@
-// Keeps a worker that stood still from sending a write whose task the engine may have given up.
+// Keeps a worker that was suspended from sending a write whose task the engine may have given up.
 
 import { currentTask } from '../observe/current-task.ts';
 import { type CallBackEnd, isRead } from './call-back-end.ts';

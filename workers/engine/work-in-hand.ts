@@ -57,7 +57,7 @@ export class WorkInHand {
   }
 
   /**
-   * True when it is too late to begin a write for a task: this process stood still (SIGSTOP, a machine that slept) between
+   * True when it is too late to begin a write for a task: this process was suspended (SIGSTOP, a machine that slept) between
    * its poll and now, and somebody may have decided what became of the write.
    */
   hasExpired(taskId: string): boolean {

@@ -64,7 +64,7 @@ function describeStatus(method: Method): Description {
 
 function describeResponse(): Description {
   return {
-    problems: [...always, 'answer-pending', ...problemsOfExecutions, 'unknown-college'],
+    problems: [...always, 'answer-pending', 'idempotency-key-in-use', ...problemsOfExecutions, 'unknown-college'],
     parameters: [id, preferWait],
     headers: { 'X-Execution-Id': headerRef('XExecutionId'), ...versionOfOne },
     problemHeaders: versionOfOne,

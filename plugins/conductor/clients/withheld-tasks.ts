@@ -1,4 +1,5 @@
-// Tasks of executions that are being cancelled, or that are not the only one of their Idempotency-Key, never leave for a worker, through whichever router they are polled.
+// Tasks of executions that are being cancelled, or of a second execution of an Idempotency-Key, never leave for a worker,
+// through whichever router they are polled.
 //
 // The engine does not decide between a poll and a termination: what is written last stays. So whoever cancels first
 // pauses the execution and then looks whether its task was taken; whoever polls a task has taken it and then looks

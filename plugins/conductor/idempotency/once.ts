@@ -117,7 +117,7 @@ export class Once {
   }
 
   async #startWith<T>(claim: Claim, start: () => Promise<T>): Promise<T> {
-    // A router that stood still may have lost its claim meanwhile.
+    // A router that was suspended may have lost its claim meanwhile.
     if (claim.expiresAt - performance.now() < 2 * this.#parts.callMs) {
       claim.release();
       this.#count('unavailable');

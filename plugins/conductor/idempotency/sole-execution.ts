@@ -1,7 +1,7 @@
 // Of several executions of one Idempotency-Key only one is carried out, whoever started them and when.
 //
 // A lock keeps two routers from starting a key twice, but it expires, and what was sent under it may arrive later: a router
-// that stood still, an engine whose database hung. A start cannot be fenced, the engine knows no keys. So whoever polls the
+// that was suspended, an engine whose database hung. A start cannot be fenced, the engine knows no keys. So whoever polls the
 // task of such an execution has taken it, and then looks at the others: when a task of another one was taken, this
 // one is not carried out. Two that look at the same time see each other, because each was taken before its look: then
 // neither is, and none twice.

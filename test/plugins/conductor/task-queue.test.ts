@@ -209,7 +209,7 @@ describe('tasks', () => {
     expect(await poll(queue)).toEqual(['a']);
   });
 
-  it('go back to the engine when the router stood still after it had fetched them', async () => {
+  it('go back to the engine when the router was suspended after it had fetched them', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const engine = new HeldEngine();
     const queue = createQueue(engine);
@@ -217,7 +217,7 @@ describe('tasks', () => {
     engine.hold();
     const waiting = poll(queue);
     await pollUntil('the look', () => engine.looks.length === 1);
-    // As a machine that slept: the monotonic clock stood still.
+    // As a machine that slept: the monotonic clock did not run.
     vi.setSystemTime(Date.now() + 60_000);
     engine.release();
     await pollUntil('the task to be requeued', () => engine.requeued.includes('a'));
