@@ -236,9 +236,15 @@ describe('figures', () => {
     expect(countReplays(good)).toBe(0);
   });
 
-  it('writes are late by the time since the first request of their operation', () => {
+  it('a keyed write is acknowledged by any of its requests, and counted once', () => {
+    const lost = [invoke({ key: 'k' }), received(), applied(), answer(504), invoke({ op: 'b', key: 'k' })];
+    expect(countUnacknowledged(lost)).toEqual({ applied: 1, withoutMdm: 1 });
+    expect(countUnacknowledged([...lost, answer(200, { op: 'b' })])).toEqual({ applied: 0, withoutMdm: 0 });
+  });
+
+  it('writes are late by the time since the request that was applied', () => {
     const repeated = [invoke({ key: 'k' }), invoke({ at: 90, op: 'b', key: 'k' }), applied({ at: 100, op: 'b' })];
-    expect([countLateWrites(repeated, 99), countLateWrites(repeated, 100)]).toEqual([1, 0]);
+    expect([countLateWrites(repeated, 9), countLateWrites(repeated, 10)]).toEqual([1, 0]);
     expect([countLateWrites(good, 9), countLateWrites(good, 10)]).toEqual([1, 0]);
   });
 });

@@ -1,16 +1,19 @@
 // Figures of a history that are no violations: unacknowledged, repeated and late writes, and times of recovery.
 
 import { isSuccess } from './check-history.ts';
-import { operationsOf } from './gather-operations.ts';
+import { type Operation, operationsOf } from './gather-operations.ts';
 import type { AnyEvent } from './history.ts';
 
 /** Writes that the back end applied although no client was told so: not a violation, but worth a number. */
 export function countUnacknowledged(events: readonly AnyEvent[]): { applied: number; withoutMdm: number } {
-  const unknown = operationsOf(events).filter(
-    ({ applied, ends }) => applied.length > 0 && !ends.some((end) => end.event === 'answer' && isSuccess(end.status)),
-  );
-  const patches = unknown.filter(({ invoke, notified }) => invoke.method === 'PATCH' && notified.length === 0);
-  return { applied: unknown.length, withoutMdm: patches.length };
+  const operations = operationsOf(events);
+  const isAcknowledged = ({ ends }: Operation) => ends.some((end) => end.event === 'answer' && isSuccess(end.status));
+  // Requests with one key share what was applied.
+  const acknowledged = new Set(operations.filter(isAcknowledged).map(({ applied }) => applied));
+  const unknown = operations.filter(({ applied }) => applied.length > 0 && !acknowledged.has(applied));
+  const withoutMdm = unknown.filter(({ invoke, notified }) => invoke.method === 'PATCH' && notified.length === 0);
+  const countOnce = (some: readonly Operation[]) => new Set(some.map(({ applied }) => applied)).size;
+  return { applied: countOnce(unknown), withoutMdm: countOnce(withoutMdm) };
 }
 
 /** Repeated writes that the back end answered from the record of their key: sent twice, applied once. */
@@ -18,16 +21,11 @@ export function countReplays(events: readonly AnyEvent[]): number {
   return events.filter((event) => event.actor === 'back-end' && event.event === 'replayed').length;
 }
 
-/** Writes that the back end applied later than `afterMs` after the first request for them had been sent. */
+/** Writes that the back end applied later than `afterMs` after the request that it applied had been sent. */
 export function countLateWrites(events: readonly AnyEvent[], afterMs: number): number {
-  const counted = new Set<object>();
-  let late = 0;
-  for (const { invoke, applied } of operationsOf(events)) {
-    if (counted.has(applied)) continue;
-    counted.add(applied);
-    late += applied.filter(({ at }) => at - invoke.at > afterMs).length;
-  }
-  return late;
+  const isLate = ({ invoke, applied }: Operation) =>
+    applied.some(({ op, at }) => op === invoke.op && at - invoke.at > afterMs);
+  return operationsOf(events).filter(isLate).length;
 }
 
 /** Milliseconds from each `mended` to the first success of a request that was sent after it. */
