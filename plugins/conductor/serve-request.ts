@@ -86,7 +86,7 @@ export async function serveRequest(wanted: Wanted, exchange: Exchange, parts: Se
 
 /** The execution that was started for this request; null when there is nobody, or nothing more, to answer. */
 async function begin(wanted: Wanted, exchange: Exchange, parts: ServeParts): Promise<Execution | null> {
-  const { context, clientGone, watched } = exchange;
+  const { context, response, clientGone, watched } = exchange;
   const { received, patience, budgetMs } = wanted;
   const options = {
     readOnly: isRead(received.httpMethod),

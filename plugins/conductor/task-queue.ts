@@ -305,9 +305,8 @@ export class TaskQueue {
 
   /** False: the task goes back to the engine. What was only handed over the engine still has in its queue. */
   #mayLeave(task: Task): boolean {
-    const sinceLookMs = this.#sinceLookMs.get(task);
-    if (placeOf(task.taskId) !== undefined || (sinceLookMs !== undefined && sinceLookMs() <= longestHoldMs))
-      return true;
+    if (placeOf(task.taskId) !== undefined) return true;
+    if ((this.#sinceLookMs.get(task)?.() ?? Infinity) <= longestHoldMs) return true;
     void requeueTask(task, this.#options);
     return false;
   }
