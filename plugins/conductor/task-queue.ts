@@ -291,10 +291,8 @@ export class TaskQueue {
     while (rest.length > 0) {
       const open = this.#parked.filter((poll) => poll.taken.length < poll.count);
       if (open.length === 0) break;
-      for (const poll of open) {
-        const task = rest.shift();
-        if (task === undefined) break;
-        poll.taken.push(task);
+      for (const poll of open.slice(0, rest.length)) {
+        poll.taken.push(...rest.splice(0, 1));
         served.add(poll);
       }
     }
@@ -305,8 +303,8 @@ export class TaskQueue {
 
   /** False: the task goes back to the engine. What was only handed over the engine still has in its queue. */
   #mayLeave(task: Task): boolean {
-    if (placeOf(task.taskId) !== undefined) return true;
-    if ((this.#sinceLookMs.get(task)?.() ?? Infinity) <= longestHoldMs) return true;
+    const heldMs = this.#sinceLookMs.get(task)?.() ?? Infinity;
+    if (placeOf(task.taskId) !== undefined || heldMs <= longestHoldMs) return true;
     void requeueTask(task, this.#options);
     return false;
   }
