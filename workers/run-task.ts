@@ -49,7 +49,8 @@ function failed(reasonForIncompletion: string): TaskOutcome {
 
 function requestIdOf({ inputData }: Task): string {
   const { requestId, inbound } = (inputData ?? {}) as { requestId?: unknown; inbound?: { requestId?: unknown } | null };
-  return String(inbound?.requestId ?? requestId ?? '');
+  const id = inbound?.requestId ?? requestId;
+  return typeof id === 'string' ? id : '';
 }
 
 /** The HTTP status the task brought, when it brought one. */

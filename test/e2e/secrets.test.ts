@@ -194,7 +194,9 @@ describe.each([
   /** Inputs that no router of ours makes, so that a worker fails in a way nobody foresaw. */
   async function provokeUnforeseen(): Promise<void> {
     // In clear, because it does not come through the router.
-    const sisPersonId = { toString: payloadKey === undefined ? personal('unforeseen') : 'no function' };
+    const person = payloadKey === undefined ? personal('unforeseen') : 'nobody';
+    // A lone surrogate has no place in a path.
+    const sisPersonId = { json: `"${person}\\ud800"` };
     const executionId = await engine.startWorkflow({
       name: 'mdm-shareWF',
       version: 1,

@@ -21,6 +21,7 @@ export function wrongWith(answer: RawAnswer, seenIds: Set<string>): string | nul
   if (/^[0-9a-f-]{36}$/.test(id) && seenIds.size === seenIds.add(id).size) return `X-Request-Id ${id} came twice`;
   if (headers['etag'] === backEndTag) return status === 200 ? null : `the back end's answer with status ${status}`;
   if (body === '' && headers['content-type'] !== undefined) return null;
+  if (status === 302) return headers['location'] === '/docs' ? null : `a redirect to ${headers['location']}`;
   const found = JSON.parse(body) as Record<string, unknown>;
   if (headers['content-type'] === 'application/problem+json') {
     const code = String(found['type']).replace('/problems/', '') as keyof typeof problemKinds;

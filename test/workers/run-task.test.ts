@@ -17,17 +17,25 @@ const task: Task = {
   inputData: inboundOf({ requestId: 'r-1', body: Buffer.from('personal value') }),
 };
 
-async function run(execute: () => Promise<TaskOutcome>) {
+async function run(execute: () => Promise<TaskOutcome>, given = task) {
   const { log, lines } = recordingLog();
   const reported: { error: unknown; fields: Record<string, string> }[] = [];
   const reportError = (error: unknown, fields: Record<string, string>) => void reported.push({ error, fields });
   const worker = supervise({ taskDefName: 'movies_intake', execute }, { log, reportError });
-  return { outcome: await worker.execute(task), lines, reported };
+  return { outcome: await worker.execute(given), lines, reported };
 }
 
 const ids = { taskType: 'movies_intake', executionId: 'execution-1', requestId: 'r-1' };
 
 describe('supervise', () => {
+  test('a request id that is no text → none in the line, and an outcome all the same', async () => {
+    const completed: TaskOutcome = { status: 'COMPLETED', outputData: {} };
+    const given = { ...task, inputData: { requestId: { toString: 'no function' } } };
+    const { outcome, lines } = await run(async () => completed, given);
+    expect(outcome).toBe(completed);
+    expect(lines).toMatchObject([{ requestId: '' }]);
+  });
+
   test('completed → passed on; one line with ids, status, milliseconds and outcome, and no body', async () => {
     const completed: TaskOutcome = {
       status: 'COMPLETED',
