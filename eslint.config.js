@@ -28,7 +28,7 @@ export default tseslint.config(
   },
   {
     // What a request leaves in the old generation costs the ones after it (docs/decisions.md, "Memory").
-    files: ['gateway/**/*.ts', 'plugins/**/*.ts', 'conductor/**/*.ts', 'workers/**/*.ts'],
+    files: ['gateway/**/*.ts', 'plugins/**/*.ts', 'lib/**/*.ts', 'workers/**/*.ts'],
     rules: {
       'no-restricted-syntax': [
         'error',
@@ -36,7 +36,7 @@ export default tseslint.config(
           selector: 'AssignmentExpression[left.type="MemberExpression"][right.type=/FunctionExpression$/]',
           message: 'Name the function first: V8 allocates one that is assigned to a property in the old generation.',
         },
-        { selector: 'NewExpression[callee.name="WeakMap"]', message: 'Use collections/attachment.ts.' },
+        { selector: 'NewExpression[callee.name="WeakMap"]', message: 'Use lib/gc/attachment.ts.' },
         {
           selector: 'MemberExpression[object.name="AbortSignal"][property.name="any"]',
           message:

@@ -1,11 +1,11 @@
 // How much the engine's database grows with requests, and what pruning takes away: `npm run bench:growth -- sqlite 400`.
 
-import type { EngineDatabase } from '../conductor/database/database.ts';
-import { openEngineDatabase } from '../conductor/database/engine-database.ts';
-import { Engine } from '../conductor/engine.ts';
-import { ExecutionApi } from '../conductor/executions/execution-api.ts';
-import { prune } from '../retention/prune.ts';
-import { endedStates } from '../retention/rules.ts';
+import type { EngineDatabase } from '#lib/conductor/database/database.ts';
+import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
+import { Engine } from '#lib/conductor/engine.ts';
+import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import { prune } from '../jobs/prune/prune.ts';
+import { endedStates } from '../jobs/prune/rules.ts';
 import { type EngineKind, type FaultEngine, startFaultEngine } from '../test/faults/engine.ts';
 import { type Caller, callerFor } from '../test/stack/client.ts';
 import { pollUntil } from '../test/stack/poll-until.ts';

@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { PayloadCodec } from '../payload/payload-codec.ts';
-import { readPayloadKeys } from '../payload/payload-keys.ts';
+import { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
+import { readPayloadKeys } from '#lib/envelope/encryption/payload-keys.ts';
 import { runClosedLoop } from './measure/closed-loop.ts';
 import { type Figures, figuresOf, middleOf } from './measure/figures.ts';
 import { machineTime, machineTimeSince } from './measure/machine-time.ts';

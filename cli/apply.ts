@@ -1,8 +1,8 @@
 // `apply`: does what the plan shows, and nothing else.
 
-import { asConfigured } from '../conductor/definitions/activation.ts';
-import { type Applied, applyPlan } from '../conductor/metadata/apply.ts';
-import { digestPlan, isRepublished } from '../conductor/metadata/plan.ts';
+import { asConfigured } from '#lib/conductor/definitions/activation.ts';
+import { type Applied, applyPlan } from '#lib/conductor/metadata/apply.ts';
+import { digestPlan, isRepublished } from '#lib/conductor/metadata/plan.ts';
 import { addConfirmationOptions } from './confirmation.ts';
 import { paint } from './colours.ts';
 import {

@@ -2,13 +2,13 @@
 
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { describeConfig, type ConfigLine } from '../config/describe.ts';
-import { ConfigError, loadConfig, type LoadedConfig } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
-import { checkDefinitions } from '../conductor/definitions/check-definitions.ts';
-import { type Definitions, readDefinitions } from '../conductor/definitions/load-definitions.ts';
-import { type Route, type Rung, timeOutLadder } from '../conductor/definitions/time-outs.ts';
-import type { GatewayValidation } from '../gateway/validate-gateway.ts';
+import { describeConfig, type ConfigLine } from '#lib/config/describe.ts';
+import { ConfigError, loadConfig, type LoadedConfig } from '#lib/config/load.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { checkDefinitions } from '#lib/conductor/definitions/check-definitions.ts';
+import { type Definitions, readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import { type Route, type Rung, timeOutLadder } from '#lib/conductor/definitions/time-outs.ts';
+import type { GatewayValidation } from '../gateway/configuration/validate-gateway.ts';
 import type { Outcome } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
 import { gatewayFile } from './read-gateway.ts';
@@ -76,7 +76,7 @@ async function checkAll(dir: string, env: NodeJS.ProcessEnv): Promise<Checked> {
   }
   const { config } = loaded;
   // Only some commands need the plugins, which take longer to load than the rest of the CLI.
-  const { validateGateway } = await import('../gateway/validate-gateway.ts');
+  const { validateGateway } = await import('../gateway/configuration/validate-gateway.ts');
   const gateway = await validateGateway(gatewayFile(config, dir));
   const routes = timedRoutes(gateway, config['router.waitBudgetMs']);
   const context = {

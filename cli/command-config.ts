@@ -1,9 +1,9 @@
 // The configuration of a command: as the router reads it, with the addresses of a running `npm start` where nothing is set.
 
 import { join, resolve } from 'node:path';
-import { loadConfig } from '../config/load.ts';
-import { readRunningStack, type RunningStack } from '../config/running-stack.ts';
-import type { Config } from '../config/schema.ts';
+import { loadConfig } from '#lib/config/load.ts';
+import { readRunningStack, type RunningStack } from '#lib/config/running-stack.ts';
+import type { Config } from '#lib/config/schema.ts';
 import type { Host } from './host.ts';
 import { rootDir } from './root-dir.ts';
 

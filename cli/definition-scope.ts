@@ -2,12 +2,12 @@
 
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { checkDefinitions } from '../conductor/definitions/check-definitions.ts';
-import { type Definitions, readDefinitions } from '../conductor/definitions/load-definitions.ts';
-import type { MetadataApi } from '../conductor/metadata/metadata-api.ts';
-import { type Change, type Plan, planChanges } from '../conductor/metadata/plan.ts';
-import { countRunning, type TouchingChange } from '../conductor/metadata/running.ts';
-import type { Config } from '../config/schema.ts';
+import { checkDefinitions } from '#lib/conductor/definitions/check-definitions.ts';
+import { type Definitions, readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import type { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
+import { type Change, type Plan, planChanges } from '#lib/conductor/metadata/plan.ts';
+import { countRunning, type TouchingChange } from '#lib/conductor/metadata/running.ts';
+import type { Config } from '#lib/config/schema.ts';
 import { addEngineOptions, type EngineAccessOptions } from './engine-access.ts';
 import { VerbError } from './outcome.ts';
 import { findGateway } from './read-gateway.ts';

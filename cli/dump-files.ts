@@ -3,19 +3,19 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isSwitchedOff } from '../conductor/definitions/activation.ts';
-import { parseJsonText } from '../conductor/definitions/json-text.ts';
-import { fileOf } from '../conductor/definitions/load-definitions.ts';
-import type { RegisteredDefinition, RegisteredDefinitions } from '../conductor/metadata/metadata-api.ts';
+import { isSwitchedOff } from '#lib/conductor/definitions/activation.ts';
+import { parseJsonText } from '#lib/conductor/definitions/json-text.ts';
+import { fileOf } from '#lib/conductor/definitions/load-definitions.ts';
+import type { RegisteredDefinition, RegisteredDefinitions } from '#lib/conductor/metadata/metadata-api.ts';
 import {
   type DefinitionKind,
   isEqual,
   isObject,
   normaliseDefinition,
   orderLike,
-} from '../conductor/metadata/normalise.ts';
-import { unifiedDiff } from '../conductor/metadata/unified-diff.ts';
-import type { Config } from '../config/schema.ts';
+} from '#lib/conductor/metadata/normalise.ts';
+import { unifiedDiff } from '#lib/conductor/metadata/unified-diff.ts';
+import type { Config } from '#lib/config/schema.ts';
 
 /** One definition of the engine and its file. */
 export interface DumpedFile {

@@ -1,7 +1,7 @@
 // `dump`: writes the engine's definitions into files, in the layout of the repository.
 
 import { resolve } from 'node:path';
-import { readDefinitions } from '../conductor/definitions/load-definitions.ts';
+import { readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { addScopeOptions, concernedBy, type ScopeOptions } from './definition-scope.ts';
 import { type DumpedFile, findForeignNames, planDump, writeDump } from './dump-files.ts';
 import { openEngine } from './engine-access.ts';

@@ -1,10 +1,10 @@
 // Two ways to the engine's API: straight to it, or through the router with the ops client.
 
 import type { Command } from 'commander';
-import type { Config } from '../config/schema.ts';
-import type { EngineError } from '../conductor/engine-error.ts';
-import { Engine, type EngineRequest, type EngineResponse } from '../conductor/engine.ts';
-import { type EngineCall, MetadataApi } from '../conductor/metadata/metadata-api.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { EngineError } from '#lib/conductor/engine-error.ts';
+import { Engine, type EngineRequest, type EngineResponse } from '#lib/conductor/engine.ts';
+import { type EngineCall, MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import { loadCommandConfig, type StackKey } from './command-config.ts';
 import type { Host } from './host.ts';
 import { VerbError } from './outcome.ts';

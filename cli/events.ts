@@ -1,7 +1,7 @@
 // `events`: what the handlers saw, what they started, what they skipped and why. The engine's API does not tell; its database does.
 
-import type { EngineDatabase, EventRecord } from '../conductor/database/database.ts';
-import { openEngineDatabase } from '../conductor/database/engine-database.ts';
+import type { EngineDatabase, EventRecord } from '#lib/conductor/database/database.ts';
+import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
 import { loadCommandConfig } from './command-config.ts';
 import { paint, printable } from './colours.ts';
 import { parseCount, parseMoment } from './input/duration.ts';

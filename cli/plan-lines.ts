@@ -1,7 +1,7 @@
 // A plan, as text and as JSON.
 
-import { type Change, digestPlan, isRepublished } from '../conductor/metadata/plan.ts';
-import { diffOf } from '../conductor/metadata/unified-diff.ts';
+import { type Change, digestPlan, isRepublished } from '#lib/conductor/metadata/plan.ts';
+import { diffOf } from '#lib/conductor/metadata/unified-diff.ts';
 import { type Meaning, paint, printable } from './colours.ts';
 import type { ShownChange, ShownPlan } from './definition-scope.ts';
 import { countOf } from './table.ts';

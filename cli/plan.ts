@@ -1,8 +1,8 @@
 // `plan`: what would make the engine's definitions those of the files, and whom it would touch.
 
 import { paint, printable } from './colours.ts';
-import { asConfigured } from '../conductor/definitions/activation.ts';
-import { digestPlan } from '../conductor/metadata/plan.ts';
+import { asConfigured } from '#lib/conductor/definitions/activation.ts';
+import { digestPlan } from '#lib/conductor/metadata/plan.ts';
 import {
   addPlanOptions,
   type PlanVerbOptions,

@@ -1,8 +1,8 @@
 // What `prune` is asked to delete, as rules.
 
-import type { WorkflowStatus } from '../conductor/types.ts';
-import type { Config } from '../config/schema.ts';
-import { endedStates, failedStates, type PruneRule, restrictionOf, type RouteWorkflow } from '../retention/rules.ts';
+import type { WorkflowStatus } from '#lib/conductor/types.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { endedStates, failedStates, type PruneRule, restrictionOf, type RouteWorkflow } from '../jobs/prune/rules.ts';
 import { parseDuration } from './input/duration.ts';
 import { parseName } from './input/names.ts';
 import { parseStates } from './input/states.ts';

@@ -1,12 +1,12 @@
 // `prune`: deletes what has ended long ago, and the engine's records of events.
 
-import { openEngineDatabase } from '../conductor/database/engine-database.ts';
-import { ExecutionApi } from '../conductor/executions/execution-api.ts';
-import type { Config } from '../config/schema.ts';
-import { workflowRoutes } from '../gateway/gateway-routes.ts';
-import { planPrune, prune, type PruneOptions, type PrunePlan, type PruneReport } from '../retention/prune.ts';
-import { problemsOf, rulesOf } from '../retention/rules.ts';
-import { workflowNames } from '../retention/workflow-names.ts';
+import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
+import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { workflowRoutes } from '../gateway/plugin-api/gateway-routes.ts';
+import { planPrune, prune, type PruneOptions, type PrunePlan, type PruneReport } from '../jobs/prune/prune.ts';
+import { problemsOf, rulesOf } from '../jobs/prune/rules.ts';
+import { workflowNames } from '../jobs/prune/workflow-names.ts';
 import { paint } from './colours.ts';
 import { addConfirmationOptions } from './confirmation.ts';
 import { addEngineOption, type EngineAccess, type EngineAccessOptions, openEngine } from './engine-access.ts';

@@ -2,10 +2,10 @@
 
 import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
-import type { Config } from '../config/schema.ts';
-import type { GatewayRoute } from '../gateway/gateway-routes.ts';
-import type { GatewayFile } from '../gateway/read-gateway-config.ts';
-import type { Gateway } from '../gateway/validate-gateway.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { GatewayRoute } from '../gateway/plugin-api/gateway-routes.ts';
+import type { GatewayFile } from '../gateway/configuration/read-gateway-config.ts';
+import type { Gateway } from '../gateway/configuration/validate-gateway.ts';
 import { VerbError } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
 
@@ -18,7 +18,7 @@ export function gatewayFile(config: Config, dir = rootDir): GatewayFile {
 /** @throws VerbError that lists everything wrong with it */
 export async function readGateway(config: Config, dir?: string): Promise<Gateway> {
   // Only some commands need the plugins, which take longer to load than the rest of the CLI.
-  const { validateGateway } = await import('../gateway/validate-gateway.ts');
+  const { validateGateway } = await import('../gateway/configuration/validate-gateway.ts');
   const { gateway, problems } = await validateGateway(gatewayFile(config, dir));
   if (gateway === undefined) throw new VerbError(problems.lines);
   return gateway;

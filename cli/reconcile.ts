@@ -1,10 +1,10 @@
 // `reconcile`: finds what the engine dropped between a PATCH and MDM, asks, and repairs it.
 
-import { loadDefinitions } from '../conductor/definitions/load-definitions.ts';
-import type { Config } from '../config/schema.ts';
-import { createReconciliation } from '../reconciler/index.ts';
-import { pass, type PassReport } from '../reconciler/pass.ts';
-import type { Finding, Repair } from '../reconciler/reconciliation.ts';
+import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { createReconciliation } from '../jobs/reconcile/index.ts';
+import { pass, type PassReport } from '../jobs/reconcile/pass.ts';
+import type { Finding, Repair } from '../jobs/reconcile/reconciliation.ts';
 import { paint } from './colours.ts';
 import { addConfirmationOptions } from './confirmation.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine-access.ts';

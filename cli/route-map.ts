@@ -1,11 +1,11 @@
 // The effective map: what a request on each public path goes through, with the values of the configuration filled in.
 
-import type { Config } from '../config/schema.ts';
-import type { Definitions } from '../conductor/definitions/load-definitions.ts';
-import { readPinnedVersions } from '../conductor/definitions/pinned-versions.ts';
-import { findWorkflow, taskTypesOf } from '../conductor/definitions/workflow-tasks.ts';
-import { pathsOf, type PipelineStep } from '../gateway/gateway-config-schema.ts';
-import { actionOf, type GatewayRoute } from '../gateway/gateway-routes.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
+import { readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
+import { findWorkflow, taskTypesOf } from '#lib/conductor/definitions/workflow-tasks.ts';
+import { pathsOf, type PipelineStep } from '../gateway/plugin-api/gateway-config-schema.ts';
+import { actionOf, type GatewayRoute } from '../gateway/plugin-api/gateway-routes.ts';
 
 /** One apiEndpoint of the map. What a pipeline does not have is absent. */
 export interface MappedRoute {

@@ -1,9 +1,9 @@
 // `routes`: the effective map as a table.
 
 import { resolve } from 'node:path';
-import { loadConfig } from '../config/load.ts';
-import { describeShares, readPinnedVersions } from '../conductor/definitions/pinned-versions.ts';
-import { loadDefinitions } from '../conductor/definitions/load-definitions.ts';
+import { loadConfig } from '#lib/config/load.ts';
+import { describeShares, readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
+import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { paint } from './colours.ts';
 import type { Outcome } from './outcome.ts';
 import { readGateway } from './read-gateway.ts';

@@ -1,12 +1,12 @@
 // `status`: the engine, its definitions against the files, the workers that poll, what waits and what failed.
 
 import { resolve } from 'node:path';
-import { asConfigured } from '../conductor/definitions/activation.ts';
-import { type Definitions, loadDefinitions } from '../conductor/definitions/load-definitions.ts';
-import type { MetadataApi } from '../conductor/metadata/metadata-api.ts';
-import { type Change, type Plan, planChanges } from '../conductor/metadata/plan.ts';
-import { diffOf } from '../conductor/metadata/unified-diff.ts';
-import { type WorkerPool, poolsOf, unheardQueues } from '../conductor/metadata/worker-pools.ts';
+import { asConfigured } from '#lib/conductor/definitions/activation.ts';
+import { type Definitions, loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import type { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
+import { type Change, type Plan, planChanges } from '#lib/conductor/metadata/plan.ts';
+import { diffOf } from '#lib/conductor/metadata/unified-diff.ts';
+import { type WorkerPool, poolsOf, unheardQueues } from '#lib/conductor/metadata/worker-pools.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine-access.ts';
 import { addStaleAfterOption, parseStaleAfter } from './input/stale-after.ts';
 import type { Outcome } from './outcome.ts';

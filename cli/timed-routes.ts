@@ -1,8 +1,8 @@
 // The routes of gateway.config.yml as the time-out ladder needs them.
 
-import { readPinnedVersions } from '../conductor/definitions/pinned-versions.ts';
-import type { Route } from '../conductor/definitions/time-outs.ts';
-import type { ReadGateway } from '../gateway/read-gateway-config.ts';
+import { readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
+import type { Route } from '#lib/conductor/definitions/time-outs.ts';
+import type { ReadGateway } from '../gateway/configuration/read-gateway-config.ts';
 
 const readMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 

@@ -1,9 +1,9 @@
 // `token`: gets or takes an access token, shows what it says, and whether the routes would let its holder in.
 
-import type { Config } from '../config/schema.ts';
+import type { Config } from '#lib/config/schema.ts';
 import type { AccessToken } from '../plugins/oauth2/access-token/access-token.ts';
 import type { OAuth2 } from '../plugins/oauth2/create-oauth2.ts';
-import { type GatewayRoute, routesWith } from '../gateway/gateway-routes.ts';
+import { type GatewayRoute, routesWith } from '../gateway/plugin-api/gateway-routes.ts';
 import { paint, printable } from './colours.ts';
 import { loadCommandConfig } from './command-config.ts';
 import { type Outcome, VerbError } from './outcome.ts';

@@ -1,7 +1,7 @@
 // `workers`: who polls which task type in which domain, when last, and what waits there.
 
-import { loadDefinitions } from '../conductor/definitions/load-definitions.ts';
-import { poolsOf, type WorkerPool } from '../conductor/metadata/worker-pools.ts';
+import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import { poolsOf, type WorkerPool } from '#lib/conductor/metadata/worker-pools.ts';
 import { paint, printable } from './colours.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine-access.ts';
 import { formatSpan } from './input/duration.ts';

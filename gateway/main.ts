@@ -1,10 +1,10 @@
 // The router program.
 
-import { loadConfig, type LoadedConfig } from '../config/load.ts';
-import { accepts } from '../config/production.ts';
-import { createErrorTracker } from '../error-tracking/error-tracker.ts';
-import { runProgram } from '../program/run-program.ts';
-import { createTracer } from '../tracing/create-tracer.ts';
+import { loadConfig, type LoadedConfig } from '#lib/config/load.ts';
+import { accepts } from '#lib/config/production.ts';
+import { createErrorTracker } from '#lib/telemetry/error-tracking/error-tracker.ts';
+import { runProgram } from '#lib/process/run-program.ts';
+import { createTracer } from '#lib/telemetry/tracing/create-tracer.ts';
 import { findOpenEngine } from './open-engine.ts';
 import { startRouter } from './start-router.ts';
 

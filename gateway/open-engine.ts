@@ -3,7 +3,7 @@
 import { lookup } from 'node:dns/promises';
 import { connect, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { isLoopback, isPrivateHost } from '../config/private-host.ts';
+import { isLoopback, isPrivateHost } from '#lib/config/private-host.ts';
 
 export interface OpenEngineOptions {
   /** The engine's base URL, as the router uses it. */

@@ -1,6 +1,6 @@
 // The list of what the workers can work on.
 
-import type { ConfigKey } from '../config/schema.ts';
+import type { ConfigKey } from '#lib/config/schema.ts';
 import { createCollegeAdaptorIntake } from './college-adaptor_intake.ts';
 import { createLmsDwIntake } from './lms-dw_intake.ts';
 import { createMdmNotify } from './mdm_notify.ts';

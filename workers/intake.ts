@@ -1,10 +1,10 @@
 // What every intake does: hand the client's request to a back end, and complete the task with whatever it answers.
 
-import type { Task } from '../conductor/types.ts';
-import type { Config } from '../config/schema.ts';
-import { pickHeaders, requestHeaderFilter, responseHeaderFilter } from '../envelope/headers.ts';
-import type { ReceivedInbound } from '../envelope/inbound.ts';
-import { createPayloadCodec } from '../payload/payload-codec.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { pickHeaders, requestHeaderFilter, responseHeaderFilter } from '#lib/envelope/headers.ts';
+import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
+import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { receivedInbound } from './received-inbound.ts';
 import { CodedFailure } from './task-failure.ts';
 import type { TaskOutcome, WorkerDependencies } from './worker.ts';

@@ -1,9 +1,9 @@
 // Entry of the worker process.
 
-import { loadConfig } from '../config/load.ts';
-import { createErrorTracker } from '../error-tracking/error-tracker.ts';
-import { runProgram } from '../program/run-program.ts';
-import { createTracer } from '../tracing/create-tracer.ts';
+import { loadConfig } from '#lib/config/load.ts';
+import { createErrorTracker } from '#lib/telemetry/error-tracking/error-tracker.ts';
+import { runProgram } from '#lib/process/run-program.ts';
+import { createTracer } from '#lib/telemetry/tracing/create-tracer.ts';
 import { startWorkers } from './start-workers.ts';
 
 // With CI set, the Conductor SDK writes a line to stdout for every update, between the log's JSON lines.

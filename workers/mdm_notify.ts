@@ -1,12 +1,12 @@
 // Task type mdm_notify: tells MDM of one patched person, and learns from it which other systems want to know.
 
-import type { Task } from '../conductor/types.ts';
-import type { Config } from '../config/schema.ts';
-import type { ReceivedInbound } from '../envelope/inbound.ts';
-import type { Answer } from '../envelope/outbound.ts';
-import { encodeText } from '../envelope/text.ts';
-import { createPayloadCodec, type PayloadCodec } from '../payload/payload-codec.ts';
-import { PayloadUnreadable } from '../payload/payload-unreadable.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
+import type { Answer } from '#lib/envelope/outbound.ts';
+import { encodeText } from '#lib/envelope/text.ts';
+import { createPayloadCodec, type PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
+import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
 import { deliver } from './mdm/deliver.ts';
 import { readInterestedSystems } from './mdm/interested-systems.ts';
 import { parseObject, patchedPerson } from './mdm/patched-person.ts';

@@ -1,8 +1,8 @@
 // Task type mdm_share: gives one person's cccid to the adaptor of one interested college, directly, and tells MDM so.
 
 import { createHash } from 'node:crypto';
-import type { Task } from '../conductor/types.ts';
-import { createPayloadCodec } from '../payload/payload-codec.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { adaptorOf } from './back-end/adaptor-of.ts';
 import { deliver } from './mdm/deliver.ts';
 import { type PackedSystem, unpackShare } from './mdm/packed-share.ts';

@@ -1,9 +1,9 @@
 // The client's request out of a task's input; what is no request ends the task with a reason, not as a bug.
 
-import type { Config } from '../config/schema.ts';
-import type { ReceivedInbound } from '../envelope/inbound.ts';
-import type { PayloadCodec } from '../payload/payload-codec.ts';
-import { PayloadUnreadable } from '../payload/payload-unreadable.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
+import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
+import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
 import { CodedFailure, TaskFailure } from './task-failure.ts';
 
 /**

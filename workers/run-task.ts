@@ -1,7 +1,7 @@
 // Runs one task of a worker: every end it can come to is an outcome, a log line and, if nobody foresaw it, an error report.
 
-import type { Task } from '../conductor/types.ts';
-import { errorFields, type Logger } from '../logging/log.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { codeOf } from './back-end/back-end-failure.ts';
 import { TaskFailure } from './task-failure.ts';
 import type { TaskOutcome, Worker } from './worker.ts';

@@ -1,7 +1,7 @@
 // Which task types this process works on, by its configuration; everything wrong with the choice at once.
 
-import { ConfigError } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
+import { ConfigError } from '#lib/config/load.ts';
+import type { Config } from '#lib/config/schema.ts';
 import { workers, type WorkerRegistration } from './index.ts';
 
 /** @throws ConfigError when a name is unknown, a task type is not in this process's pool, or an address is missing */

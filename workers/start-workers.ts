@@ -1,10 +1,10 @@
 // Builds the workers of one process and connects them to the router; stopping drains them.
 
 import { hostname } from 'node:os';
-import type { Config } from '../config/schema.ts';
-import type { Logger } from '../logging/log.ts';
-import type { RunningProgram } from '../program/run-program.ts';
-import type { Tracer } from '../tracing/tracer.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
+import type { RunningProgram } from '#lib/process/run-program.ts';
+import type { Tracer } from '#lib/telemetry/tracing/tracer.ts';
 import { createBackEndCaller } from './back-end/call-back-end.ts';
 import { guardWrites } from './back-end/guard-writes.ts';
 import { pause } from './backoff.ts';

@@ -1,6 +1,6 @@
 // How a task ends without a result: a reason that clients may read.
 
-import { formatFailure, type FailureCode } from '../envelope/failure.ts';
+import { formatFailure, type FailureCode } from '#lib/envelope/failure.ts';
 
 /** Ends a task without a result. Its message becomes the reason, which clients may see: no address, no personal value. */
 export class TaskFailure extends Error {

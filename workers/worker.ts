@@ -1,7 +1,7 @@
 // What a worker is: a task type and a function from a task to its outcome. Everything else is given to it.
 
-import type { Task } from '../conductor/types.ts';
-import type { Config } from '../config/schema.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import type { Config } from '#lib/config/schema.ts';
 import type { CallBackEnd } from './back-end/call-back-end.ts';
 
 /** How a task ends, in Conductor's words. Nothing here is retried by the engine: what may be tried again, the worker tries. */

@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:http';
 import { listenOnLoopback } from '../../dev/loopback-server.ts';
-import { runProgram } from '../../program/run-program.ts';
+import { runProgram } from '#lib/process/run-program.ts';
 
 const body = JSON.stringify({ title: 'Metropolis', year: 1927, director: 'Fritz Lang', runtimeMinutes: 153 });
 const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };

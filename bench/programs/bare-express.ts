@@ -3,9 +3,9 @@
 
 import { createServer } from 'node:http';
 import express from 'express';
-import type { Task, TaskResult } from '../../conductor/types.ts';
+import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import { listenOnLoopback } from '../../dev/loopback-server.ts';
-import { runProgram } from '../../program/run-program.ts';
+import { runProgram } from '#lib/process/run-program.ts';
 import { startBody, taskOutput } from '../targets/execution.ts';
 import { HttpClient } from '../targets/http-client.ts';
 import { floorWorkflow } from './definitions.ts';

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { listenOnLoopback } from '../../dev/loopback-server.ts';
-import { runProgram } from '../../program/run-program.ts';
+import { runProgram } from '#lib/process/run-program.ts';
 import { floorWorkflow } from './definitions.ts';
 import { rootDir } from './program.ts';
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ReadyMessage } from '../../program/run-program.ts';
+import type { ReadyMessage } from '#lib/process/run-program.ts';
 
 export const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 

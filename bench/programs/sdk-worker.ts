@@ -1,9 +1,9 @@
 // What a user of Conductor would write: the product's own worker function under the SDK's defaults, straight at the engine.
 
 import { orkesConductorClient, TaskHandler } from '@io-orkes/conductor-javascript';
-import { loadConfig } from '../../config/load.ts';
-import type { Task } from '../../conductor/types.ts';
-import { runProgram } from '../../program/run-program.ts';
+import { loadConfig } from '#lib/config/load.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import { runProgram } from '#lib/process/run-program.ts';
 import { createBackEndCaller } from '../../workers/back-end/call-back-end.ts';
 import { createMoviesIntake } from '../../workers/movies_intake.ts';
 import type { TaskOutcome } from '../../workers/worker.ts';

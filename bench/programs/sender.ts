@@ -2,7 +2,7 @@
 
 import { loadFiguresOf } from '../measure/load-figures.ts';
 import { type LoadOptions, runLoad } from '../measure/open-loop.ts';
-import { runProgram } from '../../program/run-program.ts';
+import { runProgram } from '#lib/process/run-program.ts';
 
 /** A load as it travels between processes: requests as text. */
 export interface Plan extends Omit<LoadOptions, 'requests'> {

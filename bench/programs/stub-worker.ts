@@ -1,7 +1,7 @@
 // A worker that takes what the router hands out and completes it at once, in large batches.
 
-import type { Task } from '../../conductor/types.ts';
-import { runProgram } from '../../program/run-program.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import { runProgram } from '#lib/process/run-program.ts';
 import { taskOutput } from '../targets/execution.ts';
 import { HttpClient } from '../targets/http-client.ts';
 

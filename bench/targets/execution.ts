@@ -1,8 +1,8 @@
 // What the targets that go round the router send the engine: as large as what the router and its workers send.
 
-import { createInbound } from '../../envelope/inbound.ts';
-import { createOutbound } from '../../envelope/outbound.ts';
-import type { WorkflowStatus } from '../../conductor/types.ts';
+import { createInbound } from '#lib/envelope/inbound.ts';
+import { createOutbound } from '#lib/envelope/outbound.ts';
+import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import type { BenchWorkflow } from '../programs/definitions.ts';
 
 const inbound = createInbound({

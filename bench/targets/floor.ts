@@ -1,6 +1,6 @@
 // The engine's four calls, one after the other, from this process: start, poll, update, status. Nobody waits, nobody sleeps.
 
-import type { Task } from '../../conductor/types.ts';
+import type { Task } from '#lib/conductor/types.ts';
 import { floorWorkflow } from '../programs/definitions.ts';
 import { type Ended, expectAnswer, startBody, statusPath, taskOutput } from './execution.ts';
 import type { HttpClient } from './http-client.ts';

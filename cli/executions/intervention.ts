@@ -1,13 +1,13 @@
 // `executions retry`, `terminate` and `cancel`: what all three do alike.
 
-import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
+import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import {
   foresee,
   intervene,
   type Intervened,
   type Intervention,
   type Prospect,
-} from '../../conductor/executions/interventions.ts';
+} from '#lib/conductor/executions/interventions.ts';
 import { paint } from '../colours.ts';
 import { addConfirmationOptions } from '../confirmation.ts';
 import { addEngineOption, type EngineAccessOptions, openEngine } from '../engine-access.ts';

@@ -1,14 +1,14 @@
 // `executions list`: the newest executions, by route, client, workflow, state and time.
 
-import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
+import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import {
   type ExecutionFilter,
   type ExecutionList,
   findExecutions,
   type ListedExecution,
-} from '../../conductor/executions/find-executions.ts';
-import type { Config } from '../../config/schema.ts';
-import { workflowRoutes } from '../../gateway/gateway-routes.ts';
+} from '#lib/conductor/executions/find-executions.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { workflowRoutes } from '../../gateway/plugin-api/gateway-routes.ts';
 import { printable } from '../colours.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from '../engine-access.ts';
 import { formatSpan, parseCount, parseMoment } from '../input/duration.ts';

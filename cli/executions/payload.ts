@@ -1,8 +1,8 @@
 // The request and the answer of an execution, for an operator who asked for them: they tell who a person is.
 
-import type { WholeExecution } from '../../conductor/executions/execution-api.ts';
-import type { Config } from '../../config/schema.ts';
-import { createPayloadCodec } from '../../payload/payload-codec.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { printable } from '../colours.ts';
 
 interface Side {

@@ -1,9 +1,9 @@
 // `executions show`: one execution and what happened to it, step by step.
 
-import { callerOf } from '../../conductor/executions/caller.ts';
-import { ExecutionApi, type WholeExecution } from '../../conductor/executions/execution-api.ts';
-import { answeredOf } from '../../conductor/executions/find-executions.ts';
-import { type Timeline, timelineOf } from '../../conductor/executions/timeline.ts';
+import { callerOf } from '#lib/conductor/executions/caller.ts';
+import { ExecutionApi, type WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { answeredOf } from '#lib/conductor/executions/find-executions.ts';
+import { type Timeline, timelineOf } from '#lib/conductor/executions/timeline.ts';
 import { printable } from '../colours.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from '../engine-access.ts';
 import { formatSpan } from '../input/duration.ts';

@@ -1,6 +1,6 @@
 // The timeline of an execution as lines.
 
-import type { Timeline, TimelineStep } from '../../conductor/executions/timeline.ts';
+import type { Timeline, TimelineStep } from '#lib/conductor/executions/timeline.ts';
 import { paint, printable } from '../colours.ts';
 import { formatSpan } from '../input/duration.ts';
 import { formatTable } from '../table.ts';

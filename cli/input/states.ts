@@ -1,6 +1,6 @@
 // States as people type them: in any case, with `-`, `_` or a space between words.
 
-import type { WorkflowStatus } from '../../conductor/types.ts';
+import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import { VerbError } from '../outcome.ts';
 
 /** Conductor's states of an execution. */

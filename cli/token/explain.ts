@@ -1,6 +1,6 @@
 // Why a token is refused, in a sentence with what the token says and what the configuration asks for.
 
-import type { Config } from '../../config/schema.ts';
+import type { Config } from '#lib/config/schema.ts';
 import { InvalidTokenError, type InvalidTokenReason } from '../../plugins/oauth2/access-token/invalid-token-error.ts';
 import { ProviderError } from '../../plugins/oauth2/provider/provider-error.ts';
 import { formatSpan } from '../input/duration.ts';

@@ -1,12 +1,12 @@
 // Whether a route lets a client with these scopes in, judged by the code of its own policies.
 
-import type { Config } from '../../config/schema.ts';
-import type { GatewayRoute } from '../../gateway/gateway-routes.ts';
-import { pathsOf } from '../../gateway/gateway-config-schema.ts';
-import { findAllowedCall } from '../../plugins/conductor/allow-list.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { GatewayRoute } from '../../gateway/plugin-api/gateway-routes.ts';
+import { pathsOf } from '../../gateway/plugin-api/gateway-config-schema.ts';
+import { findAllowedCall } from '../../plugins/conductor/task-api/allow-list.ts';
 import { checkAdaptor, checkMisCodes } from '../../plugins/limits/mis-codes.ts';
 import { type BearerParameters, missingScopes } from '../../plugins/oauth2/bearer/required-scopes.ts';
-import { Problem } from '../../problem/problem.ts';
+import { Problem } from '#lib/problem/problem.ts';
 
 export interface Asked {
   readonly clientId: string;

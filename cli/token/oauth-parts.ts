@@ -1,8 +1,8 @@
 // The router's own OAuth parts, for one command: nothing is fetched before it is needed.
 
 import { Registry } from 'prom-client';
-import type { Config } from '../../config/schema.ts';
-import { createLog } from '../../logging/log.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
 import { systemClock } from '../../plugins/oauth2/clock.ts';
 import { createOAuth2, type OAuth2 } from '../../plugins/oauth2/create-oauth2.ts';
 import { createMetrics } from '../../plugins/oauth2/metrics.ts';

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import type { Config } from '../../config/schema.ts';
+import type { Config } from '#lib/config/schema.ts';
 import type { OAuth2 } from '../../plugins/oauth2/create-oauth2.ts';
 import { OAuthError } from '../../plugins/oauth2/token/oauth-error.ts';
 import { ProviderError } from '../../plugins/oauth2/provider/provider-error.ts';

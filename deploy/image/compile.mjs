@@ -6,13 +6,13 @@ import { readdir } from 'node:fs/promises';
 if (getCompileCacheDir() === undefined) throw new Error('set NODE_COMPILE_CACHE to a folder that can be written');
 // The programs' entries would start them; what they import has no effect.
 const modules = [
-  'error-tracking/error-tracker.ts',
-  'tracing/create-tracer.ts',
+  'lib/telemetry/error-tracking/error-tracker.ts',
+  'lib/telemetry/tracing/create-tracer.ts',
   'gateway/open-engine.ts',
   'gateway/start-router.ts',
   'workers/start-workers.ts',
-  'retention/daily.ts',
-  'retention/round.ts',
+  'jobs/prune/daily.ts',
+  'jobs/prune/round.ts',
   'cli/run.ts',
   ...(await readdir('plugins')).map((plugin) => `plugins/${plugin}/index.ts`),
 ];

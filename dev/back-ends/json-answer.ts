@@ -1,7 +1,7 @@
 // JSON answers of the stand-ins, and their errors in the style of a college adaptor: `{ code, message }`.
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
-import { errorFields, type Logger } from '../../logging/log.ts';
+import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 
 /** What a stand-in answers; no body when `body` is absent. */
 export interface Answer {

@@ -1,7 +1,7 @@
 // Entry of the back-end stand-ins' process.
 
-import { loadConfig } from '../../config/load.ts';
-import { runProgram } from '../../program/run-program.ts';
+import { loadConfig } from '#lib/config/load.ts';
+import { runProgram } from '#lib/process/run-program.ts';
 import { startBackEnds } from './start-back-ends.ts';
 
 await runProgram('back-ends', async (log) => {

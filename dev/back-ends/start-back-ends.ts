@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:http';
 import express, { type Express } from 'express';
-import { createLog, type Logger } from '../../logging/log.ts';
+import { createLog, type Logger } from '#lib/telemetry/logging/log.ts';
 import { listenOnLoopback } from '../loopback-server.ts';
 import { createCollegeAdaptor } from './college-adaptor.ts';
 import { createDataWarehouse } from './data-warehouse.ts';

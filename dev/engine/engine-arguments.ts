@@ -4,16 +4,18 @@ import { fileURLToPath } from 'node:url';
 import type { Java } from './find-java.ts';
 
 /** The product's own properties of an engine on SQLite. */
-export const engineProperties = fileURLToPath(new URL('../../conductor/server/sqlite.properties', import.meta.url));
+export const engineProperties = fileURLToPath(new URL('../../lib/conductor/server/sqlite.properties', import.meta.url));
 /** The same of an engine on PostgreSQL. */
 export const postgresqlProperties = fileURLToPath(
-  new URL('../../conductor/server/postgresql.properties', import.meta.url),
+  new URL('../../lib/conductor/server/postgresql.properties', import.meta.url),
 );
 /** What each of several engines on one PostgreSQL database reads after that. */
-export const clusterProperties = fileURLToPath(new URL('../../conductor/server/cluster.properties', import.meta.url));
+export const clusterProperties = fileURLToPath(
+  new URL('../../lib/conductor/server/cluster.properties', import.meta.url),
+);
 
 /** What an engine that listens to MDM's update queue gets besides. */
-export const queueProperties = fileURLToPath(new URL('../../conductor/server/amqp.properties', import.meta.url));
+export const queueProperties = fileURLToPath(new URL('../../lib/conductor/server/amqp.properties', import.meta.url));
 const queueVariable = /^(?:CONDUCTOR_EVENTQUEUES_AMQP_[A-Z]+|SPRING_CONFIG_IMPORT)$/;
 
 /**
@@ -25,7 +27,7 @@ export const engineLogOptions = [
 ];
 
 /**
- * Options of the Java machine that are the same everywhere; conductor/server/README.md has the measurements.
+ * Options of the Java machine that are the same everywhere; lib/conductor/server/README.md has the measurements.
  * The heap is capped at 384 MiB: enough for eight answers of the largest size at once.
  */
 export const engineJavaOptions = [

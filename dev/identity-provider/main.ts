@@ -1,7 +1,7 @@
 // Entry of the identity provider process. SIGUSR2 rotates its signing keys.
 
-import { errorFields } from '../../logging/log.ts';
-import { runProgram } from '../../program/run-program.ts';
+import { errorFields } from '#lib/telemetry/logging/log.ts';
+import { runProgram } from '#lib/process/run-program.ts';
 import { readOptions } from './options.ts';
 import { startIdentityProvider } from './start-identity-provider.ts';
 

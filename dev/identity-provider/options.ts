@@ -1,6 +1,6 @@
 // Reads what the identity provider needs from the configuration, and keeps it out of production.
 
-import { loadConfig } from '../../config/load.ts';
+import { loadConfig } from '#lib/config/load.ts';
 import type { IdentityProviderOptions } from './start-identity-provider.ts';
 
 /**

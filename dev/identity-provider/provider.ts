@@ -2,7 +2,7 @@
 
 import type { EventEmitter } from 'node:events';
 import Provider, { type AdapterFactory, type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { errorFields, type Logger } from '../../logging/log.ts';
+import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { type DevClient, devClients, devScopes, findDevClient, toClientMetadata } from './clients.ts';
 import type { SigningKeys } from './signing-keys.ts';
 

@@ -2,7 +2,7 @@
 
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
-import type { Logger } from '../../logging/log.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { listenOnLoopback } from '../loopback-server.ts';
 import { createProvider } from './provider.ts';
 import { loadSigningKeys, rotateSigningKeys } from './signing-keys.ts';

@@ -1,6 +1,6 @@
 // What a running stack tells the CLI: where its programs listen, without any secret.
 
-import type { RunningStack } from '../../config/running-stack.ts';
+import type { RunningStack } from '#lib/config/running-stack.ts';
 import type { StackSettings } from './options.ts';
 
 /** The addresses of a stack that this process runs from now on. */

@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadConfig } from '../../config/load.ts';
+import { loadConfig } from '#lib/config/load.ts';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -13,6 +13,6 @@ const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 export async function checkGateway(env: NodeJS.ProcessEnv): Promise<void> {
   const { config } = await loadConfig({ env });
   // Loaded here: whoever asks only for help need not wait for the plugins.
-  const { loadGateway } = await import('../../gateway/validate-gateway.ts');
+  const { loadGateway } = await import('../../gateway/configuration/validate-gateway.ts');
   await loadGateway({ config, rootDir, file: resolve(rootDir, config['router.mapFile']) });
 }

@@ -2,8 +2,8 @@
 
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { loadConfig } from '../../config/load.ts';
-import { variableOf } from '../../config/environment.ts';
+import { loadConfig } from '#lib/config/load.ts';
+import { variableOf } from '#lib/config/environment.ts';
 import { queueEnvironment } from '../engine/engine-arguments.ts';
 import { findFreePort, type StackPort, stackPorts } from '../setup/ports.mjs';
 

@@ -33,7 +33,7 @@ export const lastingPrograms: readonly LastingProgram[] = [
   { name: 'router', entry: 'gateway/main.ts', stopOrder: 2 },
   { name: 'workers', entry: 'workers/main.ts', stopOrder: 1 },
   { name: `workers-${coLocated}`, entry: 'workers/main.ts', env: { WORKERS_DOMAIN: coLocated }, stopOrder: 1 },
-  { name: 'pruner', entry: 'retention/main.ts', stopOrder: 1 },
+  { name: 'pruner', entry: 'jobs/prune/main.ts', stopOrder: 1 },
   { name: 'identity-provider', entry: 'dev/identity-provider/main.ts', stopOrder: 3 },
   { name: 'back-ends', entry: 'dev/back-ends/main.ts', stopOrder: 3 },
 ];

@@ -1,6 +1,6 @@
 // One run of `npm start`, from its flags to its exit code.
 
-import { writeRunningStack } from '../../config/running-stack.ts';
+import { writeRunningStack } from '#lib/config/running-stack.ts';
 import { findTakenPorts } from '../setup/ports.mjs';
 import { createProgress, type Progress } from '../setup/progress.mjs';
 import { addressesOf } from './addresses.ts';

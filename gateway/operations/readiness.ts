@@ -1,7 +1,7 @@
 // Whether this instance can serve: every dependency is asked, and each reason why not is named.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ReadinessCheck, ReadinessNotice } from '../contract.ts';
+import type { ReadinessCheck, ReadinessNotice } from '../plugin-api/plugin-api.ts';
 
 export interface Readiness {
   ready: boolean;

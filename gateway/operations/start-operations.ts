@@ -1,8 +1,8 @@
 // Everything behind the operations port, put together: health, metrics, the status page.
 
 import type { Registry } from 'prom-client';
-import type { Config } from '../../config/schema.ts';
-import type { RouteKind } from '../gateway-routes.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { RouteKind } from '../plugin-api/gateway-routes.ts';
 import { type OperationsServer, startOperationsServer } from './operations-server.ts';
 import type { RouterReadiness } from './readiness.ts';
 import type { Activity } from './status/activity.ts';

@@ -1,7 +1,7 @@
 // Wires the connection to Redis of a router: its metric, and what `/health/ready` says of an outage.
 
 import { Gauge, type Registry } from 'prom-client';
-import type { Logger } from '../../logging/log.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { Redis } from './redis.ts';
 
 export interface ConnectRedisOptions {

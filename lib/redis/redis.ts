@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClient, ErrorReply } from 'redis';
-import { errorFields, type Logger } from '../../logging/log.ts';
+import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 
 export type RedisClient = ReturnType<typeof createClient>;
 /** One command: `client` must not be kept. */

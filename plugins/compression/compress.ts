@@ -1,11 +1,17 @@
 // The compress policy: answers of the policies behind it leave in br or gzip where the client accepts that.
 
 import { Type } from 'typebox';
-import { headerRef } from '../../contract/headers.ts';
-import type { HeaderFields } from '../../envelope/headers.ts';
-import type { Answer } from '../../envelope/outbound.ts';
-import { chooseCoding, type Coding, compressBody, isCompressible, varyBy } from '../../gateway/content-coding.ts';
-import { contextOf, declarePolicy, definePolicy } from '../../gateway/contract.ts';
+import { headerRef } from '#lib/openapi/headers.ts';
+import type { HeaderFields } from '#lib/envelope/headers.ts';
+import type { Answer } from '#lib/envelope/outbound.ts';
+import {
+  chooseCoding,
+  type Coding,
+  compressBody,
+  isCompressible,
+  varyBy,
+} from '../../gateway/plugin-api/content-coding.ts';
+import { contextOf, declarePolicy, definePolicy } from '../../gateway/plugin-api/plugin-api.ts';
 
 const parameters = Type.Object(
   {

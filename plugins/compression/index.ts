@@ -1,6 +1,6 @@
 // The compression plugin: answers in br or gzip.
 
-import type { PluginContext } from '../../gateway/contract.ts';
+import type { PluginContext } from '../../gateway/plugin-api/plugin-api.ts';
 import { compressDeclaration, compressPolicy } from './compress.ts';
 
 export const version = '1.0.0';

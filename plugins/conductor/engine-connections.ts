@@ -1,9 +1,9 @@
 // The connections to the engine, in two shares: workers' calls and health never wait behind those of clients.
 
-import { Engine, type EngineCall } from '../../conductor/engine.ts';
-import { EngineContact } from '../../conductor/engine-contact.ts';
-import type { Config } from '../../config/schema.ts';
-import type { Logger } from '../../logging/log.ts';
+import { Engine, type EngineCall } from '#lib/conductor/engine.ts';
+import { EngineContact } from '#lib/conductor/engine-contact.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
 
 export interface EngineConnections {
   /** For whatever workers and operators ask, and for health. */

@@ -1,29 +1,29 @@
 // What outlives a configuration: everything that knows of executions, tasks and workers under way, and its connections.
 
-import { TransientMap } from '../../collections/transient-map.ts';
-import type { Engine } from '../../conductor/engine.ts';
-import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
-import type { Task } from '../../conductor/types.ts';
-import type { KeptServices } from '../../gateway/contract.ts';
-import { outageNotice } from '../../lib/redis/connect-redis.ts';
-import type { Logger } from '../../logging/log.ts';
+import { TransientMap } from '#lib/gc/transient-map.ts';
+import type { Engine } from '#lib/conductor/engine.ts';
+import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import type { KeptServices } from '../../gateway/plugin-api/plugin-api.ts';
+import { outageNotice } from '#lib/redis/connect-redis.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { createAdmission } from './admission/create-admission.ts';
-import { createClientParts } from './clients/create-client-parts.ts';
-import { WithheldTasks } from './clients/withheld-tasks.ts';
+import { createClientParts } from './create-client-parts.ts';
+import { WithheldTasks } from './async-executions/withheld-tasks.ts';
 import { connectEngine } from './engine-connections.ts';
-import type { ExecutionsUnderWay } from './executions-under-way.ts';
-import type { Parts } from './executions.ts';
-import { Hints, type PeerHint, type Peers } from './hints.ts';
-import { createGauges, createObservation } from './observe/create-observation.ts';
-import { RedisPeers } from './redis-peers.ts';
-import { ResultBudget } from './result-budget.ts';
-import { TaskQueues } from './task-queues.ts';
-import { TaskUpdates } from './task-updates.ts';
+import type { ExecutionsUnderWay } from './dispatch/executions-under-way.ts';
+import type { Parts } from './execution/executions.ts';
+import { Hints, type PeerHint, type Peers } from './dispatch/hints.ts';
+import { createGauges, createObservation } from './telemetry/create-observation.ts';
+import { RedisPeers } from './dispatch/redis-peers.ts';
+import { ResultBudget } from './dispatch/result-budget.ts';
+import { TaskQueues } from './dispatch/task-queues.ts';
+import { TaskUpdates } from './task-api/task-updates.ts';
 import type { NeededWorkflow } from './versions/create-versions.ts';
-import { reportMissing } from './versions/report-missing.ts';
+import { reportMissing } from './report-missing.ts';
 import { createVersionRoom } from './versions/version-room.ts';
-import { Waits } from './waits.ts';
-import { WorkflowShapes } from './workflow-shapes.ts';
+import { Waits } from './dispatch/waits.ts';
+import { WorkflowShapes } from './dispatch/workflow-shapes.ts';
 
 /** How long a large result waits unread, in milliseconds: less than a worker waits for the answer to it. */
 const maxResultWaitMs = 10_000;

@@ -1,21 +1,21 @@
 // The conductor plugin: policies `admission`, `workflow` (requests become executions), `executions` and `engine-api`.
 
-import { ExecutionApi } from '../../conductor/executions/execution-api.ts';
-import type { Config } from '../../config/schema.ts';
-import type { PluginContext } from '../../gateway/contract.ts';
+import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { PluginContext } from '../../gateway/plugin-api/plugin-api.ts';
 import { admissionDeclaration, createAdmissionPolicy } from './admission/admission-policy.ts';
-import { createAnswerOptions } from './clients/create-client-parts.ts';
-import { createExecutionsPolicy, executionsDeclaration } from './clients/executions-policy.ts';
-import { createLinks, type LinksOf } from './clients/links.ts';
-import { createEngineApiPolicy, engineApiDeclaration } from './engine-api.ts';
+import { createAnswerOptions } from './create-client-parts.ts';
+import { createExecutionsPolicy, executionsDeclaration } from './async-executions/executions-policy.ts';
+import { createLinks, type LinksOf } from './execution/links.ts';
+import { createEngineApiPolicy, engineApiDeclaration } from './task-api/engine-api.ts';
 import { createEngineRoom, type EngineRoom } from './engine-room.ts';
 import { Once } from './idempotency/once.ts';
 import { createAddedCheck, createEngineCheck, createWorkersCheck } from './readiness.ts';
-import type { ServeParts } from './serve-request.ts';
-import { WorkerLimits } from './worker-limits.ts';
+import type { ServeParts } from './workflow/serve-request.ts';
+import { WorkerLimits } from './task-api/worker-limits.ts';
 import { createVersions, type Versions } from './versions/create-versions.ts';
-import { createWorkflowPolicy } from './workflow.ts';
-import { placesOf, workflowDeclaration } from './workflow-declaration.ts';
+import { createWorkflowPolicy } from './workflow/workflow.ts';
+import { placesOf, workflowDeclaration } from './workflow/workflow-declaration.ts';
 
 export const version = '1.4.0';
 export const policies = [admissionDeclaration, workflowDeclaration, executionsDeclaration, engineApiDeclaration];

@@ -1,9 +1,9 @@
 // What must be true before this router can serve: the engine answers, definitions are registered, workers poll.
 
-import type { Engine } from '../../conductor/engine.ts';
-import { parseResponse } from '../../conductor/read-response.ts';
-import type { ReadinessCheck } from '../../gateway/contract.ts';
-import type { TaskQueues } from './task-queues.ts';
+import type { Engine } from '#lib/conductor/engine.ts';
+import { parseResponse } from '#lib/conductor/read-response.ts';
+import type { ReadinessCheck } from '../../gateway/plugin-api/plugin-api.ts';
+import type { TaskQueues } from './dispatch/task-queues.ts';
 import type { NeededWorkflow } from './versions/create-versions.ts';
 
 /** A worker counts as gone when it has not polled for this long, in milliseconds. */

@@ -2,8 +2,8 @@
 
 import { hash } from 'node:crypto';
 import { Type } from 'typebox';
-import type { ProblemCode } from '../../problem/catalogue.ts';
-import { Problem } from '../../problem/problem.ts';
+import type { ProblemCode } from '#lib/problem/catalogue.ts';
+import { Problem } from '#lib/problem/problem.ts';
 
 /** The parameter that says whom. */
 export const by = Type.Optional(

@@ -1,11 +1,11 @@
 // The in-flight policy: so many requests at a time, of one client or on a whole route; more are refused before anything is started.
 
 import { Type } from 'typebox';
-import type { Config } from '../../config/schema.ts';
-import { callerOf } from '../../gateway/client-address.ts';
-import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/contract.ts';
-import { RedisUnavailable } from '../../lib/redis/redis.ts';
-import { Problem } from '../../problem/problem.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { callerOf } from '../../gateway/plugin-api/client-address.ts';
+import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/plugin-api/plugin-api.ts';
+import { RedisUnavailable } from '#lib/redis/redis.ts';
+import { Problem } from '#lib/problem/problem.ts';
 import { by, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
 import type { HoldRefusal } from './hold-refusals.ts';
 import type { Places } from './store/places.ts';

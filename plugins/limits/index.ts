@@ -1,6 +1,6 @@
 // The limits plugin: `rate-limit` and `in-flight` keep one client from taking what belongs to all, `mis-codes` from other colleges.
 
-import type { PluginContext } from '../../gateway/contract.ts';
+import type { PluginContext } from '../../gateway/plugin-api/plugin-api.ts';
 import { createRefusalHold } from './hold-refusals.ts';
 import { createInFlightPolicy, inFlightDeclaration } from './in-flight.ts';
 import { createMisCodesPolicy, misCodesDeclaration } from './mis-codes.ts';

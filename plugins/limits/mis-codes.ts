@@ -1,9 +1,9 @@
 // The mis-codes policy: a path names a college that has an adaptor, and that configuration lets its client name.
 
 import { Type } from 'typebox';
-import type { Config } from '../../config/schema.ts';
-import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/contract.ts';
-import { Problem } from '../../problem/problem.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/plugin-api/plugin-api.ts';
+import { Problem } from '#lib/problem/problem.ts';
 
 const parameters = Type.Object(
   {

@@ -1,12 +1,12 @@
 // The rate-limit policy: so many requests in a window, of one client or of a whole route; more are refused before anything is started.
 
 import { type Static, Type } from 'typebox';
-import type { Config } from '../../config/schema.ts';
-import { headerRef } from '../../contract/headers.ts';
-import { callerOf } from '../../gateway/client-address.ts';
-import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/contract.ts';
-import { RedisUnavailable } from '../../lib/redis/redis.ts';
-import { Problem } from '../../problem/problem.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { headerRef } from '#lib/openapi/headers.ts';
+import { callerOf } from '../../gateway/plugin-api/client-address.ts';
+import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/plugin-api/plugin-api.ts';
+import { RedisUnavailable } from '#lib/redis/redis.ts';
+import { Problem } from '#lib/problem/problem.ts';
 import { by, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
 import { EarlyCounts } from './early-counts.ts';
 import type { HoldRefusal } from './hold-refusals.ts';

@@ -1,7 +1,13 @@
 // The bearer policy: no valid access token with the scopes of the route, no way through (RFC 6750).
 
 import type { Request } from 'express';
-import { contextOf, declarePolicy, definePolicy, type Policy, type RequestContext } from '../../gateway/contract.ts';
+import {
+  contextOf,
+  declarePolicy,
+  definePolicy,
+  type Policy,
+  type RequestContext,
+} from '../../gateway/plugin-api/plugin-api.ts';
 import type { AccessTokens } from './access-token/access-tokens.ts';
 import { InvalidTokenError } from './access-token/invalid-token-error.ts';
 import { plainBearerToken, takeBearerToken } from './bearer/bearer-credentials.ts';

@@ -1,7 +1,7 @@
 // Builds the parts of this plugin from the configuration, in the order they depend on each other.
 
-import type { Config } from '../../config/schema.ts';
-import type { Logger } from '../../logging/log.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { AccessTokens } from './access-token/access-tokens.ts';
 import { Introspection } from './access-token/introspection.ts';
 import { JwtVerifier } from './access-token/jwt-verifier.ts';

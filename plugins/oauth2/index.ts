@@ -1,7 +1,7 @@
 // The plugin oauth2: clients get tokens here (policy `token`) and are let in with them (policy `bearer`).
 
-import type { Config } from '../../config/schema.ts';
-import type { PluginContext } from '../../gateway/contract.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { PluginContext } from '../../gateway/plugin-api/plugin-api.ts';
 import { bearerDeclaration, bearerPolicy } from './bearer.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { createOAuth2 } from './create-oauth2.ts';

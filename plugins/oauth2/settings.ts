@@ -1,6 +1,6 @@
 // The oauth.* keys as this plugin needs them: what a schema cannot say is checked here, all at once.
 
-import type { Config } from '../../config/schema.ts';
+import type { Config } from '#lib/config/schema.ts';
 import type { ClaimRules } from './access-token/claims.ts';
 import { type HeaderRules, normalizeType } from './access-token/jwt-header.ts';
 import { type Algorithm, supportedAlgorithms } from './provider/key-set.ts';

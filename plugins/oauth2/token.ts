@@ -2,9 +2,9 @@
 
 import type { Request, Response } from 'express';
 import { type Static, Type } from 'typebox';
-import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/contract.ts';
-import { readBody } from '../../gateway/read-body.ts';
-import { Problem } from '../../problem/problem.ts';
+import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/plugin-api/plugin-api.ts';
+import { readBody } from '../../gateway/plugin-api/read-body.ts';
+import { Problem } from '#lib/problem/problem.ts';
 import type { OAuthMetrics } from './metrics.ts';
 import { ProviderError } from './provider/provider-error.ts';
 import { takeHeader } from './take-header.ts';

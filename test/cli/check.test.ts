@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CopyOfProduct, copyOfProduct, productDir } from '../conductor/definitions/copy-of-product.ts';
+import { type CopyOfProduct, copyOfProduct, productDir } from '../lib/conductor/definitions/copy-of-product.ts';
 import { runCli } from './run-cli.ts';
 
 let copy: CopyOfProduct;
@@ -160,15 +160,15 @@ describe('router check', () => {
 
 describe('router check, what back ends are said to answer', () => {
   it('a file that does not exist, and one that describes what is not routed: each at its place in the map, exit 1', async () => {
-    copy.replace('gateway.config.yml', 'contract/back-ends/movies.yml', 'contract/back-ends/films.yml');
+    copy.replace('gateway.config.yml', 'config/openapi/movies.yml', 'config/openapi/films.yml');
     copy.replace('gateway.config.yml', 'strip: /lmsDW }', 'strip: /lms }');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
-      /^gateway\.config\.yml:\d+:\d+: pipelines\.movies\..*: contract\/back-ends\/films\.yml cannot be read/m,
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.movies\..*: config\/openapi\/films\.yml cannot be read/m,
     );
     expect(stderr).toMatch(
-      /^gateway\.config\.yml:\d+:\d+: pipelines\.lmsDW\..*: contract\/back-ends\/data-warehouse\.yml: .* does not route GET \/lms\/\{college_id\}\/dataSync$/m,
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.lmsDW\..*: config\/openapi\/data-warehouse\.yml: .* does not route GET \/lms\/\{college_id\}\/dataSync$/m,
     );
   });
 });
@@ -191,7 +191,7 @@ describe('check, the parameters of policies', () => {
     expect(stderr.split('\n').filter((line) => line !== '')).toEqual([
       `${at('writScope')}: pipelines.adaptor.policies[0].bearer[0].action: unknown parameter "writScope"`,
       `${at('parameter: 7')}: pipelines.adaptor.policies[3].mis-codes[0].action.parameter: must be string`,
-      `${at('action: { openapi: contract/back-ends/movies')}: pipelines.movies.policies[5].workflow[0].action: "strip" is missing`,
+      `${at('action: { openapi: config/openapi/movies')}: pipelines.movies.policies[5].workflow[0].action: "strip" is missing`,
       `${at('version: one')}: pipelines.movies.policies[5].workflow[0].action.version: must be integer`,
       `${at('stripp:')}: pipelines.movies.policies[5].workflow[0].action: unknown parameter "stripp"`,
       `${at('serve: answers')}: pipelines.execution-response.policies[3].executions[0].action.serve: must be equal to one of the allowed values (status, response)`,
@@ -250,7 +250,7 @@ describe('check, the paths of executions', () => {
 
 describe('check --dir', () => {
   it('loads the plugins of the directory', async () => {
-    const contract = JSON.stringify(join(productDir, 'gateway/contract.ts'));
+    const contract = JSON.stringify(join(productDir, 'gateway/plugin-api/plugin-api.ts'));
     copy.write('package.json', '{"type":"module"}');
     copy.write(
       'plugins/own/index.ts',
@@ -291,9 +291,9 @@ describe('check --dir', () => {
   });
 
   it('reads the descriptions of back ends of the directory', async () => {
-    copy.replace('contract/back-ends/movies.yml', 'paths:', 'path:');
+    copy.replace('config/openapi/movies.yml', 'paths:', 'path:');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('contract/back-ends/movies.yml has no paths');
+    expect(stderr).toContain('config/openapi/movies.yml has no paths');
   });
 });

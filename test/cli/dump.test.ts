@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CopyOfProduct, copyOfProduct } from '../conductor/definitions/copy-of-product.ts';
-import { type FakeEngine, startFakeEngine } from '../conductor/metadata/fake-engine.ts';
+import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
+import { type FakeEngine, startFakeEngine } from '../lib/conductor/metadata/fake-engine.ts';
 import { runCli } from './run-cli.ts';
 
 const handlerFile = 'event-handlers/mdm-update-002.json';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { startFakeEngine } from '../conductor/metadata/fake-engine.ts';
+import { startFakeEngine } from '../lib/conductor/metadata/fake-engine.ts';
 import { cliEntry, runCli, startCli } from './run-cli.ts';
 
 describe('exit code and streams', () => {

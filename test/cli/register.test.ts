@@ -3,8 +3,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CopyOfProduct, copyOfProduct } from '../conductor/definitions/copy-of-product.ts';
-import { type FakeEngine, startFakeEngine } from '../conductor/metadata/fake-engine.ts';
+import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
+import { type FakeEngine, startFakeEngine } from '../lib/conductor/metadata/fake-engine.ts';
 import { runCli } from './run-cli.ts';
 
 let copy: CopyOfProduct;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CopyOfProduct, copyOfProduct } from '../conductor/definitions/copy-of-product.ts';
+import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
 import { runCli } from './run-cli.ts';
 
 let copy: CopyOfProduct;

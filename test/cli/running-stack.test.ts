@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeEngine, startFakeEngine } from '../conductor/metadata/fake-engine.ts';
+import { type FakeEngine, startFakeEngine } from '../lib/conductor/metadata/fake-engine.ts';
 import { runCli } from './run-cli.ts';
 
 let engine: FakeEngine;

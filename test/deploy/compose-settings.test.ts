@@ -3,8 +3,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { keyOfVariable } from '../../config/environment.ts';
-import { loadConfig } from '../../config/load.ts';
+import { keyOfVariable } from '#lib/config/environment.ts';
+import { loadConfig } from '#lib/config/load.ts';
 import { compose, networksOf, type Service, textOf } from './deployment-files.ts';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
@@ -164,7 +164,7 @@ describe('files', () => {
   });
 
   it('both servers of the engine take the lock of their database', () => {
-    expect(textOf('conductor/server/cluster.properties')).toMatch(
+    expect(textOf('lib/conductor/server/cluster.properties')).toMatch(
       /^conductor\.workflow-execution-lock\.type=postgres$/m,
     );
     for (const engine of ['conductor-a', 'conductor-b']) {

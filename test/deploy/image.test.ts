@@ -31,6 +31,7 @@ function closureOf(entries: readonly string[]): { files: Set<string>; packages: 
     for (const [statement, specifier = ''] of imports) {
       if (statement.startsWith('import type')) continue;
       if (specifier.startsWith('.')) visit(normalize(join(dirname(file), specifier)));
+      else if (specifier.startsWith('#')) visit(specifier.slice(1));
       else if (!isBuiltin(specifier)) packages.add(packageOf(specifier));
     }
   };
@@ -47,7 +48,7 @@ function packageOf(specifier: string): string {
 
 const gatewayConfig = parse(textOf('gateway.config.yml')) as { plugins: Record<string, { package: string }> };
 const plugins = Object.values(gatewayConfig.plugins).map((plugin) => normalize(plugin.package));
-const programs = ['gateway/main.ts', 'workers/main.ts', 'retention/main.ts', 'cli/main.ts', ...plugins];
+const programs = ['gateway/main.ts', 'workers/main.ts', 'jobs/prune/main.ts', 'cli/main.ts', ...plugins];
 const { dependencies } = JSON.parse(textOf('package.json')) as { dependencies: Record<string, string> };
 const ignored = textOf('.dockerignore')
   .split('\n')

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../config/load.ts';
+import { loadConfig } from '#lib/config/load.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { compose, networksOf, textOf } from './deployment-files.ts';
 import { hasHaproxy, type LoadBalancer, type RouterPorts, startLoadBalancer } from './haproxy.ts';

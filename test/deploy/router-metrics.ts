@@ -1,9 +1,9 @@
 // Every metric that a router has, with its labels: read from the registry of a router that was started here.
 
 import { Registry } from 'prom-client';
-import { loadConfig } from '../../config/load.ts';
+import { loadConfig } from '#lib/config/load.ts';
 import { startRouter } from '../../gateway/start-router.ts';
-import { createLog } from '../../logging/log.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
 
 export interface RouterMetric {
   /** As it is registered: without `_bucket`, `_sum` and `_count`. */

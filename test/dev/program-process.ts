@@ -3,7 +3,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { ReadyMessage } from '../../program/run-program.ts';
+import type { ReadyMessage } from '#lib/process/run-program.ts';
 
 export interface ProgramProcess {
   readonly child: ChildProcess;

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { runCheck } from '../../cli/check.ts';
-import { type CopyOfProduct, copyOfProduct } from '../conductor/definitions/copy-of-product.ts';
+import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
 import { codeBlocksOf, readPage, sectionOf } from './pages.ts';
 
 const page = readPage('docs/add-a-route.md');

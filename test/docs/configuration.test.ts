@@ -1,7 +1,7 @@
-// docs/configuration.md and config/schema.ts name the same keys, with the same types and defaults.
+// docs/configuration.md and lib/config/schema.ts name the same keys, with the same types and defaults.
 
 import { expect, it } from 'vitest';
-import { configSchema } from '../../config/schema.ts';
+import { configSchema } from '#lib/config/schema.ts';
 import { readPage, rowsOf, sectionOf } from './pages.ts';
 
 interface KeySchema {

@@ -1,15 +1,15 @@
-// Every example of docs/envelope.md goes through envelope/ and comes out as the page says.
+// Every example of docs/envelope.md goes through lib/envelope/ and comes out as the page says.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { decodeBody, encodeBody } from '../../envelope/body.ts';
-import { escapeExpressions, unescapeExpressions } from '../../envelope/expressions.ts';
-import { failureCodes, parseFailure } from '../../envelope/failure.ts';
-import { pickHeaders, requestHeaderFilter } from '../../envelope/headers.ts';
-import { createInbound, readInbound, type Inbound } from '../../envelope/inbound.ts';
-import { createOutbound, readOutbound, type Outbound } from '../../envelope/outbound.ts';
-import { decodeText, encodeText } from '../../envelope/text.ts';
+import { decodeBody, encodeBody } from '#lib/envelope/body.ts';
+import { escapeExpressions, unescapeExpressions } from '#lib/envelope/expressions.ts';
+import { failureCodes, parseFailure } from '#lib/envelope/failure.ts';
+import { pickHeaders, requestHeaderFilter } from '#lib/envelope/headers.ts';
+import { createInbound, readInbound, type Inbound } from '#lib/envelope/inbound.ts';
+import { createOutbound, readOutbound, type Outbound } from '#lib/envelope/outbound.ts';
+import { decodeText, encodeText } from '#lib/envelope/text.ts';
 import { codeBlocksOf, type Page, readPage, rootDir, rowsOf, sectionOf } from './pages.ts';
 
 const page = readPage('docs/envelope.md');
@@ -96,7 +96,7 @@ describe('envelope.md', () => {
     ['Inbound', 'requestFields', '`router.requestHeaders`'],
     ['Outbound', 'responseFields', '`router.responseHeaders`'],
   ])('%s: the listed headers are the %s of the code', (heading, list, end) => {
-    const source = readFileSync(join(rootDir, 'envelope/headers.ts'), 'utf8');
+    const source = readFileSync(join(rootDir, 'lib/envelope/headers.ts'), 'utf8');
     const inCode = new RegExp(`const ${list} = \\[([^\\]]*)\\]`).exec(source)?.[1]?.match(/[\w-]+/g);
     const { text } = sectionOf(page, heading);
     const listed = text.slice(text.indexOf('allow-list'), text.indexOf(end)).match(/(?<=`)[a-z-]+(?=`)/g);

@@ -2,8 +2,8 @@
 
 import { expect, it } from 'vitest';
 import { oauthErrors } from '../../plugins/oauth2/token/oauth-error.ts';
-import { problemKinds } from '../../problem/catalogue.ts';
-import { problemExplanations } from '../../problem/explanations.ts';
+import { problemKinds } from '#lib/problem/catalogue.ts';
+import { problemExplanations } from '#lib/problem/explanations.ts';
 import { readPage, rowsOf, sectionOf } from './pages.ts';
 
 const withoutLinks = (text: string) => text.replace(/\[([^\]]+)\]\([^)]+\)/g, '$1');

@@ -4,7 +4,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { keyOfVariable } from '../../config/environment.ts';
+import { keyOfVariable } from '#lib/config/environment.ts';
 import { workers } from '../../workers/index.ts';
 import { anchorsOf, codeBlocksOf, readPage, readPages, relativeLinksOf, rootDir, rowsOf, sectionOf } from './pages.ts';
 
@@ -59,7 +59,7 @@ it('the environment variables that the pages name exist', () => {
 });
 
 it('operations.md: every metric of the router, and no other', () => {
-  const sources = readSources(['gateway/**/*.ts', 'lib/**/*.ts', 'plugins/**/*.ts', 'reconciler/**/*.ts']);
+  const sources = readSources(['gateway/**/*.ts', 'lib/**/*.ts', 'plugins/**/*.ts', 'jobs/**/*.ts']);
   const inCode = new Set([...sources.matchAll(/'(router_[a-z_]+)'/g)].map(([, name]) => name));
   const documented = rowsOf(sectionOf(readPage('docs/operations.md'), 'Metrics')).map(([name]) => name);
   expect(documented.toSorted()).toEqual([...inCode].toSorted());
@@ -78,7 +78,7 @@ it('workers.md: every task type, and no other', () => {
 });
 
 it("security.md: the engine's calls that are open, in the order of the code", () => {
-  const source = readSources(['plugins/conductor/allow-list.ts']);
+  const source = readSources(['plugins/conductor/task-api/allow-list.ts']);
   const rules = [...source.matchAll(/\{ method: '(\w+)', path: '([^']+)', scope: (worker|admin)Scope/g)];
   const documented = rowsOf(sectionOf(readPage('docs/security.md'), "The engine's API"));
   expect(documented).toEqual(rules.map(([, method, path, scope]) => [method, path, `conductor_${scope}`]));

@@ -1,7 +1,7 @@
 // docs/operations.md lists the keys that need a restart, all of them and no other.
 
 import { expect, it } from 'vitest';
-import { restartKeys } from '../../config/restart-keys.ts';
+import { restartKeys } from '#lib/config/restart-keys.ts';
 import { readPage, rowsOf, sectionOf } from './pages.ts';
 
 it('operations.md: the keys that need a restart', () => {

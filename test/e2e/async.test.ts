@@ -3,7 +3,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Task } from '../../conductor/types.ts';
+import type { Task } from '#lib/conductor/types.ts';
 import { call, type Caller, callerFor, type CallOptions, type RouterAnswer } from '../stack/client.ts';
 import { type HandWorker, handWorker } from '../stack/hand-worker.ts';
 import { readCount } from '../stack/metrics.ts';

@@ -1,7 +1,7 @@
 // Rights on objects (OWASP API1): clients that configuration limits to MIS codes, workers that it limits to pools.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Task } from '../../conductor/types.ts';
+import type { Task } from '#lib/conductor/types.ts';
 import { createToken, type SigningKey } from '../plugins/oauth2/forge.ts';
 import { call, type CallOptions, type RouterAnswer } from '../stack/client.ts';
 import { issuerKey } from '../stack/issuer-key.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { cliEntry, runCli } from '../cli/run-cli.ts';
-import { definitionNames, productDir } from '../conductor/definitions/copy-of-product.ts';
+import { definitionNames, productDir } from '../lib/conductor/definitions/copy-of-product.ts';
 import { type GatedProxy, startGatedProxy } from '../stack/gated-proxy.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { definitionIn, definitionsOn, type DefinitionsOnEngine } from './definitions-on-engine.ts';

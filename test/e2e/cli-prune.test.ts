@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isAskedFor } from '../opt-in.ts';
-import type { EngineDatabase } from '../../conductor/database/database.ts';
-import { openEngineDatabase } from '../../conductor/database/engine-database.ts';
+import type { EngineDatabase } from '#lib/conductor/database/database.ts';
+import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type EngineKind, type FaultEngine, startFaultEngine } from '../faults/engine.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
@@ -248,7 +248,7 @@ describe.each(kinds)('prune on %s', (kind) => {
   it('the daily program: prunes by the configuration, and stops when it is told to', async () => {
     await movies(10);
     await untilIdle();
-    const pruner = await startProgram('retention/main.ts', {
+    const pruner = await startProgram('jobs/prune/main.ts', {
       ...young,
       CONDUCTOR_URL: engine.url,
       CONDUCTOR_DATABASEURL: databaseUrl,

@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type CliResult, runCli } from '../cli/run-cli.ts';
-import { definitionNames, productDir } from '../conductor/definitions/copy-of-product.ts';
+import { definitionNames, productDir } from '../lib/conductor/definitions/copy-of-product.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type RandomDefinitions, randomDefinitions } from './random-definitions.ts';

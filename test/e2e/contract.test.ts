@@ -1,7 +1,7 @@
 // Every operation of /openapi.json, called on a whole stack with the examples of the document: the answers are as described.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { OpenApiDocument, Operation, Parameter } from '../../contract/openapi.ts';
+import type { OpenApiDocument, Operation, Parameter } from '#lib/openapi/openapi.ts';
 import { call, type CallOptions, checkAnswersOf, tokenOf } from '../stack/client.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';

@@ -1,11 +1,11 @@
 // The CLI's definition verbs on the shared engine, looking only at definitions that no other test knows.
 
 import { existsSync, readFileSync } from 'node:fs';
-import { loadDefinitions } from '../../conductor/definitions/load-definitions.ts';
-import { Engine } from '../../conductor/engine.ts';
-import { applyPlan } from '../../conductor/metadata/apply.ts';
-import { MetadataApi } from '../../conductor/metadata/metadata-api.ts';
-import { planChanges } from '../../conductor/metadata/plan.ts';
+import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import { Engine } from '#lib/conductor/engine.ts';
+import { applyPlan } from '#lib/conductor/metadata/apply.ts';
+import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
+import { planChanges } from '#lib/conductor/metadata/plan.ts';
 import { type CliResult, runCli, startCli, type StartedCli } from '../cli/run-cli.ts';
 import { call } from '../stack/client.ts';
 import type { RandomDefinitions } from './random-definitions.ts';

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { OpenApiDocument } from '../../contract/openapi.ts';
+import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 

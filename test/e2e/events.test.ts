@@ -2,10 +2,10 @@
 
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createInbound } from '../../envelope/inbound.ts';
-import { createOutbound } from '../../envelope/outbound.ts';
-import type { Task, TaskResult } from '../../conductor/types.ts';
-import { Engine } from '../../conductor/engine.ts';
+import { createInbound } from '#lib/envelope/inbound.ts';
+import { createOutbound } from '#lib/envelope/outbound.ts';
+import type { Task, TaskResult } from '#lib/conductor/types.ts';
+import { Engine } from '#lib/conductor/engine.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { engineOfRun } from './engine-of-run.ts';
 

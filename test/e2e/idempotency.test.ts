@@ -366,9 +366,9 @@ describe('required by the map', () => {
     const root = process.cwd();
     writeFileSync(
       entry,
-      `import { loadConfig } from '${root}/config/load.ts';
+      `import { loadConfig } from '${root}/lib/config/load.ts';
        import { startRouter } from '${root}/gateway/start-router.ts';
-       import { createLog } from '${root}/logging/log.ts';
+       import { createLog } from '${root}/lib/telemetry/logging/log.ts';
        const { config } = await loadConfig();
        const router = await startRouter({ config, log: createLog('router', 'warn'), gatewayConfigFile: '${map}' });
        process.send({ ready: { url: router.url } });

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Task } from '../../conductor/types.ts';
+import type { Task } from '#lib/conductor/types.ts';
 import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';

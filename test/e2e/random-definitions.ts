@@ -1,7 +1,7 @@
 // A copy of the product's definitions whose names nobody else uses, so that many can be on one engine.
 
 import { randomBytes } from 'node:crypto';
-import { type CopyOfProduct, copyOfProduct } from '../conductor/definitions/copy-of-product.ts';
+import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
 
 /** A copy of the definitions whose names nobody else uses. */
 export interface RandomDefinitions extends CopyOfProduct {

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import { afterAll, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../config/load.ts';
-import { GatewayConfigError } from '../../gateway/read-gateway-config.ts';
+import { loadConfig } from '#lib/config/load.ts';
+import { GatewayConfigError } from '../../gateway/configuration/read-gateway-config.ts';
 import { startRouter } from '../../gateway/start-router.ts';
-import { createLog } from '../../logging/log.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
 import { ProgramFailed, startProgram } from '../stack/program.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'service-router-start-'));

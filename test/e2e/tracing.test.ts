@@ -6,7 +6,7 @@ import { createMarkers } from '../secrets/markers.ts';
 import { call, type Caller, callerFor, type RouterAnswer, tokenOf } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
-import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../tracing/otlp-receiver.ts';
+import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../lib/telemetry/tracing/otlp-receiver.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 let receiver: OtlpReceiver;

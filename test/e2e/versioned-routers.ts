@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Task } from '../../conductor/types.ts';
+import type { Task } from '#lib/conductor/types.ts';
 import { createToken, type SigningKey } from '../plugins/oauth2/forge.ts';
 import { call, type Caller, checkAnswersOf } from '../stack/client.ts';
 import { handWorker } from '../stack/hand-worker.ts';
@@ -140,9 +140,9 @@ function mapWith(workflow: string, pins: string): string {
 
 function entryFor(map: string): string {
   const root = process.cwd();
-  return `import { loadConfig } from '${root}/config/load.ts';
+  return `import { loadConfig } from '${root}/lib/config/load.ts';
     import { startRouter } from '${root}/gateway/start-router.ts';
-    import { createLog } from '${root}/logging/log.ts';
+    import { createLog } from '${root}/lib/telemetry/logging/log.ts';
     const { config } = await loadConfig();
     const router = await startRouter({ config, log: createLog('router', 'info'), gatewayConfigFile: '${map}' });
     process.send({ ready: { url: router.url, operationsUrl: router.operationsUrl } });

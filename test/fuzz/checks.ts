@@ -1,6 +1,6 @@
 // What holds for every answer, whatever was sent.
 
-import { problemKinds } from '../../problem/catalogue.ts';
+import { problemKinds } from '#lib/problem/catalogue.ts';
 import { oauthErrors } from '../../plugins/oauth2/token/oauth-error.ts';
 import type { RawAnswer } from '../wire/raw-client.ts';
 import { reflected } from './requests.ts';

@@ -2,7 +2,7 @@
 
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { ActiveClients } from '../../gateway/active-clients.ts';
+import { ActiveClients } from '../../gateway/server/active-clients.ts';
 
 it('a client counts once on each route, and no longer when it has been silent for five minutes', () => {
   const clients = new ActiveClients(new Registry());

@@ -25,7 +25,7 @@ apiEndpoints:
 plugins:
   limits: { package: ./plugins/limits/index.ts }
   conductor: { package: ./plugins/conductor/index.ts }
-  contract: { package: ./plugins/contract/index.ts }
+  contract: { package: ./plugins/api-docs/index.ts }
 policies: [rate-limit, admission, workflow, executions, openapi]
 pipelines:
   counted:

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { ClientAddresses, networkOf } from '../../gateway/client-address.ts';
+import { ClientAddresses, networkOf } from '../../gateway/plugin-api/client-address.ts';
 import { sendFields } from '../plugins/oauth2/secured-host.ts';
 
 const request = (remoteAddress: string, forwarded?: string) =>

@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { startHttpServer } from '../../gateway/http-server.ts';
+import { startHttpServer } from '../../gateway/server/http-server.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 
 const limits = {

@@ -11,11 +11,11 @@ import {
   type EarlyCheck,
   type EarlyRequest,
   setContext,
-} from '../../gateway/contract.ts';
-import { EarlyRefusals } from '../../gateway/early-refusals.ts';
-import { type GatewayConfig, stepsOf } from '../../gateway/gateway-config-schema.ts';
-import { routesOf } from '../../gateway/gateway-routes.ts';
-import { Problem } from '../../problem/problem.ts';
+} from '../../gateway/plugin-api/plugin-api.ts';
+import { EarlyRefusals } from '../../gateway/pipelines/early-refusals.ts';
+import { type GatewayConfig, stepsOf } from '../../gateway/plugin-api/gateway-config-schema.ts';
+import { routesOf } from '../../gateway/plugin-api/gateway-routes.ts';
+import { Problem } from '#lib/problem/problem.ts';
 
 const config: GatewayConfig = {
   http: { port: 0, hostname: '127.0.0.1' },

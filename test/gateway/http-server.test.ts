@@ -3,12 +3,12 @@
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Registry } from 'prom-client';
-import { createAccessLog } from '../../gateway/access-log.ts';
-import { type HttpServer, type ServerLimits, startHttpServer } from '../../gateway/http-server.ts';
-import { readBody } from '../../gateway/read-body.ts';
-import { sendProblem } from '../../problem/send-problem.ts';
-import type { Problem } from '../../problem/problem.ts';
-import { createLog } from '../../logging/log.ts';
+import { createAccessLog } from '../../gateway/server/access-log.ts';
+import { type HttpServer, type ServerLimits, startHttpServer } from '../../gateway/server/http-server.ts';
+import { readBody } from '../../gateway/plugin-api/read-body.ts';
+import { sendProblem } from '#lib/problem/send-problem.ts';
+import type { Problem } from '#lib/problem/problem.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { codeOf } from '../wire/play-case.ts';
 import { RawConnection } from '../wire/raw-client.ts';

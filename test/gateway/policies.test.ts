@@ -13,7 +13,7 @@ import { type Program, startProgram } from '../stack/program.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'service-router-policies-'));
-const contract = fileURLToPath(new URL('../../gateway/contract.ts', import.meta.url));
+const contract = fileURLToPath(new URL('../../gateway/plugin-api/plugin-api.ts', import.meta.url));
 const marker = 'marker-7f3a-personal';
 const reports: string[] = [];
 const ingest = createServer(async (request, response) => {
@@ -82,9 +82,9 @@ pipelines:
 `;
 
 const host = `
-import { loadConfig } from ${JSON.stringify(fileURLToPath(new URL('../../config/load.ts', import.meta.url)))};
-import { createErrorTracker } from ${JSON.stringify(fileURLToPath(new URL('../../error-tracking/error-tracker.ts', import.meta.url)))};
-import { runProgram } from ${JSON.stringify(fileURLToPath(new URL('../../program/run-program.ts', import.meta.url)))};
+import { loadConfig } from ${JSON.stringify(fileURLToPath(new URL('../../lib/config/load.ts', import.meta.url)))};
+import { createErrorTracker } from ${JSON.stringify(fileURLToPath(new URL('../../lib/telemetry/error-tracking/error-tracker.ts', import.meta.url)))};
+import { runProgram } from ${JSON.stringify(fileURLToPath(new URL('../../lib/process/run-program.ts', import.meta.url)))};
 import { startRouter } from ${JSON.stringify(fileURLToPath(new URL('../../gateway/start-router.ts', import.meta.url)))};
 await runProgram('router', async (log) => {
   const { config } = await loadConfig();

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';
 import { hasRedisServer, type RedisServer, startRedisServer } from '../stack/redis-server.ts';
-import { type ReloadableRouter, startReloadableRouter } from './reload/reloadable-router.ts';
+import { type ReloadableRouter, startReloadableRouter } from './snapshots/reload/reloadable-router.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 

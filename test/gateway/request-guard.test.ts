@@ -2,10 +2,10 @@
 
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createLog } from '../../logging/log.ts';
-import { type HttpServer, startHttpServer } from '../../gateway/http-server.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
+import { type HttpServer, startHttpServer } from '../../gateway/server/http-server.ts';
 import { Registry } from 'prom-client';
-import { createAccessLog } from '../../gateway/access-log.ts';
+import { createAccessLog } from '../../gateway/server/access-log.ts';
 
 let server: HttpServer;
 let reached: string[] = [];

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { signalWhenGone } from '../../gateway/signal-when-gone.ts';
+import { signalWhenGone } from '../../gateway/plugin-api/signal-when-gone.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 
 let server: Server;

@@ -11,11 +11,11 @@ import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../config/load.ts';
-import { type HttpServer, startHttpServer } from '../../gateway/http-server.ts';
-import { readBody } from '../../gateway/read-body.ts';
-import { tlsOf } from '../../gateway/tls.ts';
-import { createLog } from '../../logging/log.ts';
+import { loadConfig } from '#lib/config/load.ts';
+import { type HttpServer, startHttpServer } from '../../gateway/server/http-server.ts';
+import { readBody } from '../../gateway/plugin-api/read-body.ts';
+import { tlsOf } from '../../gateway/server/tls.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'service-router-tls-'));

@@ -1,7 +1,7 @@
 // An API client: gets a token as the seed's callers do and calls the router with it.
 
 import { Agent } from 'undici';
-import type { OpenApiDocument } from '../../contract/openapi.ts';
+import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
 import { type AnswerChecker, createAnswerChecker } from './described-answers.ts';
 
 export interface RouterAnswer {

@@ -1,7 +1,7 @@
 // The checker of answers finds what a document does not describe: without this, a contract test could not fail.
 
 import { expect, it } from 'vitest';
-import type { OpenApiDocument } from '../../contract/openapi.ts';
+import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
 import type { RouterAnswer } from './client.ts';
 import { createAnswerChecker } from './described-answers.ts';
 

@@ -2,8 +2,8 @@
 
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { Operation, OpenApiDocument, Response, Responses } from '../../contract/openapi.ts';
-import { patternOf } from '../../contract/templates.ts';
+import type { Operation, OpenApiDocument, Response, Responses } from '#lib/openapi/openapi.ts';
+import { patternOf } from '#lib/openapi/templates.ts';
 import type { RouterAnswer } from './client.ts';
 
 /** What was asked. */

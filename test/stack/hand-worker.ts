@@ -1,6 +1,6 @@
 // A worker that does what a test tells it: takes tasks from the router and reports them, one call at a time.
 
-import type { Task } from '../../conductor/types.ts';
+import type { Task } from '#lib/conductor/types.ts';
 import { type Caller, callerFor, type RouterAnswer } from './client.ts';
 import { pollUntil } from './poll-until.ts';
 

@@ -4,7 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ReadyMessage } from '../../program/run-program.ts';
+import type { ReadyMessage } from '#lib/process/run-program.ts';
 import { compileCache } from './compile-cache.ts';
 
 export interface Program {

@@ -1,6 +1,6 @@
 // A program: thousands of clients that hold connections, in a process of their own, so that what others measure is the router and not this.
 
-import { runProgram } from '../../program/run-program.ts';
+import { runProgram } from '#lib/process/run-program.ts';
 import { attackTogether } from './slow-clients.ts';
 
 const { CROWD_URL = '', CROWD_TOKEN = '', CROWD_SIZE = '1' } = process.env;

@@ -2,9 +2,9 @@
 
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Task } from '../../conductor/types.ts';
-import type { InboundRequest } from '../../envelope/inbound.ts';
-import { readOutbound } from '../../envelope/outbound.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import type { InboundRequest } from '#lib/envelope/inbound.ts';
+import { readOutbound } from '#lib/envelope/outbound.ts';
 import { createBackEndCaller } from '../../workers/back-end/call-back-end.ts';
 import { createCollegeAdaptorIntake } from '../../workers/college-adaptor_intake.ts';
 import { createLmsDwIntake } from '../../workers/lms-dw_intake.ts';

@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
-import type { Task, TaskResult } from '../../conductor/types.ts';
+import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 
 /** A request as it arrived. */

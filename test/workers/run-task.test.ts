@@ -1,7 +1,7 @@
 // Every end a task can come to: an outcome that never rejects, one log line, a report of what nobody foresaw.
 
 import { describe, expect, test } from 'vitest';
-import type { Task } from '../../conductor/types.ts';
+import type { Task } from '#lib/conductor/types.ts';
 import { BackEndFailure } from '../../workers/back-end/back-end-failure.ts';
 import { supervise } from '../../workers/run-task.ts';
 import { TaskFailure } from '../../workers/task-failure.ts';

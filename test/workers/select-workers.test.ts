@@ -1,8 +1,8 @@
 // Which workers a configuration asks for, and everything that can be wrong with it.
 
 import { describe, expect, test } from 'vitest';
-import { ConfigError } from '../../config/load.ts';
-import { configSchema } from '../../config/schema.ts';
+import { ConfigError } from '#lib/config/load.ts';
+import { configSchema } from '#lib/config/schema.ts';
 import { type WorkerRegistration, workers } from '../../workers/index.ts';
 import { selectWorkers } from '../../workers/select-workers.ts';
 import { configOf } from './started-workers.ts';

@@ -2,11 +2,11 @@
 
 import { PassThrough } from 'node:stream';
 import { pino } from 'pino';
-import { loadConfig } from '../../config/load.ts';
-import type { Config } from '../../config/schema.ts';
-import { createInbound, type InboundRequest } from '../../envelope/inbound.ts';
-import type { Logger } from '../../logging/log.ts';
-import type { RunningProgram } from '../../program/run-program.ts';
+import { loadConfig } from '#lib/config/load.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { createInbound, type InboundRequest } from '#lib/envelope/inbound.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
+import type { RunningProgram } from '#lib/process/run-program.ts';
 import type { ReportError } from '../../workers/run-task.ts';
 import { workers } from '../../workers/index.ts';
 import { startWorkers } from '../../workers/start-workers.ts';

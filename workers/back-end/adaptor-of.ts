@@ -1,6 +1,6 @@
 // Which address a college's adaptor has.
 
-import type { Config } from '../../config/schema.ts';
+import type { Config } from '#lib/config/schema.ts';
 import { CodedFailure } from '../task-failure.ts';
 
 /**

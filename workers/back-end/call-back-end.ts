@@ -3,7 +3,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig } from 'axios';
-import type { HeaderFields } from '../../envelope/headers.ts';
+import type { HeaderFields } from '#lib/envelope/headers.ts';
 import { backoff, pause } from '../backoff.ts';
 import { type BackEndFailure, toBackEndFailure, tooLate } from './back-end-failure.ts';
 import { createTarget, type Target } from './request-target.ts';

@@ -1,6 +1,6 @@
 // Says once that the router or the engine behind it is away, and once that it is back, however many calls notice.
 
-import type { Logger } from '../../logging/log.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
 
 /** Failures in a row before a call counts as failing: a keep-alive connection that was just closed is no outage. */
 const failuresOfAnOutage = 2;

@@ -1,8 +1,8 @@
 // The workers' only way to the engine: the router's /conductor/api, with their own access token.
 
 import { Pool } from 'undici';
-import { EngineError } from '../../conductor/engine-error.ts';
-import { sendCall } from '../../conductor/send-call.ts';
+import { EngineError } from '#lib/conductor/engine-error.ts';
+import { sendCall } from '#lib/conductor/send-call.ts';
 import { AccessToken, type IssuedToken } from './access-token.ts';
 
 export interface RouterApiOptions {

@@ -1,7 +1,7 @@
 // The client given to the Conductor SDK's task runners: their polls and updates go our way, and nothing else leaves the process.
 
 import type { TaskRunner } from '@io-orkes/conductor-javascript';
-import type { TaskResult } from '../../conductor/types.ts';
+import type { TaskResult } from '#lib/conductor/types.ts';
 import type { PollQuery, TaskPolls } from './task-polls.ts';
 import type { TaskUpdates } from './task-updates.ts';
 

@@ -1,6 +1,6 @@
 // Polls for tasks: one held poll a task type, for as many tasks as there is room for, and a quiet wait while nothing answers.
 
-import type { Task } from '../../conductor/types.ts';
+import type { Task } from '#lib/conductor/types.ts';
 import { backoff, pause } from '../backoff.ts';
 import type { Availability } from './availability.ts';
 import type { RouterApi } from './router-api.ts';

@@ -1,7 +1,7 @@
 // One task runner of the Conductor SDK for each worker.
 
 import { TaskRunner } from '@io-orkes/conductor-javascript';
-import type { Task } from '../../conductor/types.ts';
+import type { Task } from '#lib/conductor/types.ts';
 import type { TaskOutcome, Worker } from '../worker.ts';
 
 export interface TaskRunnersOptions {

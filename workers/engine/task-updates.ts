@@ -1,8 +1,8 @@
 // Reports results: again and again, quickly, until the engine has them or has stopped waiting for them.
 
-import type { TaskResult } from '../../conductor/types.ts';
-import { formatFailure } from '../../envelope/failure.ts';
-import type { Logger } from '../../logging/log.ts';
+import type { TaskResult } from '#lib/conductor/types.ts';
+import { formatFailure } from '#lib/envelope/failure.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { backoff, pause } from '../backoff.ts';
 import type { Availability } from './availability.ts';
 import type { RouterApi } from './router-api.ts';

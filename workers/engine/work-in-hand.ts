@@ -1,7 +1,7 @@
 // What this process owes the engine at any moment: polls that may still hand out tasks, and tasks without a reported result.
 
-import { startStopwatch } from '../../conductor/stopwatch.ts';
-import type { Task } from '../../conductor/types.ts';
+import { startStopwatch } from '#lib/conductor/stopwatch.ts';
+import type { Task } from '#lib/conductor/types.ts';
 
 /** A task between its poll and the moment its result has been accepted. */
 export interface TaskInHand {

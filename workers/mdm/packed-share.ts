@@ -1,9 +1,9 @@
 // A person's keys on their way from mdm_notify to mdm_share, through an event and a second workflow: in a form that the engine
 // keeps, and encrypted when the request was.
 
-import type { Binding } from '../../payload/jwe.ts';
-import type { PackedText, PayloadCodec } from '../../payload/payload-codec.ts';
-import { PayloadUnreadable } from '../../payload/payload-unreadable.ts';
+import type { Binding } from '#lib/envelope/encryption/jwe.ts';
+import type { PackedText, PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
+import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
 import { unreadable } from '../received-inbound.ts';
 import { TaskFailure } from '../task-failure.ts';
 import type { InterestedSystem } from './interested-systems.ts';

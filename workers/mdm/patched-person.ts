@@ -1,7 +1,7 @@
 // Whom a PATCH was about, read from the adaptor's answer or, where that says nothing, from the request.
 
-import type { ReceivedInbound } from '../../envelope/inbound.ts';
-import type { Answer } from '../../envelope/outbound.ts';
+import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
+import type { Answer } from '#lib/envelope/outbound.ts';
 
 export interface PatchedPerson {
   /** The person's key in the college's own system. */

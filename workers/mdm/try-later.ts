@@ -1,7 +1,7 @@
 // What happens while MDM or an adaptor is away: the engine hands the task out again, ever later, until the window is over.
 
-import type { Task } from '../../conductor/types.ts';
-import type { Config } from '../../config/schema.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import type { Config } from '#lib/config/schema.ts';
 import { backoff } from '../backoff.ts';
 import { TaskFailure } from '../task-failure.ts';
 import type { TaskOutcome } from '../worker.ts';

@@ -1,7 +1,7 @@
 // The task that is being worked on, for whoever works for it without being handed it: the caller of back ends.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Span } from '../../tracing/tracer.ts';
+import type { Span } from '#lib/telemetry/tracing/tracer.ts';
 
 export interface TaskScope {
   readonly taskId: string;

@@ -1,8 +1,8 @@
 // What is seen of each task: a span, and in its output how long the back end took.
 
-import type { Task } from '../../conductor/types.ts';
-import { traceparentOf } from '../../envelope/traceparent.ts';
-import type { Span, Tracer } from '../../tracing/tracer.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import { traceparentOf } from '#lib/envelope/traceparent.ts';
+import type { Span, Tracer } from '#lib/telemetry/tracing/tracer.ts';
 import type { TaskOutcome, Worker } from '../worker.ts';
 import { runTask } from './current-task.ts';
 

@@ -1,6 +1,6 @@
 // The last ten minutes of every route in ten-second steps: requests, failures and how long they took.
 
-import type { EndedRequest } from '../../access-log.ts';
+import type { EndedRequest } from '../../server/access-log.ts';
 
 /** Length of one step, in milliseconds. */
 export const stepMs = 10_000;

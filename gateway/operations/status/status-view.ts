@@ -1,6 +1,6 @@
 // The part of the status page that changes, as HTML: it is what the page begins with, and what its script fetches again.
 
-import type { RouteKind } from '../../gateway-routes.ts';
+import type { RouteKind } from '../../plugin-api/gateway-routes.ts';
 import { type Failure, type RouteActivity } from './activity.ts';
 import { latencyChart, rateChart } from './chart.ts';
 import { formatAge, formatMs, formatRate } from './format.ts';

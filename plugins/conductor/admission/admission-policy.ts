@@ -2,11 +2,11 @@
 
 import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
-import { callerOf } from '../../../gateway/client-address.ts';
-import { contextOf, declarePolicy, definePolicy, type Policy } from '../../../gateway/contract.ts';
-import { readBody } from '../../../gateway/read-body.ts';
-import { signalWhenGone } from '../../../gateway/signal-when-gone.ts';
-import { Problem } from '../../../problem/problem.ts';
+import { callerOf } from '../../../gateway/plugin-api/client-address.ts';
+import { contextOf, declarePolicy, definePolicy, type Policy } from '../../../gateway/plugin-api/plugin-api.ts';
+import { readBody } from '../../../gateway/plugin-api/read-body.ts';
+import { signalWhenGone } from '../../../gateway/plugin-api/signal-when-gone.ts';
+import { Problem } from '#lib/problem/problem.ts';
 import type { Admission } from './admission.ts';
 import type { BackEnds } from './back-ends.ts';
 import type { RequestClass } from './lane.ts';

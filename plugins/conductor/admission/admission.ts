@@ -1,10 +1,10 @@
 // Admission control: who may start an execution now, who waits a moment, who is refused at once.
 
-import { TransientMap } from '../../../collections/transient-map.ts';
-import type { EngineCall } from '../../../conductor/engine.ts';
-import type { ExecutionEnding } from '../../../gateway/contract.ts';
-import type { ProblemCode } from '../../../problem/catalogue.ts';
-import { Problem } from '../../../problem/problem.ts';
+import { TransientMap } from '#lib/gc/transient-map.ts';
+import type { EngineCall } from '#lib/conductor/engine.ts';
+import type { ExecutionEnding } from '../../../gateway/plugin-api/plugin-api.ts';
+import type { ProblemCode } from '#lib/problem/catalogue.ts';
+import { Problem } from '#lib/problem/problem.ts';
 import type { AdaptiveLimit } from './adaptive-limit.ts';
 import type { AdmissionMetrics, AdmissionOutcome } from './admission-metrics.ts';
 import type { BackEnd } from './back-ends.ts';

@@ -1,8 +1,8 @@
 // Puts admission control together from the configuration.
 
-import { Engine, type EngineCall } from '../../../conductor/engine.ts';
-import type { Config } from '../../../config/schema.ts';
-import type { KeptServices } from '../../../gateway/contract.ts';
+import { Engine, type EngineCall } from '#lib/conductor/engine.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { KeptServices } from '../../../gateway/plugin-api/plugin-api.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
 import { Admission } from './admission.ts';
 import { createAdmissionMetrics } from './admission-metrics.ts';

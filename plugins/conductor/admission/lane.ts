@@ -1,6 +1,6 @@
 // What one back end, one class of requests or all together take: places and claims that wait.
 
-import { Tally } from '../../../collections/tally.ts';
+import { Tally } from '#lib/gc/tally.ts';
 import { HeldTime } from './held-time.ts';
 
 export type RequestClass = 'read' | 'write';

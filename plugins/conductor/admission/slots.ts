@@ -1,7 +1,7 @@
 // Places for executions: a limit on those that wait for a worker, one on all in flight, a share for each back end, a
 // reserve for reads and for writes, and a short queue in which clients take turns.
 
-import { Tally } from '../../../collections/tally.ts';
+import { Tally } from '#lib/gc/tally.ts';
 import { type Claim, createLane, type Lane, type RequestClass, type Stage, stages } from './lane.ts';
 import { type SlotRefusal, type Waiter, WaitingLine } from './waiting-line.ts';
 

@@ -1,13 +1,13 @@
 // The record of a key is the execution that it started: found by its correlation id, compared by the request it keeps.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { ExecutionApi, WholeExecution } from '../../../conductor/executions/execution-api.ts';
-import { isSuperseded } from '../../../conductor/executions/superseded.ts';
-import type { InboundRequest } from '../../../envelope/inbound.ts';
-import type { PayloadCodec } from '../../../payload/payload-codec.ts';
-import { PayloadUnreadable } from '../../../payload/payload-unreadable.ts';
-import { Problem } from '../../../problem/problem.ts';
-import { inboundOf } from '../clients/client-executions.ts';
+import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { isSuperseded } from '#lib/conductor/executions/superseded.ts';
+import type { InboundRequest } from '#lib/envelope/inbound.ts';
+import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
+import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
+import { Problem } from '#lib/problem/problem.ts';
+import { inboundOf } from '../execution/client-executions.ts';
 
 /** Executions of one key that are looked at: one, but for those that were superseded. */
 const mostExecutions = 5;

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { Problem } from '../../../problem/problem.ts';
+import { Problem } from '#lib/problem/problem.ts';
 
 const longest = 255;
 /** A String of Structured Fields (RFC 9651 section 3.3.3), as the draft has it. */

@@ -1,12 +1,12 @@
 // One start a key: the first request starts the execution, every other one is shown it.
 
 import { Counter, type Registry } from 'prom-client';
-import { EngineError } from '../../../conductor/engine-error.ts';
-import type { ExecutionApi, WholeExecution } from '../../../conductor/executions/execution-api.ts';
-import type { PayloadCodec } from '../../../payload/payload-codec.ts';
-import { Problem } from '../../../problem/problem.ts';
-import type { LinksOf } from '../clients/links.ts';
-import { hasEnded } from '../waits.ts';
+import { EngineError } from '#lib/conductor/engine-error.ts';
+import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
+import { Problem } from '#lib/problem/problem.ts';
+import type { LinksOf } from '../execution/links.ts';
+import { hasEnded } from '../dispatch/waits.ts';
 import type { Claim, Claims } from './claims.ts';
 import { findFirst, isSameRequest, type KeyedStart } from './first-execution.ts';
 

@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Redis, RedisUnavailable } from '../../../lib/redis/redis.ts';
-import { Problem } from '../../../problem/problem.ts';
+import { type Redis, RedisUnavailable } from '#lib/redis/redis.ts';
+import { Problem } from '#lib/problem/problem.ts';
 import { type Claim, type Claims, LocalClaims } from './claims.ts';
 
 const prefix = 'service-router:';

@@ -6,10 +6,10 @@
 // one is not carried out. Two that look at the same time see each other, because each was taken before its look: then
 // neither is, and none twice.
 
-import type { ExecutionApi, WholeExecution } from '../../../conductor/executions/execution-api.ts';
-import { isSuperseded, isUntouched, superseded } from '../../../conductor/executions/superseded.ts';
-import type { Task } from '../../../conductor/types.ts';
-import { inboundOf } from '../clients/client-executions.ts';
+import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { isSuperseded, isUntouched, superseded } from '#lib/conductor/executions/superseded.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import { inboundOf } from '../execution/client-executions.ts';
 import { isNameOfKey } from './idempotency-key.ts';
 
 /** True for the task of an execution that was started for an Idempotency-Key. */

@@ -1,7 +1,7 @@
 // Puts together what the places in gateway.config.yml that start workflows share: notices, what must be registered, guards.
 
-import type { PinnedVersions } from '../../../conductor/definitions/pinned-versions.ts';
-import type { RouterServices } from '../../../gateway/contract.ts';
+import type { PinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
+import type { RouterServices } from '../../../gateway/plugin-api/plugin-api.ts';
 import { RouteVersions } from './route-versions.ts';
 import { type GuardOptions, type Judged, VersionGuard } from './version-guard.ts';
 import type { VersionRoom } from './version-room.ts';

@@ -1,8 +1,8 @@
 // The choice of a workflow version, in the words of the OpenAPI document.
 
-import type { Description } from '../../../contract/description.ts';
-import { headerRef } from '../../../contract/headers.ts';
-import type { PinnedVersions } from '../../../conductor/definitions/pinned-versions.ts';
+import type { Description } from '#lib/openapi/description.ts';
+import { headerRef } from '#lib/openapi/headers.ts';
+import type { PinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
 
 /** What it adds to each operation of a route. */
 export type DescribedVersions = Required<Pick<Description, 'problems' | 'parameters' | 'headers' | 'problemHeaders'>>;

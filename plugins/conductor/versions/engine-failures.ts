@@ -1,6 +1,6 @@
 // When the engine failed last: what goes wrong meanwhile is not held against a workflow version.
 
-import type { EngineCall } from '../../../conductor/engine.ts';
+import type { EngineCall } from '#lib/conductor/engine.ts';
 
 export class EngineFailures {
   /** performance.now() */

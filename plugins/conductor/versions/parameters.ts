@@ -5,7 +5,7 @@ import {
   type PinnedVersions,
   type PinParameters,
   readPinnedVersions,
-} from '../../../conductor/definitions/pinned-versions.ts';
+} from '#lib/conductor/definitions/pinned-versions.ts';
 import type { GuardOptions } from './version-guard.ts';
 
 const guard = Type.Object(

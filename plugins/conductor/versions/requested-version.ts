@@ -1,9 +1,9 @@
 // `X-Workflow-Version` of a request: some clients may choose the version that serves them.
 
 import type { IncomingMessage } from 'node:http';
-import type { RequestContext } from '../../../gateway/contract.ts';
-import { bearerChallenge } from '../../../problem/bearer-challenge.ts';
-import { Problem } from '../../../problem/problem.ts';
+import type { RequestContext } from '../../../gateway/plugin-api/plugin-api.ts';
+import { bearerChallenge } from '#lib/problem/bearer-challenge.ts';
+import { Problem } from '#lib/problem/problem.ts';
 
 /** Of requests: the version that is wanted. Of answers: the one that served them. */
 export const versionField = 'x-workflow-version';

@@ -1,10 +1,10 @@
 // The versions of one place in gateway.config.yml: which one a request gets, and what is seen of it.
 
 import type { Request, Response } from 'express';
-import type { PinnedVersions } from '../../../conductor/definitions/pinned-versions.ts';
-import { callerOf } from '../../../gateway/client-address.ts';
-import { contextOf, type ExecutionEnding } from '../../../gateway/contract.ts';
-import type { Logger } from '../../../logging/log.ts';
+import type { PinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
+import { callerOf } from '../../../gateway/plugin-api/client-address.ts';
+import { contextOf, type ExecutionEnding } from '../../../gateway/plugin-api/plugin-api.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { EngineFailures } from './engine-failures.ts';
 import { requestedVersion, versionField } from './requested-version.ts';
 import type { Judged, Seen } from './version-guard.ts';

@@ -1,7 +1,7 @@
 // Count, errors and latency of each workflow version, and whether a guard has taken it out.
 
 import { Gauge, Histogram, type Registry } from 'prom-client';
-import { durationBuckets } from '../../../gateway/access-log.ts';
+import { durationBuckets } from '#lib/telemetry/duration-buckets.ts';
 import type { Verdict } from './version-verdict.ts';
 
 /** A version on a route; both come from gateway.config.yml. */

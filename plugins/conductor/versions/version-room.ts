@@ -1,7 +1,7 @@
 // What is known of workflow versions from the start of the router to its end, whatever configuration is in force.
 
-import type { EngineCall } from '../../../conductor/engine.ts';
-import type { KeptServices } from '../../../gateway/contract.ts';
+import type { EngineCall } from '#lib/conductor/engine.ts';
+import type { KeptServices } from '../../../gateway/plugin-api/plugin-api.ts';
 import { EngineFailures } from './engine-failures.ts';
 import type { RouteVersions } from './route-versions.ts';
 import { createVersionMetrics, type VersionMetrics } from './version-metrics.ts';

@@ -1,7 +1,7 @@
 // Which version of a workflow a client gets: the same one each time, without a store, in the configured shares.
 
 import { hash } from 'node:crypto';
-import type { VersionShares } from '../../../conductor/definitions/pinned-versions.ts';
+import type { VersionShares } from '#lib/conductor/definitions/pinned-versions.ts';
 
 const none: ReadonlySet<number> = new Set();
 

@@ -1,7 +1,7 @@
 // What the end of a request says of the version that served it.
 
-import type { ExecutionEnding } from '../../../gateway/contract.ts';
-import { type ProblemCode, problemKinds } from '../../../problem/catalogue.ts';
+import type { ExecutionEnding } from '../../../gateway/plugin-api/plugin-api.ts';
+import { type ProblemCode, problemKinds } from '#lib/problem/catalogue.ts';
 
 /** `not-counted`: neither for nor against the version. */
 export type Verdict = 'ok' | 'failed' | 'not-counted';

@@ -1,8 +1,8 @@
 // Where limits are counted, as configured: here, or in Redis with a choice for when that is away.
 
-import type { Config } from '../../../config/schema.ts';
-import type { KeptServices } from '../../../gateway/contract.ts';
-import { outageNotice } from '../../../lib/redis/connect-redis.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { KeptServices } from '../../../gateway/plugin-api/plugin-api.ts';
+import { outageNotice } from '#lib/redis/connect-redis.ts';
 import { type Places, PlacesInMemory, PlacesInRedis, PlacesWithFallback } from './places.ts';
 import { type Windows, WindowsInMemory, WindowsInRedis, WindowsWithFallback } from './windows.ts';
 

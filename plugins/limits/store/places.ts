@@ -1,7 +1,7 @@
 // Places for requests in flight: in this process, or in Redis for all routers together.
 
 import { randomUUID } from 'node:crypto';
-import { type Redis, RedisUnavailable } from '../../../lib/redis/redis.ts';
+import { type Redis, RedisUnavailable } from '#lib/redis/redis.ts';
 
 /** Gives a place back. */
 export type Leave = () => void;

@@ -1,7 +1,7 @@
 // Requests counted in windows: in this process, or in Redis for all routers together.
 
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import { type Redis, type RedisClient, RedisUnavailable } from '../../../lib/redis/redis.ts';
+import { type Redis, type RedisClient, RedisUnavailable } from '#lib/redis/redis.ts';
 
 /** So many requests in a window that begins with the first of them. */
 export interface Window {

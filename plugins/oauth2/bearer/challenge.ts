@@ -1,7 +1,7 @@
 // The answers of the bearer policy when a request may not pass: each with its challenge (RFC 6750 section 3).
 
-import { bearerChallenge } from '../../../problem/bearer-challenge.ts';
-import { Problem } from '../../../problem/problem.ts';
+import { bearerChallenge } from '#lib/problem/bearer-challenge.ts';
+import { Problem } from '#lib/problem/problem.ts';
 import { InvalidTokenError } from '../access-token/invalid-token-error.ts';
 import { ProviderError } from '../provider/provider-error.ts';
 

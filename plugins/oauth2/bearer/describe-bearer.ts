@@ -1,8 +1,8 @@
 // What the bearer policy says of itself in the OpenAPI document.
 
-import type { PolicyDescription } from '../../../contract/description.ts';
-import type { SecurityRequirement } from '../../../contract/openapi.ts';
-import { schemes } from '../../../contract/security-schemes.ts';
+import type { PolicyDescription } from '#lib/openapi/description.ts';
+import type { SecurityRequirement } from '#lib/openapi/openapi.ts';
+import { schemes } from '#lib/openapi/security-schemes.ts';
 
 /** @param scopesFor alternatives: lists of scopes, any one of which is enough for a method */
 export function describeBearer(

@@ -1,6 +1,6 @@
 // The member `error` of a 401 problem document, by which Conductor's SDKs know that a new token would help.
 
-import { Problem } from '../../../problem/problem.ts';
+import { Problem } from '#lib/problem/problem.ts';
 import { InvalidTokenError } from '../access-token/invalid-token-error.ts';
 
 /**

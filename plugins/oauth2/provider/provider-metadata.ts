@@ -1,6 +1,6 @@
 // Where the identity provider's endpoints are: configured, or discovered from its issuer (OpenID Discovery, RFC 8414).
 
-import type { Config } from '../../../config/schema.ts';
+import type { Config } from '#lib/config/schema.ts';
 import type { Clock } from '../clock.ts';
 import { ProviderError } from './provider-error.ts';
 import { parseJsonObject, type ProviderHttp } from './provider-http.ts';

@@ -1,7 +1,7 @@
 // The identity provider's current keys: fetched in the background, on demand for an unknown one, kept while it is away.
 
 import { createHash, type KeyObject } from 'node:crypto';
-import { errorFields, type Logger } from '../../../logging/log.ts';
+import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import type { Clock } from '../clock.ts';
 import type { OAuthMetrics } from '../metrics.ts';
 import { type Algorithm, type KeySet, parseKeySet } from './key-set.ts';

@@ -1,7 +1,7 @@
 // Under which names an attempt to get a token is counted.
 
 import { hash } from 'node:crypto';
-import { networkOf } from '../../../gateway/client-address.ts';
+import { networkOf } from '../../../gateway/plugin-api/client-address.ts';
 
 /** Wrong attempts let through in a minute. */
 export interface AttemptLimits {

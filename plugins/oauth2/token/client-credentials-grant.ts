@@ -1,6 +1,6 @@
 // Asks the identity provider for a token with the client's own credentials (RFC 6749 section 4.4).
 
-import type { Config } from '../../../config/schema.ts';
+import type { Config } from '#lib/config/schema.ts';
 import { basicCredentials } from '../provider/basic-credentials.ts';
 import { ProviderError } from '../provider/provider-error.ts';
 import { parseJsonObject, type ProviderAnswer, type ProviderHttp } from '../provider/provider-http.ts';

@@ -1,10 +1,10 @@
 // What the token policy says of itself in the OpenAPI document, in both of its formats.
 
-import type { PolicyDescription } from '../../../contract/description.ts';
-import { headerRef } from '../../../contract/headers.ts';
-import type { Response, Schema } from '../../../contract/openapi.ts';
-import { schemes } from '../../../contract/security-schemes.ts';
-import type { ProblemCode } from '../../../problem/catalogue.ts';
+import type { PolicyDescription } from '#lib/openapi/description.ts';
+import { headerRef } from '#lib/openapi/headers.ts';
+import type { Response, Schema } from '#lib/openapi/openapi.ts';
+import { schemes } from '#lib/openapi/security-schemes.ts';
+import type { ProblemCode } from '#lib/problem/catalogue.ts';
 import { oauthErrors } from './oauth-error.ts';
 
 /** RFC 6749 section 5.1 asks for both. */

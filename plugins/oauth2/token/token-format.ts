@@ -1,6 +1,6 @@
 // The two ways to ask for a token and to be answered: OAuth 2 (RFC 6749), and Conductor's `POST /api/token`.
 
-import { Problem } from '../../../problem/problem.ts';
+import { Problem } from '#lib/problem/problem.ts';
 import { type ClientCredentials, readClientCredentials } from './client-authentication.ts';
 import type { TokenResponse } from './client-credentials-grant.ts';
 import { parseForm } from './form.ts';

@@ -13,7 +13,7 @@ import {
   type IdentityProviderOptions,
   startIdentityProvider,
 } from '../../../dev/identity-provider/start-identity-provider.ts';
-import { createLog } from '../../../logging/log.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
 
 const silent = createLog('identity-provider', 'silent');
 const http = { [oauth.allowInsecureRequests]: true };

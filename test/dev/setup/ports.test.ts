@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { productDir } from '../../conductor/definitions/copy-of-product.ts';
+import { productDir } from '../../lib/conductor/definitions/copy-of-product.ts';
 import { findFreePort, findTakenPorts, knownPorts } from '../../../dev/setup/ports.mjs';
 
 describe('knownPorts', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { help, parseFlags, readSettings } from '../../../dev/stack/options.ts';
-import { configSchema } from '../../../config/schema.ts';
+import { configSchema } from '#lib/config/schema.ts';
 import { stackPorts } from '../../../dev/setup/ports.mjs';
 import { lastingPrograms, programsOf } from '../../../dev/stack/programs.ts';
 
@@ -56,7 +56,7 @@ describe('readSettings', () => {
   it('tells the pruner where its own engine keeps its data, and nothing of a given one', async () => {
     const own = await readSettings({ STATE_DIR: '/tmp/a-stack' });
     expect(own.env['CONDUCTOR_DATABASEURL']).toBe('sqlite:/tmp/a-stack/engine/conductor.db');
-    expect(lastingPrograms.map(({ entry }) => entry)).toContain('retention/main.ts');
+    expect(lastingPrograms.map(({ entry }) => entry)).toContain('jobs/prune/main.ts');
     const given = await readSettings({ CONDUCTOR_URL: 'http://engine.example:9000' });
     expect(given.env['CONDUCTOR_DATABASEURL']).toBeUndefined();
     const named = await readSettings({ CONDUCTOR_DATABASEURL: 'postgresql://u:p@db/conductor' });

@@ -1,7 +1,7 @@
 // The parts of the status page: the window of requests, charts, and HTML into which nothing breaks out.
 
 import { describe, expect, it } from 'vitest';
-import type { EndedRequest } from '../../../gateway/access-log.ts';
+import type { EndedRequest } from '../../../gateway/server/access-log.ts';
 import { Activity, stepMs } from '../../../gateway/operations/status/activity.ts';
 import { latencyChart, rateChart } from '../../../gateway/operations/status/chart.ts';
 import { formatAge, formatMs, formatRate } from '../../../gateway/operations/status/format.ts';

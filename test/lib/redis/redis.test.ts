@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Redis, type RedisCommand, RedisUnavailable } from '../../../lib/redis/redis.ts';
-import type { Logger } from '../../../logging/log.ts';
+import { Redis, type RedisCommand, RedisUnavailable } from '#lib/redis/redis.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { RedisClaims } from '../../../plugins/conductor/idempotency/redis-claims.ts';
 import { PlacesInRedis } from '../../../plugins/limits/store/places.ts';
 import { freePort } from '../../stack/free-port.ts';

@@ -3,8 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../../envelope/outbound.ts';
-import { chooseCoding, varyBy } from '../../../gateway/content-coding.ts';
+import type { Answer } from '#lib/envelope/outbound.ts';
+import { chooseCoding, varyBy } from '../../../gateway/plugin-api/content-coding.ts';
 import { compressAnswer } from '../../../plugins/compression/compress.ts';
 
 const body = Buffer.from(JSON.stringify({ text: 'a film about a film. '.repeat(200) }));

@@ -3,8 +3,8 @@
 import express from 'express';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { answerProblem } from '../../../gateway/answer-problem.ts';
-import { type Policy, setContext } from '../../../gateway/contract.ts';
+import { answerProblem } from '../../../gateway/server/answer-problem.ts';
+import { type Policy, setContext } from '../../../gateway/plugin-api/plugin-api.ts';
 
 export interface LimitedHost {
   readonly url: string;

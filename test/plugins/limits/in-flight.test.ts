@@ -1,7 +1,7 @@
 // The in-flight limit: so many at a time, and a place is free again when its request has ended, however it ended.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Config } from '../../../config/schema.ts';
+import type { Config } from '#lib/config/schema.ts';
 import { createInFlightPolicy } from '../../../plugins/limits/in-flight.ts';
 import { PlacesInMemory } from '../../../plugins/limits/store/places.ts';
 import { createRefusalHold } from '../../../plugins/limits/hold-refusals.ts';

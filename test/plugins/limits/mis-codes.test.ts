@@ -1,7 +1,7 @@
 // Which MIS codes are refused at the door for having no adaptor, by what the router's configuration says of adaptors.
 
 import { describe, expect, it } from 'vitest';
-import type { Config } from '../../../config/schema.ts';
+import type { Config } from '#lib/config/schema.ts';
 import { checkAdaptor } from '../../../plugins/limits/mis-codes.ts';
 
 const isRefused = (code: string, keys: Record<string, string>) => {

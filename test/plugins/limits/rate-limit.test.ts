@@ -3,8 +3,8 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Config } from '../../../config/schema.ts';
-import { type EarlyCheck, setContext } from '../../../gateway/contract.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { type EarlyCheck, setContext } from '../../../gateway/plugin-api/plugin-api.ts';
 import { createRateLimitPolicy } from '../../../plugins/limits/rate-limit.ts';
 import { WindowsInMemory } from '../../../plugins/limits/store/windows.ts';
 import { createRefusalHold } from '../../../plugins/limits/hold-refusals.ts';

@@ -2,9 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Config } from '../../../config/schema.ts';
-import { Redis } from '../../../lib/redis/redis.ts';
-import { createLog } from '../../../logging/log.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { Redis } from '#lib/redis/redis.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
 import { createRefusalHold } from '../../../plugins/limits/hold-refusals.ts';
 import { createInFlightPolicy } from '../../../plugins/limits/in-flight.ts';
 import { createRateLimitPolicy } from '../../../plugins/limits/rate-limit.ts';

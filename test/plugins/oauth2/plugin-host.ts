@@ -6,20 +6,20 @@ import { randomUUID } from 'node:crypto';
 import express, { type Response } from 'express';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { type Config } from '../../../config/schema.ts';
-import { loadConfig } from '../../../config/load.ts';
+import { type Config } from '#lib/config/schema.ts';
+import { loadConfig } from '#lib/config/load.ts';
 import {
   contextOf,
   type Policy,
   type ReadinessCheck,
   type RequestContext,
   setContext,
-} from '../../../gateway/contract.ts';
-import { KeptParts } from '../../../gateway/generation/kept-parts.ts';
+} from '../../../gateway/plugin-api/plugin-api.ts';
+import { KeptParts } from '../../../gateway/snapshots/kept-parts.ts';
 import { type Clock, systemClock } from '../../../plugins/oauth2/clock.ts';
 import { init } from '../../../plugins/oauth2/index.ts';
-import { toProblem } from '../../../problem/problem.ts';
-import { sendProblem } from '../../../problem/send-problem.ts';
+import { toProblem } from '#lib/problem/problem.ts';
+import { sendProblem } from '#lib/problem/send-problem.ts';
 
 export interface PluginHostOptions {
   /** Keys of the configuration; everything else has its default. */

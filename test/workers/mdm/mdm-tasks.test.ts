@@ -1,8 +1,8 @@
 // mdm_notify and mdm_share in front of an MDM and an adaptor that answer as each case needs.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Task } from '../../../conductor/types.ts';
-import { createOutbound } from '../../../envelope/outbound.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import { createOutbound } from '#lib/envelope/outbound.ts';
 import { createBackEndCaller } from '../../../workers/back-end/call-back-end.ts';
 import { createMdmNotify } from '../../../workers/mdm_notify.ts';
 import { createMdmShare } from '../../../workers/mdm_share.ts';

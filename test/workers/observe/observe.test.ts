@@ -1,14 +1,14 @@
 // What is seen of a task: the time of its calls, its trace at the back end, and nothing that changes what it does.
 
 import { describe, expect, it } from 'vitest';
-import type { Task } from '../../../conductor/types.ts';
-import type { Tracer } from '../../../tracing/tracer.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import type { Tracer } from '#lib/telemetry/tracing/tracer.ts';
 import type { BackEndRequest } from '../../../workers/back-end/call-back-end.ts';
 import { observeCalls } from '../../../workers/observe/observe-calls.ts';
 import { observeTask } from '../../../workers/observe/observe-task.ts';
 import { CodedFailure } from '../../../workers/task-failure.ts';
 import type { TaskOutcome } from '../../../workers/worker.ts';
-import { keepingTracer } from '../../tracing/keeping-tracer.ts';
+import { keepingTracer } from '../../lib/telemetry/tracing/keeping-tracer.ts';
 
 const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 const call: BackEndRequest = {

@@ -8,7 +8,7 @@ import { createAdmissionMetrics } from '../../../../plugins/conductor/admission/
 import { BackEnds } from '../../../../plugins/conductor/admission/back-ends.ts';
 import { EngineBreaker } from '../../../../plugins/conductor/admission/engine-breaker.ts';
 import { Slots } from '../../../../plugins/conductor/admission/slots.ts';
-import type { ProblemCode } from '../../../../problem/catalogue.ts';
+import type { ProblemCode } from '#lib/problem/catalogue.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -2,13 +2,13 @@
 
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { EngineError } from '../../../../conductor/engine-error.ts';
-import type { WholeExecution } from '../../../../conductor/executions/execution-api.ts';
-import { createInbound, type InboundRequest } from '../../../../envelope/inbound.ts';
-import { createPayloadCodec } from '../../../../payload/payload-codec.ts';
+import { EngineError } from '#lib/conductor/engine-error.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { createInbound, type InboundRequest } from '#lib/envelope/inbound.ts';
+import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { LocalClaims } from '../../../../plugins/conductor/idempotency/claims.ts';
 import { createKeyMetrics, Once } from '../../../../plugins/conductor/idempotency/once.ts';
-import { Problem } from '../../../../problem/problem.ts';
+import { Problem } from '#lib/problem/problem.ts';
 
 const here = new AbortController().signal;
 const codec = createPayloadCodec({ 'payload.key': undefined, 'payload.decryptionKeys': [] });

@@ -1,9 +1,9 @@
 // Several executions of one Idempotency-Key: what becomes of the one whose task was polled.
 
 import { describe, expect, it } from 'vitest';
-import type { ExecutedTask, WholeExecution } from '../../../../conductor/executions/execution-api.ts';
-import { isSuperseded, superseded } from '../../../../conductor/executions/superseded.ts';
-import type { Task } from '../../../../conductor/types.ts';
+import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { isSuperseded, superseded } from '#lib/conductor/executions/superseded.ts';
+import type { Task } from '#lib/conductor/types.ts';
 import { nameOfKey } from '../../../../plugins/conductor/idempotency/idempotency-key.ts';
 import { isKeyed, readSoleExecution } from '../../../../plugins/conductor/idempotency/sole-execution.ts';
 

@@ -3,10 +3,10 @@
 import type { Request, Response } from 'express';
 import { Registry } from 'prom-client';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Config } from '../../../../config/schema.ts';
-import { type RouterServices, setContext } from '../../../../gateway/contract.ts';
-import { KeptParts } from '../../../../gateway/generation/kept-parts.ts';
-import { createLog } from '../../../../logging/log.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { type RouterServices, setContext } from '../../../../gateway/plugin-api/plugin-api.ts';
+import { KeptParts } from '../../../../gateway/snapshots/kept-parts.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
 import { createVersions, type Place } from '../../../../plugins/conductor/versions/create-versions.ts';
 import type { RouteVersions } from '../../../../plugins/conductor/versions/route-versions.ts';
 import { createVersionRoom, type VersionRoom } from '../../../../plugins/conductor/versions/version-room.ts';

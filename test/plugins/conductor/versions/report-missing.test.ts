@@ -1,10 +1,10 @@
 // What the log says of versions that the engine does not have: nothing while engine and definitions are on their way.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { EngineError } from '../../../../conductor/engine-error.ts';
-import type { EngineResponse } from '../../../../conductor/engine.ts';
-import type { Logger } from '../../../../logging/log.ts';
-import { reportMissing } from '../../../../plugins/conductor/versions/report-missing.ts';
+import { EngineError } from '#lib/conductor/engine-error.ts';
+import type { EngineResponse } from '#lib/conductor/engine.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
+import { reportMissing } from '../../../../plugins/conductor/report-missing.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());

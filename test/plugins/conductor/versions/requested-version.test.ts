@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { requestedVersion } from '../../../../plugins/conductor/versions/requested-version.ts';
-import { Problem } from '../../../../problem/problem.ts';
+import { Problem } from '#lib/problem/problem.ts';
 
 const scope = 'choose';
 const ask = (value: string | string[] | undefined, granted: string[] = [scope], of: string | undefined = scope) =>

@@ -3,9 +3,9 @@
 import type { Request, Response } from 'express';
 import { Registry } from 'prom-client';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { EngineCall } from '../../../../conductor/engine.ts';
-import { contextOf, type ExecutionEnding, setContext } from '../../../../gateway/contract.ts';
-import { createLog } from '../../../../logging/log.ts';
+import type { EngineCall } from '#lib/conductor/engine.ts';
+import { contextOf, type ExecutionEnding, setContext } from '../../../../gateway/plugin-api/plugin-api.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
 import { EngineFailures } from '../../../../plugins/conductor/versions/engine-failures.ts';
 import { RouteVersions } from '../../../../plugins/conductor/versions/route-versions.ts';
 import { VersionGuard } from '../../../../plugins/conductor/versions/version-guard.ts';

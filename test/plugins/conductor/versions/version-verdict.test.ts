@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { EngineFailures } from '../../../../plugins/conductor/versions/engine-failures.ts';
 import { verdictOf } from '../../../../plugins/conductor/versions/version-verdict.ts';
-import type { ProblemCode } from '../../../../problem/catalogue.ts';
-import type { EngineCall } from '../../../../conductor/engine.ts';
+import type { ProblemCode } from '#lib/problem/catalogue.ts';
+import type { EngineCall } from '#lib/conductor/engine.ts';
 
 const answered = (status: number) => ({ problem: undefined, status, clientGone: false });
 const problem = (code: ProblemCode) => ({ problem: code, clientGone: false });

@@ -1,0 +1,42 @@
+// From the checked gateway configuration and its policies to the OpenAPI document.
+
+import { readFileSync } from 'node:fs';
+import { buildInSteps, type DescribedEndpoint } from '#lib/openapi/build-document.ts';
+import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
+import { describedEndpoint } from './described-endpoint.ts';
+import type { GatewayRoute } from '../plugin-api/gateway-routes.ts';
+import { createPauses } from '#lib/process/pauses.ts';
+import type { PolicyDeclaration, PolicyPlace } from '../plugin-api/policy.ts';
+
+/**
+ * Builds the document. It gives other work its turn between its steps.
+ * @throws Error when two of its parts contradict each other
+ */
+export async function describeGateway(
+  routes: readonly GatewayRoute[],
+  declarations: ReadonlyMap<string, PolicyDeclaration>,
+  placeOf: (route: GatewayRoute) => PolicyPlace,
+): Promise<OpenApiDocument> {
+  const endpoints = routes.map((route): DescribedEndpoint => {
+    const place = placeOf(route);
+    return {
+      ...describedEndpoint(route),
+      summary: route.endpoint.summary,
+      policies: route.steps.map(
+        ({ policy, action }) => declarations.get(policy)?.describe?.(action as never, place) ?? {},
+      ),
+    };
+  });
+  const steps = buildInSteps(endpoints, versionOfProduct());
+  const pause = createPauses();
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await pause();
+  }
+}
+
+function versionOfProduct(): string {
+  const packageFile = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }).version;
+}

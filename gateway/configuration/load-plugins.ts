@@ -1,0 +1,91 @@
+// Imports the plugins of gateway.config.yml, and starts them for one configuration.
+
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Plugin, Policy, PolicyDeclaration, RouterServices } from '../plugin-api/plugin-api.ts';
+import type { FileProblems } from './file-problems.ts';
+import type { GatewayConfig } from '../plugin-api/gateway-config-schema.ts';
+import { createPauses } from '#lib/process/pauses.ts';
+
+/** A plugin that has been imported and not started. */
+export interface ImportedPlugin {
+  readonly name: string;
+  readonly plugin: Plugin;
+  readonly settings: Record<string, unknown>;
+}
+
+/**
+ * Imports plugins without starting anything.
+ * @param rootDir relative package paths begin at it
+ */
+export async function importPlugins(
+  { plugins, policies }: GatewayConfig,
+  rootDir: string,
+  problems: FileProblems,
+): Promise<ImportedPlugin[]> {
+  const imported: ImportedPlugin[] = [];
+  for (const [name, { package: path, ...settings }] of Object.entries(plugins)) {
+    try {
+      const specifier = path.startsWith('.') ? pathToFileURL(resolve(rootDir, path)).href : path;
+      const plugin = (await import(specifier)) as Plugin;
+      if (isPlugin(plugin)) imported.push({ name, plugin, settings });
+      else problems.add(['plugins', name], `${path} does not export version, policies (of declarePolicy) and init`);
+    } catch (error) {
+      problems.add(['plugins', name], `${path} cannot be loaded: ${(error as Error).message}`);
+    }
+  }
+  const provided = imported.flatMap(({ name, plugin }) => plugin.policies.map((policy) => ({ name, policy })));
+  for (const [index, { name, policy }] of provided.entries()) {
+    if (provided.findIndex((other) => other.policy.name === policy.name) !== index)
+      problems.add(['plugins', name], `policy "${policy.name}" is provided twice`);
+  }
+  for (const [index, policy] of policies.entries()) {
+    if (!provided.some((each) => each.policy.name === policy))
+      problems.add(['policies', index], `no plugin provides "${policy}"`);
+  }
+  return imported;
+}
+
+function isPlugin({ version, policies, init }: Partial<Plugin>): boolean {
+  const isDeclared = ({ name, schema }: Partial<PolicyDeclaration>) =>
+    typeof name === 'string' && typeof schema?.$id === 'string';
+  return (
+    typeof init === 'function' && typeof version === 'string' && Array.isArray(policies) && policies.every(isDeclared)
+  );
+}
+
+/**
+ * Runs each plugin's `init`. It gives other work its turn in between.
+ * @returns the policies by name
+ * @throws PluginError, which lists every plugin that could not be started
+ */
+export async function initPlugins(
+  plugins: readonly ImportedPlugin[],
+  services: RouterServices,
+): Promise<ReadonlyMap<string, Policy>> {
+  const problems: string[] = [];
+  const policies = new Map<string, Policy>();
+  const pause = createPauses();
+  for (const { plugin, settings, name } of plugins) {
+    try {
+      await plugin.init({ settings, services, registerPolicy: (policy) => policies.set(policy.name, policy) });
+      for (const declared of plugin.policies)
+        if (!policies.has(declared.name)) problems.push(`plugins.${name}: init does not register "${declared.name}"`);
+      await pause();
+    } catch (error) {
+      problems.push(`plugins.${name}: ${(error as Error).message}`);
+    }
+  }
+  if (problems.length > 0) throw new PluginError(problems);
+  return policies;
+}
+
+/** Plugins that could not be started, one line each. */
+class PluginError extends Error {
+  override readonly name = 'PluginError';
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.problems = problems;
+  }
+}

@@ -1,0 +1,123 @@
+// Reads gateway.config.yml: YAML, `${key}` from the configuration, and every check that needs no plugin.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { isAbsolute, relative } from 'node:path';
+import { Ajv } from 'ajv';
+import type { Path } from '#lib/conductor/definitions/json-text.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { FileProblems } from './file-problems.ts';
+import {
+  type GatewayConfig,
+  gatewayConfigSchema,
+  type PipelineStep,
+  stepsOf,
+} from '../plugin-api/gateway-config-schema.ts';
+import { type GatewayRoute, routesOf } from '../plugin-api/gateway-routes.ts';
+import { schemaErrors } from './schema-errors.ts';
+import { YamlText } from './yaml-text.ts';
+
+/** Everything that is wrong with gateway.config.yml, one line each with file, line and column: nothing listens. */
+export class GatewayConfigError extends Error {
+  override readonly name = 'GatewayConfigError';
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(`the gateway configuration is not valid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+export interface GatewayFile {
+  readonly file: string;
+  /** Directory that relative paths in the file begin at; messages name the file below it. */
+  readonly rootDir: string;
+  /** Values of `${key}`. */
+  readonly config: Config;
+}
+
+/** What the file says, as far as it has the shape of a gateway configuration. */
+export interface ReadGateway {
+  /** Undefined: there is no such file, it is not YAML, or its shape is wrong. */
+  readonly gatewayConfig: GatewayConfig | undefined;
+  /** By pipeline, in order. */
+  readonly steps: ReadonlyMap<string, readonly PipelineStep[]>;
+  readonly routes: readonly GatewayRoute[];
+  readonly problems: FileProblems;
+}
+
+const validate = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true }).compile<GatewayConfig>(
+  gatewayConfigSchema,
+);
+
+/** Reads the file; what is wrong is in `problems`. What needs plugins is checked by validate-gateway.ts. */
+export function readGatewayConfig({ file, rootDir, config }: GatewayFile): ReadGateway {
+  const name = nameOf(file, rootDir);
+  const text = new YamlText(existsSync(file) ? readFileSync(file, 'utf8') : '');
+  const problems = new FileProblems(name, text);
+  const unread = { gatewayConfig: undefined, steps: new Map<string, PipelineStep[]>(), routes: [], problems };
+  if (!existsSync(file)) {
+    problems.addForFile('there is no such file');
+    return unread;
+  }
+  if (problems.count > 0) return unread;
+  const value = substitute(text.value, [], { config, problems });
+  if (!validate(value)) {
+    for (const { path, message, key } of schemaErrors(validate.errors ?? [])) problems.add(path, message, key);
+    return unread;
+  }
+  checkReferences(value, problems);
+  const steps = new Map(Object.keys(value.pipelines).map((pipeline) => [pipeline, stepsOf(value, pipeline)]));
+  return { gatewayConfig: value, steps, routes: routesOf(value, steps), problems };
+}
+
+/** How messages name the file: below the directory, or its path when it is elsewhere. */
+function nameOf(file: string, rootDir: string): string {
+  const below = relative(rootDir, file);
+  return below.startsWith('..') || isAbsolute(below) ? file : below;
+}
+
+interface Substitution {
+  readonly config: Config;
+  readonly problems: FileProblems;
+}
+
+/** `${key}` alone keeps the type of the value; inside a longer text it becomes text. */
+function substitute(value: unknown, path: Path, context: Substitution): unknown {
+  if (typeof value === 'string') return substituteText(value, path, context);
+  if (Array.isArray(value)) return value.map((item, index) => substitute(item, [...path, index], context));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, substitute(item, [...path, key], context)]),
+  );
+}
+
+function substituteText(text: string, path: Path, { config, problems }: Substitution): unknown {
+  const values = config as unknown as Record<string, unknown>;
+  const lookUp = (key: string): unknown => {
+    if (values[key] === undefined) problems.add(path, `\${${key}} is not set in the configuration`);
+    return values[key];
+  };
+  const whole = /^\$\{([^}]+)\}$/.exec(text);
+  if (whole) return lookUp(whole[1] as string) ?? text;
+  return text.replace(/\$\{([^}]+)\}/g, (match, key: string) => String(lookUp(key) ?? match));
+}
+
+/** What a schema cannot see: names that point to nothing, and things that are declared and never used. */
+function checkReferences(config: GatewayConfig, problems: FileProblems): void {
+  const used = new Map<string, string>();
+  for (const [name, pipeline] of Object.entries(config.pipelines)) {
+    for (const [index, endpoint] of pipeline.apiEndpoints.entries()) {
+      const path = ['pipelines', name, 'apiEndpoints', index];
+      if (!(endpoint in config.apiEndpoints)) problems.add(path, `there is no apiEndpoint "${endpoint}"`);
+      const other = used.get(endpoint);
+      if (other !== undefined) problems.add(path, `"${endpoint}" is served by pipeline "${other}" already`);
+      used.set(endpoint, name);
+    }
+    for (const { policy, path } of stepsOf(config, name)) {
+      if (!config.policies.includes(policy)) problems.add(path, `policy "${policy}" is not declared under policies`);
+    }
+  }
+  for (const endpoint of Object.keys(config.apiEndpoints)) {
+    if (!used.has(endpoint))
+      problems.add(['apiEndpoints', endpoint], 'no pipeline serves it, so its paths would answer 404');
+  }
+}

@@ -1,0 +1,89 @@
+// Validates gateway.config.yml as a whole, for `service-router check`, `npm start` and the router. Nothing is started.
+
+import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
+import { checkCondition, checkParameters } from './check-steps.ts';
+import { describeGateway } from './describe-gateway.ts';
+import { describedEndpoint } from './described-endpoint.ts';
+import type { GatewayConfig } from '../plugin-api/gateway-config-schema.ts';
+import type { GatewayRoute } from '../plugin-api/gateway-routes.ts';
+import { createPauses } from '#lib/process/pauses.ts';
+import { type ImportedPlugin, importPlugins } from './load-plugins.ts';
+import type { PolicyDeclaration, PolicyPlace } from '../plugin-api/policy.ts';
+import { GatewayConfigError, type GatewayFile, type ReadGateway, readGatewayConfig } from './read-gateway-config.ts';
+
+/** A valid gateway configuration, with everything that follows from it. */
+export interface Gateway extends ReadGateway {
+  readonly gatewayConfig: GatewayConfig;
+  readonly plugins: readonly ImportedPlugin[];
+  readonly document: OpenApiDocument;
+}
+
+/** A read gateway configuration; `gateway` is there when nothing is wrong with it. */
+export interface GatewayValidation extends ReadGateway {
+  readonly gateway?: Gateway;
+}
+
+/**
+ * Reads the file, imports its plugins, checks every parameter and builds the OpenAPI document. It gives other work its
+ * turn between its steps.
+ */
+export async function validateGateway(given: GatewayFile): Promise<GatewayValidation> {
+  const pause = createPauses();
+  const read = readGatewayConfig(given);
+  const { gatewayConfig, steps, routes, problems } = read;
+  if (gatewayConfig === undefined) return read;
+  await pause();
+  const plugins = await importPlugins(gatewayConfig, given.rootDir, problems);
+  const declarations = new Map(
+    plugins.flatMap(({ plugin }) => plugin.policies.map((policy) => [policy.name, policy] as const)),
+  );
+  const describable = routes.filter((route) => checkPaths(route, read));
+  const placeOf = (pipeline: string): PolicyPlace => ({
+    ...{ config: given.config, rootDir: given.rootDir, routes },
+    endpoints: describable.filter((route) => route.pipeline === pipeline).map(describedEndpoint),
+  });
+  for (const [pipeline, ofPipeline] of steps) {
+    const place = placeOf(pipeline);
+    for (const step of ofPipeline) {
+      const declaration = declarations.get(step.policy);
+      if (declaration !== undefined) checkParameters(step, { declaration, place }, problems);
+      checkCondition(step, problems);
+      await pause();
+    }
+  }
+  if (problems.count > 0) return read;
+  const document = await describe(read, declarations, ({ pipeline }) => placeOf(pipeline));
+  return document === undefined ? read : { ...read, gateway: { ...read, gatewayConfig, plugins, document } };
+}
+
+/** The same for whoever cannot do without it. @throws GatewayConfigError that lists everything wrong at once */
+export async function loadGateway(given: GatewayFile): Promise<Gateway> {
+  const { gateway, problems } = await validateGateway(given);
+  if (gateway === undefined) throw new GatewayConfigError(problems.lines);
+  return gateway;
+}
+
+/** False when OpenAPI has no words for one of its paths. */
+function checkPaths(route: GatewayRoute, { problems }: ReadGateway): boolean {
+  try {
+    describedEndpoint(route);
+    return true;
+  } catch (error) {
+    problems.add(['apiEndpoints', route.name], (error as Error).message, 'paths');
+    return false;
+  }
+}
+
+/** Undefined when two parts of the gateway configuration contradict each other. */
+async function describe(
+  { routes, problems }: ReadGateway,
+  declarations: ReadonlyMap<string, PolicyDeclaration>,
+  placeOf: (route: GatewayRoute) => PolicyPlace,
+): Promise<OpenApiDocument | undefined> {
+  try {
+    return await describeGateway(routes, declarations, placeOf);
+  } catch (error) {
+    problems.add(['apiEndpoints'], (error as Error).message);
+    return undefined;
+  }
+}

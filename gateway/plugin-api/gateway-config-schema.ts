@@ -1,0 +1,101 @@
+// The shape of gateway.config.yml: Express Gateway's own, without what the router does not run, and without room for misspellings.
+
+import { type Static, Type } from 'typebox';
+import type { Path } from '#lib/conductor/definitions/json-text.ts';
+
+const strict = { additionalProperties: false } as const;
+const names = Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true });
+const oneOrMore = Type.Union([
+  Type.String({ minLength: 1 }),
+  Type.Array(Type.String({ minLength: 1 }), { minItems: 1 }),
+]);
+
+const apiEndpoint = Type.Object(
+  {
+    host: Type.Optional(Type.String({ minLength: 1, description: 'host name this endpoint answers for; default any' })),
+    summary: Type.Optional(Type.String({ minLength: 1, description: 'one line for readers of the OpenAPI document' })),
+    paths: oneOrMore,
+    methods: Type.Optional(
+      Type.Array(Type.Enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']), { minItems: 1, uniqueItems: true }),
+    ),
+  },
+  strict,
+);
+
+const step = Type.Union([
+  Type.Null(),
+  Type.Object(
+    {
+      action: Type.Optional(Type.Union([Type.Null(), Type.Record(Type.String(), Type.Unknown())])),
+      condition: Type.Optional(Type.Object({ name: Type.String({ minLength: 1 }) }, { additionalProperties: true })),
+    },
+    strict,
+  ),
+]);
+
+const pipeline = Type.Object(
+  {
+    apiEndpoints: Type.Array(Type.String({ minLength: 1 }), { minItems: 1, uniqueItems: true }),
+    policies: Type.Array(
+      Type.Record(Type.String(), Type.Union([step, Type.Array(step)]), { minProperties: 1, maxProperties: 1 }),
+      { minItems: 1 },
+    ),
+  },
+  strict,
+);
+
+/** JSON Schema of gateway.config.yml after `${key}` substitution. */
+export const gatewayConfigSchema = Type.Object(
+  {
+    http: Type.Object(
+      { port: Type.Integer({ minimum: 0, maximum: 65535 }), hostname: Type.String({ minLength: 1 }) },
+      strict,
+    ),
+    apiEndpoints: Type.Record(Type.String(), apiEndpoint, { minProperties: 1 }),
+    plugins: Type.Record(
+      Type.String(),
+      Type.Object({ package: Type.String({ minLength: 1 }) }, { additionalProperties: true }),
+      { minProperties: 1 },
+    ),
+    policies: names,
+    pipelines: Type.Record(Type.String(), pipeline, { minProperties: 1 }),
+  },
+  strict,
+);
+
+/** A checked gateway.config.yml. */
+export type GatewayConfig = Static<typeof gatewayConfigSchema>;
+
+/** One place of a policy in a pipeline, in order. */
+export interface PipelineStep {
+  policy: string;
+  action: Record<string, unknown>;
+  condition: { name: string } | undefined;
+  /** Where it stands in the file: `['pipelines', 'adaptor', 'policies', 1, 'workflow', 0]`. */
+  path: Path;
+}
+
+/** The steps of a pipeline, whatever of the allowed spellings the file uses. */
+export function stepsOf(config: GatewayConfig, pipelineName: string): PipelineStep[] {
+  const policies = config.pipelines[pipelineName]?.policies ?? [];
+  return policies.flatMap((entry, place) =>
+    Object.entries(entry).flatMap(([policy, value]) => {
+      const path = ['pipelines', pipelineName, 'policies', place, policy];
+      const steps = Array.isArray(value) && value.length > 0 ? value : [Array.isArray(value) ? null : value];
+      return steps.map((item, index) => ({
+        policy,
+        action: { ...item?.action },
+        condition: item?.condition,
+        path: Array.isArray(value) ? [...path, index] : path,
+      }));
+    }),
+  );
+}
+
+/** The paths of an endpoint as a list. */
+export function pathsOf(endpoint: GatewayConfig['apiEndpoints'][string]): string[] {
+  return Array.isArray(endpoint.paths) ? endpoint.paths : [endpoint.paths];
+}
+
+/** What an endpoint that names no methods is open to. */
+export const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;

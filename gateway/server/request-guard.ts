@@ -1,0 +1,121 @@
+// In front of everything: refuses requests that two parsers could read in two ways, before Express sees them.
+
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { Problem } from '#lib/problem/problem.ts';
+
+/** Fields that may appear once (RFC 9110 section 5.3: they are not lists); Node keeps the first and hides the rest. */
+const singular = new Set([
+  'host',
+  'authorization',
+  'x-authorization',
+  'content-type',
+  'content-length',
+  'transfer-encoding',
+]);
+
+/** Control characters, raw or percent-encoded: no back end needs them in a path, no store keeps NUL. */
+const controlInTarget = /%(?:[01][0-9a-f]|7f)/i;
+/** A path of nothing but these is what it seems to be, however it is read. */
+const plainPath = /^[\w/~-]*$/;
+const badPercent = /%(?![0-9a-f]{2})/i;
+/** RFC 9110 section 7.2: a name or address, and a port. */
+const hostPattern = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::[0-9]*)?$/i;
+/** Header fields in one request; more are nobody's but an attacker's. */
+const maxFields = 100;
+/** How often a segment may be percent-encoded over and over before the guard stops looking. */
+const maxDecodings = 4;
+
+/**
+ * Checks one request.
+ * @throws Problem `malformed-request` (400), `method-not-allowed` (405), `expectation-failed` (417) or
+ *   `header-fields-too-large` (431)
+ */
+export function checkRequest(request: IncomingMessage): void {
+  const { method = '', url = '' } = request;
+  if (method === 'TRACE' || method === 'CONNECT')
+    throw new Problem('method-not-allowed', { headers: { allow: 'GET, POST, PATCH' } });
+  if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0')
+    refuse('Only HTTP/1.1 and HTTP/1.0 are spoken here.');
+  checkTarget(url);
+  checkFields(request);
+}
+
+function checkTarget(target: string): void {
+  if (!target.startsWith('/')) refuse('The request target must be a path.');
+  if (/[\x00-\x20\x7f#]/.test(target)) refuse('The request target has a character that must be percent-encoded.');
+  if (badPercent.test(target)) refuse('The request target has a broken percent-encoding.');
+  if (controlInTarget.test(target)) refuse('The request target has a percent-encoded control character.');
+  const path = target.split('?', 1)[0] as string;
+  if (plainPath.test(path)) return;
+  const decoded = decodePath(path);
+  if (decoded === null) refuse('The path is not UTF-8 when percent-decoded.');
+  if (hasDotSegment(decoded)) refuse('The path has a dot segment.');
+}
+
+/** The path as text; bytes that were not percent-encoded (Node gives them as Latin-1) count like encoded ones. */
+function decodePath(path: string): string | null {
+  try {
+    return decodeURIComponent(
+      path.replace(/[^\x00-\x7f]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`),
+    );
+  } catch {
+    return null;
+  }
+}
+
+/** Also what becomes one for a back end that decodes twice, or takes look-alikes such as U+FF0E for a dot. */
+function hasDotSegment(decoded: string): boolean {
+  let text = decoded;
+  for (let decodings = 0; ; decodings++) {
+    if (text.normalize('NFKC').split(/[/\\]/).some(isDotSegment)) return true;
+    const next = text.replace(/%(2e|2f|5c|25)/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+    if (next === text || decodings === maxDecodings) return false;
+    text = next;
+  }
+}
+
+/** `.` and `..`, also with a matrix parameter (`..;x`) as some back ends read them. */
+function isDotSegment(segment: string): boolean {
+  const name = segment.split(';', 1)[0];
+  return name === '.' || name === '..';
+}
+
+function checkFields({ rawHeaders, headers, httpVersion }: IncomingMessage): void {
+  if (rawHeaders.length > 2 * maxFields) {
+    throw new Problem('header-fields-too-large', {
+      detail: `At most ${maxFields} header fields are accepted.`,
+      headers: { connection: 'close' },
+    });
+  }
+  const seen = new Set<string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] as string).toLowerCase();
+    if (!singular.has(name)) continue;
+    if (seen.has(name)) refuse(`The header field ${name} appears more than once.`);
+    seen.add(name);
+  }
+  if (!seen.has('host') && httpVersion === '1.1') refuse('The header field host is missing.');
+  if (headers.host !== undefined && !hostPattern.test(headers.host)) refuse('The header field host is not a host.');
+  if (headers.expect !== undefined && httpVersion === '1.1' && headers.expect.toLowerCase() !== '100-continue') {
+    throw new Problem('expectation-failed', {
+      detail: 'Only 100-continue can be expected.',
+      headers: { connection: 'close' },
+    });
+  }
+  const coding = headers['transfer-encoding'];
+  if (coding === undefined) return;
+  if (coding.toLowerCase() !== 'chunked' || httpVersion !== '1.1')
+    refuse('Only the transfer coding chunked is understood.');
+  if (seen.has('content-length')) refuse('A request has either a content-length or a transfer-encoding.');
+}
+
+function refuse(detail: string): never {
+  throw new Problem('malformed-request', { detail, headers: { connection: 'close' } });
+}
+
+/** The client's `X-Request-Id` when it is a harmless token of 8 to 64 characters, else a new UUID. */
+export function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[0-9A-Za-z._-]{8,64}$/.test(given) ? given : randomUUID();
+}

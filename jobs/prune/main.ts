@@ -1,0 +1,66 @@
+// The program that prunes, once a day by default.
+
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { loadConfig } from '#lib/config/load.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { workflowRoutes } from '../../gateway/plugin-api/gateway-routes.ts';
+import { type OperationsServer, startOperationsServer } from '../../gateway/operations/operations-server.ts';
+import { GatewayConfigError, readGatewayConfig } from '../../gateway/configuration/read-gateway-config.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
+import { runProgram } from '#lib/process/run-program.ts';
+import { type PruneLoop, startPruneLoop } from './daily.ts';
+import { createPruneRound } from './round.ts';
+
+const rootDir = fileURLToPath(new URL('../..', import.meta.url));
+
+await runProgram('pruner', async (log) => {
+  const loaded = await loadConfig();
+  const { config } = loaded;
+  log.level = config['log.level'];
+  const intervalMs = config['prune.intervalSeconds'] * 1_000;
+  const pruning = intervalMs === 0 ? idle() : startPruning(config, intervalMs, log);
+  const health = await startHealth(config, pruning);
+  loaded.keepCopies((problem) => log.warn(problem));
+  return {
+    ready: { intervalSeconds: config['prune.intervalSeconds'], ...(health && { healthUrl: health.url }) },
+    async stop() {
+      await health?.stop();
+      await pruning.stop();
+    },
+  };
+});
+
+function startPruning(config: Config, intervalMs: number, log: Logger): PruneLoop {
+  const file = resolve(rootDir, config['router.mapFile']);
+  const { routes, problems } = readGatewayConfig({ file, rootDir, config });
+  if (problems.count > 0) throw new GatewayConfigError(problems.lines);
+  const round = createPruneRound(config, workflowRoutes(routes));
+  const loop = startPruneLoop({ round: (signal) => round.run(signal), intervalMs, log });
+  return {
+    failure: () => loop.failure(),
+    async stop() {
+      await loop.stop();
+      await round.close();
+    },
+  };
+}
+
+/** Off: it waits to be stopped, so that whoever keeps it running need not know. */
+function idle(): PruneLoop {
+  const timer = setInterval(() => undefined, 86_400_000);
+  return { failure: () => undefined, stop: async () => clearInterval(timer) };
+}
+
+/** Not ready while the last round has failed: what nobody deletes fills the disk. Undefined: not asked for. */
+async function startHealth(config: Config, pruning: PruneLoop): Promise<OperationsServer | undefined> {
+  const port = config['prune.healthPort'];
+  if (port === undefined) return undefined;
+  const ask = async () => {
+    const failure = pruning.failure();
+    return { ready: failure === undefined, reasons: failure === undefined ? {} : { pruner: [failure] }, notices: {} };
+  };
+  const keys = 'ops.host, prune.healthPort';
+  const { 'ops.host': host, 'ops.hosts': hosts } = config;
+  return startOperationsServer({ host, port, hosts, readiness: { ask }, keys });
+}

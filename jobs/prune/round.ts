@@ -1,0 +1,41 @@
+// A round by the configuration: what the daily program does each time.
+
+import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
+import { Engine } from '#lib/conductor/engine.ts';
+import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { prune, type PruneReport } from './prune.ts';
+import { problemsOf, type RouteWorkflow, rulesOf } from './rules.ts';
+import { workflowNames } from './workflow-names.ts';
+
+export interface PruneRound {
+  /** @throws Error when the engine or its database is away */
+  run(signal: AbortSignal): Promise<PruneReport>;
+  close(): Promise<void>;
+}
+
+/**
+ * Each round opens the database anew.
+ * @throws Error when the rules must not be used
+ */
+export function createPruneRound(config: Config, routes: readonly RouteWorkflow[]): PruneRound {
+  const problems = problemsOf(rulesOf(config, routes, []), config);
+  if (problems.length > 0) throw new Error(problems.join('; '));
+  const engine = new Engine({ url: config['conductor.url'], timeoutMs: config['conductor.timeoutMs'], connections: 4 });
+  const call = engine.request.bind(engine);
+  const [api, metadata] = [new ExecutionApi(call), new MetadataApi(call)];
+  return {
+    async run(signal) {
+      const rules = rulesOf(config, routes, await workflowNames(metadata, routes));
+      const url = config['conductor.databaseURL'];
+      const database = url === undefined ? null : await openEngineDatabase(url);
+      const eventsOlderThanMs = config['prune.eventDays'] * 86_400_000;
+      const batchSize = config['prune.batchSize'];
+      return prune({ api, rules, database, eventsOlderThanMs, batchSize, signal, now: Date.now() }).finally(() =>
+        database?.close(),
+      );
+    },
+    close: () => engine.close(),
+  };
+}

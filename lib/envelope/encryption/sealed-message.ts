@@ -1,0 +1,26 @@
+// A request or an answer as bytes to encrypt: its fields as one line of JSON, then its body as it is, large ones compressed.
+
+import { compressBody, inflateBody } from '../body.ts';
+
+const lineFeed = 0x0a;
+
+/** `fields` must be representable as JSON. */
+export function encodeMessage(fields: object, body: Uint8Array): Buffer {
+  const compressed = compressBody(body);
+  const line = JSON.stringify(compressed === null ? fields : { ...fields, bodyEncoding: 'gzip' });
+  return Buffer.concat([Buffer.from(`${line}\n`), compressed ?? body]);
+}
+
+/**
+ * Undoes {@link encodeMessage}.
+ * @throws RangeError when the body has more than `maxBytes`
+ */
+export function decodeMessage<T extends object>(plaintext: Buffer, maxBytes?: number): { fields: T; body: Buffer } {
+  const end = plaintext.indexOf(lineFeed);
+  const { bodyEncoding, ...fields } = JSON.parse(plaintext.toString('utf8', 0, end)) as T & { bodyEncoding?: string };
+  const bytes = plaintext.subarray(end + 1);
+  const body = bodyEncoding === 'gzip' ? inflateBody(bytes, maxBytes) : bytes;
+  if (maxBytes !== undefined && body.length > maxBytes)
+    throw new RangeError(`the body has more than ${maxBytes} bytes`);
+  return { fields: fields as unknown as T, body };
+}

@@ -1,0 +1,38 @@
+// Tracing when an OTLP endpoint is configured; without one, OpenTelemetry is not even loaded.
+
+import type { Config } from '#lib/config/schema.ts';
+import type { Logger } from '../logging/log.ts';
+import type { Tracer } from './tracer.ts';
+
+export interface TracerOptions {
+  config: Pick<Config, 'otel.exporter.otlp.endpoint' | 'otel.exporter.otlp.headers' | 'otel.samplePercent'>;
+  /** Name of the process: `service.name` of its spans is `service-router-<program>`. */
+  program: string;
+  /** Told once when spans cannot be sent, and once when they can again. */
+  log: Logger;
+}
+
+/** Undefined when tracing is off. @throws Error when a header of `otel.exporter.otlp.headers` is none */
+export async function createTracer({ config, program, log }: TracerOptions): Promise<Tracer | undefined> {
+  const endpoint = config['otel.exporter.otlp.endpoint'];
+  if (endpoint === undefined) return undefined;
+  const { startOtlpTracer } = await import('./otlp-tracer.ts');
+  return startOtlpTracer({
+    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
+    headers: Object.fromEntries(config['otel.exporter.otlp.headers'].map(parseHeader)),
+    sampleRatio: config['otel.samplePercent'] / 100,
+    serviceName: `service-router-${program}`,
+    log,
+  });
+}
+
+/** `name=value`, the value percent-encoded, as OpenTelemetry's own variable has it. The message does not repeat the value. */
+function parseHeader(text: string): [name: string, value: string] {
+  const [, name = '', value = ''] = /^\s*([\w!#$%&'*+.^`|~-]+)=(.*)$/.exec(text) ?? [];
+  if (name === '') throw new Error('otel.exporter.otlp.headers: each header is name=value');
+  try {
+    return [name, decodeURIComponent(value.trim())];
+  } catch {
+    throw new Error(`otel.exporter.otlp.headers: the value of ${name} is not percent-encoded`);
+  }
+}

@@ -1,0 +1,131 @@
+// The docs policy: the OpenAPI document as a page to read and to try, rendered by Swagger UI from this machine's files.
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Response } from 'express';
+import { Type } from 'typebox';
+import type { Config } from '#lib/config/schema.ts';
+import type { Description } from '#lib/openapi/description.ts';
+import { headerRef } from '#lib/openapi/headers.ts';
+import { declarePolicy, definePolicy, type Policy } from '../../gateway/plugin-api/plugin-api.ts';
+import { Problem } from '#lib/problem/problem.ts';
+import { describeStatic, StaticAnswer } from './static-answer.ts';
+
+const publicPath = (description: string) => Type.String({ pattern: '^(/[\\w.-]+)+$', description });
+
+const parameters = Type.Object(
+  {
+    at: publicPath('where the page is'),
+    document: publicPath('where the OpenAPI document is'),
+  },
+  { additionalProperties: false },
+);
+
+/** Nothing but files of this router, no inline script or style, no evaluation of text; calls go to this router only. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  // Swagger UI's stylesheet has its icons as data.
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const pageDir = fileURLToPath(new URL('page/', import.meta.url));
+const types: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  png: 'image/png',
+};
+/** By name. */
+export type DocsFiles = ReadonlyMap<string, StaticAnswer>;
+
+const pageAgeSeconds = 60;
+const fileAgeSeconds = 3_600;
+
+export const docsDeclaration = declarePolicy({
+  name: 'docs',
+  schema: parameters,
+  describe: ({ at }, { config }) => ({
+    operation: ({ path }) => ({
+      hidden: !config['router.docs'],
+      ...describePath(path, at),
+    }),
+  }),
+});
+
+/** `router.docs` switches it off: then its paths answer 404, and the document does not mention them. */
+export function createDocsPolicy(config: Pick<Config, 'router.docs'>, files: DocsFiles): Policy {
+  const isOff = !config['router.docs'];
+  return definePolicy(docsDeclaration, {
+    create({ at, document }) {
+      if (isOff) return (_request, _response, next) => next(new Problem('not-found'));
+      const page = createPage(at, document);
+      return (request, response) => {
+        const { file } = request.params;
+        if (file === undefined && request.path === '/') return redirect(response, at);
+        const answer = file === undefined ? page : files.get(file);
+        if (answer === undefined) throw new Problem('not-found');
+        return answer.send(request, response);
+      };
+    },
+  });
+}
+
+/** What is at one of the paths that the gateway configuration gives the policy: `/`, the page, or a file of it. */
+function describePath(path: string, at: string): Description {
+  if (path === '/') {
+    const location = { description: 'The page.', required: true, schema: { const: at } };
+    const headers = { Location: location, 'Cache-Control': headerRef('CacheControl') };
+    return { responses: { 302: { description: `The page is at ${at}.`, headers } } };
+  }
+  if (path === at) return { responses: describeStatic('A page to read and to try.', 'text/html') };
+  return {
+    problems: ['not-found'],
+    parameters: [{ name: 'file', in: 'path', example: 'start.js' }],
+    responses: describeStatic('A file of the page.', 'text/css', 'text/javascript', 'image/png'),
+  };
+}
+
+/** RFC 9110 section 15.4.3. */
+function redirect(response: Response, location: string): void {
+  response
+    .writeHead(302, { location, 'cache-control': `public, max-age=${pageAgeSeconds}`, 'content-length': 0 })
+    .end();
+}
+
+function createPage(at: string, document: string): StaticAnswer {
+  const html = readFileSync(join(pageDir, 'index.html'), 'utf8')
+    .replaceAll('{at}', at)
+    .replaceAll('{document}', document);
+  return new StaticAnswer({
+    contentType: 'text/html; charset=utf-8',
+    body: html,
+    maxAgeSeconds: pageAgeSeconds,
+    headers: { 'content-security-policy': contentSecurityPolicy, 'cross-origin-opener-policy': 'same-origin' },
+  });
+}
+
+/** The only files that can be had, read once. */
+export function createDocsFiles(): DocsFiles {
+  const swaggerDir = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  const files = [
+    join(swaggerDir, 'swagger-ui-bundle.js'),
+    join(swaggerDir, 'swagger-ui.css'),
+    join(swaggerDir, 'favicon-32x32.png'),
+    join(pageDir, 'start.js'),
+    join(pageDir, 'page.css'),
+  ];
+  return new Map(
+    files.map((path) => {
+      const name = path.slice(path.lastIndexOf('/') + 1);
+      const contentType = types[name.slice(name.lastIndexOf('.') + 1)] as string;
+      return [name, new StaticAnswer({ contentType, body: readFileSync(path), maxAgeSeconds: fileAgeSeconds })];
+    }),
+  );
+}

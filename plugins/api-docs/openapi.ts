@@ -1,0 +1,21 @@
+// The openapi policy: answers with the OpenAPI document of the whole router.
+
+import { Type } from 'typebox';
+import { declarePolicy, definePolicy, type Policy, type RouterServices } from '../../gateway/plugin-api/plugin-api.ts';
+import { describeStatic, StaticAnswer } from './static-answer.ts';
+
+export const openApiDeclaration = declarePolicy({
+  name: 'openapi',
+  schema: Type.Object({}, { additionalProperties: false }),
+  describe: () => ({ operation: () => ({ responses: describeStatic('This document.', 'application/json') }) }),
+});
+
+export function createOpenApiPolicy({ document }: Pick<RouterServices, 'document'>): Policy {
+  return definePolicy(openApiDeclaration, {
+    create() {
+      const body = JSON.stringify(document);
+      const answer = new StaticAnswer({ contentType: 'application/json', body, maxAgeSeconds: 60 });
+      return (request, response) => answer.send(request, response);
+    },
+  });
+}

@@ -1,0 +1,64 @@
+// The problem-pages policy: where the `type` of a problem document leads.
+
+import { Type } from 'typebox';
+import type { Request, Response } from 'express';
+import type { PolicyDescription } from '#lib/openapi/description.ts';
+import { declarePolicy, definePolicy, type Policy } from '../../gateway/plugin-api/plugin-api.ts';
+import { Problem } from '#lib/problem/problem.ts';
+import { createProblemList, createProblemPage, problemCodes, type ProblemPage } from './problem-page.ts';
+import { describeStatic } from './static-answer.ts';
+
+/** A program that asks for problem documents reads JSON. */
+const accepted = ['text/html', 'application/json', 'text/plain', 'application/problem+json'] as const;
+
+/** Which form the client wants; HTML for one that does not say, or asks for what there is not. */
+function formOf(request: Request): keyof ProblemPage {
+  const asked = request.accepts([...accepted]);
+  if (asked === 'application/problem+json') return 'application/json';
+  return (accepted.slice(0, 3).find((type) => type === asked) as keyof ProblemPage | undefined) ?? 'text/html';
+}
+
+/** Every page by its code; the list has none. */
+export type ProblemPages = ReadonlyMap<string | undefined, ProblemPage>;
+
+/** They are the same in every configuration. */
+export function createProblemPages(): ProblemPages {
+  const pages = problemCodes.map((code) => [code, createProblemPage(code)] as const);
+  return new Map<string | undefined, ProblemPage>([[undefined, createProblemList()], ...pages]);
+}
+
+export const problemPagesDeclaration = declarePolicy({
+  name: 'problem-pages',
+  schema: Type.Object({}, { additionalProperties: false }),
+  describe: describePages,
+});
+
+export function createProblemPagesPolicy(pages: ProblemPages): Policy {
+  const create = () => (request: Request, response: Response) => {
+    const page = pages.get(request.params['code']);
+    if (page === undefined) throw new Problem('not-found', { detail: 'There is no problem of this name.' });
+    return page[formOf(request)].send(request, response);
+  };
+  return definePolicy(problemPagesDeclaration, { create });
+}
+
+function describePages(): PolicyDescription {
+  return {
+    operation: ({ path }) => ({
+      problems: ['not-found'],
+      ...(path.includes('{')
+        ? {
+            parameters: [
+              {
+                name: 'code',
+                in: 'path',
+                schema: { type: 'string', enum: problemCodes },
+                example: 'wait-budget-spent',
+              },
+            ],
+          }
+        : {}),
+      responses: describeStatic('What happened, and what to do.', 'text/html', 'application/json', 'text/plain'),
+    }),
+  };
+}

@@ -1,0 +1,78 @@
+// What the executions policy says of itself in the OpenAPI document.
+
+import type { Description, Endpoint, PolicyDescription } from '#lib/openapi/description.ts';
+import { headerRef } from '#lib/openapi/headers.ts';
+import type { Method, Operation, Parameter } from '#lib/openapi/openapi.ts';
+import type { ProblemCode } from '#lib/problem/catalogue.ts';
+import { problemsOfExecutions } from '../execution/execution-problems.ts';
+import { executionComponents, executionRef, preferWait } from './describe-later.ts';
+
+const id: Parameter = {
+  name: 'id',
+  in: 'path',
+  description: 'The execution, as `X-Execution-Id` named it. Only the client that started it sees it.',
+  schema: { type: 'string', format: 'uuid' },
+};
+
+/** Only executions of a workflow with several versions have it. */
+const versionOfOne = { 'X-Workflow-Version': headerRef('XWorkflowVersionOptional') };
+
+const always: readonly ProblemCode[] = ['shutting-down', 'engine-unavailable', 'execution-unknown'];
+
+/** @param serve the parameter of the policy */
+export function describeExecutions(serve: 'status' | 'response'): PolicyDescription {
+  const describe = serve === 'status' ? describeStatus : describeResponse;
+  return {
+    operation: ({ method }) => describe(method),
+    operations: ({ templates, methods }: Endpoint) =>
+      templates.flatMap((path) => methods.map((method) => ({ method, path, operation: summaryOf(serve, method) }))),
+  };
+}
+
+function summaryOf(serve: 'status' | 'response', method: Method): Operation {
+  if (method === 'DELETE') return { summary: 'Cancels an execution that no worker has taken' };
+  return serve === 'status' ? { summary: 'Where an execution stands' } : {};
+}
+
+function describeStatus(method: Method): Description {
+  const cancels = method === 'DELETE';
+  return {
+    headers: versionOfOne,
+    problemHeaders: versionOfOne,
+    problems: [...always, ...(cancels ? (['execution-under-way', 'execution-ended'] as const) : [])],
+    parameters: cancels ? [id] : [id, preferWait],
+    responses: {
+      200: {
+        description: cancels
+          ? 'It is cancelled: nothing has reached the back end, and nothing will.'
+          : 'Where it stands. `Retry-After` is there while it runs.',
+        headers: {
+          'Cache-Control': headerRef('CacheControl'),
+          ...(cancels
+            ? {}
+            : {
+                'Retry-After': headerRef('RetryAfterOptional'),
+                'Preference-Applied': headerRef('PreferenceAppliedOptional'),
+              }),
+        },
+        content: { 'application/json': { schema: executionRef } },
+      },
+    },
+    components: executionComponents,
+  };
+}
+
+function describeResponse(): Description {
+  return {
+    problems: [...always, 'answer-pending', 'idempotency-key-in-use', ...problemsOfExecutions, 'unknown-college'],
+    parameters: [id, preferWait],
+    headers: { 'X-Execution-Id': headerRef('XExecutionId'), ...versionOfOne },
+    problemHeaders: versionOfOne,
+    responses: {
+      default: {
+        description: "The back end's own answer to the request that started it, whatever its status and body.",
+        content: { '*/*': {} },
+      },
+    },
+  };
+}

@@ -1,0 +1,110 @@
+// Answers that come later and safe retries, in the words of the OpenAPI document.
+
+import type { Description } from '#lib/openapi/description.ts';
+import { headerRef } from '#lib/openapi/headers.ts';
+import type { Components, Method, Parameter, Response, Schema } from '#lib/openapi/openapi.ts';
+import { executionStates } from './execution-document.ts';
+
+const text = (description: string) => ({ type: 'string', description });
+const time = (description: string) => ({ type: 'string', format: 'date-time', description });
+
+const execution: Schema = {
+  type: 'object',
+  description: 'Where an execution stands.',
+  required: ['id', 'state', 'route', 'method', 'requestId', 'links'],
+  properties: {
+    id: text('Also `X-Execution-Id` of the answer to the request that started it.'),
+    state: {
+      enum: executionStates,
+      description:
+        '`completed`: the back end has answered, with whatever status. `failed` and `timed-out`: it has not; the link `response` has the problem.',
+    },
+    route: text('The part of the router that the request came to; a tag of this document.'),
+    method: text('The method of the request.'),
+    requestId: text('`X-Request-Id` of the request.'),
+    startedAt: time("By the engine's clock."),
+    endedAt: time('Absent while it runs.'),
+    links: {
+      type: 'object',
+      required: ['self', 'response'],
+      properties: { self: text('Its status; DELETE cancels it.'), response: text('Its answer, once there is one.') },
+    },
+  },
+};
+
+/** The schema that {@link executionRef} refers to. */
+export const executionComponents: Components = { schemas: { Execution: execution } };
+
+export const executionRef: Schema = { $ref: '#/components/schemas/Execution' };
+
+/** `Prefer` of a request that starts an execution. */
+export const preferLater: Parameter = {
+  name: 'Prefer',
+  in: 'header',
+  description:
+    '`respond-async`: 202 at once. `wait=5`: the answer if it comes within 5 seconds, else 202 (RFC 7240). Other preferences reach the back end.',
+  schema: { type: 'string' },
+};
+
+/** `Prefer` of a request that looks at one. */
+export const preferWait: Parameter = {
+  name: 'Prefer',
+  in: 'header',
+  description: '`wait=30`: the answer comes when the execution ends, or after 30 seconds (RFC 7240).',
+  schema: { type: 'string' },
+};
+
+const acceptedHeaders = {
+  Location: headerRef('Location'),
+  'Retry-After': headerRef('RetryAfter'),
+  'Preference-Applied': headerRef('PreferenceApplied'),
+};
+
+/** What a 202 of the back end does not have. */
+const optionalHeaders = {
+  Location: headerRef('LocationOptional'),
+  'Retry-After': headerRef('RetryAfterOptional'),
+  'Preference-Applied': headerRef('PreferenceAppliedOptional'),
+};
+
+const description = 'With `Prefer`: the execution goes on, and `Location` tells what becomes of it.';
+
+/** 202. @param own what the back end may answer with the same status; undefined for nothing */
+export function acceptedBeside(own: Response | undefined): Response {
+  if (own === undefined)
+    return { description, headers: acceptedHeaders, content: { 'application/json': { schema: executionRef } } };
+  const ownJson = own.content?.['application/json']?.schema ?? {};
+  return {
+    description: `${description} Or: ${own.description}`,
+    headers: { ...optionalHeaders, ...own.headers },
+    content: { ...own.content, 'application/json': { schema: { anyOf: [executionRef, ownJson] } } },
+  };
+}
+
+/** `Idempotency-Key` and what comes of it; nothing for methods on which it means nothing. */
+export function describeRetries(
+  method: Method,
+  isRequired: boolean,
+): Required<Pick<Description, 'problems' | 'parameters' | 'headers'>> {
+  if (method === 'GET' || method === 'OPTIONS') return { problems: [], parameters: [], headers: {} };
+  return {
+    problems: [
+      ...(isRequired ? (['idempotency-key-missing'] as const) : []),
+      'malformed-idempotency-key',
+      'idempotency-key-in-use',
+      'idempotency-key-reused',
+      'idempotency-unavailable',
+    ],
+    parameters: [
+      {
+        name: 'Idempotency-Key',
+        in: 'header',
+        ...(isRequired ? { required: true } : {}),
+        description:
+          'Your own name of this request, such as a UUID. Repeated with the same key it is not started again: the answer is the first one, with `Idempotency-Replayed`.',
+        schema: { type: 'string', minLength: 1 },
+      },
+    ],
+    headers: { 'Idempotency-Replayed': headerRef('IdempotencyReplayedOptional') },
+  };
+}

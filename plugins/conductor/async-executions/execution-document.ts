@@ -1,0 +1,57 @@
+// What a client is told of an execution: where it stands, since when, and where its answer will be.
+
+import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { cancelled } from '../execution/terminations.ts';
+import { inboundOf } from '../execution/client-executions.ts';
+import type { ExecutionLinks, LinksOf } from '../execution/links.ts';
+
+/** `failed`: no answer of the back end; the link `response` has the problem. */
+export const executionStates = ['running', 'completed', 'failed', 'timed-out', 'cancelled'] as const;
+
+export type ExecutionState = (typeof executionStates)[number];
+
+/** Body of `GET /executions/{id}`. Times are RFC 3339, the engine's clock. */
+export interface ExecutionDocument {
+  readonly id: string;
+  readonly state: ExecutionState;
+  /** Name of the apiEndpoint that the request came to. */
+  readonly route: string;
+  readonly method: string;
+  /** `X-Request-Id` of the request that started it. */
+  readonly requestId: string;
+  readonly startedAt?: string;
+  readonly endedAt?: string;
+  readonly links: ExecutionLinks;
+}
+
+export function documentOf(execution: WholeExecution, linksOf: LinksOf): ExecutionDocument {
+  const { workflowId, startTime, endTime } = execution;
+  const { route, httpMethod, requestId } = inboundOf(execution);
+  const state = stateOf(execution);
+  return {
+    id: workflowId,
+    state,
+    route,
+    method: httpMethod,
+    requestId,
+    startedAt: new Date(startTime).toISOString(),
+    ...(state === 'running' ? {} : { endedAt: new Date(endTime).toISOString() }),
+    links: linksOf(workflowId),
+  };
+}
+
+function stateOf({ status, reasonForIncompletion }: WholeExecution): ExecutionState {
+  switch (status) {
+    case 'RUNNING':
+    case 'PAUSED':
+      return 'running';
+    case 'COMPLETED':
+      return 'completed';
+    case 'TIMED_OUT':
+      return 'timed-out';
+    case 'TERMINATED':
+      return reasonForIncompletion === cancelled ? 'cancelled' : 'failed';
+    case 'FAILED':
+      return 'failed';
+  }
+}

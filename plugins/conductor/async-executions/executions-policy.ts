@@ -1,0 +1,147 @@
+// The executions policy: a client looks at what it has started, waits for it, fetches the answer, or cancels it.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Request, Response } from 'express';
+import { Type } from 'typebox';
+import type { Config } from '#lib/config/schema.ts';
+import { EngineError } from '#lib/conductor/engine-error.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { contextOf, declarePolicy, definePolicy, type Policy } from '../../../gateway/plugin-api/plugin-api.ts';
+import { signalWhenGone } from '../../../gateway/plugin-api/signal-when-gone.ts';
+import { Problem } from '#lib/problem/problem.ts';
+import type { AnswerOptions } from '../execution/answer.ts';
+import type { Parts } from '../execution/executions.ts';
+import { hasEnded } from '../dispatch/waits.ts';
+import type { Versions } from '../versions/create-versions.ts';
+import { versionField } from '../versions/requested-version.ts';
+import { cancelExecution } from './cancellation.ts';
+import { ClientExecutions, inboundOf } from '../execution/client-executions.ts';
+import { describeExecutions } from './describe-executions.ts';
+import { documentOf } from './execution-document.ts';
+import { type ExecutionLinks, linkProblems, pathProblems, servedParts } from '../execution/links.ts';
+import type { LongPolls } from './long-polls.ts';
+import { parsePreferences, patienceOf, preferOf } from './preferences.ts';
+import { sendDocument } from './send-document.ts';
+import { sendOutcome } from './send-outcome.ts';
+
+const parameters = Type.Object(
+  {
+    serve: Type.Enum([...servedParts], {
+      description: 'status: the status document of the execution :id, and DELETE; response: its answer',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+/** Reads of an execution that has been announced as ended. */
+const mostTries = 10;
+
+export interface ExecutionsPolicyParts extends Parts {
+  answers: AnswerOptions;
+  longPolls: LongPolls;
+  versions: Versions;
+}
+
+export const executionsDeclaration = declarePolicy({
+  name: 'executions',
+  schema: parameters,
+  check: (_parameters, place) => [...pathProblems(place), ...linkProblems(place)].map((message) => ({ message })),
+  describe: ({ serve }) => describeExecutions(serve),
+});
+
+/** Stands behind `bearer`. Its paths are those that clients are shown (links.ts). */
+export function createExecutionsPolicy(config: Config, parts: ExecutionsPolicyParts): Policy {
+  const api = new ExecutionsApi(config, parts);
+  return definePolicy(executionsDeclaration, {
+    create: ({ serve }) =>
+      async function showExecution(request, response) {
+        if (parts.draining.aborted)
+          throw new Problem('shutting-down', { headers: { connection: 'close', 'retry-after': '1' } });
+        try {
+          await api[serve](request, response);
+        } catch (error) {
+          throw error instanceof EngineError ? engineProblem(error) : error;
+        }
+      },
+  });
+}
+
+/** One method for each `serve`. */
+class ExecutionsApi {
+  readonly #parts: ExecutionsPolicyParts;
+  readonly #clients: ClientExecutions;
+  readonly #maxWaitMs: number;
+  readonly #maxLongPolls: number;
+
+  constructor(config: Config, parts: ExecutionsPolicyParts) {
+    this.#parts = parts;
+    this.#clients = new ClientExecutions(parts.executions, parts.workflows);
+    this.#maxWaitMs = config['router.maxWaitMs'];
+    this.#maxLongPolls = config['router.maxLongPolls'];
+  }
+
+  async status(request: Request, response: Response): Promise<void> {
+    const { execution, waited } = await this.#find(request, response);
+    const { linksOf } = this.#parts.answers;
+    const shown =
+      request.method === 'DELETE' ? await cancelExecution(execution, { ...this.#parts, linksOf }) : execution;
+    const headers = {
+      ...(hasEnded(shown) ? {} : { 'retry-after': '1' }),
+      ...(waited === '' ? {} : { 'preference-applied': waited }),
+    };
+    sendDocument(response, 200, { body: documentOf(shown, linksOf), headers });
+  }
+
+  async response(request: Request, response: Response): Promise<void> {
+    const { execution } = await this.#find(request, response);
+    if (!hasEnded(execution)) throw pending(this.#parts.answers.linksOf(execution.workflowId));
+    await sendOutcome(response, execution, { answers: this.#parts.answers });
+  }
+
+  /** The execution of the path, after the wait that its client prefers. */
+  async #find(request: Request, response: Response): Promise<{ execution: WholeExecution; waited: string }> {
+    const context = contextOf(request);
+    const { id = '' } = request.params;
+    const execution = await this.#clients.find(id, context.clientId);
+    context.executionId = execution.workflowId;
+    context.workflowVersion = execution.workflowVersion;
+    if (this.#parts.versions.isSplit(execution.workflowName))
+      response.setHeader(versionField, String(execution.workflowVersion));
+    const { waitMs, applied } = this.#patienceOf(request);
+    const waits = waitMs > 0 && request.method !== 'DELETE' && !hasEnded(execution);
+    const { longPolls, waits: all, draining } = this.#parts;
+    const { clientId = '' } = context;
+    if (!waits || !longPolls.hasRoom(clientId, this.#maxLongPolls)) return { execution, waited: '' };
+    return longPolls.during(clientId, async () => {
+      const ended = await all.waitFor(id, waitMs, signalWhenGone(response), draining);
+      return { execution: ended === null ? execution : await this.#readEnded(execution), waited: applied };
+    });
+  }
+
+  /** Of the preferences only `wait` means something here. */
+  #patienceOf(request: Request) {
+    const preferences = { ...parsePreferences(preferOf(request)), respondAsync: false };
+    return patienceOf(preferences, { budgetMs: 0, maxWaitMs: this.#maxWaitMs });
+  }
+
+  /** An end that the router worked out by itself comes a moment before the engine can be read. */
+  async #readEnded(before: WholeExecution): Promise<WholeExecution> {
+    const { clientId } = inboundOf(before);
+    for (let tries = 0; ; tries++) {
+      const execution = await this.#clients.find(before.workflowId, clientId);
+      if (hasEnded(execution) || tries === mostTries) return execution;
+      await pause(20);
+    }
+  }
+}
+
+function pending(links: ExecutionLinks): Problem {
+  return new Problem('answer-pending', {
+    headers: { 'retry-after': '1' },
+    extensions: { links },
+  });
+}
+
+function engineProblem(cause: EngineError): Problem {
+  return new Problem('engine-unavailable', { headers: { 'retry-after': '1' }, cause });
+}

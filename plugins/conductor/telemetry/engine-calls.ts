@@ -1,0 +1,43 @@
+// The router's calls to the engine as an operator sees them: how long each kind takes, and what goes wrong.
+
+import { Counter, Histogram, type Registry } from 'prom-client';
+import type { EngineCall } from '#lib/conductor/engine.ts';
+
+/** By method and path; everything else is `other`. */
+const kinds: readonly (readonly [call: string, method: string, path: RegExp])[] = [
+  ['start', 'POST', /^\/api\/workflow$/],
+  ['report', 'POST', /^\/api\/tasks(?:$|\/(?!queue|search))/],
+  ['poll', 'GET', /^\/api\/tasks\/poll\//],
+  ['status', 'GET', /^\/api\/workflow\/[^/]+\/status/],
+];
+
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** To be told of every call that is over; those to an engine that has not answered yet are not counted. */
+export function createEngineCallMetrics(metrics: Registry): (call: EngineCall) => void {
+  const registers = [metrics];
+  const seconds = new Histogram({
+    name: 'router_engine_call_seconds',
+    help: 'Time of the calls to the engine',
+    labelNames: ['call'],
+    buckets,
+    registers,
+  });
+  const errors = new Counter({
+    name: 'router_engine_errors_total',
+    help: 'Calls that the engine did not answer, or answered with 5xx',
+    labelNames: ['call', 'error'],
+    registers,
+  });
+  return function observe({ request, ms, outcome, isStarting = false }) {
+    if (isStarting) return;
+    const call = kindOf(request);
+    seconds.observe({ call }, ms / 1_000);
+    if (typeof outcome === 'string') errors.inc({ call, error: outcome });
+    else if (outcome >= 500) errors.inc({ call, error: 'answered-5xx' });
+  };
+}
+
+function kindOf({ method, path }: EngineCall['request']): string {
+  return kinds.find(([, of, pattern]) => method === of && pattern.test(path))?.[0] ?? 'other';
+}

@@ -1,0 +1,92 @@
+// What gateway.config.yml may say of the policy `workflow`, how it is checked, and what the OpenAPI document says of it.
+
+import { type Static, Type } from 'typebox';
+import { notRoutedBelow, readBackEndDescription } from '#lib/openapi/back-end-description.ts';
+import { templateOf } from '#lib/openapi/templates.ts';
+import { readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
+import { declarePolicy, type ParameterProblem, type PolicyPlace } from '../../../gateway/plugin-api/plugin-api.ts';
+import type { GatewayRoute } from '../../../gateway/plugin-api/gateway-routes.ts';
+import { linkProblems } from '../execution/links.ts';
+import { describeWorkflow } from './describe-workflow.ts';
+import type { Place } from '../versions/create-versions.ts';
+import { describeVersions } from '../versions/describe-versions.ts';
+import { guardOf, pinnedVersionsOf, versionGuard } from '../versions/parameters.ts';
+
+const parameters = Type.Object(
+  {
+    name: Type.String({ minLength: 1, description: 'workflow definition' }),
+    version: Type.Optional(Type.Integer({ minimum: 1, description: 'its pinned version' })),
+    versions: Type.Optional(
+      Type.Unknown({ description: 'in its place: versions with their shares of the clients, { 1: 10, 2: 90 }' }),
+    ),
+    versionGuard,
+    strip: Type.String({
+      pattern: '^(/[^/]+)+$',
+      description: 'leading part of the public path that the back end does not see',
+    }),
+    domainOf: Type.Optional(
+      Type.String({ description: 'path parameter <p> whose `adaptor.<p>.domain` is the task domain' }),
+    ),
+    openapi: Type.Optional(
+      Type.String({ minLength: 1, description: 'file with what the back end answers, for the OpenAPI document' }),
+    ),
+    waitBudgetMs: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'longest wait in milliseconds; default router.waitBudgetMs' }),
+    ),
+    idempotencyKey: Type.Optional(
+      Type.Enum(['optional', 'required'], {
+        description: 'whether every method but GET and HEAD needs an Idempotency-Key; default optional',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+type Parameters = Static<typeof parameters>;
+
+export const workflowDeclaration = declarePolicy({
+  name: 'workflow',
+  schema: parameters,
+  check: (given, place) => [
+    ...readPinnedVersions(given).problems.map((message) => ({ message })),
+    ...linkProblems(place).map((message) => ({ message })),
+    ...describeProblems(given, place),
+  ],
+  describe: (given, { config, rootDir }) => {
+    const versions = describeVersions(pinnedVersionsOf(given), config['router.versionScope']);
+    const { openapi } = given;
+    return describeWorkflow(
+      given,
+      versions,
+      openapi === undefined ? undefined : readBackEndDescription(openapi, rootDir),
+    );
+  },
+});
+
+/** Every place of the policy in a checked gateway configuration, by its parameters. */
+export function placesOf(routes: readonly GatewayRoute[]): ReadonlyMap<Parameters, Place> {
+  const steps = routes.flatMap((route) => route.steps.filter(({ policy }) => policy === 'workflow'));
+  return new Map(
+    steps.map(({ action }) => {
+      const given = action as Parameters;
+      const { name: workflow, strip: prefix } = given;
+      return [given, { workflow, prefix, pinned: pinnedVersionsOf(given), guard: guardOf(given) }] as const;
+    }),
+  );
+}
+
+/** Paths that OpenAPI has no words for, and a description of a back end that cannot be read or is of what is not routed. */
+function describeProblems({ openapi, strip }: Parameters, { endpoints, rootDir }: PolicyPlace): ParameterProblem[] {
+  let parameter = 'strip';
+  try {
+    const prefix = templateOf(strip);
+    if (openapi === undefined) return [];
+    parameter = 'openapi';
+    const description = readBackEndDescription(openapi, rootDir);
+    return endpoints
+      .flatMap((endpoint) => notRoutedBelow(description, prefix, endpoint))
+      .map((message) => ({ message, parameter }));
+  } catch (error) {
+    return [{ message: (error as Error).message, parameter }];
+  }
+}

@@ -1,0 +1,46 @@
+// Which copy of a remote property file a router starts from when the file's server is away.
+
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startProgram } from '../../../stack/program.ts';
+import { type ReloadableRouter, startReloadableRouter } from './reloadable-router.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'service-router-copies-'));
+let body: string | undefined = 'router.docs=false\n';
+const server = createServer((_request, response) =>
+  body === undefined ? response.writeHead(503).end() : response.end(body),
+);
+let env: Record<string, string>;
+let router: ReloadableRouter;
+
+beforeAll(async () => {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  env = {
+    CONFIG_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/router.properties`,
+    CONFIG_LASTKNOWNGOODDIR: dir,
+    OAUTH_ISSUER: 'http://127.0.0.1:9',
+  };
+  router = await startReloadableRouter(env);
+});
+afterAll(async () => {
+  await router?.stop();
+  server.close();
+  rmSync(dir, { recursive: true });
+});
+
+it('the one of the start, when a reload refused what came later', async () => {
+  body = 'router.prot=1\n';
+  expect(await router.reload()).toBe('refused');
+  body = undefined;
+  const again = await startProgram('gateway/main.ts', {
+    ...{ ...env, CONDUCTOR_URL: 'http://127.0.0.1:9', ROUTER_PORT: '0', OPS_PORT: '0', RECONCILER_INTERVALMS: '0' },
+  });
+  const docs = await fetch(`${String(again.ready['url'])}/docs`);
+  await again.stop();
+  expect(docs.status).toBe(404);
+});

@@ -1,0 +1,101 @@
+// Reloads over the life of a router: files that are watched, twenty in a row, one while it stops.
+
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, it, vi } from 'vitest';
+import { pollUntil } from '../../../stack/poll-until.ts';
+import { mapWith, type ReloadableRouter, startReloadableRouter } from './reloadable-router.ts';
+import { isRedisThere, redisUrl } from '../../../stack/redis.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+
+const redisAnswers = await isRedisThere();
+
+let router: ReloadableRouter | undefined;
+afterEach(async () => {
+  await router?.stop();
+  router = undefined;
+});
+
+async function start(env: Record<string, string> = {}): Promise<ReloadableRouter> {
+  router = await startReloadableRouter(env);
+  return router;
+}
+
+it('reload.watchMs: a map that an editor saves, or a ConfigMap brings, is taken up without a signal', async () => {
+  const { url, dir, write } = await start({ RELOAD_WATCHMS: '20' });
+  const saysNow = (text: string) =>
+    pollUntil(`the map that says ${text}`, async () => (await (await fetch(`${url}/held?now`)).text()) === text);
+  await saysNow('first');
+  write('map.yml.new', mapWith({ says: 'saved' }));
+  renameSync(join(dir, 'map.yml.new'), join(dir, 'map.yml'));
+  await saysNow('saved');
+  const publish = (says: string) => {
+    mkdirSync(join(dir, `..${says}`));
+    write(`..${says}/map.yml`, mapWith({ says }));
+    symlinkSync(`..${says}`, join(dir, '..data_tmp'));
+    renameSync(join(dir, '..data_tmp'), join(dir, '..data'));
+  };
+  publish('one');
+  rmSync(join(dir, 'map.yml'));
+  symlinkSync('..data/map.yml', join(dir, 'map.yml'));
+  await saysNow('one');
+  publish('two');
+  rmSync(join(dir, '..one'), { recursive: true });
+  await saysNow('two');
+  const properties = join(dir, 'router.properties');
+  writeFileSync(properties, `${readFileSync(properties, 'utf8')}router.docs=false\n`);
+  await pollUntil('the property to be taken up', async () => (await fetch(`${url}/docs`)).status === 404);
+});
+
+/** What keeps a process busy, by kind: timers, sockets, servers. */
+function resourcesOf(counts: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(counts).filter(([series]) => series.startsWith('nodejs_active_resources{')));
+}
+
+it('twenty reloads: no timer, no socket, no series more than after the first', async () => {
+  const { reload, write, counts, issuer } = await start(redisAnswers ? { REDIS_URL: redisUrl } : {});
+  // Each has another provider's keys, timers and connections, other pipelines, and another place for its counts.
+  const change = async (round: number) => {
+    write('map.yml', mapWith({ says: `round${round}` }));
+    const store = redisAnswers && round % 2 === 1 ? 'redis' : 'memory';
+    const properties = [`oauth.issuer=${issuer}`, `oauth.jwksCacheSeconds=${100 + round}`, `limits.store=${store}`];
+    write('router.properties', properties.join('\n'));
+    expect(await reload()).toBe('applied');
+  };
+  const settled = (label: string) =>
+    pollUntil(label, async () => {
+      const now = await counts();
+      return now['router_config_generations'] === 1 ? now : undefined;
+    });
+  await change(1);
+  const before = await settled('the first to have replaced the start');
+  for (let round = 2; round <= 21; round++) await change(round);
+  let after = await settled('the last one to be alone');
+  const sum = (found: typeof before) => Object.values(resourcesOf(found)).reduce((all, count) => all + count, 0);
+  // Connections of ours to the operations port come and go.
+  await pollUntil('timers and sockets to be as few as before', async () => {
+    after = await counts();
+    return sum(after) <= sum(before) + 2;
+  }).catch(() => expect(resourcesOf(after)).toEqual(resourcesOf(before)));
+  const names = (found: typeof before) =>
+    Object.keys(found).filter((series) => series.startsWith('router_') && !series.includes('{'));
+  expect(names(after)).toEqual(names(before));
+});
+
+it('a reload while the router stops: nothing changes, what is in flight is answered, the exit is clean', async () => {
+  const { url, program, write, counts } = await start();
+  const held = fetch(`${url}/held`).then((response) => response.text());
+  await pollUntil('the request to be held', async () => (await counts())['router_http_requests_in_flight'] === 1);
+  write('map.yml', mapWith({ says: 'late' }));
+  program.process.kill('SIGTERM');
+  // Of two signals that wait for a process the one with the lower number comes first.
+  await pollUntil('the stop to have begun', () => program.output().includes('"stopping"'));
+  program.process.kill('SIGHUP');
+  await pollUntil('the reload to be refused', () => program.output().includes('the configuration is not reloaded'));
+  expect(await (await fetch(`${url}/held?go`)).text()).toBe('gone');
+  expect(await held).toBe('first');
+  // A second SIGTERM would end it at once.
+  await pollUntil('its end', () => program.process.exitCode !== null);
+  expect(program.process.exitCode).toBe(0);
+});

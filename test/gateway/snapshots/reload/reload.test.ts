@@ -1,0 +1,166 @@
+// A running router takes up another configuration as a whole, or not at all, and says which.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { pollUntil } from '../../../stack/poll-until.ts';
+import { mapWith, type ReloadableRouter, startReloadableRouter } from './reloadable-router.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+
+let router: ReloadableRouter;
+const says = async (path = '/held?now') => (await fetch(`${router.url}${path}`)).text();
+const successful = async () => (await router.counts())['router_config_last_reload_successful'];
+
+beforeAll(async () => {
+  router = await startReloadableRouter();
+});
+afterAll(() => router?.stop());
+
+describe('what is sound', () => {
+  beforeEach(async () => {
+    router.write('map.yml', mapWith());
+    router.write('router.properties', `oauth.issuer=${router.issuer}\n`);
+    expect(await router.reload()).toBe('applied');
+  });
+
+  it('the map: policies, pipelines and OpenAPI document are those of the new one', async () => {
+    router.write('map.yml', mapWith({ says: 'second' }).replace('The movies prototype', 'Films'));
+    expect(await router.reload()).toBe('applied');
+    expect(await says()).toBe('second');
+    expect(await says('/openapi.json')).toContain('Films');
+  });
+
+  it('a property: taken up with everything that is made from it', async () => {
+    expect((await fetch(`${router.url}/docs`)).status).toBe(200);
+    router.write('router.properties', `oauth.issuer=${router.issuer}\nrouter.docs=false\nlog.level=warn\n`);
+    expect(await router.reload()).toBe('applied');
+    expect((await fetch(`${router.url}/docs`)).status).toBe(404);
+  });
+
+  it('a request that came before: answered by the old one, whose parts are gone once it has left', async () => {
+    const held = says('/held');
+    const waits = async () => (await router.counts())['router_http_requests_in_flight'] === 1;
+    await pollUntil('the request to be held', waits);
+    router.write('map.yml', mapWith({ says: 'second' }));
+    expect(await router.reload()).toBe('applied');
+    expect(await says()).toBe('second');
+    const counted = async (count: number) => (await router.counts())['router_config_generations'] === count;
+    await pollUntil('the old configuration to be the only other one', () => counted(2));
+    await says('/held?go');
+    expect(await held).toBe('first');
+    await pollUntil('the old configuration to be gone', () => counted(1));
+  });
+
+  it('counts go on: what a client has used of its limit it has used', async () => {
+    const before = (await fetch(`${router.url}/counted`)).headers.get('ratelimit');
+    expect(before).toMatch(/^"route";r=2/);
+    expect(await router.reload()).toBe('applied');
+    expect((await fetch(`${router.url}/counted`)).headers.get('ratelimit')).toMatch(/^"route";r=1/);
+  });
+
+  it('a port: the rest is taken up, the port stays, and it is said', async () => {
+    router.write('map.yml', mapWith({ says: 'second' }));
+    const properties = `oauth.issuer=${router.issuer}\nadmission.initialLimit=9\nconductor.connections=7\n`;
+    router.write('router.properties', properties);
+    expect(await router.reload()).toBe('applied');
+    expect(await says()).toBe('second');
+    expect(await router.notice()).toContain('conductor.connections, admission.initialLimit');
+    router.write('map.yml', mapWith({ port: '1' }));
+    expect(await router.reload()).toBe('applied');
+    expect(await says()).toBe('first');
+    expect(await router.notice()).toContain('http.port of the map');
+    expect((await router.counts())['router_config_keys_awaiting_restart']).toBe(3);
+    expect(router.program.output()).toContain('these keys are taken up only by a restart');
+    router.write('map.yml', mapWith());
+    router.write('router.properties', `oauth.issuer=${router.issuer}\n`);
+    expect(await router.reload()).toBe('applied');
+    expect(await router.notice()).toBe('');
+  });
+});
+
+describe('what is not', () => {
+  const issuer = () => `oauth.issuer=${router.issuer}\n`;
+  const cases: [name: string, file: 'map.yml' | 'router.properties', text: () => string, why: RegExp][] = [
+    ['YAML that is none', 'map.yml', () => 'http: [\n', /map\.yml:2:1: Flow sequence in block collection must be/],
+    ['an empty map', 'map.yml', () => '', /map\.yml:1:1: must be object/],
+    ['no map', 'map.yml', () => '# a comment\nnull\n', /map\.yml:2:1: must be object/],
+    [
+      'a policy that nobody provides',
+      'map.yml',
+      () => mapWith().replace(', held]', ', held, gone]'),
+      /provides .{1,2}gone/,
+    ],
+    [
+      'an unknown parameter',
+      'map.yml',
+      () => mapWith().replaceAll('says:', 'shouts:'),
+      /unknown parameter .{1,2}shouts/,
+    ],
+    ['a plugin that is not there', 'map.yml', () => mapWith().replace('PLUGIN', './gone.ts'), /cannot be loaded/],
+    [
+      'a back end described that is not there',
+      'map.yml',
+      () => mapWith().replace('movies.yml', 'films.yml'),
+      /films\.yml/,
+    ],
+    ['a property that is no number', 'router.properties', () => `${issuer()}router.drainMs=soon\n`, /router\.drainMs/],
+    [
+      'an unknown property',
+      'router.properties',
+      () => `${issuer()}router.drain=1\n`,
+      /router\.drain is not a known key/,
+    ],
+    ['no issuer', 'router.properties', () => '', /oauth\.issuer is not set/],
+    [
+      'an issuer without keys',
+      'router.properties',
+      () => 'oauth.issuer=http://127.0.0.1:9\n',
+      /keys of the identity provider are not loaded/,
+    ],
+    [
+      'a version that the engine cannot be asked for, being away',
+      'map.yml',
+      () => mapWith({ says: 'after' }).replace('moviesWF, version: 1', 'moviesWF, version: 7'),
+      /definitions: /,
+    ],
+    [
+      'an algorithm that cannot be accepted',
+      'router.properties',
+      () => `${issuer()}oauth.algorithms=none\n`,
+      /oauth\.algorithms: none cannot be accepted/,
+    ],
+  ];
+
+  it.each(cases)('%s: nothing changes, and log, metric and notice say why', async (_name, file, text, why) => {
+    router.write('map.yml', mapWith({ says: 'before' }));
+    router.write('router.properties', issuer());
+    expect(await router.reload()).toBe('applied');
+    const written = router.program.output().length;
+    router.write('map.yml', mapWith({ says: 'after' }));
+    router.write(file, text());
+    expect(await router.reload()).toBe('refused');
+    expect(await says()).toBe('before');
+    expect(await successful()).toBe(0);
+    expect(await router.notice()).toMatch(why);
+    await pollUntil('the reason to be logged', () => why.test(router.program.output().slice(written)));
+    router.write('map.yml', mapWith({ says: 'after' }));
+    router.write('router.properties', issuer());
+    expect(await router.reload()).toBe('applied');
+    expect(await says()).toBe('after');
+    expect(await successful()).toBe(1);
+    expect(await router.notice()).toBe('');
+  });
+});
+
+// The last: one more reload may follow it.
+describe('signals that come together', () => {
+  it('two signals at once: the files of the last one are in force', async () => {
+    for (const round of ['a', 'b', 'c', 'd', 'e']) {
+      router.write('map.yml', mapWith({ says: `${round}1` }));
+      router.program.process.kill('SIGHUP');
+      router.write('map.yml', mapWith({ says: `${round}2` }));
+      router.program.process.kill('SIGHUP');
+      await pollUntil('the last files to be in force', async () => (await says()) === `${round}2`);
+    }
+    expect(await successful()).toBe(1);
+  });
+});

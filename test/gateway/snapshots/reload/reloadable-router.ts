@@ -1,0 +1,118 @@
+// A router as a process, with a map and a property file of its own that a test changes while it runs.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { createKey } from '../../../plugins/oauth2/forge.ts';
+import { startProviderStandIn } from '../../../plugins/oauth2/provider-stand-in.ts';
+import { type Counts, readCounts } from '../../../stack/metrics.ts';
+import { pollUntil } from '../../../stack/poll-until.ts';
+import { type Program, startProgram } from '../../../stack/program.ts';
+
+export interface ReloadableRouter {
+  readonly url: string;
+  readonly dir: string;
+  readonly program: Program;
+  readonly issuer: string;
+  /** Of a file in its directory: `map.yml`, `router.properties`. */
+  write(file: string, text: string): void;
+  /** SIGHUP, and what came of it. */
+  reload(): Promise<'applied' | 'refused'>;
+  /** Every counter and gauge of the router. */
+  counts(): Promise<Counts>;
+  /** The notice `configuration` of `/health/ready`. */
+  notice(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+const rootDir = fileURLToPath(new URL('../../../..', import.meta.url));
+
+/** The product's map with a few paths of the test, which need neither token nor engine. */
+export function mapWith({ says = 'first', port = '${router.port}' }: { says?: string; port?: string } = {}): string {
+  const map = readFileSync(join(rootDir, 'gateway.config.yml'), 'utf8');
+  const policies = /^ {2}\[token, [^\]]*\]$/m;
+  return map
+    .replace('port: ${router.port}', `port: ${port}`)
+    .replace('\napiEndpoints:\n', '\napiEndpoints:\n  held: { paths: /held }\n  counted: { paths: /counted }\n')
+    .replace('\nplugins:\n', '\nplugins:\n  held: { package: PLUGIN }\n')
+    .replace(policies, (list) => list.replace(']', ', held]'))
+    .replace(
+      '\npipelines:\n',
+      `\npipelines:
+  held: { apiEndpoints: [held], policies: [{ held: { action: { says: ${says}, waits: true } } }] }
+  counted:
+    apiEndpoints: [counted]
+    policies:
+      - rate-limit: { action: { requests: 3, perSeconds: 600, by: route } }
+      - held: { action: { says: ${says} } }
+`,
+    );
+}
+
+/** A policy that answers with its parameter: at once, or once somebody has asked for `/held?go`. */
+const plugin = `
+import { declarePolicy, definePolicy } from ${JSON.stringify(join(rootDir, 'gateway/plugin-api/plugin-api.ts'))};
+export const version = '1.0.0';
+const held = declarePolicy({ name: 'held', schema: { type: 'object', properties: { says: { type: 'string' }, waits: { type: 'boolean' } } } });
+export const policies = [held];
+export function init({ services, registerPolicy }) {
+  const waiting = services.keep('held', [], () => new Set());
+  registerPolicy(definePolicy(held, { create: ({ says, waits }) => (request, response) => {
+    const answer = () => response.end(says);
+    if (!waits) return answer();
+    if (request.url.endsWith('?now')) return answer();
+    if (!request.url.endsWith('?go')) return void waiting.add(answer);
+    for (const each of waiting) each();
+    waiting.clear();
+    response.end('gone');
+  } }));
+}
+`;
+
+/** @param env more configuration */
+export async function startReloadableRouter(env: Record<string, string> = {}): Promise<ReloadableRouter> {
+  const dir = mkdtempSync(join(tmpdir(), 'service-router-reload-'));
+  const provider = await startProviderStandIn();
+  provider.publish(createKey());
+  const write = (file: string, text: string) =>
+    writeFileSync(join(dir, file), text.replace('PLUGIN', join(dir, 'plugin.ts')));
+  write('plugin.ts', plugin);
+  write('package.json', '{"type":"module"}');
+  write('map.yml', mapWith());
+  write('router.properties', `oauth.issuer=${provider.issuer}\n`);
+  const program = await startProgram('gateway/main.ts', {
+    CONDUCTOR_URL: 'http://127.0.0.1:9',
+    ROUTER_PORT: '0',
+    OPS_PORT: '0',
+    RECONCILER_INTERVALMS: '0',
+    ROUTER_MAPFILE: join(dir, 'map.yml'),
+    CONFIG_URL: pathToFileURL(join(dir, 'router.properties')).href,
+    ...env,
+  });
+  const operationsUrl = String(program.ready['operationsUrl']);
+  const counts = () => readCounts(operationsUrl);
+  const sum = (found: Counts, result: string) => found[`router_config_reloads_total{result="${result}"}`] ?? 0;
+  return {
+    ...{ url: String(program.ready['url']), dir, program, issuer: provider.issuer, write, counts },
+    async reload() {
+      const before = await counts();
+      program.process.kill('SIGHUP');
+      const outcome = async () => {
+        const now = await counts();
+        return (['applied', 'refused'] as const).find((result) => sum(now, result) > sum(before, result));
+      };
+      return pollUntil('the reload to be over', outcome, { timeoutMs: 30_000 });
+    },
+    async notice() {
+      const response = await fetch(`${operationsUrl}/health/ready`);
+      const { notices } = (await response.json()) as { notices: Record<string, string[]> };
+      return (notices['configuration'] ?? []).join('\n');
+    },
+    async stop() {
+      await program.stop();
+      await provider.stop();
+      rmSync(dir, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,105 @@
+// What counts as a change of a file: written in place, renamed over, led to by another symbolic link; not merely touched.
+
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type FileWatch, watchFiles } from '../../../../gateway/snapshots/reload/watch-files.ts';
+import { pollUntil } from '../../../stack/poll-until.ts';
+
+let dir: string;
+let watch: FileWatch | undefined;
+let changes: number;
+let looks: number;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'service-router-watch-'));
+  changes = 0;
+  looks = 0;
+});
+afterEach(async () => {
+  await watch?.stop();
+  rmSync(dir, { recursive: true });
+});
+
+async function start(...files: string[]): Promise<void> {
+  const paths = files.map((file) => join(dir, file));
+  const look = () => {
+    looks += 1;
+    return paths;
+  };
+  watch = await watchFiles({ intervalMs: 5, files: look, changed: () => (changes += 1) });
+}
+
+/** So many more looks have begun: what they were to see, they have seen. */
+async function looksPass(count = 4): Promise<void> {
+  const until = looks + count;
+  await pollUntil('the files to be looked at', () => looks >= until);
+}
+
+const changesAre = (count: number) => pollUntil(`change ${count} to be seen`, () => changes === count);
+
+it('written in place: one change; touched: none', async () => {
+  writeFileSync(join(dir, 'map.yml'), 'a');
+  await start('map.yml');
+  writeFileSync(join(dir, 'map.yml'), 'b');
+  await changesAre(1);
+  utimesSync(join(dir, 'map.yml'), new Date(), new Date());
+  await looksPass();
+  expect(changes).toBe(1);
+});
+
+it('a new file renamed over it, as editors save: one change each time', async () => {
+  writeFileSync(join(dir, 'map.yml'), 'a');
+  await start('map.yml');
+  for (const round of [1, 2, 3]) {
+    writeFileSync(join(dir, 'map.yml.new'), `content ${round}`);
+    renameSync(join(dir, 'map.yml.new'), join(dir, 'map.yml'));
+    await changesAre(round);
+  }
+});
+
+it('a directory behind two symbolic links is swapped, as Kubernetes updates a ConfigMap: one change each time', async () => {
+  const publish = (name: string) => {
+    mkdirSync(join(dir, name));
+    writeFileSync(join(dir, name, 'map.yml'), name);
+    symlinkSync(name, join(dir, '..data_tmp'));
+    renameSync(join(dir, '..data_tmp'), join(dir, '..data'));
+  };
+  publish('..2026_01');
+  symlinkSync('..data/map.yml', join(dir, 'map.yml'));
+  await start('map.yml');
+  publish('..2026_02');
+  rmSync(join(dir, '..2026_01'), { recursive: true });
+  await changesAre(1);
+  publish('..2026_03');
+  await changesAre(2);
+});
+
+it('a file that appears, changes and goes: a change each time', async () => {
+  await start('map.yml', 'extra.properties');
+  for (const [round, content] of ['a', 'b'].entries()) {
+    writeFileSync(join(dir, 'extra.properties'), content);
+    await changesAre(round + 1);
+  }
+  rmSync(join(dir, 'extra.properties'));
+  await changesAre(3);
+});
+
+it('put back before it was taken up: no change', async () => {
+  writeFileSync(join(dir, 'map.yml'), 'a');
+  const path = [join(dir, 'map.yml')];
+  let reading = 0;
+  watch = await watchFiles({
+    intervalMs: 5,
+    files() {
+      // Another content at each look: it never stays.
+      if (reading++ > 0 && reading < 10) writeFileSync(join(dir, 'map.yml'), reading % 2 === 0 ? 'b' : 'a');
+      if (reading === 10) writeFileSync(join(dir, 'map.yml'), 'a');
+      return path;
+    },
+    changed: () => (changes += 1),
+  });
+  await pollUntil('the files to be looked at', () => reading > 14);
+  expect(changes).toBe(0);
+});

@@ -1,0 +1,57 @@
+// What the program that prunes says of itself: not ready for as long as a round fails, ready again after one that was done.
+
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { afterEach, expect, it } from 'vitest';
+import { freePort } from '../../stack/free-port.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
+import { type Program, startProgram } from '../../stack/program.ts';
+
+let pruner: Program | undefined;
+afterEach(() => pruner?.stop());
+
+const start = async (env: Record<string, string>) => {
+  pruner = await startProgram('jobs/prune/main.ts', { CONDUCTOR_DATABASEURL: '', PRUNE_HEALTHPORT: '0', ...env });
+  const url = `${String(pruner.ready['healthUrl'])}/health/ready`;
+  return async () => {
+    const answer = await fetch(url);
+    return { status: answer.status, body: (await answer.json()) as { reasons: Record<string, string[]> } };
+  };
+};
+
+it('the engine is away, then back → 503 with the reason, then 200', async () => {
+  const port = await freePort();
+  const health = await start({ CONDUCTOR_URL: `http://127.0.0.1:${port}`, PRUNE_INTERVALSECONDS: '1' });
+  await pollUntil('a round that failed', async () => (await health()).status === 503);
+  expect((await health()).body.reasons).toEqual({ pruner: [expect.stringContaining('ECONNREFUSED')] });
+
+  // An engine that holds nothing.
+  const engine = createServer(({ url }, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(url?.includes('/search') ? '{"totalHits":0,"results":[]}' : '[]');
+  }).listen(port, '127.0.0.1');
+  try {
+    await pollUntil('a round that was done', async () => (await health()).status === 200, { timeoutMs: 20_000 });
+    expect((await health()).body.reasons).toEqual({});
+  } finally {
+    engine.close();
+    engine.closeAllConnections();
+  }
+});
+
+it('pruning is off → 200', async () => {
+  const health = await start({ CONDUCTOR_URL: 'http://127.0.0.1:1', PRUNE_INTERVALSECONDS: '0' });
+  expect((await health()).status).toBe(200);
+});
+
+it('a port that is taken → it does not start, and says which key', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  try {
+    const { port } = taken.address() as { port: number };
+    const starting = startProgram('jobs/prune/main.ts', { PRUNE_HEALTHPORT: String(port) });
+    await expect(starting).rejects.toThrow(/cannot listen on 127\.0\.0\.1:\d+ \(ops\.host, prune\.healthPort\)/);
+  } finally {
+    taken.close();
+  }
+});

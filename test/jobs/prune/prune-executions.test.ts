@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import type { WorkflowStatus } from '#lib/conductor/types.ts';
+import { pruneExecutions } from '../../../jobs/prune/prune-executions.ts';
+import { endedStates } from '../../../jobs/prune/rules.ts';
+
+interface Stored {
+  readonly workflowId: string;
+  readonly workflowType: string;
+  /** As the index has it; the execution itself may differ. */
+  readonly indexed: WorkflowStatus;
+  readonly status: WorkflowStatus | null;
+}
+
+/** An engine whose index forgets a removed execution only some searches later, as the real one does. */
+function laggingEngine(stored: readonly Stored[], lag: number) {
+  const index = [...stored];
+  const alive = new Map(stored.filter(({ status }) => status !== null).map((one) => [one.workflowId, one]));
+  const leaving: { id: string; after: number }[] = [];
+  const batches: number[] = [];
+  const api = {
+    async search(_query: unknown, { offset, size }: { offset: number; size: number }) {
+      for (const row of leaving.splice(0)) {
+        if (row.after > 0) leaving.push({ ...row, after: row.after - 1 });
+        else
+          index.splice(
+            index.findIndex(({ workflowId }) => workflowId === row.id),
+            1,
+          );
+      }
+      const executions = index
+        .slice(offset, offset + size)
+        .map(({ workflowId, workflowType, indexed }) => ({ workflowId, workflowType, status: indexed, input: '{}' }));
+      return { executions, total: index.length, bytes: 0 };
+    },
+    async remove(ids: readonly string[]) {
+      batches.push(ids.length);
+      for (const id of ids) {
+        if (!alive.delete(id)) throw new Error(`${id} is not there`);
+        leaving.push({ id, after: lag });
+      }
+      return { removed: ids, refused: {} };
+    },
+    readState: async (id: string) => alive.get(id)?.status ?? null,
+  };
+  return { api: api as unknown as ExecutionApi, alive, batches };
+}
+
+const ended = (count: number, prefix = 'e'): Stored[] =>
+  Array.from({ length: count }, (_, at) => ({
+    workflowId: `${prefix}-${at}`,
+    workflowType: 'moviesWF',
+    indexed: 'COMPLETED',
+    status: 'COMPLETED',
+  }));
+const rule = { name: 'ended', statuses: endedStates, olderThanMs: 1 };
+
+describe('pruning executions', () => {
+  it.each([0, 1, 3])(
+    'an index that is %i searches behind: all go, none twice, none is taken for an orphan',
+    async (lag) => {
+      const engine = laggingEngine(ended(95), lag);
+      const report = await pruneExecutions(rule, { api: engine.api, now: 0, batchSize: 10 });
+      expect(report).toEqual({ removed: 95, orphans: [], kept: 0 });
+      expect(engine.alive.size).toBe(0);
+      expect(Math.max(...engine.batches)).toBeLessThanOrEqual(10);
+    },
+  );
+
+  it('rows that stay, in between: skipped once each, and everything behind them goes', async () => {
+    const running: Stored = { workflowId: 'running', workflowType: 'moviesWF', indexed: 'FAILED', status: 'RUNNING' };
+    const orphan: Stored = { workflowId: 'orphan', workflowType: 'moviesWF', indexed: 'FAILED', status: null };
+    const other: Stored = { workflowId: 'other', workflowType: 'moviesWF2', indexed: 'COMPLETED', status: 'COMPLETED' };
+    const engine = laggingEngine([...ended(5), running, orphan, other, ...ended(30, 'f')], 2);
+    const report = await pruneExecutions(
+      { ...rule, workflow: 'moviesWF' },
+      { api: engine.api, now: 0, batchSize: 4, settleMs: 300 },
+    );
+    expect(report).toEqual({ removed: 35, orphans: ['orphan'], kept: 2 });
+    expect([...engine.alive.keys()]).toEqual(['running', 'other']);
+  });
+
+  it('a row of its own removal that never leaves the index: an orphan in the end, and no endless loop', async () => {
+    const engine = laggingEngine(ended(12), 1_000_000);
+    const report = await pruneExecutions(rule, { api: engine.api, now: 0, batchSize: 4, settleMs: 50 });
+    expect(report).toMatchObject({ removed: 12, kept: 0 });
+    expect(report.orphans.length).toBeGreaterThan(7);
+  });
+
+  it('stopped between two batches: what is left stays whole, and the next run takes it', async () => {
+    const engine = laggingEngine(ended(30), 1);
+    const stop = new AbortController();
+    const onBatch = () => stop.abort();
+    const first = await pruneExecutions(rule, { api: engine.api, now: 0, batchSize: 10, signal: stop.signal, onBatch });
+    expect(first.removed).toBe(10);
+    expect(engine.alive.size).toBe(20);
+    const second = await pruneExecutions(rule, { api: engine.api, now: 0, batchSize: 10 });
+    expect(second.removed).toBe(20);
+    expect(engine.alive.size).toBe(0);
+  });
+});

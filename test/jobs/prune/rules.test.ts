@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { rulesFor } from '../../../cli/prune-rules.ts';
+import { loadConfig } from '#lib/config/load.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
+import { startPruneLoop } from '../../../jobs/prune/daily.ts';
+import { endedStates, failedStates, problemsOf, rulesOf } from '../../../jobs/prune/rules.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
+
+const routes = [
+  { name: 'movies', workflow: 'moviesWF' },
+  { name: 'adaptor', workflow: 'college-adaptorWF' },
+  { name: 'adaptor-slow', workflow: 'college-adaptorWF' },
+];
+const workflows = ['moviesWF', 'college-adaptorWF', 'mdmWF'];
+const dayMs = 86_400_000;
+const configOf = async (env: Record<string, string> = {}) => (await loadConfig({ env })).config;
+
+describe('rules of the configuration', () => {
+  it('no route of its own: two rules for everything', async () => {
+    const config = await configOf({ PRUNE_COMPLETEDDAYS: '7', PRUNE_FAILEDDAYS: '90' });
+    expect(rulesOf(config, routes, workflows)).toEqual([
+      { name: 'completed', statuses: ['COMPLETED'], olderThanMs: 7 * dayMs },
+      { name: 'failed', statuses: failedStates, olderThanMs: 90 * dayMs },
+    ]);
+  });
+
+  it('a route of its own: left out of the others, which go workflow by workflow', async () => {
+    const config = await configOf({ 'prune.movies.days': '2' });
+    const rules = rulesOf(config, routes, workflows);
+    expect(rules[0]).toEqual({
+      name: 'route movies',
+      statuses: endedStates,
+      olderThanMs: 2 * dayMs,
+      workflow: 'moviesWF',
+    });
+    const others = rules.slice(1);
+    expect(others.map(({ workflow }) => workflow)).toEqual([
+      'college-adaptorWF',
+      'mdmWF',
+      'college-adaptorWF',
+      'mdmWF',
+    ]);
+  });
+
+  it('a route that shares its workflow: told apart by who asked, on both sides', async () => {
+    const config = await configOf({ 'prune.adaptor-slow.days': '60' });
+    const rules = rulesOf(config, routes, workflows);
+    expect(rules[0]).toMatchObject({ route: 'adaptor-slow', workflow: 'college-adaptorWF', olderThanMs: 60 * dayMs });
+    expect(rules.filter(({ route }) => route === 'adaptor')).toHaveLength(2);
+    expect(rules.filter(({ workflow, route }) => workflow === 'college-adaptorWF' && route === undefined)).toEqual([]);
+  });
+
+  it('younger than the reconciler looks back: a problem; older: none', async () => {
+    const config = await configOf();
+    const rule = (olderThanMs: number) => [{ name: 'x', statuses: endedStates, olderThanMs }];
+    expect(problemsOf(rule(dayMs), config)).toHaveLength(1);
+    expect(problemsOf(rule(2 * dayMs), config)).toEqual([]);
+  });
+});
+
+describe('rules of a command', () => {
+  it('--older-than: one rule for what was asked for', async () => {
+    const config = await configOf();
+    expect(rulesFor({ olderThan: '7d', state: 'failed', route: 'movies' }, config, routes)).toEqual([
+      { name: 'route movies, failed', statuses: ['FAILED'], olderThanMs: 7 * dayMs, workflow: 'moviesWF' },
+    ]);
+    expect(rulesFor({ olderThan: '7d', route: 'adaptor' }, config, routes)).toMatchObject([{ route: 'adaptor' }]);
+  });
+
+  it('without it: the ages of the configuration, by state or by route', async () => {
+    const config = await configOf({ PRUNE_FAILEDDAYS: '90', 'prune.movies.days': '2' });
+    expect(rulesFor({ workflow: 'mdmWF' }, config, routes).map(({ olderThanMs }) => olderThanMs / dayMs)).toEqual([
+      30, 90,
+    ]);
+    expect(rulesFor({ route: 'movies', state: 'completed' }, config, routes)).toMatchObject([
+      { olderThanMs: 2 * dayMs },
+    ]);
+  });
+
+  it('an unknown route, or route and workflow: refused', async () => {
+    const config = await configOf();
+    expect(() => rulesFor({ route: 'film' }, config, routes)).toThrow('film is none of movies, adaptor, adaptor-slow');
+    expect(() => rulesFor({ route: 'movies', workflow: 'mdmWF' }, config, routes)).toThrow('not both');
+  });
+});
+
+describe('the daily loop', () => {
+  const report = { executions: 1, kept: 0, orphans: 0, events: null, isComplete: true };
+  const log = createLog('test', 'silent');
+
+  it('a round that fails: the next one comes all the same', async () => {
+    let rounds = 0;
+    const round = async () => {
+      rounds++;
+      if (rounds === 1) throw new Error('the engine is away');
+      return report;
+    };
+    const loop = startPruneLoop({ round, intervalMs: 5, log });
+    await pollUntil('a third round', () => rounds >= 3);
+    await loop.stop();
+    const atStop = rounds;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(rounds).toBe(atStop);
+  });
+
+  it('stopped during a round: the round is told, and its end is waited for', async () => {
+    const begun = Promise.withResolvers<void>();
+    let ended = false;
+    const round = async (signal: AbortSignal) => {
+      begun.resolve();
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      ended = true;
+      return { ...report, isComplete: false };
+    };
+    const loop = startPruneLoop({ round, intervalMs: 1, log });
+    await begun.promise;
+    await loop.stop();
+    expect(ended).toBe(true);
+  });
+});

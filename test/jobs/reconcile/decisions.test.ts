@@ -1,0 +1,431 @@
+// What each state of an execution leads to, case by case; the flows are those of the product's own definitions.
+
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, test } from 'vitest';
+import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import type { ExecutedTask, ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { superseded } from '#lib/conductor/executions/superseded.ts';
+import { createInbound } from '#lib/envelope/inbound.ts';
+import { createOutbound } from '#lib/envelope/outbound.ts';
+import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
+import { classify, collegeOf, interestedColleges } from '../../../jobs/reconcile/classify.ts';
+import { decideNotification, decideShare } from '../../../jobs/reconcile/decide-notification.ts';
+import { decidePatch } from '../../../jobs/reconcile/decide-patch.ts';
+import { Flows } from '../../../jobs/reconcile/flows.ts';
+import { isProbe } from '../../../jobs/reconcile/probe.ts';
+import { standingOf } from '../../../jobs/reconcile/standing-change.ts';
+import { resolveTemplate } from '../../../jobs/reconcile/template.ts';
+
+const key = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
+const flows = new Flows(loadDefinitions(fileURLToPath(new URL('../../..', import.meta.url))));
+const clear = createPayloadCodec({ 'payload.key': undefined, 'payload.decryptionKeys': [] });
+const sealing = createPayloadCodec({ 'payload.key': key, 'payload.decryptionKeys': [] });
+const now = 1_795_275_400_000;
+const longAgo = now - 70_000;
+const justNow = now - 5_000;
+const context = { flows, codec: clear, now, afterMs: 60_000 };
+
+const request = (body: string) => ({
+  httpMethod: 'PATCH',
+  path: '/mock/colleges/001/persons/p1',
+  query: undefined,
+  params: { mis: '001' },
+  headers: {},
+  body: Buffer.from(body),
+  requestId: 'r-1',
+  clientId: 'demo',
+  route: 'adaptor',
+});
+const answer = (status: number, body = '{"sisPersonId":"p1","cccid":"C1"}') =>
+  createOutbound({ status, headers: {}, body: Buffer.from(body) });
+
+const intake = (fields: Partial<ExecutedTask> = {}): ExecutedTask => ({
+  taskId: 't-1',
+  taskType: 'college-adaptor_intake',
+  referenceTaskName: 'college-adaptor_intake',
+  status: 'COMPLETED',
+  pollCount: 1,
+  startTime: longAgo - 1_000,
+  endTime: longAgo,
+  outputData: { outbound: answer(200) },
+  ...fields,
+});
+const event = (status: string, fields: Partial<ExecutedTask> = {}): ExecutedTask => ({
+  taskId: 't-2',
+  taskType: 'EVENT',
+  referenceTaskName: 'person_patched',
+  status,
+  ...fields,
+});
+const patch = (fields: Partial<WholeExecution> = {}, body = '{"cccid":"C1"}'): WholeExecution => ({
+  workflowId: 'e-1',
+  workflowName: 'college-adaptorWF',
+  workflowVersion: 2,
+  status: 'COMPLETED',
+  startTime: longAgo - 2_000,
+  endTime: longAgo,
+  input: { inbound: createInbound(request(body)) },
+  output: {},
+  tasks: [intake(), event('COMPLETED')],
+  ...fields,
+});
+const alone = { notified: false, probes: [] };
+const mdm = {
+  name: 'mdmWF',
+  version: 1,
+  correlationId: 'e-1',
+  taskToDomain: {},
+  input: { mis: '001', requestId: 'r-1', executionId: 'e-1', outbound: answer(200) },
+};
+
+describe('a PATCH that has ended', () => {
+  it('and was notified → settled', () => {
+    expect(decidePatch(patch(), { ...alone, notified: true }, context)).toEqual({ kind: 'settled' });
+  });
+
+  it('long ago, 2xx, without an MDM workflow → started as the handler would', () => {
+    expect(decidePatch(patch(), alone, context)).toMatchObject({ kind: 'start', case: 'event_lost', requests: [mdm] });
+  });
+
+  it('a moment ago → waits', () => {
+    expect(decidePatch(patch({ endTime: justNow }), alone, context)).toEqual({ kind: 'waiting' });
+  });
+
+  test.each([300, 404, 500])('with %i → settled', (status) => {
+    const tasks = [intake({ outputData: { outbound: answer(status) } }), event('COMPLETED')];
+    expect(decidePatch(patch({ tasks }), alone, context)).toEqual({ kind: 'settled' });
+  });
+
+  it('terminated behind its answer → resumed, and started when the engine refuses; broken again → started', () => {
+    const once = patch({ status: 'TERMINATED', tasks: [intake(), event('CANCELED')] });
+    expect(decidePatch(once, alone, context)).toMatchObject({ kind: 'resume', case: 'event_stuck', otherwise: [mdm] });
+    const twice = patch({ status: 'TERMINATED', tasks: [intake(), event('CANCELED'), event('CANCELED')] });
+    expect(decidePatch(twice, alone, context)).toMatchObject({ kind: 'start', requests: [mdm] });
+  });
+});
+
+describe('a PATCH that runs', () => {
+  const running = (tasks: ExecutedTask[], fields: Partial<WholeExecution> = {}) =>
+    decidePatch(patch({ status: 'RUNNING', endTime: 0, tasks, ...fields }), alone, context);
+
+  it('with its EVENT scheduled for long → resumed; a second time → replaced by what it should have started', () => {
+    expect(running([intake(), event('SCHEDULED')])).toMatchObject({ kind: 'resume', otherwise: [mdm] });
+    expect(running([intake(), event('CANCELED'), event('SCHEDULED')])).toMatchObject({
+      kind: 'replace',
+      case: 'event_stuck',
+      requests: [mdm],
+    });
+  });
+
+  it('behind its answer with no task left to do → resumed', () => {
+    expect(running([intake()])).toMatchObject({ kind: 'resume' });
+  });
+
+  it('with its EVENT scheduled a moment ago, or its task with a worker → waits', () => {
+    expect(running([intake({ endTime: justNow }), event('SCHEDULED')])).toEqual({ kind: 'waiting' });
+    expect(running([intake({ status: 'IN_PROGRESS', endTime: 0 })])).toEqual({ kind: 'waiting' });
+    expect(running([intake({ status: 'SCHEDULED', pollCount: 0, startTime: 0, endTime: 0 })])).toEqual({
+      kind: 'waiting',
+    });
+  });
+
+  it('its worker not heard of for longer than the engine would wait → ended, and looked at again', () => {
+    const held = (startTime: number) =>
+      running([intake({ status: 'IN_PROGRESS', startTime, endTime: 0, responseTimeoutSeconds: 90 })]);
+    expect(held(now - 149_000)).toEqual({ kind: 'waiting' });
+    expect(held(now - 150_000)).toEqual({ kind: 'end', case: 'outcome_unknown' });
+  });
+
+  it('its task given up long ago → ended, and looked at again', () => {
+    for (const status of ['TIMED_OUT', 'FAILED', 'CANCELED']) {
+      expect(running([intake({ status })])).toEqual({ kind: 'end', case: 'outcome_unknown' });
+      expect(running([intake({ status, endTime: justNow })])).toEqual({ kind: 'waiting' });
+    }
+  });
+
+  it('without a task for long → terminated; a moment ago → waits', () => {
+    expect(running([])).toEqual({ kind: 'replace', case: 'never_scheduled', requests: [] });
+    expect(running([], { startTime: justNow })).toEqual({ kind: 'waiting' });
+  });
+});
+
+describe('a PATCH whose outcome nobody knows', () => {
+  const lost = (fields: Partial<ExecutedTask> = {}, body?: string) =>
+    patch({ status: 'TIMED_OUT', tasks: [intake({ status: 'TIMED_OUT', outputData: {}, ...fields })] }, body);
+  const probe = (status: number, body?: string, fields: Partial<WholeExecution> = {}) =>
+    patch({
+      workflowId: 'p-1',
+      workflowVersion: 1,
+      endTime: justNow,
+      output: { outbound: answer(status, body) },
+      ...fields,
+    });
+  const decideWith = (...probes: WholeExecution[]) => decidePatch(lost(), { ...alone, probes }, context);
+
+  it('→ the back end is asked by a GET of the same resource, in the same task domain', () => {
+    const execution = { ...lost(), taskToDomain: { '*': '002' } };
+    const decision = decidePatch(execution, alone, context);
+    expect(decision).toMatchObject({
+      kind: 'ask',
+      case: 'outcome_unknown',
+      request: {
+        name: 'college-adaptorWF',
+        version: 1,
+        correlationId: 'e-1',
+        taskToDomain: { '*': '002' },
+        input: { inbound: { httpMethod: 'GET', path: '/mock/colleges/001/persons/p1', params: { mis: '001' } } },
+      },
+    });
+    if (decision.kind !== 'ask') throw new Error(decision.kind);
+    const started = patch({ workflowVersion: 1, input: decision.request.input });
+    expect([isProbe(started), isProbe(patch({ workflowVersion: 1 }))]).toEqual([true, false]);
+  });
+
+  it('no worker had it, or nothing left the worker → settled', () => {
+    for (const fields of [
+      { status: 'CANCELED', pollCount: 0, startTime: 0 },
+      { status: 'FAILED', reasonForIncompletion: 'back-end-unreachable: no connection; nothing was changed' },
+    ]) {
+      expect(decidePatch(lost(fields), alone, context)).toEqual({ kind: 'settled' });
+    }
+  });
+
+  it('superseded by another execution of its Idempotency-Key → settled: that one is told to MDM', () => {
+    const ended = { ...lost({ status: 'CANCELED' }), status: 'TERMINATED', reasonForIncompletion: superseded } as const;
+    expect(decidePatch(ended, alone, context)).toEqual({ kind: 'settled' });
+  });
+
+  it('the worker says that it may have been applied → asked', () => {
+    const reasonForIncompletion = 'back-end-timeout: no answer within 20000 ms; the change may have been applied';
+    expect(decidePatch(lost({ status: 'FAILED', reasonForIncompletion }), alone, context).kind).toBe('ask');
+  });
+
+  it('the record has what was set → MDM is told with the record, at the time of the PATCH', () => {
+    const record = '{"sisPersonId":"p1","cccid":"C1","lastName":"Doe"}';
+    expect(decideWith(probe(200, record))).toMatchObject({
+      kind: 'start',
+      case: 'outcome_unknown',
+      requests: [
+        {
+          ...mdm,
+          input: {
+            outbound: { statusCodeValue: 200, body: record, answeredAt: new Date(longAgo - 1_000).toISOString() },
+          },
+        },
+      ],
+    });
+  });
+
+  it('the record has other values, or is gone → settled', () => {
+    for (const found of [probe(200, '{"cccid":"C2"}'), probe(404, '{}'), probe(410, '{}')]) {
+      expect(decideWith(found)).toEqual({ kind: 'settled' });
+    }
+  });
+
+  it('the back end refuses the GET or answers no object → a person has to look', () => {
+    for (const found of [probe(405, '{}'), probe(200, '[1]'), probe(200, '<html>')]) {
+      expect(decideWith(found)).toMatchObject({ kind: 'undecided', case: 'outcome_unknown' });
+    }
+  });
+
+  it('the back end is away → asked again, after a pause that doubles', () => {
+    const away = (endTime: number) => probe(503, '', { endTime });
+    expect(decideWith(away(justNow)).kind).toBe('unanswered');
+    expect(decideWith(away(longAgo)).kind).toBe('ask');
+    expect(decideWith(away(longAgo), away(longAgo)).kind).toBe('unanswered');
+    expect(decideWith(away(longAgo), away(now - 125_000)).kind).toBe('ask');
+    expect(decideWith(probe(200, '', { status: 'RUNNING' })).kind).toBe('asked');
+    expect(decideWith(probe(200, '', { status: 'FAILED', endTime: longAgo })).kind).toBe('ask');
+  });
+
+  it('encrypted: asked and told in ciphertext, each bound to its own execution', () => {
+    const sealed = { ...context, codec: sealing };
+    const inbound = sealing.packInbound(request('{"cccid":"C1"}'), ['mis']);
+    const execution = { ...lost(), input: { inbound } };
+    const ask = decidePatch(execution, alone, sealed);
+    if (ask.kind !== 'ask') throw new Error(ask.kind);
+    const asked = ask.request.input['inbound'];
+    expect(JSON.stringify(asked)).not.toContain('persons');
+    expect(sealing.unpackInbound(asked)).toMatchObject({ httpMethod: 'GET', path: '/mock/colleges/001/persons/p1' });
+    const found = sealing.packOutbound(
+      { status: 200, headers: {}, body: Buffer.from('{"cccid":"C1"}') },
+      { inbound: asked, executionId: 'p-1' },
+    );
+    const probes = [probe(200, '', { output: { outbound: found } })];
+    const told = decidePatch(execution, { ...alone, probes }, sealed);
+    if (told.kind !== 'start') throw new Error(told.kind);
+    const outbound = told.requests[0]!.input['outbound'];
+    expect(JSON.stringify(outbound)).not.toContain('C1"');
+    expect(sealing.unpackOutbound(outbound, 'e-1').body.toString()).toBe('{"cccid":"C1"}');
+  });
+});
+
+describe('an mdmWF', () => {
+  const system = (cccid: string) => ({ misCode: '002', sisPersonId: 'q1', cccid });
+  const notify = (systems: object[], fields: Partial<ExecutedTask> = {}): ExecutedTask => ({
+    taskId: 't-1',
+    taskType: 'mdm_notify',
+    referenceTaskName: 'mdm_notify',
+    status: 'COMPLETED',
+    endTime: longAgo,
+    outputData: { interestedSystems: systems },
+    ...fields,
+  });
+  const notification = (fields: Partial<WholeExecution> = {}): WholeExecution =>
+    patch({
+      workflowId: 'm-1',
+      workflowName: 'mdmWF',
+      workflowVersion: 1,
+      correlationId: 'e-1',
+      input: { mis: '001', requestId: 'r-1', executionId: 'e-1' },
+      tasks: [notify([system('C1')])],
+      ...fields,
+    });
+  const share = (cccid: string) => ({
+    name: 'mdm-shareWF',
+    version: 1,
+    correlationId: 'e-1',
+    taskToDomain: { mdm_share: '002' },
+    input: { ...system(cccid), requestId: 'r-1', sourceExecutionId: 'e-1' },
+  });
+  const started = (cccid: string) =>
+    patch({ workflowName: 'mdm-shareWF', input: { ...share(cccid).input, 'conductor.event.name': 'x' } });
+
+  it('with a share for each system → settled; without one → started as its handler would', () => {
+    expect(decideNotification(notification(), [started('C1')], context)).toEqual({ kind: 'settled' });
+    const tasks = [notify([system('C1'), system('C2')])];
+    expect(decideNotification(notification({ tasks }), [started('C1')], context)).toEqual({
+      kind: 'start',
+      case: 'share_lost',
+      requests: [share('C2')],
+    });
+  });
+
+  it('a system without a handler: its event waits in its queue', () => {
+    const tasks = [notify([{ ...system('C1'), misCode: '777' }])];
+    expect(decideNotification(notification({ tasks }), [], context)).toEqual({ kind: 'settled' });
+  });
+
+  it('that waits for MDM → waits; that gave up → settled', () => {
+    const tasks = [notify([], { status: 'IN_PROGRESS', endTime: 0 })];
+    expect(decideNotification(notification({ status: 'RUNNING', tasks }), [], context)).toEqual({ kind: 'waiting' });
+    const failed = notification({ status: 'FAILED', tasks: [notify([], { status: 'FAILED' })] });
+    expect(decideNotification(failed, [], context)).toEqual({ kind: 'settled' });
+  });
+
+  it('whose worker is gone unnoticed → resumed; the same for a share', () => {
+    const tasks = [
+      notify([], { status: 'IN_PROGRESS', startTime: now - 130_000, endTime: 0, responseTimeoutSeconds: 60 }),
+    ];
+    const decision = { kind: 'resume', case: 'outcome_unknown', otherwise: [{ name: 'mdmWF', correlationId: 'e-1' }] };
+    const execution = notification({ status: 'RUNNING', tasks });
+    expect(decideNotification(execution, [], context)).toMatchObject(decision);
+    expect(decideShare(execution, context)).toMatchObject(decision);
+  });
+
+  it('stuck at its EVENT → resumed, then replaced', () => {
+    const stuck = (...events: ExecutedTask[]) =>
+      decideNotification(notification({ status: 'RUNNING', tasks: [notify([system('C1')]), ...events] }), [], context);
+    expect(stuck(event('SCHEDULED'))).toEqual({ kind: 'resume', case: 'event_stuck', otherwise: [share('C1')] });
+    expect(stuck(event('CANCELED'), event('SCHEDULED'))).toMatchObject({ kind: 'replace', requests: [share('C1')] });
+  });
+
+  it('that never got a task → started anew, then terminated; the same for a share', () => {
+    const empty = notification({ status: 'RUNNING', tasks: [] });
+    const request = { name: 'mdmWF', version: 1, correlationId: 'e-1', taskToDomain: {}, input: empty.input };
+    const replaced = { kind: 'replace', case: 'never_scheduled', requests: [request] };
+    expect(decideNotification(empty, [], context)).toEqual(replaced);
+    expect(decideShare(empty, context)).toEqual(replaced);
+    expect(decideShare(notification(), context)).toEqual({ kind: 'settled' });
+  });
+});
+
+describe('a row of the index', () => {
+  const row = (fields: Partial<ExecutionSummary>): ExecutionSummary => ({
+    workflowId: 'e-1',
+    workflowType: 'college-adaptorWF',
+    version: 2,
+    status: 'COMPLETED',
+    startTime: '2026-11-21T15:36:41.605Z',
+    input: '{inbound={httpMethod=PATCH, path=/x}}',
+    output: '{outbound={statusCodeValue=200, headers={}}}',
+    ...fields,
+  });
+  const text = (httpMethod: string) => `{inbound={httpMethod=${httpMethod}, path=/x, body=httpMethod=PATCH}}`;
+
+  test.each([
+    ['a PATCH with 2xx', {}, 'patch'],
+    ['the same as JSON', { input: '{"inbound":{"httpMethod":"PATCH"}}' }, 'patch'],
+    ['a PATCH with 404', { output: '{outbound={statusCodeValue=404, body=statusCodeValue=200}}' }, null],
+    ['a PATCH that failed', { status: 'FAILED', output: '{}' }, 'patch'],
+    ['a GET', { input: text('GET') }, null],
+    ['a GET that runs', { input: text('GET'), status: 'RUNNING' }, 'other'],
+    ['a text that cannot be read', { input: '?' }, 'patch'],
+    ['a version without an event', { version: 1 }, null],
+    ['a version that is not among the definitions', { version: 99 }, 'patch'],
+    [
+      'mdmWF with nobody interested',
+      { workflowType: 'mdmWF', output: '{notificationId=1, interestedSystems=[]}' },
+      null,
+    ],
+    [
+      'mdmWF with somebody',
+      { workflowType: 'mdmWF', version: 1, output: '{interestedSystems=[{misCode=002}]}' },
+      'notification',
+    ],
+    ['a share that has ended', { workflowType: 'mdm-shareWF' }, null],
+    ['a share that runs', { workflowType: 'mdm-shareWF', status: 'RUNNING' }, 'share'],
+    ['another workflow', { workflowType: 'moviesWF' }, null],
+  ] as [string, Partial<ExecutionSummary>, string | null][])('%s → %s', (_name, fields, kind) => {
+    expect(classify(row(fields), flows)).toBe(kind);
+  });
+
+  test.each([
+    ['{notificationId=1, interestedSystems=[{misCode=002, sisPersonId=q}, {misCode=003}]}', ['002', '003']],
+    ['{"interestedSystems":[{"misCode":"002"}]}', ['002']],
+    ['{notificationId=1}', []],
+    ['{interestedSystems=[{misCode=002, sisPersonId=q}, {misCode=002, sisPersonId=r}]}', undefined],
+    ['{interestedSystems=[{misCode=002}, {misCo…', undefined],
+  ])('of mdmWF with %s names the colleges %j', (output, colleges) => {
+    expect(interestedColleges(row({ output }))).toEqual(colleges);
+  });
+
+  test.each([
+    ['{misCode=002, cccid=C1}', '002'],
+    ['{cccid=misCode=003, misCode=002}', undefined],
+    ['{}', undefined],
+  ])('of a share with the input %s is for the college %s', (input, college) => {
+    expect(collegeOf(row({ input }))).toBe(college);
+  });
+});
+
+describe('whether a change stands', () => {
+  test.each([
+    ['{"cccid":"A"}', '{"cccid":"A","x":1}', 'all'],
+    ['{"cccid":"A","x":2}', '{"cccid":"A","x":1}', 'some'],
+    ['{"cccid":"A"}', '{"cccid":"B"}', 'none'],
+    ['{"a":{"b":1}}', '{"a":{"b":1,"c":2}}', 'all'],
+    ['{"a":[1,2]}', '{"a":[1,2]}', 'all'],
+    ['{"a":[1,2]}', '{"a":[2,1]}', 'none'],
+    ['{"a":null}', '{}', 'all'],
+    ['{"a":null}', '{"a":null}', 'all'],
+    ['{"a":null}', '{"a":1}', 'none'],
+    ['{"id":12345678901234567890}', '{"id":12345678901234567891}', 'none'],
+    ['{"id":"1"}', '{"id":1}', 'none'],
+    ['{}', '{}', 'unclear'],
+    ['[]', '{}', 'unclear'],
+    ['{"a":1}', 'none', 'unclear'],
+  ])('%s in %s → %s', (wanted, record, standing) => {
+    expect(standingOf(Buffer.from(wanted), Buffer.from(record))).toBe(standing);
+  });
+});
+
+it('templates: a whole expression keeps its type, what names nothing is null, others become text', () => {
+  const scope = { a: { b: { c: [1] } }, n: 7 };
+  expect(resolveTemplate({ x: '${a.b}', y: '${a.z.c}', z: 'n=${n}', u: [true, '${a.b.c}'] }, scope)).toEqual({
+    x: { c: [1] },
+    y: null,
+    z: 'n=7',
+    u: [true, [1]],
+  });
+});

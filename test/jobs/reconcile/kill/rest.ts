@@ -1,0 +1,88 @@
+// When a run has come to rest, and what the router and the engine count by then.
+
+import { call } from '../../../stack/client.ts';
+import { pollUntil } from '../../../stack/poll-until.ts';
+import type { Stack } from '../../../stack/stack.ts';
+
+/** Nothing runs and nothing is owed for this long, in milliseconds: a few rounds have seen so. */
+const quietMs = 15_000;
+
+/**
+ * Waits until nothing runs any more and nothing is owed.
+ * @param engineUrl of one that runs
+ * @returns undefined, or why it did not come to rest
+ */
+export async function untilAtRest(engineUrl: string, stack: Stack, timeoutMs: number): Promise<string | undefined> {
+  let quietSince: number | undefined;
+  return pollUntil(
+    'everything to come to rest',
+    async () => {
+      const owed = Object.values(await readMetric(stack, 'router_events_unreconciled'));
+      const running = (await readRunning(engineUrl)).length;
+      const quiet = running === 0 && owed.every((count) => count === 0);
+      quietSince = quiet ? (quietSince ?? performance.now()) : undefined;
+      return quietSince !== undefined && performance.now() - quietSince > quietMs;
+    },
+    { timeoutMs: Math.max(1_000, timeoutMs), everyMs: 1_000 },
+  ).then(
+    () => undefined,
+    async (error: Error) => {
+      const owed = JSON.stringify(await readMetric(stack, 'router_events_unreconciled'));
+      return `${error.message}: ${owed} ${await describeRunning(engineUrl)}`;
+    },
+  );
+}
+
+interface Running {
+  workflowName: string;
+  status: string;
+  startTime: number;
+  tasks: { referenceTaskName: string; status: string; startTime: number; pollCount: number }[];
+}
+
+/** What really runs: a killed engine's index may still call an execution running that has ended. */
+async function readRunning(engineUrl: string): Promise<Running[]> {
+  const query = new URLSearchParams({ query: 'status = RUNNING', start: '0', size: '50' });
+  const found = (await call(`${engineUrl}/api/workflow/search?${query}`)).json<{
+    results: { workflowId: string }[];
+  }>();
+  const executions: Running[] = [];
+  for (const { workflowId } of found.results) {
+    executions.push((await call(`${engineUrl}/api/workflow/${workflowId}`)).json<Running>());
+  }
+  return executions.filter(({ status }) => status === 'RUNNING');
+}
+
+async function describeRunning(engineUrl: string): Promise<string> {
+  const age = (time: number) => (time === 0 ? '-' : `${Math.round((Date.now() - time) / 1_000)} s`);
+  const executions = (await readRunning(engineUrl)).map(({ workflowName, startTime, tasks }) => {
+    const steps = tasks.map(
+      (task) => `${task.referenceTaskName} ${task.status} ${task.pollCount} ${age(task.startTime)}`,
+    );
+    return `${workflowName} ${age(startTime)} [${steps.join(', ')}]`;
+  });
+  return executions.join('; ');
+}
+
+/** One metric of the router, by its labels' values. */
+export async function readMetric(stack: Stack, name: string): Promise<Record<string, number>> {
+  const { text } = await call(`${stack.operationsUrl}/metrics`);
+  const lines = [...text.matchAll(new RegExp(`^${name}\\{(.*)\\} (\\d+)$`, 'gm'))];
+  return Object.fromEntries(
+    lines.map(([, labels = '', value]) => [
+      [...labels.matchAll(/"([^"]*)"/g)].map(([, text]) => text).join(' '),
+      Number(value),
+    ]),
+  );
+}
+
+/** How many executions the engine's index has in each status. */
+export async function countByStatus(engineUrl: string): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const status of ['RUNNING', 'COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED']) {
+    const query = new URLSearchParams({ query: `status = ${status}`, start: '0', size: '1' });
+    const answer = await call(`${engineUrl}/api/workflow/search?${query}`);
+    counts[status] = answer.json<{ totalHits: number }>().totalHits;
+  }
+  return counts;
+}

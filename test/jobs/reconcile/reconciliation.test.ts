@@ -1,0 +1,202 @@
+// Rounds over an engine's index: what is found again after a retry, a reload or a duplicate.
+
+import { fileURLToPath } from 'node:url';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Definitions, loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { createOutbound } from '#lib/envelope/outbound.ts';
+import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
+import { Flows } from '../../../jobs/reconcile/flows.ts';
+import { Reconciliation } from '../../../jobs/reconcile/reconciliation.ts';
+import { createEngineIndex, type EngineIndex } from './engine-index.ts';
+
+const product = loadDefinitions(fileURLToPath(new URL('../../..', import.meta.url)));
+const afterMs = 60_000;
+const day = 86_400_000;
+
+/** The product's definitions with a handler for shares of one more college. */
+function withCollege(definitions: Definitions, misCode: string): Definitions {
+  const handlers = definitions.eventHandlers;
+  const known = handlers.find(({ definition }) => definition.name === 'mdm-share-002');
+  if (known === undefined) throw new Error('there is no handler mdm-share-002');
+  const text = known.text.replaceAll('002', misCode);
+  const definition = JSON.parse(text) as typeof known.definition;
+  return { ...definitions, eventHandlers: [...handlers, { file: `${definition.name}.json`, text, definition }] };
+}
+
+/** The product's definitions with version 3 of the workflow that carries a PATCH. */
+function withVersion3(definitions: Definitions): Definitions {
+  const { workflows } = definitions;
+  const added = workflows
+    .filter(({ definition }) => definition.name === 'college-adaptorWF' && definition.version === 2)
+    .map((file) => ({ ...file, definition: { ...file.definition, version: 3 } }));
+  return { ...definitions, workflows: [...workflows, ...added] };
+}
+
+let engine: EngineIndex;
+let now: number;
+let flows: Flows;
+
+beforeEach(() => {
+  engine = createEngineIndex();
+  now = 1_795_275_400_000;
+  flows = new Flows(product);
+});
+
+const reconcile = () =>
+  new Reconciliation({
+    api: engine.api,
+    get flows() {
+      return flows;
+    },
+    codec: createPayloadCodec({ 'payload.key': undefined, 'payload.decryptionKeys': [] }),
+    withUpdates: false,
+    ...{ afterMs, lookBackMs: day, now: () => now },
+  });
+
+const outbound = createOutbound({ status: 200, headers: {}, body: Buffer.from('{"sisPersonId":"p1","cccid":"C1"}') });
+const task = (referenceTaskName: string, fields: Partial<ExecutedTask>): ExecutedTask => ({
+  taskId: `t-${referenceTaskName}`,
+  taskType: referenceTaskName,
+  referenceTaskName,
+  status: 'COMPLETED',
+  pollCount: 1,
+  startTime: now - 71_000,
+  endTime: now - 70_000,
+  ...fields,
+});
+const execution = (workflowName: string, fields: Partial<WholeExecution>): WholeExecution => ({
+  workflowId: `e-${workflowName}`,
+  workflowName,
+  workflowVersion: 1,
+  status: 'COMPLETED',
+  startTime: now - 72_000,
+  endTime: now - 70_000,
+  input: {},
+  output: {},
+  tasks: [],
+  ...fields,
+});
+const patch = (fields: Partial<WholeExecution> = {}): WholeExecution =>
+  execution('college-adaptorWF', {
+    workflowId: 'patch-1',
+    workflowVersion: 2,
+    input: { inbound: { httpMethod: 'PATCH', path: '/persons/p1', params: { mis: '001' }, requestId: 'r-1' } },
+    output: { outbound },
+    tasks: [task('college-adaptor_intake', { outputData: { outbound } })],
+    ...fields,
+  });
+
+const system = (misCode: string) => ({ misCode, sisPersonId: `q-${misCode}`, cccid: 'C1' });
+const notification = (...colleges: string[]): WholeExecution => {
+  const interestedSystems = colleges.map(system);
+  return execution('mdmWF', {
+    workflowId: 'notification-1',
+    correlationId: 'patch-1',
+    input: { mis: '001', requestId: 'r-1', executionId: 'patch-1' },
+    output: { notificationId: 'n-1', interestedSystems },
+    tasks: [task('mdm_notify', { outputData: { notificationId: 'n-1', interestedSystems } })],
+  });
+};
+const share = (workflowId: string, misCode: string): WholeExecution =>
+  execution('mdm-shareWF', {
+    ...{ workflowId, correlationId: 'patch-1' },
+    input: { ...system(misCode), requestId: 'r-1', sourceExecutionId: 'patch-1' },
+  });
+const names = () => engine.started.map(({ name }) => name);
+
+describe('shares of several colleges', () => {
+  beforeEach(() => (flows = new Flows(withCollege(product, '003'))));
+
+  it('a duplicate for one college does not hide the missing share of another', async () => {
+    for (const each of [notification('002', '003'), share('s-1', '002'), share('s-2', '002')]) engine.put(each);
+    const { findings } = await reconcile().round();
+    expect(findings).toMatchObject([{ executionId: 'notification-1', case: 'share_lost', action: 'started' }]);
+    expect(engine.started).toMatchObject([{ name: 'mdm-shareWF', input: { misCode: '003' } }]);
+  });
+
+  it('one for each college → settled without reading an execution', async () => {
+    for (const each of [notification('002', '003'), share('s-1', '002'), share('s-2', '003')]) engine.put(each);
+    expect(await reconcile().round()).toMatchObject({ findings: [], inspected: 0 });
+  });
+});
+
+it('a PATCH that is retried and completes between two rounds is seen again', async () => {
+  const reason = 'back-end-unreachable: no connection; nothing was changed';
+  const tasks = [task('college-adaptor_intake', { status: 'FAILED', reasonForIncompletion: reason })];
+  engine.put(patch({ status: 'FAILED', output: {}, tasks }));
+  engine.put(patch({ workflowId: 'patch-2', startTime: now - 65_000, endTime: now - 64_000 }));
+  engine.put({ ...notification(), correlationId: 'patch-2' });
+  const reconciliation = reconcile();
+  expect(await reconciliation.round()).toMatchObject({ findings: [] });
+
+  now += 600_000;
+  engine.put(patch({ startTime: now - 672_000, tasks: [...tasks, ...patch().tasks] }));
+  const { findings } = await reconciliation.round();
+  expect(findings).toMatchObject([{ executionId: 'patch-1', case: 'event_lost', action: 'started' }]);
+  expect(names()).toEqual(['mdmWF']);
+});
+
+it('an index of many pages, with rows that leave it while it is read → every execution is seen', async () => {
+  for (let at = 0; at < 300; at++) {
+    engine.put(patch({ workflowId: `patch-${at}`, endTime: now - 500_000 + at * 1_000 }));
+  }
+  const { search } = engine.api;
+  let pages = 0;
+  engine.api.search = async (...query) => {
+    // The first rows are retried by an operator after the first page: they run again.
+    if (++pages === 3)
+      for (let at = 0; at < 40; at++) engine.put(patch({ workflowId: `patch-${at}`, status: 'RUNNING', endTime: 0 }));
+    return search.apply(engine.api, query);
+  };
+  const reconciliation = reconcile();
+  const seen = new Set<string>();
+  for (let round = 0; round < 8; round++) {
+    for (const { executionId } of (await reconciliation.round()).findings) seen.add(executionId);
+  }
+  expect(Array.from({ length: 260 }, (_, at) => `patch-${at + 40}`).filter((id) => !seen.has(id))).toEqual([]);
+});
+
+describe('a reload of the definitions', () => {
+  it('a lost event of a version that is not known is counted and named, and repaired once the version is', async () => {
+    engine.put(patch({ workflowVersion: 3 }));
+    const reconciliation = reconcile();
+    const { findings, unreconciled } = await reconciliation.round();
+    expect(findings).toMatchObject([
+      {
+        executionId: 'patch-1',
+        case: 'unknown_version',
+        action: 'none',
+        reason: expect.stringContaining('college-adaptorWF version 3'),
+      },
+    ]);
+    expect(unreconciled.get('unknown_version')).toBe(1);
+    flows = new Flows(withVersion3(product));
+    expect((await reconciliation.round()).findings).toMatchObject([{ case: 'event_lost', action: 'started' }]);
+    expect(names()).toEqual(['mdmWF']);
+    expect((await reconciliation.round()).unreconciled.get('unknown_version')).toBe(0);
+  });
+
+  it('a PATCH of an unknown version that MDM was told of, or that was refused, is not counted', async () => {
+    engine.put(patch({ workflowVersion: 3 }));
+    engine.put(notification());
+    const refused = createOutbound({ status: 404, headers: {}, body: Buffer.alloc(0) });
+    engine.put(patch({ workflowId: 'patch-2', workflowVersion: 3, output: { outbound: refused } }));
+    expect(await reconcile().round()).toMatchObject({ findings: [] });
+  });
+
+  it('a mdmWF of an unknown version is counted as well, when MDM named somebody', async () => {
+    engine.put({ ...notification('002'), workflowVersion: 7 });
+    expect((await reconcile().round()).findings).toMatchObject([{ case: 'unknown_version', action: 'none' }]);
+  });
+
+  it('a handler for one more college: its shares that were judged without it are found', async () => {
+    engine.put(notification('003'));
+    // A later one: what the scan has passed is not read again by itself.
+    engine.put({ ...notification(), workflowId: 'notification-2', startTime: now - 66_000, endTime: now - 65_000 });
+    const reconciliation = reconcile();
+    for (let round = 0; round < 2; round++) expect(await reconciliation.round()).toMatchObject({ findings: [] });
+    flows = new Flows(withCollege(product, '003'));
+    expect((await reconciliation.round()).findings).toMatchObject([{ case: 'share_lost', action: 'started' }]);
+  });
+});

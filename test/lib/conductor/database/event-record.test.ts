@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { DatabaseUrlError, openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
+import { readEventRecord } from '#lib/conductor/database/event-record.ts';
+
+const stored = (fields: object) =>
+  JSON.stringify({
+    id: 'm-1_0',
+    messageId: 'm-1',
+    name: 'mdm',
+    event: 'conductor:a:b',
+    created: 1_700_000_000_000,
+    ...fields,
+  });
+const base = {
+  recordId: 'm-1_0',
+  messageId: 'm-1',
+  handler: 'mdm',
+  event: 'conductor:a:b',
+  at: '2023-11-14T22:13:20.000Z',
+};
+
+describe('a record of an event', () => {
+  it('that started an execution: its id', () => {
+    expect(readEventRecord(stored({ status: 'COMPLETED', output: { workflowId: 'w-1' } }))).toEqual({
+      ...base,
+      state: 'COMPLETED',
+      started: 'w-1',
+    });
+  });
+
+  it('that was skipped: the condition, and of the payload only source, method and status', () => {
+    const msg = JSON.stringify({
+      workflowInstanceId: 's-1',
+      inbound: { httpMethod: 'PATCH', path: '/persons/1', body: 'a person' },
+      outbound: { statusCodeValue: 404, body: 'another' },
+    });
+    const record = readEventRecord(stored({ status: 'SKIPPED', output: { msg, condition: '$.x' } }));
+    expect(record).toEqual({
+      ...base,
+      state: 'SKIPPED',
+      condition: '$.x',
+      source: 's-1',
+      method: 'PATCH',
+      answered: 404,
+    });
+  });
+
+  it('whose payload is no JSON, or missing: told without it', () => {
+    expect(readEventRecord(stored({ status: 'SKIPPED', output: { msg: '{' } }))).toEqual({ ...base, state: 'SKIPPED' });
+    expect(readEventRecord(stored({ status: 'IN_PROGRESS' }))).toEqual({ ...base, state: 'IN_PROGRESS' });
+  });
+});
+
+describe('the engine database', () => {
+  it('an address of another kind: refused; a SQLite file that is not there: refused, and not created', async () => {
+    await expect(openEngineDatabase('mysql://x/y')).rejects.toThrow(DatabaseUrlError);
+    await expect(openEngineDatabase('sqlite:/nowhere/engine.db')).rejects.toThrow(
+      'there is no SQLite file /nowhere/engine.db',
+    );
+  });
+
+  it('a server that is away: the error says whose it is, and holds no password', async () => {
+    const database = await openEngineDatabase('postgresql://conductor:geheim@127.0.0.1:1/conductor');
+    const error = await database.countEvents(0).catch((reason: Error) => reason);
+    expect(String(error)).toMatch(/^Error: the engine's database \(PostgreSQL\): .*ECONNREFUSED/);
+    expect(String(error)).not.toContain('geheim');
+    await database.close();
+  });
+});

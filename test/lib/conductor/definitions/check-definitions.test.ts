@@ -1,0 +1,400 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type CheckContext, checkDefinitions } from '#lib/conductor/definitions/check-definitions.ts';
+import { DefinitionError, loadDefinitions, readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import type { Path } from '#lib/conductor/definitions/json-text.ts';
+import { type CopyOfProduct, copyOfProduct, productDir } from './copy-of-product.ts';
+
+const context: CheckContext = {
+  backEndTimeoutMs: 20_000,
+  domains: { '002': '002' },
+  routes: [
+    route({ name: 'lmsDW', workflow: 'lms-dwWF' }),
+    route({ name: 'adaptor', workflow: 'college-adaptorWF', version: 2, writes: true }),
+    route({ name: 'movies', workflow: 'moviesWF' }),
+  ],
+};
+
+function route(given: Partial<CheckContext['routes'][number]>): CheckContext['routes'][number] {
+  return {
+    name: 'route',
+    place: `gateway.config.yml: pipelines.${given.name}`,
+    workflow: 'moviesWF',
+    version: 1,
+    waitBudgetMs: 25_000,
+    writes: false,
+    ...given,
+  };
+}
+
+let copy: CopyOfProduct;
+beforeEach(() => {
+  copy = copyOfProduct();
+});
+afterEach(() => copy.dispose());
+
+const problemsIn = (dir: string, against: CheckContext | undefined = context) =>
+  checkDefinitions(readDefinitions(dir), against);
+
+type Change = (copy: CopyOfProduct) => void;
+type Case = [what: string, change: Change, problem: RegExp];
+
+/** One change, one line that names the file, the place and the reason. */
+function expectEach(cases: readonly Case[]): void {
+  it.each(cases)('%s: one line that says so', (_what, change, problem) => {
+    change(copy);
+    expect(problemsIn(copy.dir)).toEqual([expect.stringMatching(problem)]);
+  });
+}
+
+describe('the definitions of the product', () => {
+  it('as they are: nothing is wrong', () => {
+    expect(problemsIn(productDir)).toEqual([]);
+  });
+});
+
+describe('a definition file', () => {
+  expectEach([
+    [
+      'that is not JSON',
+      ({ replace }) => replace('workflows/moviesWF.v1.json', '"version": 1,', '"version": 1'),
+      /^workflows\/moviesWF\.v1\.json:4:3: Expected ',' or '}'/,
+    ],
+    [
+      'with a key given twice',
+      ({ replace }) => replace('event-handlers/mdm.json', '"active": true,', '"active": true, "active": false,'),
+      /^event-handlers\/mdm\.json:6:19: the key is given twice$/,
+    ],
+    [
+      'with an unknown key deep inside',
+      ({ set }) => set('workflows/college-adaptorWF.v2.json', ['tasks', 1, 'decisionCases', 'PATCH', 0, 'sinks'], 'x'),
+      /^workflows\/college-adaptorWF\.v2\.json:\d+:\d+: tasks\[1\]\.decisionCases\.PATCH\[0\]\.sinks: unknown key$/,
+    ],
+    [
+      'that lacks what the engine would fill in badly',
+      ({ set }) => set('workflows/tasks/movies_intake.json', ['responseTimeoutSeconds'], undefined),
+      /^workflows\/tasks\/movies_intake\.json:1:1: "responseTimeoutSeconds" is missing$/,
+    ],
+    [
+      'with a value out of range',
+      ({ replace }) => replace('workflows/tasks/movies_intake.json', '"timeoutSeconds": 0', '"timeoutSeconds": -1'),
+      /^workflows\/tasks\/movies_intake\.json:9:21: timeoutSeconds: must be >= 0$/,
+    ],
+    [
+      'of another schema version',
+      ({ replace }) => replace('workflows/moviesWF.v1.json', '"schemaVersion": 2', '"schemaVersion": 1'),
+      /^workflows\/moviesWF\.v1\.json:6:20: schemaVersion: must be 2$/,
+    ],
+    [
+      'named for another version',
+      ({ rename }) => rename('workflows/college-adaptorWF.v1.json', 'workflows/college-adaptorWF.v7.json'),
+      /^workflows\/college-adaptorWF\.v7\.json:2:11: name: the file must be named workflows\/college-adaptorWF\.v1\.json$/,
+    ],
+    [
+      'named for another task type',
+      ({ rename }) => rename('workflows/tasks/mdm_share.json', 'workflows/tasks/mdm-share.json'),
+      /^workflows\/tasks\/mdm-share\.json:2:11: name: the file must be named workflows\/tasks\/mdm_share\.json$/,
+    ],
+    [
+      'that is no definition at all',
+      ({ write }) => write('workflows/tasks/notes.txt', 'remember the milk'),
+      /^workflows\/tasks\/notes\.txt:1:1: Unexpected token 'r'$/,
+    ],
+  ]);
+
+  it('several wrong at once: all are listed', () => {
+    copy.replace('workflows/moviesWF.v1.json', '"version": 1,', '');
+    copy.replace('workflows/tasks/mdm_notify.json', '"FIXED"', '"SOMETIMES"');
+    copy.write('event-handlers/mdm.json', '{');
+    expect(problemsIn(copy.dir).map((line) => line.split(':')[0])).toEqual([
+      'workflows/moviesWF.v1.json',
+      'workflows/tasks/mdm_notify.json',
+      'event-handlers/mdm.json',
+    ]);
+  });
+
+  it('broken: nothing else is said to be missing because of it', () => {
+    copy.write('workflows/tasks/movies_intake.json', '{');
+    expect(problemsIn(copy.dir)).toHaveLength(1);
+  });
+
+  it('broken: loading throws all problems as one error', () => {
+    copy.write('workflows/tasks/movies_intake.json', '{');
+    expect(() => loadDefinitions(copy.dir)).toThrow(DefinitionError);
+    expect(() => loadDefinitions(copy.dir)).toThrow(/movies_intake\.json:1:2: Expected property name/);
+  });
+});
+
+describe('a workflow', () => {
+  const v2 = 'workflows/college-adaptorWF.v2.json';
+  const mdm = 'workflows/mdmWF.v1.json';
+  expectEach([
+    [
+      'with a SIMPLE task that has no task definition',
+      ({ set }) => set(mdm, ['tasks', 2], { name: 'mdm_ping', taskReferenceName: 'ping', type: 'SIMPLE' }),
+      /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[2\]\.name: there is no workflows\/tasks\/mdm_ping\.json$/,
+    ],
+    [
+      'with a task type that needs the system task workers',
+      ({ set }) => set(mdm, ['tasks', 2], { name: 'wait', taskReferenceName: 'wait', type: 'WAIT' }),
+      /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[2\]\.type: WAIT would never end: it needs the engine's system task workers/,
+    ],
+    [
+      'with a task type nobody knows',
+      ({ replace }) => replace(mdm, '"DO_WHILE"', '"DO_UNTIL"'),
+      /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[1\]\.type: DO_UNTIL is no task type this product uses/,
+    ],
+    [
+      'with a reference name used twice',
+      ({ set }) => set(mdm, ['tasks', 2], { name: 'mdm_notify', taskReferenceName: 'mdm_notify', type: 'SIMPLE' }),
+      /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[2\]\.taskReferenceName: "mdm_notify" is used twice$/,
+    ],
+    [
+      'with an expression that names no task',
+      ({ replace }) =>
+        replace(v2, '"${college-adaptor_intake.output.outbound}" }', '"${college_adaptor.output.outbound}" }'),
+      /^workflows\/college-adaptorWF\.v2\.json:\d+:\d+: outputParameters\.outbound: \$\{college_adaptor\.output\.outbound}: no task has the reference name "college_adaptor"$/,
+    ],
+    [
+      'with an expression that names a task that runs later',
+      ({ set }) => set(mdm, ['tasks', 0, 'inputParameters', 'mis'], '${each_system.output.iteration}'),
+      /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[0\]\.inputParameters\.mis: .*: the task "each_system" runs later$/,
+    ],
+    [
+      'with an expression that names an undeclared input',
+      ({ set }) => set(mdm, ['tasks', 0, 'inputParameters', 'mis'], '${workflow.input.mes}'),
+      /tasks\[0\]\.inputParameters\.mis: \$\{workflow\.input\.mes}: "mes" is not among the workflow's inputParameters$/,
+    ],
+    [
+      'with an expression that would read the environment',
+      ({ set }) => set(mdm, ['tasks', 0, 'inputParameters', 'mis'], '${HOME}'),
+      /\$\{HOME}: no task has the reference name "HOME"$/,
+    ],
+    [
+      'with an expression that would read a secret',
+      ({ set }) => set(mdm, ['tasks', 0, 'inputParameters', 'mis'], '${workflow.secrets.key}'),
+      /\$\{workflow\.secrets\.key}: a workflow has no "secrets"$/,
+    ],
+    [
+      'with a loop that has no condition',
+      ({ set }) => set(mdm, ['tasks', 1, 'loopCondition'], undefined),
+      /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[1\]: a DO_WHILE task needs "loopCondition"$/,
+    ],
+    [
+      'with a switch on no parameter of its own',
+      ({ replace }) => replace(v2, '"expression": "httpMethod"', '"expression": "method"'),
+      /tasks\[1\]: the expression "method" is none of its inputParameters$/,
+    ],
+    [
+      'whose event nobody listens to',
+      ({ remove }) => remove('event-handlers/mdm-share-002.json'),
+      /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[1\]\.loopOver\[0\]: no event handler listens to conductor:mdmWF:mdm_share_\$\{each_system\.output\.loopItem\.misCode}$/,
+    ],
+  ]);
+
+  it('with a sink outside the engine: refused, and its event is none', () => {
+    copy.replace(v2, '"conductor:person_patched"', '"kafka:person_patched"');
+    expect(problemsIn(copy.dir)).toEqual([
+      expect.stringMatching(/tasks\[1\]\.decisionCases\.PATCH\[0\]\.sink: only the engine's own queues carry events/),
+      expect.stringMatching(/^event-handlers\/mdm\.json:.*: event: no EVENT task produces it/),
+    ]);
+  });
+
+  it('that uses a task type no more: its definition is said to be unused', () => {
+    copy.remove('workflows/moviesWF.v1.json');
+    const withoutMovies = { ...context, routes: context.routes.filter(({ name }) => name !== 'movies') };
+    expect(problemsIn(copy.dir, withoutMovies)).toEqual([
+      expect.stringMatching(/^workflows\/tasks\/movies_intake\.json:2:11: name: no workflow uses this task type$/),
+    ]);
+  });
+});
+
+describe('an event handler', () => {
+  const mdm = 'event-handlers/mdm.json';
+  const share = 'event-handlers/mdm-share-002.json';
+  it('that listens to an event nobody produces: both sides are told', () => {
+    copy.replace(mdm, 'conductor:college-adaptorWF:person_patched', 'conductor:college-adaptorWF:person_changed');
+    expect(problemsIn(copy.dir)).toEqual([
+      expect.stringMatching(
+        /^event-handlers\/mdm\.json:3:12: event: no EVENT task produces it \(produced: .*person_patched/,
+      ),
+      expect.stringMatching(
+        /^workflows\/college-adaptorWF\.v2\.json:.*: no event handler listens to conductor:college-adaptorWF:person_patched$/,
+      ),
+    ]);
+  });
+
+  const changeStart = (file: string, path: Path, value: unknown): Change => {
+    return ({ set }) => set(file, ['actions', 0, 'start_workflow', ...path], value);
+  };
+  expectEach([
+    [
+      'that starts a version nobody defined',
+      changeStart(mdm, ['version'], 9),
+      /actions\[0\]\.start_workflow\.name: there is no workflow mdmWF version 9$/,
+    ],
+    [
+      'that does not pin a version',
+      changeStart(mdm, ['version'], undefined),
+      /actions\[0\]\.start_workflow: "version" is missing$/,
+    ],
+    [
+      'that would pass on the domains of the PATCH',
+      changeStart(mdm, ['taskToDomain'], undefined),
+      /actions\[0\]\.start_workflow: "taskToDomain" is missing$/,
+    ],
+    [
+      'that keeps its workflow from the default pool',
+      changeStart(mdm, ['taskToDomain'], { mdm_notify: '002' }),
+      /start_workflow\.taskToDomain: must be {}: workers of the default pool run it$/,
+    ],
+    [
+      'that reads what its event does not carry',
+      changeStart(mdm, ['input', 'mis'], '${misCode}'),
+      /start_workflow\.input\.mis: \$\{misCode}: the event of workflows\/college-adaptorWF\.v2\.json carries no "misCode"$/,
+    ],
+    [
+      'that gives its workflow an input it does not have',
+      changeStart(mdm, ['input', 'college'], '${mis}'),
+      /start_workflow\.input\.college: "college" is not among the inputParameters of workflows\/mdmWF\.v1\.json$/,
+    ],
+    [
+      'that leaves out an input of its workflow',
+      changeStart(mdm, ['input', 'mis'], undefined),
+      /start_workflow\.input: workflows\/mdmWF\.v1\.json needs "mis"$/,
+    ],
+    [
+      'that expands texts of clients',
+      ({ set }) => set(mdm, ['actions', 0, 'expandInlineJSON'], true),
+      /actions\[0\]\.expandInlineJSON: must be false$/,
+    ],
+    ['that does not say whether it is active', ({ set }) => set(mdm, ['active'], undefined), /"active" is missing$/],
+    [
+      'whose condition is no JavaScript',
+      ({ set }) => set(mdm, ['condition'], "$.inbound.httpMethod = = 'PATCH'"),
+      /^event-handlers\/mdm\.json:\d+:\d+: condition: is not a JavaScript expression: Unexpected token '='$/,
+    ],
+    [
+      'whose condition throws for an event without inbound',
+      ({ set }) => set(mdm, ['condition'], "$.inbound.httpMethod == 'PATCH'"),
+      /condition: throws for the event {} \(Cannot read properties of undefined.*delivered for ever/,
+    ],
+    [
+      'whose condition never ends',
+      ({ set }) => set(mdm, ['condition'], '(() => { for (;;); })()'),
+      /condition: throws for the event {} \(Script execution timed out/,
+    ],
+    [
+      'whose condition reaches for the process',
+      ({ set }) => set(mdm, ['condition'], "this.constructor.constructor('return process')().exit(3)"),
+      /condition: throws for the event {} \(/,
+    ],
+    [
+      'of a college in the domain of another',
+      changeStart(share, ['taskToDomain'], { mdm_share: '001' }),
+      /start_workflow\.taskToDomain: must be {"mdm_share":"002"}: that is where workers serve 002$/,
+    ],
+    [
+      'of a college in the default pool',
+      changeStart(share, ['taskToDomain'], {}),
+      /start_workflow\.taskToDomain: must be {"mdm_share":"002"}/,
+    ],
+  ]);
+
+  it('of a college that is not the one in its name: refused', () => {
+    copy.replace(share, 'mdm_share_002', 'mdm_share_003');
+    copy.replace(share, '"mdm_share": "002"', '"mdm_share": "003"');
+    expect(problemsIn(copy.dir)).toEqual([
+      expect.stringMatching(
+        /^event-handlers\/mdm-share-002\.json:.*the event is that of 003: the handler's name must end in "-003"$/,
+      ),
+    ]);
+  });
+
+  it('of a college whose workers have a domain of another name: that domain is asked for', () => {
+    const moved = { ...context, domains: { '002': 'site-b' } };
+    const asked = /^event-handlers\/mdm-(share|update)-002\.json:.*must be {"mdm_share":"site-b"}/;
+    expect(problemsIn(copy.dir, moved)).toEqual([expect.stringMatching(asked), expect.stringMatching(asked)]);
+    for (const file of [share, 'event-handlers/mdm-update-002.json']) {
+      copy.replace(file, '"mdm_share": "002"', '"mdm_share": "site-b"');
+    }
+    expect(problemsIn(copy.dir, moved)).toEqual([]);
+  });
+
+  it('without configuration: domains are left alone', () => {
+    copy.replace(share, '"mdm_share": "002"', '"mdm_share": "site-b"');
+    expect(checkDefinitions(readDefinitions(copy.dir))).toEqual([]);
+  });
+});
+
+describe('the ladder of time-outs', () => {
+  const task = (name: string, field: string, value: unknown): Change => {
+    return ({ set }) => set(`workflows/tasks/${name}.json`, [field], value);
+  };
+  expectEach([
+    [
+      "a read's task that ends before its back end may",
+      task('movies_intake', 'responseTimeoutSeconds', 21),
+      /^workflows\/tasks\/movies_intake\.json:\d+:\d+: responseTimeoutSeconds: must be at least 22 s: workers\.backEndTimeoutMs \(20000 ms\) \+ 2 s$/,
+    ],
+    [
+      "a read's task that outlives its clients",
+      task('movies_intake', 'responseTimeoutSeconds', 26),
+      /responseTimeoutSeconds: must be at most 25 s: route movies only reads, and its clients wait no longer$/,
+    ],
+    [
+      "a write's task that an engine restart would time out",
+      task('college-adaptor_intake', 'responseTimeoutSeconds', 59),
+      /responseTimeoutSeconds: must be at least 60 s: route adaptor writes, and an applied write must outlive an engine restart$/,
+    ],
+    [
+      'a write that the engine would repeat',
+      task('college-adaptor_intake', 'retryCount', 1),
+      /retryCount: must be 0: route adaptor writes, and a write whose outcome is unknown is never repeated$/,
+    ],
+    [
+      'a routed task whose time-out only alerts',
+      task('movies_intake', 'timeoutPolicy', 'ALERT_ONLY'),
+      /timeoutPolicy: must be TIME_OUT_WF: clients of route movies wait for an answer$/,
+    ],
+    [
+      'a task that ends before it may be silent',
+      task('mdm_notify', 'timeoutSeconds', 30),
+      /timeoutSeconds: must be 0 \(none\) or at least responseTimeoutSeconds$/,
+    ],
+    [
+      'a delivery that ends before its back end may',
+      task('mdm_share', 'responseTimeoutSeconds', 5),
+      /responseTimeoutSeconds: must be at least 22 s/,
+    ],
+    [
+      'a routed workflow with a time-out of its own',
+      ({ set }) => set('workflows/moviesWF.v1.json', ['timeoutSeconds'], 30),
+      /^workflows\/moviesWF\.v1\.json:\d+:\d+: timeoutSeconds: a routed workflow has none: the router owns the deadline$/,
+    ],
+  ]);
+
+  it('a back end that may take longer than clients wait: told for each route', () => {
+    const slow = { ...context, backEndTimeoutMs: 25_000 };
+    const routes = problemsIn(copy.dir, slow).filter((line) => line.startsWith('gateway.config.yml'));
+    expect(routes).toEqual(
+      ['lmsDW', 'adaptor', 'movies'].map((name) =>
+        expect.stringContaining(`pipelines.${name}: clients wait 25000 ms, no longer than a back end may take`),
+      ),
+    );
+  });
+
+  it('a route with its own wait budget: that one counts', () => {
+    const routes = [route({ name: 'movies', workflow: 'moviesWF', waitBudgetMs: 15_000 })];
+    expect(problemsIn(copy.dir, { ...context, routes })).toEqual([
+      expect.stringContaining('clients wait 15000 ms'),
+      expect.stringContaining('must be at most 15 s'),
+    ]);
+  });
+
+  it('a route to a workflow version that is not defined: told', () => {
+    const routes = [route({ name: 'movies', workflow: 'moviesWF', version: 2 })];
+    expect(problemsIn(copy.dir, { ...context, routes })).toEqual([
+      'gateway.config.yml: pipelines.movies: there is no workflow moviesWF version 2',
+    ]);
+  });
+});

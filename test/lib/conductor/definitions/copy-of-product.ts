@@ -1,0 +1,91 @@
+// A copy of the product's definitions and configuration in a directory of its own, with one thing changed.
+
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Path } from '#lib/conductor/definitions/json-text.ts';
+import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+
+export const productDir = fileURLToPath(new URL('../../../..', import.meta.url));
+
+const copied = [
+  'workflows',
+  'event-handlers',
+  'gateway.config.yml',
+  'config/default.properties',
+  'config/openapi',
+] as const;
+
+export interface CopyOfProduct {
+  readonly dir: string;
+  /** Replaces the text of a file; creates it when there is none. */
+  write(file: string, text: string): void;
+  /** Replaces every occurrence of a text. @throws Error when there is none */
+  replace(file: string, from: string, to: string): void;
+  /** Sets the value at a path of a file; undefined deletes it. */
+  set(file: string, path: Path, value: unknown): void;
+  rename(from: string, to: string): void;
+  remove(file: string): void;
+  /** Deletes the directory. */
+  dispose(): void;
+}
+
+export function copyOfProduct(): CopyOfProduct {
+  const dir = mkdtempSync(join(tmpdir(), 'service-router-definitions-'));
+  for (const name of copied) cpSync(join(productDir, name), join(dir, name), { recursive: true });
+  const read = (file: string) => readFileSync(join(dir, file), 'utf8');
+  const write = (file: string, text: string) => {
+    mkdirSync(dirname(join(dir, file)), { recursive: true });
+    writeFileSync(join(dir, file), text);
+  };
+  // What a plugin imports is not copied: those of the copy are those of the product.
+  for (const name of readdirSync(join(productDir, 'plugins'))) {
+    const entry = `plugins/${name}/index.ts`;
+    write(entry, `export * from ${JSON.stringify(join(productDir, entry))};\n`);
+  }
+  return {
+    dir,
+    write,
+    replace(file, from, to) {
+      if (!read(file).includes(from)) throw new Error(`${file} does not contain ${from}`);
+      write(file, read(file).replaceAll(from, to));
+    },
+    set(file, path, value) {
+      write(file, JSON.stringify(withValue(JSON.parse(read(file)), path, value), null, 2));
+    },
+    rename: (from, to) => renameSync(join(dir, from), join(dir, to)),
+    remove(file) {
+      if (!existsSync(join(dir, file))) throw new Error(`there is no ${file}`);
+      rmSync(join(dir, file));
+    },
+    dispose: () => rmSync(dir, { recursive: true, force: true }),
+  };
+}
+
+/** The names of all definitions below a directory: one for each file. */
+export function definitionNames(dir: string): string[] {
+  const { workflows, taskDefs, eventHandlers } = loadDefinitions(dir);
+  return [...taskDefs, ...workflows, ...eventHandlers].map(({ definition }) => definition.name);
+}
+
+function withValue(parent: unknown, [step, ...rest]: Path, value: unknown): unknown {
+  if (step === undefined) return value;
+  if (Array.isArray(parent)) {
+    const items: unknown[] = [...(parent as unknown[])];
+    items[step as number] = withValue(items[step as number], rest, value);
+    return items;
+  }
+  const members = { ...(parent as Record<string, unknown>) };
+  return { ...members, [step]: withValue(members[step], rest, value) };
+}

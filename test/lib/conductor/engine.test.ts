@@ -1,0 +1,97 @@
+// Calls to an engine that does not behave: each ends in time, and as the kind of error that callers act on.
+
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Engine } from '#lib/conductor/engine.ts';
+import { type EngineError, toEngineError } from '#lib/conductor/engine-error.ts';
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function engineThat(answer: RequestListener, { connections = 4, timeoutMs = 300 } = {}): Promise<Engine> {
+  const server: Server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const engine = new Engine({ url: `http://127.0.0.1:${port}`, timeoutMs, connections });
+  cleanUps.push(
+    async () => {
+      server.closeAllConnections();
+      server.close();
+    },
+    () => engine.close(),
+  );
+  return engine;
+}
+
+const failureOf = (call: Promise<unknown>) =>
+  call.then(
+    () => undefined,
+    (error: EngineError) => error.kind,
+  );
+const start = (engine: Engine) => engine.startWorkflow({ name: 'moviesWF', version: 1, input: {}, correlationId: 'c' });
+
+describe('a start', () => {
+  it('is answered with the execution id', async () => {
+    const engine = await engineThat((_request, response) => response.end('2f3c0a7e-6a55-4c0e-9d3f-0f5f4a5b6c7d'));
+    expect(await start(engine)).toBe('2f3c0a7e-6a55-4c0e-9d3f-0f5f4a5b6c7d');
+  });
+
+  it.each(['', '<!doctype html><title>Bad gateway</title>', '{"well":"formed"}', '{"workflowId":"', 'x'.repeat(200)])(
+    'answered 200 with something other than an id (%j): the outcome is unknown',
+    async (body) => {
+      expect(await failureOf(start(await engineThat((_request, response) => response.end(body))))).toBe('interrupted');
+    },
+  );
+});
+
+describe('an engine that does not answer', () => {
+  it('a call ends at its deadline, the ones that wait for a connection too; those were never sent', async () => {
+    let arrived = 0;
+    const engine = await engineThat(() => void (arrived += 1), { connections: 2 });
+    const startedAt = performance.now();
+    const request = { name: 'moviesWF', version: 1, input: {}, correlationId: 'c' };
+    // The connections are free only when the first two are over, which is later than the others may wait.
+    const deadlines = [1_000, 1_000, 200, 200, 200, 200];
+    const kinds = await Promise.all(deadlines.map((ms) => failureOf(engine.startWorkflow(request, ms))));
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(kinds).toEqual([...Array(2).fill('interrupted'), ...Array(4).fill('unreachable')]);
+    expect(arrived).toBe(2);
+  });
+
+  it('a start that has less time than other calls ends when that is over', async () => {
+    const engine = await engineThat(() => undefined, { timeoutMs: 60_000 });
+    const startedAt = performance.now();
+    const request = { name: 'moviesWF', version: 1, input: {}, correlationId: 'c' };
+    expect(await failureOf(engine.startWorkflow(request, 200))).toBe('interrupted');
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+
+  it('a body that trickles does not hold a call open', async () => {
+    const engine = await engineThat((_request, response) => {
+      response.writeHead(200);
+      const timer = setInterval(() => response.write(' '), 50);
+      response.on('close', () => clearInterval(timer));
+    });
+    expect(await failureOf(start(engine))).toBe('interrupted');
+  });
+});
+
+describe('errors before a byte was sent', () => {
+  it.each([
+    ['no connection', { code: 'ECONNREFUSED', syscall: 'connect' }],
+    ['no file descriptor left', { code: 'EMFILE', syscall: 'connect' }],
+    ['no port left', { code: 'EADDRNOTAVAIL', syscall: 'connect' }],
+    ['reset while connecting', { code: 'ECONNRESET', syscall: 'connect' }],
+  ])('%s: unreachable', (_title, error) => {
+    expect(toEngineError(Object.assign(new Error('x'), error), 'POST /api/workflow').kind).toBe('unreachable');
+  });
+
+  it('a connection that breaks later: interrupted', () => {
+    const error = Object.assign(new Error('x'), { code: 'ECONNRESET', syscall: 'read' });
+    expect(toEngineError(error, 'POST /api/workflow').kind).toBe('interrupted');
+  });
+});

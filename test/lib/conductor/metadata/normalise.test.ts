@@ -1,0 +1,62 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { compareDefinition } from './compare.ts';
+import { type DefinitionKind, normaliseDefinition, orderLike } from '#lib/conductor/metadata/normalise.ts';
+import { productDir } from '../definitions/copy-of-product.ts';
+
+const product = [
+  ...globSync('workflows/*.json', { cwd: productDir }).map((file) => ['workflow', file] as const),
+  ...globSync('workflows/tasks/*.json', { cwd: productDir }).map((file) => ['task type', file] as const),
+  ...globSync('event-handlers/*.json', { cwd: productDir }).map((file) => ['event handler', file] as const),
+] satisfies (readonly [DefinitionKind, string])[];
+
+describe('the normal form of a definition', () => {
+  it.each(product)('%s %s: says all that the file says, and is its own normal form', (kind, file) => {
+    const definition: unknown = JSON.parse(readFileSync(join(productDir, file), 'utf8'));
+    const normal = normaliseDefinition(kind, definition);
+    expect(normaliseDefinition(kind, normal)).toEqual(normal);
+    expect(compareDefinition(kind, definition, normal)).toEqual([]);
+  });
+
+  it('what a file always says: kept where it is the default, filled in where the engine leaves it out', () => {
+    const taskType = { name: 't', retryCount: 3, timeoutSeconds: 0, rateLimitPerFrequency: 0, createTime: 1 };
+    expect(normaliseDefinition('task type', taskType)).toEqual({
+      name: 't',
+      retryCount: 3,
+      retryLogic: 'FIXED',
+      retryDelaySeconds: 60,
+      responseTimeoutSeconds: 3_600,
+      timeoutSeconds: 0,
+      timeoutPolicy: 'TIME_OUT_WF',
+    });
+    expect(normaliseDefinition('event handler', { name: 'h', active: false })).toEqual({ name: 'h', active: false });
+  });
+
+  it('what the engine writes out by itself: left out at every depth, but never inside data', () => {
+    const task = { name: 'a', taskReferenceName: 'a', type: 'SIMPLE', optional: false, joinOn: [] };
+    const inputParameters = { optional: false, joinOn: [], createTime: 1 };
+    const loop = { ...task, type: 'DO_WHILE', loopOver: [{ ...task, inputParameters }], decisionCases: {} };
+    const normal = normaliseDefinition('workflow', { name: 'w', version: 1, tasks: [loop] }) as { tasks: unknown[] };
+    expect(normal.tasks).toEqual([
+      {
+        name: 'a',
+        taskReferenceName: 'a',
+        type: 'DO_WHILE',
+        loopOver: [{ name: 'a', taskReferenceName: 'a', type: 'SIMPLE', inputParameters }],
+      },
+    ]);
+  });
+
+  it('fields: in the order of a file, whatever order the engine has; unknown ones last', () => {
+    const normal = normaliseDefinition('workflow', { zeal: 1, tasks: [], version: 2, name: 'w', description: 'd' });
+    const keys = Object.keys(normal as object);
+    expect(keys.slice(0, 3)).toEqual(['name', 'version', 'description']);
+    expect(keys.at(-1)).toBe('zeal');
+  });
+
+  it('order like a model: its keys first, in its order, in every object', () => {
+    const ordered = orderLike({ c: 1, b: [{ y: 1, x: 2 }], a: 3 }, { a: 0, b: [{ x: 0, y: 0 }] });
+    expect(JSON.stringify(ordered)).toBe('{"a":3,"b":[{"x":2,"y":1}],"c":1}');
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import { type PoolFacts, poolsOf, unheardQueues } from '#lib/conductor/metadata/worker-pools.ts';
+import { productDir } from '../definitions/copy-of-product.ts';
+
+const now = 1_800_000_000_000;
+const definitions = loadDefinitions(productDir);
+const poolsWith = (facts: Partial<PoolFacts>) =>
+  poolsOf(definitions, { pollData: [], queues: {}, staleAfterMs: 90_000, now, ...facts });
+
+describe('worker pools', () => {
+  it('nobody has ever polled: the default pool of each task type, and the domains that handlers send to', () => {
+    const pools = poolsWith({});
+    const taskTypes = definitions.taskDefs.map(({ definition }) => definition['name']);
+    expect(pools.map(({ taskType }) => taskType)).toEqual(taskTypes.toSorted());
+    for (const pool of pools) {
+      const domain = pool.taskType === 'mdm_share' ? { domain: '002' } : {};
+      expect(pool).toEqual({ taskType: pool.taskType, ...domain, waiting: 0, workers: [] });
+    }
+  });
+
+  it('polls: sorted into pools, old ones marked', () => {
+    const pollData = [
+      { queueName: 'movies_intake', workerId: 'w1', lastPollTime: now - 3_000 },
+      { queueName: 'college-adaptor_intake', domain: '002', workerId: 'w2', lastPollTime: now - 100_000 },
+      { queueName: 'somebody_elses', workerId: 'w3', lastPollTime: now },
+    ];
+    const pools = poolsWith({ pollData });
+    expect(pools).toContainEqual({
+      taskType: 'movies_intake',
+      waiting: 0,
+      workers: [{ workerId: 'w1', lastPollSecondsAgo: 3, stale: false }],
+    });
+    expect(pools).toContainEqual({
+      taskType: 'college-adaptor_intake',
+      domain: '002',
+      waiting: 0,
+      workers: [{ workerId: 'w2', lastPollSecondsAgo: 100, stale: true }],
+    });
+    expect(pools.map(({ taskType }) => taskType)).not.toContain('somebody_elses');
+  });
+
+  it('tasks wait in a domain that nobody polls: the pool shows', () => {
+    expect(poolsWith({ queues: { '003:college-adaptor_intake': 4, movies_intake: 2 } })).toEqual(
+      expect.arrayContaining([
+        { taskType: 'college-adaptor_intake', domain: '003', waiting: 4, workers: [] },
+        { taskType: 'movies_intake', waiting: 2, workers: [] },
+      ]),
+    );
+  });
+
+  it('events in a queue without an active handler: named; those of others and task queues are not', () => {
+    const registered = {
+      workflows: [{ name: 'mdmWF', version: 1 }],
+      eventHandlers: [
+        { name: 'a', event: 'conductor:mdmWF:heard', active: true },
+        { name: 'b', event: 'conductor:mdmWF:asleep', active: false },
+      ],
+    };
+    const queues = {
+      'mdmWF:heard': 1,
+      'mdmWF:asleep': 2,
+      'mdmWF:nobody': 3,
+      'mdmWF:empty': 0,
+      '002:mdm_share': 4,
+      mdm_notify: 5,
+    };
+    expect(unheardQueues(registered, queues)).toEqual({ 'conductor:mdmWF:asleep': 2, 'conductor:mdmWF:nobody': 3 });
+  });
+});

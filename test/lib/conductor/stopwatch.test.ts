@@ -1,0 +1,21 @@
+// Time that a process was suspended counts, whichever clock noticed.
+
+import { afterEach, expect, it, vi } from 'vitest';
+import { startStopwatch } from '#lib/conductor/stopwatch.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+it('counts what the wall clock is ahead, as after a machine has slept', () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const elapsedMs = startStopwatch();
+  vi.setSystemTime(Date.now() + 90_000);
+  expect(elapsedMs()).toBeGreaterThanOrEqual(90_000);
+});
+
+it('counts by the monotonic clock when the wall clock was set back', () => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+  const elapsedMs = startStopwatch();
+  vi.advanceTimersByTime(5_000);
+  vi.setSystemTime(Date.now() - 3_600_000);
+  expect(elapsedMs()).toBe(5_000);
+});

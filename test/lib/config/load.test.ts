@@ -1,0 +1,249 @@
+// Configuration layers, their order, and what is said when something is wrong.
+
+import { createServer, type Server } from 'node:http';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describeConfig } from '#lib/config/describe.ts';
+import { variableOf } from '#lib/config/environment.ts';
+import { type ConfigError, loadConfig } from '#lib/config/load.ts';
+import { type ConfigKey, configSchema } from '#lib/config/schema.ts';
+
+let dir: string;
+let server: Server;
+let base: string;
+/** Body of every answer, null = 404; undefined = by path. */
+let served: string | null | undefined;
+let requests: { url: string | undefined; authorization: string | undefined }[] = [];
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'service-router-config-'));
+  server = createServer((request, response) => {
+    requests.push({ url: request.url, authorization: request.headers.authorization });
+    if (served === null || request.url === '/missing.properties') response.writeHead(404).end();
+    else if (served !== undefined) response.end(served);
+    else if (request.url === '/never.properties') return;
+    else response.end('router.port=1002\nrouter.drainMs=1002\n! comment\nlmsDW.url : http://127.0.0.1/a\\\n    b\n');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+  rmSync(dir, { recursive: true });
+});
+
+function fileLayer(name: string, text: string): string {
+  writeFileSync(join(dir, name), text);
+  return pathToFileURL(join(dir, name)).href;
+}
+
+const problemsOf = async (env: NodeJS.ProcessEnv, required: never[] = []) =>
+  loadConfig({ env, required }).then(
+    () => [],
+    (error: ConfigError) => error.problems,
+  );
+
+describe('layers', () => {
+  it('later ones win: defaults, remote files in order, environment', async () => {
+    const first = fileLayer('first.properties', 'router.port=1001\nops.port=1001\nrouter.waitBudgetMs=1001\n');
+    const { config, origins } = await loadConfig({
+      env: { CONFIG_URL: `${first},${base}/r.properties`, ROUTER_PORT: '1003' },
+    });
+    expect(config['ops.port']).toBe(1001);
+    expect(config['router.drainMs']).toBe(1002);
+    expect(config['router.port']).toBe(1003);
+    expect(config['movies.url']).toBe('http://127.0.0.1:8084/movies');
+    expect(origins).toMatchObject({
+      'ops.port': first,
+      'router.drainMs': `${base}/r.properties`,
+      'router.port': 'environment',
+      'movies.url': 'config/default.properties',
+    });
+  });
+
+  it('full .properties syntax is read: separators, comments, continued lines', async () => {
+    const { config } = await loadConfig({ env: { CONFIG_URL: `${base}/r.properties` } });
+    expect(config['lmsDW.url']).toBe('http://127.0.0.1/ab');
+  });
+
+  it('variables set keys in either spelling, adaptors by their MIS code too', async () => {
+    const env = {
+      CONDUCTOR_APIURL: 'http://a/b',
+      'oauth.audience': 'x',
+      ADAPTOR_5A1_URL: 'http://c/',
+      WORKERS_TASKTYPES: 'a, b',
+    };
+    const { config } = await loadConfig({ env });
+    expect(config['conductor.apiURL']).toBe('http://a/b');
+    expect(config['oauth.audience']).toBe('x');
+    expect(config['adaptor.5A1.url']).toBe('http://c/');
+    expect(config['workers.taskTypes']).toEqual(['a', 'b']);
+  });
+
+  it('an empty variable counts as not set', async () => {
+    const { config } = await loadConfig({ env: { SENTRY_DSN: '', ROUTER_PORT: '' } });
+    expect(config['sentry.dsn']).toBeUndefined();
+    expect(config['router.port']).toBe(8080);
+  });
+
+  it('a profile without a file is no error', async () => {
+    await expect(loadConfig({ env: { PROFILE: 'nobody' } })).resolves.toBeDefined();
+  });
+
+  it('the result is frozen', async () => {
+    const { config } = await loadConfig({ env: {} });
+    expect(() => Object.assign(config, { 'router.port': 1 })).toThrow(TypeError);
+  });
+});
+
+describe('what is wrong is listed at once', () => {
+  it('unknown keys, bad values, unreachable files and missing keys', async () => {
+    const file = fileLayer(
+      'bad.properties',
+      'router.prot=1\nrouter.waitBudgetMS=5\nops.port=x\nsentry.dsn=secret-text\n',
+    );
+    const problems = await problemsOf({ CONFIG_URL: `${file},${base}/missing.properties` }, ['oauth.issuer'] as never);
+    expect(problems).toEqual([
+      `${base}/missing.properties cannot be read: it answered 404`,
+      expect.stringContaining('router.prot is not a known key'),
+      expect.stringContaining('did you mean router.waitBudgetMs?'),
+      expect.stringContaining('ops.port must be integer, but is "x"'),
+      expect.stringMatching(/sentry\.dsn must be a URL \(http-url\)$/),
+      'oauth.issuer is not set: set it in a property file or as OAUTH_ISSUER',
+    ]);
+  });
+
+  it('keys that are none, without the key in the message', async () => {
+    const short = Buffer.alloc(16, 7).toString('base64');
+    const long = Buffer.alloc(33, 7).toString('base64');
+    const problems = await problemsOf({ PAYLOAD_KEY: `k1:${short}`, PAYLOAD_DECRYPTIONKEYS: `k0:${long},no-id` });
+    const expected = 'must be <key id>:<32 bytes in base64>, the id of letters, digits, _ and -, at most 32';
+    expect(problems.toSorted()).toEqual([
+      `environment: payload.decryptionKeys ${expected}`,
+      `environment: payload.decryptionKeys ${expected}`,
+      `environment: payload.key ${expected}`,
+    ]);
+  });
+
+  it('addresses of back ends with credentials, a query or a fragment, without repeating them', async () => {
+    const problems = await problemsOf({
+      ADAPTOR_003_URL: 'http://user:hush@h/',
+      ADAPTOR_URL: 'http://h/?key=hush',
+      LMSDW_URL: 'http://h/#hush',
+      MOVIES_URL: 'ftp://hush',
+      MDM_URL: 'https://h:8443/base',
+    });
+    expect(problems.toSorted()).toEqual([
+      'environment: adaptor.003.url carries credentials: back ends are called without any',
+      'environment: adaptor.url carries a query or a fragment: give the base only',
+      'environment: lmsDW.url carries a query or a fragment: give the base only',
+      'environment: movies.url must be a URL with http or https',
+    ]);
+  });
+
+  it('a wrong address of anything else is shown without its password', async () => {
+    const [problem] = await problemsOf({ OAUTH_ISSUER: 'htp://user:hush@id.example.org' });
+    expect(problem).toBe('environment: oauth.issuer must be a URL (http-url), but is "htp://********@id.example.org"');
+  });
+
+  it('a remote file that never answers is given up after the time-out and its retries', async () => {
+    const [problem] = await problemsOf({ CONFIG_URL: `${base}/never.properties`, CONFIG_TIMEOUTMS: '50' });
+    expect(problem).toContain('no answer within 50 ms');
+  });
+});
+
+describe('remote files', () => {
+  it('are asked with the credentials of their URL, which appear in no message', async () => {
+    requests = [];
+    const address = `${base.replace('//', '//user:hush@')}/missing.properties`;
+    const problems = await problemsOf({ CONFIG_URL: address });
+    expect(requests[0]?.authorization).toBe(`Basic ${Buffer.from('user:hush').toString('base64')}`);
+    expect(problems.join()).not.toContain('hush');
+  });
+
+  describe('last known good copy', () => {
+    const withCopies = (name: string) => ({
+      CONFIG_URL: `${base}/r.properties`,
+      CONFIG_LASTKNOWNGOODDIR: join(dir, name),
+    });
+    const warnings: string[] = [];
+    const keep = async (env: NodeJS.ProcessEnv) =>
+      (await loadConfig({ env })).keepCopies((problem) => warnings.push(problem));
+    const serve = async <T>(body: string | null, work: () => Promise<T>): Promise<T> => {
+      served = body;
+      return work().finally(() => (served = undefined));
+    };
+
+    it('is used when the server is away', async () => {
+      const env = withCopies('used');
+      await keep(env);
+      const { config, origins } = await serve(null, () => loadConfig({ env }));
+      expect(config['router.port']).toBe(1002);
+      expect(origins['router.port']).toContain('last known good copy');
+      expect(warnings).toEqual([]);
+    });
+
+    it('stays when a later file is refused', async () => {
+      const env = withCopies('refused');
+      await keep(env);
+      await serve('router.prot=1', async () => expect(await problemsOf(env)).toHaveLength(1));
+      const { config } = await serve(null, () => loadConfig({ env }));
+      expect(config['router.port']).toBe(1002);
+    });
+
+    it('is not written by a program that only reads the configuration', async () => {
+      const env = withCopies('unwritten');
+      await loadConfig({ env });
+      await serve(null, async () => expect(await problemsOf(env)).toEqual([expect.stringContaining('answered 404')]));
+    });
+
+    it('is replaced as a whole file that only its owner may read', async () => {
+      const env = withCopies('whole');
+      await keep(env);
+      await serve('router.port=1003\n', () => keep(env));
+      const { config } = await serve(null, () => loadConfig({ env }));
+      expect(config['router.port']).toBe(1003);
+      const [file, ...others] = readdirSync(join(dir, 'whole'));
+      expect(others).toEqual([]);
+      expect(statSync(join(dir, 'whole', file as string)).mode & 0o777).toBe(0o600);
+    });
+
+    it('cannot be written → a warning that names the file, and the program goes on', async () => {
+      fileLayer('taken', 'not a directory');
+      await keep(withCopies('taken'));
+      expect(warnings.splice(0)).toEqual([expect.stringMatching(/r\.properties: the last known good copy cannot be/)]);
+    });
+  });
+});
+
+describe('a duration that can be switched off', () => {
+  const documented = Object.entries(configSchema.properties).filter(([, type]) =>
+    /\b0 ?[=:]/.test((type as { description?: string }).description ?? ''),
+  );
+
+  it.each(documented.map(([key]) => key))('%s accepts the 0 of its description', async (key) => {
+    const { config } = await loadConfig({ env: { [variableOf(key)]: '0' } });
+    expect(config[key as ConfigKey]).toBe(0);
+  });
+});
+
+describe('the effective configuration', () => {
+  it('names the origin of each value and masks secrets', async () => {
+    const loaded = await loadConfig({
+      env: { WORKERS_CLIENTSECRET: 'hush', CONFIG_URL: '', REDIS_URL: 'redis://:hush@h/' },
+    });
+    const lines = describeConfig(loaded);
+    expect(lines.find(({ key }) => key === 'workers.clientSecret')).toMatchObject({
+      value: '********',
+      origin: 'environment',
+    });
+    expect(lines.find(({ key }) => key === 'router.port')).toMatchObject({ value: '8080', origin: 'default' });
+    expect(JSON.stringify(lines)).not.toContain('hush');
+  });
+});

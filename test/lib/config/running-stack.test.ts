@@ -1,0 +1,57 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readRunningStack, type RunningStack, writeRunningStack } from '#lib/config/running-stack.ts';
+
+let stateDir: string;
+beforeEach(() => {
+  stateDir = mkdtempSync(join(tmpdir(), 'running-stack-'));
+});
+afterEach(() => rmSync(stateDir, { recursive: true }));
+
+const stack: RunningStack = {
+  pid: process.pid,
+  startedAt: new Date().toISOString(),
+  router: 'http://127.0.0.1:1',
+  operations: 'http://127.0.0.1:2',
+  engine: 'http://127.0.0.1:3',
+  identityProvider: 'http://127.0.0.1:4',
+  backEnds: 'http://127.0.0.1:5',
+};
+const deadPid = () => spawnSync(process.execPath, ['--version']).pid;
+
+describe('the addresses of a running stack', () => {
+  it('returns what was written, readable by its owner only, until it is removed', () => {
+    const remove = writeRunningStack(stateDir, stack);
+    expect(readRunningStack(stateDir)).toEqual(stack);
+    expect(readdirSync(stateDir)).toEqual(['stack.json']);
+    expect(statSync(join(stateDir, 'stack.json')).mode & 0o777).toBe(0o600);
+    remove();
+    expect(readdirSync(stateDir)).toEqual([]);
+    expect(readRunningStack(stateDir)).toBeUndefined();
+  });
+
+  it.each([
+    ['its process has ended', () => ({ ...stack, pid: deadPid() })],
+    ['it was written before the last boot', () => ({ ...stack, startedAt: '2001-01-01T00:00:00Z' })],
+    ['it has no process id', () => ({ ...stack, pid: undefined })],
+    ['it is no object', () => null],
+  ])('returns undefined when %s', (_what, content) => {
+    writeFileSync(join(stateDir, 'stack.json'), JSON.stringify(content()));
+    expect(readRunningStack(stateDir)).toBeUndefined();
+  });
+
+  it('returns undefined when the file is no JSON, or the directory does not exist', () => {
+    writeFileSync(join(stateDir, 'stack.json'), '{"pid":');
+    expect(readRunningStack(stateDir)).toBeUndefined();
+    expect(readRunningStack(join(stateDir, 'none'))).toBeUndefined();
+  });
+
+  it('replaces the file of a stack that ended without removing it', () => {
+    writeRunningStack(stateDir, { ...stack, pid: deadPid() });
+    writeRunningStack(stateDir, stack);
+    expect(readRunningStack(stateDir)).toEqual(stack);
+  });
+});

@@ -1,0 +1,169 @@
+// What goes into the engine comes out again, byte for byte, whatever a client or a back end wrote.
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeBody, encodeBody } from '#lib/envelope/body.ts';
+import { formatFailure, parseFailure } from '#lib/envelope/failure.ts';
+import { pickHeaders, requestHeaderFilter, responseHeaderFilter, sizeOfHeaders } from '#lib/envelope/headers.ts';
+import { createInbound, readInbound } from '#lib/envelope/inbound.ts';
+import { createOutbound, readOutbound } from '#lib/envelope/outbound.ts';
+
+/** The way through the engine: JSON and back. */
+const throughEngine = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
+
+const request = {
+  httpMethod: 'PATCH',
+  path: '/mock/colleges/001/persons/a%2Fb',
+  query: 'x=&x=1',
+  params: { mis: '001' },
+  headers: { accept: 'application/json' },
+  requestId: 'request-1',
+  clientId: 'demo',
+  route: 'adaptor',
+};
+
+describe('a body', () => {
+  it.each([
+    ['JSON with a 20-digit number and a duplicate key', '{"id":12345678901234567890,"id":1}', 'text'],
+    ['an escaped lone surrogate', '{"a":"\\ud800"}', 'text'],
+    ['an escaped NUL', '{"a":"\\u0000"}', 'text'],
+    ['a byte order mark', '\ufeff{}', 'text'],
+    ['a real NUL', 'a\0b', 'base64'],
+    ['an engine expression', '{"a":"${workflow.secrets.X}"}', 'base64'],
+  ])('%s travels unchanged', (_title, text, encoding) => {
+    const bytes = Buffer.from(text);
+    const encoded = throughEngine(encodeBody(bytes));
+    expect(encoded.bodyEncoding).toBe(encoding);
+    expect(decodeBody(encoded).equals(bytes)).toBe(true);
+  });
+
+  it('bytes that are not UTF-8 travel as base64', () => {
+    const bytes = Buffer.from([0xff, 0xfe, 0x00, 0xc3, 0x28]);
+    expect(decodeBody(throughEngine(encodeBody(bytes))).equals(bytes)).toBe(true);
+  });
+
+  it('a large one is compressed, and never stored as text', () => {
+    const bytes = Buffer.from('many words '.repeat(100_000));
+    const encoded = encodeBody(bytes);
+    expect(encoded.bodyEncoding).toBe('gzip+base64');
+    expect(encoded.body?.length).toBeLessThan(bytes.length / 10);
+    expect(decodeBody(encoded).equals(bytes)).toBe(true);
+  });
+
+  it('an empty one is absent', () => {
+    expect(encodeBody(Buffer.alloc(0))).toEqual({});
+    expect(decodeBody({})).toHaveLength(0);
+  });
+
+  it('a compressed bomb is refused before it is inflated', () => {
+    const bomb = encodeBody(Buffer.alloc(50_000_000));
+    expect(() => decodeBody(bomb, 1_000_000)).toThrow(RangeError);
+  });
+
+  it.each(['@@@', 'YQ=a', 'YQ==YQ==', 'YWJj\nYWJj', 'Y', 'YWJjZ', '='])(
+    'base64 that is none, %j, is refused',
+    (body) => {
+      expect(() => decodeBody({ body, bodyEncoding: 'base64' })).toThrow(TypeError);
+      expect(() => decodeBody({ body, bodyEncoding: 'gzip+base64' })).toThrow(TypeError);
+    },
+  );
+
+  it.each([
+    ['YQ==', 'a'],
+    ['YQ', 'a'],
+    ['', ''],
+    ['_-8', '\xff\xef'],
+  ])('base64 without padding or in the alphabet for URLs, %j, is read', (body, bytes) => {
+    expect(decodeBody({ body, bodyEncoding: 'base64' }).toString('latin1')).toBe(bytes);
+  });
+
+  it('any bytes come back', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 2_000 }), (bytes) =>
+        decodeBody(throughEngine(encodeBody(bytes))).equals(bytes),
+      ),
+    );
+  });
+});
+
+describe('a request', () => {
+  it('any path, query and header value comes back, expressions included, and the engine sees no expression', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'grapheme' }),
+      fc.constantFrom('${workflow.secrets.X}', '\\${', '$\\{', '\\\\${a}'),
+    );
+    fc.assert(
+      fc.property(text, text, text, (path, query, header) => {
+        const sent = { ...request, path, query, headers: { 'x-any': header }, body: Buffer.from('{}') };
+        const inbound = throughEngine(createInbound(sent));
+        expect(JSON.stringify(inbound)).not.toContain('${');
+        expect(readInbound(inbound)).toMatchObject({ path, query, headers: { 'x-any': header } });
+      }),
+    );
+  });
+
+  it('keeps the difference between no query and an empty one', () => {
+    const body = Buffer.alloc(0);
+    expect(readInbound(throughEngine(createInbound({ ...request, query: undefined, body }))).query).toBeUndefined();
+    expect(readInbound(throughEngine(createInbound({ ...request, query: '', body }))).query).toBe('');
+  });
+
+  it('a task input without one is refused with a sentence', () => {
+    expect(() => readInbound(undefined)).toThrow(/no `inbound`/);
+  });
+});
+
+describe('an answer', () => {
+  it('comes back with status, headers and bytes', () => {
+    const answer = {
+      status: 207,
+      headers: { 'content-type': 'a/b', link: ['<a>', '${b}'] },
+      body: Buffer.from([1, 0, 255]),
+    };
+    expect(readOutbound(throughEngine(createOutbound(answer)))).toEqual(answer);
+  });
+
+  it.each([undefined, null, {}, { statusCodeValue: '200' }, { statusCodeValue: 99 }, { statusCodeValue: 600 }])(
+    '%j is none',
+    (value) => {
+      expect(() => readOutbound(value)).toThrow(TypeError);
+    },
+  );
+});
+
+describe('headers', () => {
+  it('are counted as HTTP/1.1 writes them', () => {
+    expect(sizeOfHeaders({})).toBe(0);
+    expect(sizeOfHeaders({ etag: '"1"', link: ['<a>', '<bc>'] })).toBe(
+      'etag: "1"\r\nlink: <a>\r\nlink: <bc>\r\n'.length,
+    );
+  });
+
+  it('credentials, cookies and hop-by-hop fields never travel, even when configured', () => {
+    const names = [
+      'authorization',
+      'cookie',
+      'Set-Cookie',
+      'connection',
+      'transfer-encoding',
+      'x-authorization',
+      'host',
+    ];
+    const fields = Object.fromEntries([...names, 'accept', 'x-extra', 'x-other'].map((name) => [name, 'v']));
+    expect(pickHeaders(fields, requestHeaderFilter([...names, 'X-Extra']))).toEqual({ accept: 'v', 'x-extra': 'v' });
+    expect(pickHeaders(fields, responseHeaderFilter(names))).toEqual({});
+  });
+});
+
+describe('a failure', () => {
+  it('is read back from the reason, also behind a prefix of the engine', () => {
+    const reason = formatFailure('back-end-timeout', 'no answer within 20000 ms');
+    expect(parseFailure(reason)).toEqual({ code: 'back-end-timeout', text: 'no answer within 20000 ms' });
+    const wrapped = `Task abc failed with status: FAILED_WITH_TERMINAL_ERROR and reason: '${reason}'`;
+    expect(parseFailure(wrapped)).toEqual(parseFailure(reason));
+  });
+
+  it.each([undefined, '', 'something else', 'internal-error: x'])('%j is none of ours', (reason) => {
+    expect(parseFailure(reason)).toBeNull();
+  });
+});

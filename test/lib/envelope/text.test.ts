@@ -1,0 +1,26 @@
+// Texts on their way through the engine: what comes out is what went in, and the engine sees nothing it would change.
+
+import { describe, expect, it, test } from 'vitest';
+import { decodeText, encodeText, isSafeText } from '#lib/envelope/text.ts';
+
+describe('a text that the engine keeps', () => {
+  test.each(['', 'ABL0199', 'Zoë 💡', '$ {x} \\u0000 "', '\n\u001b\uffff'])('%j → as it is', (text) => {
+    expect(encodeText(text)).toBe(text);
+  });
+});
+
+describe('a text that the engine cannot hold, or would change', () => {
+  test.each(['\0', 'A\0B', '${x}', '\\${x}', '$${${x}}', '${', '\ud800', 'x\udc00y', '\ud83d"', '\\\0${\ud800'])(
+    '%j → encoded as a safe text, and the same again',
+    (text) => {
+      const encoded = encodeText(text);
+      if (typeof encoded === 'string') throw new Error('it is not encoded');
+      expect(isSafeText(encoded.json)).toBe(true);
+      expect(decodeText(encoded.json)).toBe(text);
+    },
+  );
+});
+
+it.each(['', 'text', '1', '{"a":"secret"}'])('%j is no JSON string → an error that does not quote it', (json) => {
+  expect(() => decodeText(json)).toThrow(new TypeError('a text is not a JSON string'));
+});

@@ -1,0 +1,48 @@
+// SIGHUP and our processes: it reloads what can be reloaded, also when it came early, and ends nothing.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, expect, it } from 'vitest';
+import { pollUntil } from '../../stack/poll-until.ts';
+import { type Program, startProgram } from '../../stack/program.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'service-router-program-'));
+const runProgram = fileURLToPath(new URL('../../../lib/process/run-program.ts', import.meta.url));
+let program: Program | undefined;
+afterEach(async () => void (await program?.stop()));
+afterAll(() => rmSync(dir, { recursive: true }));
+
+/** A program that gets the signal while it starts. */
+async function start(members: string): Promise<Program> {
+  writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
+  writeFileSync(
+    join(dir, 'program.ts'),
+    `import { setTimeout as pause } from 'node:timers/promises';
+import { runProgram } from ${JSON.stringify(runProgram)};
+await runProgram('test', async () => {
+  const timer = setInterval(() => undefined, 1_000);
+  process.kill(process.pid, 'SIGHUP');
+  await pause(20);
+  return { ready: {}, stop: async () => clearInterval(timer), ${members} };
+});
+`,
+  );
+  program = await startProgram(join(dir, 'program.ts'));
+  return program;
+}
+
+it('a signal while it starts: heeded when it is ready; a second one: heeded again', async () => {
+  const { process: child, output } = await start(`reload: async (reason) => console.log('reloads for ' + reason)`);
+  const times = (count: number) => output().split('reloads for SIGHUP').length - 1 === count;
+  await pollUntil('the early signal to be heeded', () => times(1));
+  child.kill('SIGHUP');
+  await pollUntil('the second signal to be heeded', () => times(2));
+});
+
+it('a program that cannot reload: says so, goes on, and ends as ever', async () => {
+  const { output, stop } = await start('');
+  await pollUntil('the log line', () => output().includes('takes up its configuration only when it is started'));
+  expect(await stop()).toBe(0);
+});

@@ -1,0 +1,83 @@
+// Real processes that log to a disk without room, to nobody, to a slow reader, and to the end.
+
+import { spawn, type StdioOptions } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, openSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const log = fileURLToPath(new URL('../../../../lib/telemetry/logging/log.ts', import.meta.url));
+
+/** A program that has `log` and runs `body`; it is killed after 10 s. */
+function start(body: string, stdio: StdioOptions) {
+  const program = `import { createLog } from '${log}'; const log = createLog('test'); ${body}`;
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module-typescript', '--eval', program];
+  return spawn(process.execPath, args, { stdio, timeout: 10_000 });
+}
+
+/** Logs for a while, says on standard error what is left of it, and ends. */
+const logForAWhile = `
+  const lines = setInterval(() => log.info('a line'), 10);
+  setTimeout(() => {
+    clearInterval(lines);
+    log.fatal('the last line');
+    process.stderr.write('still there');
+  }, 200);
+`;
+
+it.runIf(existsSync('/dev/full'))(
+  'a program whose log cannot be written goes on, and ends when it is done',
+  async () => {
+    const child = start(logForAWhile, ['ignore', openSync('/dev/full', 'w'), 'pipe']);
+    let said = '';
+    child.stderr?.on('data', (chunk: Buffer) => (said += String(chunk)));
+    expect((await once(child, 'close'))[0]).toBe(0);
+    expect(said).toBe('still there');
+  },
+);
+
+it.each(['process.exit(3);', 'process.exitCode = 3;', "throw new Error('unforeseen');"])(
+  'a program whose log nobody reads any more ends: %s',
+  async (end) => {
+    const child = start(
+      `process.once('message', () => { process.disconnect(); log.info('the end'); log.info('is near'); ${end} });`,
+      ['ignore', 'pipe', 'ignore', 'ipc'],
+    );
+    child.stdout?.destroy();
+    child.send('end');
+    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+    expect(signal).toBeNull();
+    expect(code).toBe(end.startsWith('throw') ? 1 : 3);
+  },
+);
+
+it('a reader that is slow gets every line, in order, the last ones too', async () => {
+  const count = 5_000;
+  const filler = 'x'.repeat(100);
+  const body = `for (let n = 0; n < ${count}; n++) log.info({ n }, '${filler}'); setTimeout(() => process.exit(0), 1_000);`;
+  const child = start(body, ['ignore', 'pipe', 'inherit']);
+  const exited = once(child, 'exit');
+  let text = '';
+  await pause(300);
+  child.stdout?.on('data', (chunk: Buffer) => (text += String(chunk)));
+  await exited;
+  await pause(50);
+  const numbers = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { n: number }).n);
+  expect(numbers).toEqual(Array.from({ length: count }, (_, n) => n));
+});
+
+it('what is logged in the last moment is written', async () => {
+  const child = start("for (let n = 0; n < 100; n++) log.info('a line'); process.exit(0);", [
+    'ignore',
+    'pipe',
+    'inherit',
+  ]);
+  let text = '';
+  child.stdout?.on('data', (chunk: Buffer) => (text += String(chunk)));
+  await once(child, 'close');
+  expect(text.trimEnd().split('\n')).toHaveLength(100);
+});

@@ -1,0 +1,30 @@
+// Names that hold credentials or persons, wherever a line may have them.
+
+import { expect, it } from 'vitest';
+import { redact } from '#lib/telemetry/logging/redact.ts';
+
+it('at the top of a line', () => {
+  const fields = { route: 'movies', token: 'eyJ…', cccid: 'AAA1234', body: Buffer.from('{}'), status: 200 };
+  expect(redact(fields)).toEqual({
+    route: 'movies',
+    token: '[redacted]',
+    cccid: '[redacted]',
+    body: '[redacted]',
+    status: 200,
+  });
+  expect(fields.token, 'what was given stays as it was').toBe('eyJ…');
+});
+
+it('one level down, and nothing else there', () => {
+  const fields = { request: { method: 'GET', authorization: 'Bearer x', password: null }, cause: { error: 'reset' } };
+  expect(redact(fields)).toEqual({
+    request: { method: 'GET', authorization: '[redacted]', password: '[redacted]' },
+    cause: { error: 'reset' },
+  });
+  expect(fields.request.authorization).toBe('Bearer x');
+});
+
+it('a line without any is not copied', () => {
+  const fields = { route: 'movies', clientId: 'demo', list: ['token'], none: null, absent: undefined };
+  expect(redact(fields)).toBe(fields);
+});

@@ -1,0 +1,20 @@
+// A tracer that keeps what it is told, for tests of those who use one.
+
+import type { Span, SpanEnd, SpanOptions, Tracer } from '#lib/telemetry/tracing/tracer.ts';
+
+export interface WrittenSpan {
+  readonly name: string;
+  readonly options: SpanOptions & { parent?: string | undefined };
+  /** Absent while it has not ended. */
+  end?: SpanEnd;
+}
+
+export function keepingTracer(): { tracer: Tracer; written: WrittenSpan[] } {
+  const written: WrittenSpan[] = [];
+  const start = (name: string, options: WrittenSpan['options'] = {}): Span => {
+    const entry: WrittenSpan = { name, options };
+    written.push(entry);
+    return { traceparent: `of ${name}`, start, end: (end = {}) => void (entry.end = end) };
+  };
+  return { tracer: { start, close: async () => undefined }, written };
+}

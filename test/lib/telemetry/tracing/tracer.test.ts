@@ -1,0 +1,166 @@
+// The tracer and what is behind it: spans as they are sent, off without an endpoint, harmless when nobody takes them.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
+import { allowedAttributes, type SpanAttributes } from '#lib/telemetry/tracing/attributes.ts';
+import { createTracer } from '#lib/telemetry/tracing/create-tracer.ts';
+import type { Tracer } from '#lib/telemetry/tracing/tracer.ts';
+import { pollUntil } from '../../../stack/poll-until.ts';
+import { type OtlpReceiver, startOtlpReceiver } from './otlp-receiver.ts';
+
+/** Of the tracer that was started last: an exporter that still retries when its test is over writes into its own. */
+let lines: string[] = [];
+const start = async (endpoint: string, options: { headers?: string[]; percent?: number } = {}): Promise<Tracer> => {
+  const own: string[] = [];
+  lines = own;
+  const log = {
+    warn: (_fields: object, text: string) => own.push(text),
+    info: (text: string) => own.push(text),
+  } as unknown as Logger;
+  const config = {
+    'otel.exporter.otlp.endpoint': endpoint,
+    'otel.exporter.otlp.headers': options.headers ?? [],
+    'otel.samplePercent': options.percent ?? 100,
+  };
+  return (await createTracer({ config, program: 'router', log })) as Tracer;
+};
+
+let receiver: OtlpReceiver;
+beforeEach(async () => {
+  receiver = await startOtlpReceiver();
+});
+afterEach(() => receiver.close());
+
+const parent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+
+describe('spans', () => {
+  it('arrive by the time close has ended, below their parents, with their times and attributes', async () => {
+    const tracer = await start(`${receiver.endpoint}/base/`, { headers: ['x-key=a%20b', 'x-other=c=d'] });
+    const startedAt = performance.now() - 1_000;
+    const root = tracer.start('root', { kind: 'server', parent, startedAt, attributes: { 'router.route': 'movies' } });
+    const child = root.start('child', { kind: 'client' });
+    child.end({ error: 'back-end-timeout' });
+    root.end({ attributes: { 'http.response.status_code': 504 } });
+    await tracer.close(2_000);
+    expect(receiver.requests[0]).toMatchObject({
+      path: 'POST /base/v1/traces',
+      headers: { 'x-key': 'a b', 'x-other': 'c=d' },
+    });
+    const spans = new Map(receiver.spans().map((span) => [span.name, span]));
+    expect(spans.get('root')).toMatchObject({
+      service: 'service-router-router',
+      kind: 2,
+      traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+      parentSpanId: '00f067aa0ba902b7',
+      attributes: { 'router.route': 'movies', 'http.response.status_code': 504 },
+    });
+    expect(spans.get('child')).toMatchObject({
+      kind: 3,
+      status: 2,
+      parentSpanId: spans.get('root')?.spanId,
+      attributes: { 'error.type': 'back-end-timeout' },
+    });
+    const { start: began, end } = spans.get('root')!;
+    expect(Number(end - began) / 1e6).toBeGreaterThanOrEqual(1_000);
+    expect(Math.abs(Number(end / 1_000_000n) - Date.now())).toBeLessThan(5_000);
+  });
+
+  it('traceparent names the span, and carries the flag of the trace', async () => {
+    const tracer = await start(receiver.endpoint);
+    expect(tracer.start('x', { parent }).traceparent).toMatch(
+      /^00-4bf92f3577b34da6a3ce929d0e0e4736-(?!00f067aa0ba902b7)[0-9a-f]{16}-01$/,
+    );
+    expect(tracer.start('x', { parent: parent.replace(/01$/, '00') }).traceparent).toMatch(/-00$/);
+    expect(tracer.start('x').traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+    await tracer.close(1_000);
+  });
+
+  it('one in ten: about that part of the traces that begin here, all of those that a client samples, whole traces', async () => {
+    const tracer = await start(receiver.endpoint, { percent: 10 });
+    for (let index = 0; index < 400; index++) {
+      const span = tracer.start('begun here');
+      span.start('below').end();
+      span.end();
+    }
+    for (let index = 0; index < 10; index++) tracer.start('a client’s', { parent }).end();
+    await tracer.close(2_000);
+    const names = receiver.spans().map(({ name }) => name);
+    const count = (name: string) => names.filter((one) => one === name).length;
+    expect(count('begun here')).toBeGreaterThan(10);
+    expect(count('begun here')).toBeLessThan(90);
+    expect(count('below')).toBe(count('begun here'));
+    expect(count('a client’s')).toBe(10);
+  });
+
+  it('say nothing but what the allow-list names', () => {
+    const hostile = {
+      'router.route': 'movies',
+      'url.path': '/persons/marker',
+      authorization: 'marker',
+    } as SpanAttributes;
+    expect(allowedAttributes(hostile)).toEqual({ 'router.route': 'movies' });
+    expect(String(allowedAttributes({ 'router.request_id': 'x'.repeat(1_000) })['router.request_id'])).toHaveLength(
+      128,
+    );
+  });
+});
+
+describe('an endpoint in trouble', () => {
+  it('that is down, then back: one line each, and close ends in time', async () => {
+    const { endpoint } = receiver;
+    await receiver.close();
+    const tracer = await start(endpoint);
+    tracer.start('lost').end();
+    const before = performance.now();
+    await tracer.close(300);
+    expect(performance.now() - before).toBeLessThan(2_000);
+    receiver = await startOtlpReceiver();
+  });
+
+  it('that refuses: said once, however many are refused', async () => {
+    const refusing = await startOtlpReceiver(400);
+    const tracer = await start(refusing.endpoint);
+    for (const sent of [1, 2, 3]) {
+      tracer.start('refused').end();
+      await pollUntil('the spans to be refused', () => refusing.requests.length >= sent);
+    }
+    await tracer.close(1_000);
+    await refusing.close();
+    expect(lines).toEqual(['the OTLP endpoint does not take spans: they are lost']);
+  });
+
+  it.each([
+    ['nonsense', /each header is name=value/],
+    ['x-key=%zz', /the value of x-key is not percent-encoded/],
+  ])('the header %s: refused, without its value', async (header, message) => {
+    await expect(start(receiver.endpoint, { headers: [header] })).rejects.toThrow(message);
+    await expect(start(receiver.endpoint, { headers: [header] })).rejects.not.toThrow('zz');
+  });
+});
+
+describe('the process', () => {
+  async function observe(endpoint: string): Promise<{ modules: number; patched: string[] }> {
+    const script = fileURLToPath(new URL('observe-process.ts', import.meta.url));
+    const child = spawn(process.execPath, [script, endpoint], { stdio: ['ignore', 'pipe', 'pipe'] });
+    let [stdout, stderr] = ['', ''];
+    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    const [code] = await once(child, 'close');
+    expect([code, stderr]).toEqual([0, '']);
+    return JSON.parse(stdout) as { modules: number; patched: string[] };
+  }
+
+  it('without an endpoint: no OpenTelemetry module is loaded', async () => {
+    expect(await observe('')).toEqual({ modules: 0, patched: [] });
+  });
+
+  it('with one: they are, the span is sent, and nothing of the process is patched', async () => {
+    const { modules, patched } = await observe(receiver.endpoint);
+    expect(modules).toBeGreaterThan(1);
+    expect(patched).toEqual([]);
+    expect(receiver.spans().map(({ name }) => name)).toEqual(['observed']);
+  });
+});

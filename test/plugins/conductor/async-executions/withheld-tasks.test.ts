@@ -1,0 +1,77 @@
+// Tasks that were polled while their execution is being cancelled: withheld until it is known what became of it.
+
+import { describe, expect, it } from 'vitest';
+import type { ExecutionStatus, Task, WorkflowStatus } from '#lib/conductor/types.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
+import { WithheldTasks } from '../../../../plugins/conductor/async-executions/withheld-tasks.ts';
+import { pollUntil } from '../../../stack/poll-until.ts';
+
+const task = (workflowInstanceId: string, workflowType = 'college-adaptorWF') =>
+  ({ taskId: `t-${workflowInstanceId}`, taskDefName: 'intake', workflowInstanceId, workflowType }) as unknown as Task;
+
+/** An engine with these tasks in its queue that says of their executions, one answer a look, what it is told to. */
+function setUp(tasks: Task[], answers: (WorkflowStatus | Error)[], waitedFor: string[] = []) {
+  const looks: string[] = [];
+  const returned: Task[] = [];
+  const engine = {
+    pollTasks: async () => tasks,
+    async getStatus(workflowId: string): Promise<ExecutionStatus> {
+      const answer = answers[Math.min(looks.push(workflowId), answers.length) - 1];
+      if (answer instanceof Error) throw answer;
+      return { workflowId, status: answer as WorkflowStatus };
+    },
+  };
+  const withheld = new WithheldTasks({
+    engine,
+    executions: { correlated: async () => [], terminate: async () => undefined },
+    workflows: new Set(['college-adaptorWF']),
+    waitedFor: new Set(waitedFor),
+    giveBack: (one) => void returned.push(one),
+    log: createLog('test', 'silent'),
+  });
+  return { withheld, looks, returned, poll: () => withheld.poll('intake', { count: 1 }) };
+}
+
+describe('WithheldTasks', () => {
+  it('of a running execution: handed out', async () => {
+    const one = task('a');
+    expect(await setUp([one], ['RUNNING']).poll()).toEqual([one]);
+  });
+
+  it('of one whose client waits here, and of what clients do not start: handed out without a look', async () => {
+    const tasks = [task('a'), task('b', 'mdmWF')];
+    const { poll, looks } = setUp(tasks, ['TERMINATED'], ['a']);
+    expect(await poll()).toEqual(tasks);
+    expect(looks).toEqual([]);
+  });
+
+  it('of one that was cancelled: never handed out', async () => {
+    const { poll, looks, returned } = setUp([task('a')], ['TERMINATED']);
+    expect(await poll()).toEqual([]);
+    expect([looks.length, returned]).toEqual([1, []]);
+  });
+
+  it('of a paused one that goes on: handed out then', async () => {
+    const one = task('a');
+    const { poll, returned } = setUp([one], ['PAUSED', new Error('no answer'), 'PAUSED', 'RUNNING']);
+    expect(await poll()).toEqual([]);
+    await pollUntil('the task', () => returned.length > 0);
+    expect(returned).toEqual([one]);
+  });
+
+  it('of a paused one that is cancelled: never', async () => {
+    const { poll, looks, returned } = setUp([task('a')], ['PAUSED', 'PAUSED', 'TERMINATED']);
+    expect(await poll()).toEqual([]);
+    await pollUntil('its end to be seen', () => looks.length === 3);
+    expect(returned).toEqual([]);
+  });
+
+  it('the others of the same poll do not wait for it; a router that stops asks no more', async () => {
+    const [paused, running] = [task('a'), task('b')];
+    const { poll, withheld, looks } = setUp([paused, running], ['PAUSED', 'RUNNING']);
+    expect(await poll()).toEqual([running]);
+    withheld.stop();
+    const asked = looks.length;
+    expect(looks.length).toBe(asked);
+  });
+});

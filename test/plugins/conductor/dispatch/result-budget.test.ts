@@ -1,0 +1,134 @@
+// Large results wait for each other, small ones for nobody, and whoever leaves gives its place away.
+
+import { getHeapStatistics } from 'node:v8';
+import { describe, expect, it, vi } from 'vitest';
+import { ResultBudget, smallResultBytes } from '../../../../plugins/conductor/dispatch/result-budget.ts';
+
+const large = smallResultBytes + 1;
+const never = new AbortController().signal;
+/** Each result is of a client of its own unless it says whose. */
+function budgetFor(results: number, maxWaitMs = 60_000) {
+  const budget = new ResultBudget({ bytes: results * large, maxWaitMs });
+  let clients = 0;
+  const hold = (bytes: number, gone: AbortSignal, client = `client ${clients++}`) =>
+    budget.hold({ bytes, client, gone });
+  return {
+    hold,
+    get held() {
+      return budget.held;
+    },
+    get waiting() {
+      return budget.waiting;
+    },
+  };
+}
+
+/** Whether it has been let in by now. */
+async function isIn(held: Promise<unknown>): Promise<boolean> {
+  return Promise.race([held.then(() => true), new Promise<false>((resolve) => setImmediate(resolve, false))]);
+}
+
+describe('ResultBudget', () => {
+  it('lets in as many bytes as there are, and the next when one is done', async () => {
+    const budget = budgetFor(2);
+    const [one] = [await budget.hold(large, never), await budget.hold(large, never)];
+    const third = budget.hold(large, never);
+    expect(await isIn(third)).toBe(false);
+    expect([budget.held, budget.waiting]).toEqual([2 * large, 1]);
+    one?.();
+    expect(await isIn(third)).toBe(true);
+    expect([budget.held, budget.waiting]).toEqual([2 * large, 0]);
+  });
+
+  it('keeps no small result waiting', async () => {
+    const budget = budgetFor(1);
+    await budget.hold(large, never);
+    expect(await isIn(budget.hold(smallResultBytes, never))).toBe(true);
+    expect(budget.held).toBe(large);
+  });
+
+  it('reads one that is larger than everything by itself', async () => {
+    const budget = budgetFor(2);
+    const first = await budget.hold(large, never);
+    const giant = budget.hold(10 * large, never);
+    expect(await isIn(giant)).toBe(false);
+    first();
+    expect(await isIn(giant)).toBe(true);
+    expect(await isIn(budget.hold(large, never))).toBe(false);
+  });
+
+  it('does not let lesser ones overtake', async () => {
+    const budget = budgetFor(3);
+    await budget.hold(large, never);
+    const first = await budget.hold(large, never);
+    const giant = budget.hold(2 * large, never);
+    const lesser = budget.hold(large, never);
+    expect(await isIn(lesser)).toBe(false);
+    first();
+    expect(await isIn(giant)).toBe(true);
+    expect(await isIn(lesser)).toBe(false);
+  });
+
+  it('one client has half of it, and what it waits for keeps nobody else waiting', async () => {
+    const budget = budgetFor(4);
+    const own = [await budget.hold(large, never, 'slow'), await budget.hold(large, never, 'slow')];
+    const third = budget.hold(large, never, 'slow');
+    expect(await isIn(third)).toBe(false);
+    expect(await isIn(budget.hold(large, never, 'other'))).toBe(true);
+    expect(await isIn(third)).toBe(false);
+    own[0]?.();
+    expect(await isIn(third)).toBe(true);
+  });
+
+  it('one client alone may have one that is larger than half', async () => {
+    const budget = budgetFor(2);
+    const whole = await budget.hold(2 * large, never, 'one');
+    const next = budget.hold(large, never, 'one');
+    expect(await isIn(next)).toBe(false);
+    whole();
+    expect(await isIn(next)).toBe(true);
+  });
+
+  it('forgets a worker that has gone, and lets in who stood behind it', async () => {
+    const budget = budgetFor(2);
+    const first = await budget.hold(large, never);
+    const gone = new AbortController();
+    const left = budget.hold(2 * large, gone.signal);
+    const behind = budget.hold(large, never);
+    gone.abort();
+    await expect(left).rejects.toMatchObject({ code: 'malformed-request' });
+    expect(await isIn(behind)).toBe(true);
+    first();
+    expect([budget.held, budget.waiting]).toEqual([large, 0]);
+  });
+
+  it('takes nobody who has gone before', async () => {
+    const budget = budgetFor(1);
+    await budget.hold(large, never);
+    await expect(budget.hold(large, AbortSignal.abort())).rejects.toMatchObject({ code: 'malformed-request' });
+    expect(budget.waiting).toBe(0);
+  });
+
+  it('refuses with 503 and a time to come back when it takes too long', async () => {
+    vi.useFakeTimers();
+    try {
+      const budget = budgetFor(1, 10_000);
+      await budget.hold(large, never);
+      const refused = expect(budget.hold(large, never)).rejects.toMatchObject({
+        code: 'overloaded',
+        headers: { 'retry-after': '1', connection: 'close' },
+      });
+      await vi.advanceTimersByTimeAsync(10_000);
+      await refused;
+      expect([budget.held, budget.waiting]).toEqual([large, 0]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('has 1/32 of the heap unless told otherwise', async () => {
+    const budget = new ResultBudget({ maxWaitMs: 1_000 });
+    await budget.hold({ bytes: getHeapStatistics().heap_size_limit, client: 'one', gone: never });
+    expect(budget.held).toBe(Math.floor(getHeapStatistics().heap_size_limit / 32));
+  });
+});

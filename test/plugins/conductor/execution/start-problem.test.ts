@@ -1,0 +1,29 @@
+// A start that failed: 503 is said only when nothing was started, however the engine failed.
+
+import { expect, it } from 'vitest';
+import { EngineError } from '#lib/conductor/engine-error.ts';
+import { startProblem } from '../../../../plugins/conductor/execution/start-problem.ts';
+
+const request = { name: 'college-adaptorWF', version: 2, correlationId: 'request-1', input: {} };
+const refused = (status: number) => new EngineError('refused', 'x', { status });
+const found = { hasExecution: async () => true };
+const absent = { hasExecution: async () => false };
+const silent = { hasExecution: async () => Promise.reject(new Error('no answer')) };
+
+it.each([
+  ['a connection that broke', new EngineError('interrupted', 'x'), absent, 504, 'outcome-unknown'],
+  ['an error nobody foresaw', new Error('x'), absent, 504, 'outcome-unknown'],
+  ['no connection', new EngineError('unreachable', 'x'), silent, 503, 'engine-unavailable'],
+  ['an unknown definition', refused(404), silent, 503, 'definition-missing'],
+  ['a refusal', refused(409), silent, 503, 'engine-unavailable'],
+  ['500 of an engine that has it', refused(500), found, 504, 'outcome-unknown'],
+  ['500 of an engine that has not', refused(500), absent, 503, 'engine-unavailable'],
+  ['500 of an engine that cannot say', refused(500), silent, 504, 'outcome-unknown'],
+  ['502 of something in between', refused(502), absent, 504, 'outcome-unknown'],
+] as const)('a write, %s: %4$i %5$s', async (_title, error, engine, status, code) => {
+  expect(await startProblem(error, { request, readOnly: false }, engine)).toMatchObject({ status, code });
+});
+
+it.each([500, 502, 503])('a read, %i: 503, for repeating it is safe', async (status) => {
+  expect(await startProblem(refused(status), { request, readOnly: true }, found)).toMatchObject({ status: 503 });
+});

@@ -1,0 +1,105 @@
+// The stages of a request: each moment in exactly one of them, whatever order things happen in.
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formatServerTiming, StageClock, stages } from '../../../../plugins/conductor/telemetry/stage-clock.ts';
+
+/** A request received at 100, begun at 110 after 5 in the queue. */
+function begun(): StageClock {
+  const clock = new StageClock(100);
+  clock.enter('queue', 105);
+  clock.enter('router', 110);
+  clock.enter('engine', 112);
+  return clock;
+}
+
+const none = { router: 0, queue: 0, engine: 0, worker: 0, back_end: 0, elsewhere: 0 };
+
+describe('the stages of a request', () => {
+  it('polled, done and reported: each has its part', () => {
+    const clock = begun();
+    clock.enter('queue', 118);
+    clock.handedOut(121);
+    clock.reported(141, 15);
+    clock.ended(146, true);
+    expect(clock.times(148)).toEqual({
+      router: 5 + 2 + 2,
+      queue: 5 + 3,
+      engine: 6 + 5,
+      worker: 5,
+      back_end: 15,
+      elsewhere: 0,
+    });
+  });
+
+  it('a worker that says nothing of its back end: all of it is the worker’s', () => {
+    const clock = begun();
+    clock.handedOut(118);
+    clock.reported(138);
+    expect(clock.times(138)).toMatchObject({ worker: 20, back_end: 0 });
+  });
+
+  it('a worker that claims more than there was: no stage gets below zero', () => {
+    const clock = begun();
+    clock.handedOut(118);
+    clock.reported(128, 1_000);
+    expect(clock.times(128)).toMatchObject({ worker: 0, back_end: 10 });
+  });
+
+  it('handed out twice, because the first worker was gone: the wait for the second is queue', () => {
+    const clock = begun();
+    clock.enter('queue', 118);
+    clock.handedOut(120);
+    clock.enter('queue', 120);
+    clock.handedOut(130);
+    clock.reported(135, 1);
+    expect(clock.times(135)).toMatchObject({ queue: 5 + 2 + 10, worker: 4, back_end: 1 });
+  });
+
+  it('ended without a task that passed here: elsewhere', () => {
+    const clock = begun();
+    clock.enter('queue', 118);
+    clock.ended(168, true);
+    expect(clock.times(170)).toMatchObject({ queue: 5, elsewhere: 50, router: 5 + 2 + 2 });
+  });
+
+  it('given up in the queue: that is queue', () => {
+    const clock = begun();
+    clock.enter('queue', 118);
+    clock.ended(168, false);
+    expect(clock.times(168)).toMatchObject({ queue: 55, elsewhere: 0 });
+  });
+
+  it('whatever happens in whatever order: the stages add up to the whole, and none is negative', () => {
+    const event = fc.record({
+      kind: fc.integer({ min: 0, max: 5 }),
+      after: fc.integer({ min: 0, max: 50 }),
+      claim: fc.integer({ min: 0, max: 200 }),
+    });
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 20 }), (events) => {
+        const clock = new StageClock(1_000);
+        let now = 1_000;
+        for (const { kind, after, claim } of events) {
+          now += after;
+          if (kind === 0) clock.handedOut(now);
+          else if (kind === 1) clock.reported(now, claim);
+          else if (kind === 2) clock.ended(now, claim % 2 === 0);
+          else clock.enter((['router', 'queue', 'engine'] as const)[kind - 3]!, now);
+        }
+        const times = clock.times(now);
+        expect(stages.reduce((sum, stage) => sum + times[stage], 0)).toBeCloseTo(now - 1_000, 6);
+        for (const stage of stages) expect(times[stage]).toBeGreaterThanOrEqual(0);
+      }),
+    );
+  });
+});
+
+describe('Server-Timing', () => {
+  it.each([
+    [none, 'total;dur=0.0'],
+    [{ ...none, router: 1.26, back_end: 3 }, 'router;dur=1.3, back_end;dur=3.0, total;dur=4.3'],
+  ])('%j → %s', (times, expected) => {
+    expect(formatServerTiming(times)).toBe(expected);
+  });
+});

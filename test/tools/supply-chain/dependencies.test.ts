@@ -1,0 +1,100 @@
+// What the lock file installs: no version with a known weakness, no licence that is not allowed, nothing without a digest.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { advisories, isBelow } from '../../../tools/supply-chain/advisories.ts';
+import {
+  allowedForDevelopment,
+  allowedLicences,
+  licenceProblems,
+  readByHand,
+} from '../../../tools/supply-chain/licences.ts';
+import { readLockFile } from '../../../tools/supply-chain/lock-file.ts';
+import { readPage, rootDir, rowsOf, sectionOf } from '../../docs/pages.ts';
+
+const lock = readLockFile(join(rootDir, 'package-lock.json'));
+const page = readPage('docs/supply-chain.md');
+const installed = (name: string) =>
+  [...new Set(lock.packages.filter((locked) => locked.name === name).map(({ version }) => version))].sort();
+
+describe('advisories', () => {
+  it.each(advisories)('$package below $below ($ids): not installed', ({ package: name, below, resolved }) => {
+    expect(installed(name)).toEqual(resolved);
+    expect(installed(name).filter((version) => isBelow(version, below))).toEqual([]);
+  });
+
+  it('the page lists them with the same versions', () => {
+    const documented = rowsOf(sectionOf(page, 'Advisories that the overrides answer')).map((cells) =>
+      cells.slice(0, 4),
+    );
+    const expected = advisories.map(({ package: name, below, ids, resolved }) => [
+      name,
+      below === '*' ? 'all' : `< ${below}`,
+      ids.join(', '),
+      resolved.length === 0 ? '-' : resolved.join(', '),
+    ]);
+    expect(documented).toEqual(expected);
+  });
+
+  it('every override of package.json is a stub that is installed, or a version that is', () => {
+    const { overrides } = JSON.parse(readFileSync(join(rootDir, 'package.json'), 'utf8')) as {
+      overrides: { 'express-gateway': Record<string, string> };
+    };
+    for (const [name, target] of Object.entries(overrides['express-gateway'])) {
+      if (target.startsWith('file:')) expect(lock.stubs).toContain(name);
+      else expect(installed(name)).toEqual([expect.stringMatching(/^\d/)]);
+    }
+  });
+
+  it.each([
+    ['8.5.1', '9.0.0', true],
+    ['9.0.0', '9.0.0', false],
+    ['10.0.0', '9.0.3', false],
+    ['0.1.12', '0.1.13', true],
+    ['3.5.10', '3.5.3', false],
+    ['1.0.0', '*', true],
+  ])('%s is below %s: %s', (version, below, expected) => {
+    expect(isBelow(version, below)).toBe(expected);
+  });
+});
+
+describe('licences', () => {
+  it('every package has one that is known and allowed', () => {
+    expect(lock.packages.length).toBeGreaterThan(300);
+    expect(licenceProblems(lock.packages)).toEqual([]);
+  });
+
+  it('what was read by hand is still installed in that version, and its LICENSE says so where it is', () => {
+    for (const named of Object.keys(readByHand)) {
+      const locked = lock.packages.find(({ name, version }) => `${name}@${version}` === named);
+      expect([named, locked?.licence]).toEqual([named, undefined]);
+      expect(locked).toBeDefined();
+    }
+  });
+
+  it.each([
+    [{ licence: 'GPL-3.0-only' }, ['p 1.0.0: GPL-3.0-only is not allowed']],
+    [{ licence: undefined }, ['p 1.0.0: no licence is known']],
+    [{ licence: 'SEE LICENSE IN x' }, ['p 1.0.0: SEE LICENSE IN x is not allowed']],
+    [{ licence: 'MPL-2.0' }, ['p 1.0.0: MPL-2.0 is not allowed']],
+    [{ licence: 'MPL-2.0', dev: true }, []],
+    [{ licence: '(MIT OR GPL-2.0)' }, []],
+    [{ licence: 'MIT AND GPL-2.0' }, ['p 1.0.0: MIT AND GPL-2.0 is not allowed']],
+  ])('%j → %j', (given, problems) => {
+    const locked = { path: '', name: 'p', version: '1.0.0', integrity: '', dev: false, optional: false };
+    expect(licenceProblems([{ ...locked, dependencies: [], ...given }])).toEqual(problems);
+  });
+
+  it('the page names the ones that are allowed', () => {
+    const documented = rowsOf(sectionOf(page, 'Licences')).map(([licence]) => licence);
+    expect(documented).toEqual([...allowedForDevelopment]);
+    expect(allowedForDevelopment).toEqual(expect.arrayContaining([...allowedLicences]));
+  });
+});
+
+it('everything comes with a SHA-512, so that set-up installs these bytes and no others', () => {
+  expect(lock.packages.filter(({ integrity }) => !integrity?.startsWith('sha512-')).map(({ name }) => name)).toEqual(
+    [],
+  );
+});

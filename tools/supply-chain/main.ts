@@ -1,0 +1,50 @@
+// npm run sbom, licences, audit: what the product is made of, under which licences, and what is known against it.
+
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { readAudit } from './audit.ts';
+import { licenceOf, licenceProblems } from './licences.ts';
+import { readLockFile } from './lock-file.ts';
+import { createSbom } from './sbom.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const help = 'Usage: npm run -s sbom | npm run -s licences | npm run -s audit\n';
+
+const verbs: Readonly<Record<string, () => number>> = {
+  /** The bill of materials on standard output. */
+  sbom() {
+    process.stdout.write(`${JSON.stringify(createSbom(readLockFile(`${root}package-lock.json`)), null, 2)}\n`);
+    return 0;
+  },
+  /** One line a package; 1 when one is unknown or not allowed. */
+  licences() {
+    const { packages } = readLockFile(`${root}package-lock.json`);
+    const lines = packages.map((locked) => {
+      const use = locked.dev ? 'development' : 'product';
+      return `${licenceOf(locked) ?? 'unknown'}\t${use}\t${locked.name} ${locked.version}`;
+    });
+    process.stdout.write(`${[...new Set(lines)].sort().join('\n')}\n`);
+    const problems = licenceProblems(packages);
+    process.stderr.write(problems.map((problem) => `${problem}\n`).join(''));
+    return problems.length === 0 ? 0 : 1;
+  },
+  /** 0 nothing high or critical, 1 something is, 2 the registry could not be asked. */
+  audit() {
+    const { stdout } = spawnSync('npm', ['audit', '--json'], { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 });
+    const result = readAudit(stdout);
+    if (!result.asked) {
+      process.stderr.write(
+        `The registry could not be asked for advisories: ${result.reason}\n` +
+          'Run it where npm may send POST requests to a registry. test/supply-chain/ checks the known ones offline.\n',
+      );
+      return 2;
+    }
+    process.stdout.write(`${result.severe.length} high or critical of ${result.total} advisories\n`);
+    process.stdout.write(result.severe.map((line) => `  ${line}\n`).join(''));
+    return result.severe.length === 0 ? 0 : 1;
+  },
+};
+
+const verb = verbs[process.argv[2] ?? ''];
+if (verb === undefined) process.stderr.write(help);
+process.exitCode = verb?.() ?? 1;
