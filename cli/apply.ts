@@ -14,11 +14,11 @@ import {
   type ShownPlan,
 } from './definition-scope.ts';
 import { type EngineAccess, openEngine } from './engine-access.ts';
-import { type Outcome, VerbError } from './outcome.ts';
+import { type Outcome, CommandError } from './outcome.ts';
 import { runPlan } from './plan.ts';
 import { describeCounts, describePlan, nameOf, planToJson } from './plan-lines.ts';
 import { countOf } from './table.ts';
-import type { Verb, VerbContext } from './verb.ts';
+import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
 export interface ApplyVerbOptions extends PlanVerbOptions {
   /** The number of the plan that was agreed on. */
@@ -26,7 +26,7 @@ export interface ApplyVerbOptions extends PlanVerbOptions {
   readonly dryRun?: boolean;
 }
 
-export const apply: Verb<ApplyVerbOptions> = {
+export const apply: CommandDefinition<ApplyVerbOptions> = {
   name: 'apply',
   description: 'Show the plan, ask, and do what it says. May be interrupted at any point and run again.',
   exitCodes: {
@@ -48,7 +48,7 @@ export const apply: Verb<ApplyVerbOptions> = {
   run: runApply,
 };
 
-export async function runApply(options: ApplyVerbOptions, context: VerbContext): Promise<Outcome> {
+export async function runApply(options: ApplyVerbOptions, context: CommandContext): Promise<Outcome> {
   if (options.dryRun === true) return runPlan(options, context);
   const files = readRepository(options);
   const engine = await openEngine(options, context.host);
@@ -73,7 +73,7 @@ export async function runApply(options: ApplyVerbOptions, context: VerbContext):
 /** Why nothing may be written, if so. @throws VerbError for what this way to the engine does not allow */
 function findRefusal(shown: ShownPlan, { force, plan, router }: ApplyVerbOptions): string | undefined {
   if (router !== undefined && shown.changes.some(({ action }) => action === 'remove')) {
-    throw new VerbError(['nothing was changed: the router lets nobody remove definitions; prune with --engine']);
+    throw new CommandError(['nothing was changed: the router lets nobody remove definitions; prune with --engine']);
   }
   if (plan !== undefined && plan !== digestPlan(shown)) {
     return `this is plan ${digestPlan(shown)}, not ${plan}: files or engine have changed since it was shown. Run \`plan\` again`;
@@ -88,7 +88,7 @@ function findRefusal(shown: ShownPlan, { force, plan, router }: ApplyVerbOptions
 
 interface Run {
   readonly engine: EngineAccess;
-  readonly context: VerbContext;
+  readonly context: CommandContext;
   readonly replan: () => ReturnType<typeof readPlan>;
 }
 

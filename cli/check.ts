@@ -7,21 +7,21 @@ import { ConfigError, loadConfig, type LoadedConfig } from '#lib/config/load.ts'
 import type { Config } from '#lib/config/schema.ts';
 import { checkDefinitions } from '#lib/conductor/definitions/check-definitions.ts';
 import { type Definitions, readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
-import { type Route, type Rung, timeOutLadder } from '#lib/conductor/definitions/time-outs.ts';
+import { type Route, type TimeoutBudgetStep, timeoutBudget } from '#lib/conductor/definitions/time-outs.ts';
 import type { GatewayValidation } from '../gateway/configuration/validate-gateway.ts';
 import type { Outcome } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
 import { gatewayFile } from './read-gateway.ts';
 import { alignColumns, countOf } from './table.ts';
 import { timedRoutes } from './timed-routes.ts';
-import type { Verb, VerbContext } from './verb.ts';
+import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
 export interface CheckOptions {
   readonly dir?: string;
   readonly config?: boolean;
 }
 
-export const check: Verb<CheckOptions> = {
+export const check: CommandDefinition<CheckOptions> = {
   name: 'check',
   description: 'Check configuration, gateway.config.yml, definitions and time-outs; needs no engine.',
   exitCodes: { 0: 'nothing is wrong', 1: 'something is wrong; every problem is listed on stderr' },
@@ -47,12 +47,12 @@ interface Checked {
   readonly gateway: GatewayValidation | undefined;
   readonly routes: readonly Route[];
   readonly definitions: Definitions;
-  readonly ladder: readonly Rung[];
+  readonly ladder: readonly TimeoutBudgetStep[];
   readonly problems: readonly string[];
 }
 
 /** Checks as much as can be checked: what needs a valid configuration is left out when there is none. */
-export async function runCheck(options: CheckOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+export async function runCheck(options: CheckOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const checked = await checkAll(resolve(options.dir ?? rootDir), host.env);
   const { loaded, ladder, problems } = checked;
   const configuration = loaded === undefined ? [] : describeConfig(loaded);
@@ -85,7 +85,7 @@ async function checkAll(dir: string, env: NodeJS.ProcessEnv): Promise<Checked> {
     routes,
   };
   const problems = [...gateway.problems.lines, ...checkDefinitions(definitions, context)];
-  return { loaded, gateway, routes, definitions, ladder: timeOutLadder(definitions, context), problems };
+  return { loaded, gateway, routes, definitions, ladder: timeoutBudget(definitions, context), problems };
 }
 
 /** `adaptor.<mis>.domain` by MIS code. */
@@ -117,12 +117,12 @@ function summary({ loaded, gateway, routes, definitions }: Checked): string[] {
   ]).map((line) => `ok  ${line}`);
 }
 
-function describeRung({ taskType, route, backEndMs, responseMs }: Rung): Record<string, unknown> {
+function describeRung({ taskType, route, backEndMs, responseMs }: TimeoutBudgetStep): Record<string, unknown> {
   const { name, workflow, version, waitBudgetMs, writes } = route ?? {};
   return { route: name, workflow, version, writes, taskType, backEndMs, responseMs, waitBudgetMs };
 }
 
-function describeLadder(ladder: readonly Rung[]): string[] {
+function describeLadder(ladder: readonly TimeoutBudgetStep[]): string[] {
   const seconds = (ms: number) => `${ms / 1_000} s`;
   const rows = ladder.map(({ taskType, route, backEndMs, responseMs }) => [
     taskType,

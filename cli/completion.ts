@@ -5,12 +5,12 @@ import { describeWords } from './completion/words.ts';
 import { bashScript } from './completion/bash.ts';
 import { fishScript } from './completion/fish.ts';
 import { zshScript } from './completion/zsh.ts';
-import type { Verb } from './verb.ts';
+import type { CommandDefinition } from './command-definition.ts';
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
 /** @param createProgram the command line that is completed */
-export function completionVerb(createProgram: () => Command): Verb<object> {
+export function completionVerb(createProgram: () => Command): CommandDefinition<object> {
   return {
     name: 'completion',
     description: 'Print the script that completes verbs, options and their values in a shell.',

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
-import { VerbError } from './outcome.ts';
+import { CommandError } from './outcome.ts';
 
 /** Where the question goes and the answer comes from. The question never goes to stdout: that is for results. */
 export interface Terminal {
@@ -39,12 +39,12 @@ export function whyUnanswered({ yes, json }: Confirmation, { input }: Pick<Termi
  */
 export async function confirm(question: string, confirmation: Confirmation, terminal: Terminal): Promise<void> {
   const reason = whyUnanswered(confirmation, terminal);
-  if (reason !== undefined) throw new VerbError([reason]);
+  if (reason !== undefined) throw new CommandError([reason]);
   if (confirmation.yes) return;
   const { input, output } = terminal;
   const lines = createInterface({ input, output });
   const gaveUp = once(lines, 'close').then(() => '');
   const asked = lines.question(`${question} [y/N] `).catch(() => '');
   const answer = await Promise.race([asked, gaveUp]).finally(() => lines.close());
-  if (!/^y(es)?$/i.test(answer.trim())) throw new VerbError(['nothing was changed: the answer was not yes']);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError(['nothing was changed: the answer was not yes']);
 }

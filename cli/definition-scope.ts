@@ -6,10 +6,10 @@ import { checkDefinitions } from '#lib/conductor/definitions/check-definitions.t
 import { type Definitions, readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import type { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import { type Change, type Plan, planChanges } from '#lib/conductor/metadata/plan.ts';
-import { countRunning, type TouchingChange } from '#lib/conductor/metadata/running.ts';
+import { countRunning, type TouchingChange } from '#lib/conductor/metadata/impact.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { addEngineOptions, type EngineAccessOptions } from './engine-access.ts';
-import { VerbError } from './outcome.ts';
+import { CommandError } from './outcome.ts';
 import { findGateway } from './read-gateway.ts';
 import { rootDir } from './root-dir.ts';
 import { type MappedRoute, mapRoutes, versionsOf } from './route-map.ts';
@@ -71,7 +71,7 @@ export function concernedBy({ only }: Pick<ScopeOptions, 'only'>): (name: string
 export function readRepository({ dir }: Pick<ScopeOptions, 'dir'>): Definitions {
   const definitions = readDefinitions(resolve(dir ?? rootDir));
   const problems = checkDefinitions(definitions);
-  if (problems.length > 0) throw new VerbError(problems);
+  if (problems.length > 0) throw new CommandError(problems);
   return definitions;
 }
 
@@ -131,7 +131,9 @@ async function compare(repository: Definitions, api: MetadataApi, options: PlanV
   const registered = await api.readDefinitions();
   const plan = planChanges(repository, registered, { prune: options.prune === true, concerns: concernedBy(options) });
   if (options.only !== undefined && plan.changes.length + plan.unchanged + plan.kept.length === 0) {
-    throw new VerbError([`no definition has a name like ${options.only.join(' or ')}, in the files or in the engine`]);
+    throw new CommandError([
+      `no definition has a name like ${options.only.join(' or ')}, in the files or in the engine`,
+    ]);
   }
   return { plan, registered };
 }

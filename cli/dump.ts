@@ -5,17 +5,17 @@ import { readDefinitions } from '#lib/conductor/definitions/load-definitions.ts'
 import { addScopeOptions, concernedBy, type ScopeOptions } from './definition-scope.ts';
 import { type DumpedFile, findForeignNames, planDump, writeDump } from './dump-files.ts';
 import { openEngine } from './engine-access.ts';
-import { type Outcome, VerbError } from './outcome.ts';
+import { type Outcome, CommandError } from './outcome.ts';
 import { paintDiffLine } from './plan-lines.ts';
 import { rootDir } from './root-dir.ts';
 import { alignColumns, countOf } from './table.ts';
-import type { Verb, VerbContext } from './verb.ts';
+import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
 export interface DumpOptions extends ScopeOptions {
   readonly force?: boolean;
 }
 
-export const dump: Verb<DumpOptions> = {
+export const dump: CommandDefinition<DumpOptions> = {
   name: 'dump',
   description: 'Write the definitions of the engine into files, as `plan` and `apply` read them.',
   exitCodes: {
@@ -32,16 +32,16 @@ export const dump: Verb<DumpOptions> = {
   run: runDump,
 };
 
-export async function runDump(options: DumpOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+export async function runDump(options: DumpOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const dir = resolve(options.dir ?? rootDir);
   const engine = await openEngine(options, host);
   try {
     const registered = await engine.api.readDefinitions();
     const concerns = concernedBy(options);
     const foreign = findForeignNames(registered, concerns);
-    if (foreign.length > 0) throw new VerbError(foreign);
+    if (foreign.length > 0) throw new CommandError(foreign);
     const files = planDump(registered, { dir, concerns, config: engine.config });
-    if (files.length === 0) throw new VerbError([`the engine has no definition${nameNote(options)}`]);
+    if (files.length === 0) throw new CommandError([`the engine has no definition${nameNote(options)}`]);
     const differ = files.filter(({ state }) => state === 'differs');
     if (differ.length > 0 && options.force !== true) return refused(differ, engine.address);
     writeDump(files, dir);

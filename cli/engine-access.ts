@@ -7,7 +7,7 @@ import { Engine, type EngineRequest, type EngineResponse } from '#lib/conductor/
 import { type EngineCall, MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import { loadCommandConfig, type StackKey } from './command-config.ts';
 import type { Host } from './host.ts';
-import { VerbError } from './outcome.ts';
+import { CommandError } from './outcome.ts';
 
 export interface EngineAccessOptions {
   /** Base URL of the engine, or of each of its servers, comma-separated. */
@@ -60,14 +60,14 @@ export async function openEngine(
   keys: readonly StackKey[] = [],
 ): Promise<EngineAccess> {
   const { router, engine } = options;
-  if (router !== undefined && engine !== undefined) throw new VerbError(['give --engine or --router, not both']);
+  if (router !== undefined && engine !== undefined) throw new CommandError(['give --engine or --router, not both']);
   const config = await loadCommandConfig(host, addressKeys(options, keys));
   const urls = router === undefined ? (engine?.split(',') ?? config['conductor.url']) : [routerUrlOf(router, config)];
   const base = parseBases(urls, router === undefined ? '' : '/conductor');
   const client = new Engine({ url: base.origins, timeoutMs: config['conductor.timeoutMs'], connections: 4 });
   const send = (request: EngineRequest): Promise<EngineResponse> =>
     client.request({ ...request, path: `${base.prefix}${request.path}` }).catch((error: unknown) => {
-      throw new VerbError([`${base.address} does not answer: ${(error as EngineError).message}`], { cause: error });
+      throw new CommandError([`${base.address} does not answer: ${(error as EngineError).message}`], { cause: error });
     });
   try {
     const token = router === undefined ? undefined : await fetchToken(send, clientOf(options, config));
@@ -101,7 +101,7 @@ function parseBases(urls: readonly string[], suffix: string): { origins: string[
   const bases = urls.map((url) => parseBase(url.trim(), suffix));
   const [first, ...others] = bases as [Base, ...Base[]];
   if (others.some(({ prefix }) => prefix !== first.prefix))
-    throw new VerbError([`${urls.join(',')}: several addresses of an engine need the same path`]);
+    throw new CommandError([`${urls.join(',')}: several addresses of an engine need the same path`]);
   const address = bases.map((base) => base.address).join(',');
   return { origins: bases.map(({ origin }) => origin), prefix: first.prefix, address };
 }
@@ -113,7 +113,7 @@ interface Base {
 }
 
 function parseBase(url: string, suffix: string): Base {
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new VerbError([`${url} is not an http or https URL`]);
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new CommandError([`${url} is not an http or https URL`]);
   const { origin, pathname } = new URL(url);
   const path = pathname.replace(/\/+$/, '');
   return { origin, prefix: `${path}${suffix}`, address: `${origin}${path}` };
@@ -128,7 +128,7 @@ function clientOf({ clientId, clientSecret }: EngineAccessOptions, config: Confi
   const id = clientId ?? config['ops.clientId'];
   const secret = clientSecret ?? config['ops.clientSecret'];
   if (id === undefined || secret === undefined) {
-    throw new VerbError([
+    throw new CommandError([
       '--router needs a client: set ops.clientId and ops.clientSecret (OPS_CLIENTID, OPS_CLIENTSECRET) or give --client-id and --client-secret',
     ]);
   }
@@ -145,7 +145,7 @@ async function fetchToken(send: (request: EngineRequest) => Promise<EngineRespon
   });
   const { token, error, title } = readJson(body);
   if (status !== 200 || token === undefined) {
-    throw new VerbError([
+    throw new CommandError([
       `the router gave client "${client.id}" no token: ${status} ${error ?? title ?? ''}`.trimEnd(),
     ]);
   }

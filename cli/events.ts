@@ -7,10 +7,10 @@ import { paint, printable } from './colours.ts';
 import { parseCount, parseMoment } from './input/duration.ts';
 import { parseName } from './input/names.ts';
 import { parseWords } from './input/states.ts';
-import { type Outcome, VerbError } from './outcome.ts';
+import { type Outcome, CommandError } from './outcome.ts';
 import { describeReason } from './executions/reason.ts';
 import { countOf, formatTable } from './table.ts';
-import type { Verb, VerbContext } from './verb.ts';
+import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
 export interface EventsOptions {
   readonly handler?: string;
@@ -20,7 +20,7 @@ export interface EventsOptions {
   readonly database?: string;
 }
 
-export const eventsVerb: Verb<EventsOptions> = {
+export const eventsVerb: CommandDefinition<EventsOptions> = {
   name: 'events',
   description:
     'Show what the event handlers saw: what each started, what it skipped and why. Reads the engine database.',
@@ -48,7 +48,7 @@ export const eventsVerb: Verb<EventsOptions> = {
 
 const states = ['COMPLETED', 'SKIPPED', 'FAILED', 'IN_PROGRESS'];
 
-export async function runEvents(options: EventsOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+export async function runEvents(options: EventsOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const { handler, state, since, limit } = options;
   const query = {
     limit: parseCount(limit, '--limit'),
@@ -59,7 +59,7 @@ export async function runEvents(options: EventsOptions, { host }: Pick<VerbConte
   const config = await loadCommandConfig(host, options.database === undefined ? ['conductor.databaseURL'] : []);
   const url = options.database ?? config['conductor.databaseURL'];
   if (url === undefined) {
-    throw new VerbError([
+    throw new CommandError([
       "the engine's API does not tell of events, only its database does: set conductor.databaseURL or give --database (sqlite:<file> or postgresql://…)",
     ]);
   }

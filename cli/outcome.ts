@@ -12,7 +12,7 @@ export interface Outcome {
 }
 
 /** An error somebody foresaw: its lines say what to do. */
-export class VerbError extends Error {
+export class CommandError extends Error {
   override readonly name = 'VerbError';
   readonly lines: readonly string[];
   constructor(lines: readonly string[], options: { cause?: unknown } = {}) {
@@ -29,7 +29,7 @@ export function toFailure(error: unknown): Outcome {
 
 /** ConfigError, DefinitionError and the like carry a list; everything else is one line. */
 function linesOf(error: unknown): readonly string[] {
-  if (error instanceof VerbError) return error.lines;
+  if (error instanceof CommandError) return error.lines;
   const { problems, message } = error as { problems?: readonly string[]; message?: string };
   return problems ?? [message ?? String(error)];
 }

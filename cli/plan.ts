@@ -13,9 +13,9 @@ import {
 import { openEngine } from './engine-access.ts';
 import type { ExitCode, Outcome } from './outcome.ts';
 import { describeCounts, describePlan, planToJson } from './plan-lines.ts';
-import type { Verb, VerbContext } from './verb.ts';
+import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
-export const plan: Verb<PlanVerbOptions> = {
+export const plan: CommandDefinition<PlanVerbOptions> = {
   name: 'plan',
   description: 'Compare files, engine and running executions: what `apply` would do, as diffs. Changes nothing.',
   exitCodes: {
@@ -33,7 +33,7 @@ export const plan: Verb<PlanVerbOptions> = {
   run: runPlan,
 };
 
-export async function runPlan(options: PlanVerbOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+export async function runPlan(options: PlanVerbOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const files = readRepository(options);
   const engine = await openEngine(options, host);
   const { config } = engine;

@@ -17,7 +17,7 @@ import { readVersion } from './root-dir.ts';
 import { routes } from './routes.ts';
 import { status } from './status.ts';
 import { tokenVerb } from './token.ts';
-import { programName, toCommand } from './verb.ts';
+import { programName, toCommand } from './command-definition.ts';
 import { workersVerb } from './workers.ts';
 
 /** A new command line. Its help, its completion and docs/cli.md are all made from it. */

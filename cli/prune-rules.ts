@@ -6,7 +6,7 @@ import { endedStates, failedStates, type PruneRule, restrictionOf, type RouteWor
 import { parseDuration } from './input/duration.ts';
 import { parseName } from './input/names.ts';
 import { parseStates } from './input/states.ts';
-import { VerbError } from './outcome.ts';
+import { CommandError } from './outcome.ts';
 
 export interface RuleOptions {
   readonly olderThan?: string;
@@ -25,9 +25,9 @@ const dayMs = 86_400_000;
 /** @throws VerbError for what cannot be asked for */
 export function rulesFor(options: RuleOptions, config: Config, routes: readonly RouteWorkflow[]): PruneRule[] {
   const { olderThan, state, route, workflow } = options;
-  if (route !== undefined && workflow !== undefined) throw new VerbError(['give --route or --workflow, not both']);
+  if (route !== undefined && workflow !== undefined) throw new CommandError(['give --route or --workflow, not both']);
   if (route !== undefined && !routes.some(({ name }) => name === route)) {
-    throw new VerbError([`--route: ${route} is none of ${routes.map(({ name }) => name).join(', ')}`]);
+    throw new CommandError([`--route: ${route} is none of ${routes.map(({ name }) => name).join(', ')}`]);
   }
   const statuses = state === undefined ? endedStates : parseStates(state, endedStates);
   const what = {

@@ -12,12 +12,12 @@ import { addConfirmationOptions } from './confirmation.ts';
 import { addEngineOption, type EngineAccess, type EngineAccessOptions, openEngine } from './engine-access.ts';
 import { formatSpan, parseCount, parseDuration } from './input/duration.ts';
 import { startInterruption } from './interruption.ts';
-import { type Outcome, VerbError } from './outcome.ts';
+import { type Outcome, CommandError } from './outcome.ts';
 import { startProgressBar } from './progress-bar.ts';
 import { isNarrowed, type RuleOptions, rulesFor } from './prune-rules.ts';
 import { readGateway } from './read-gateway.ts';
 import { countOf, formatTable } from './table.ts';
-import type { Verb, VerbContext } from './verb.ts';
+import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
 export interface PruneVerbOptions extends Pick<EngineAccessOptions, 'engine'>, RuleOptions {
   readonly events: boolean;
@@ -26,7 +26,7 @@ export interface PruneVerbOptions extends Pick<EngineAccessOptions, 'engine'>, R
   readonly yes?: boolean;
 }
 
-export const pruneVerb: Verb<PruneVerbOptions> = {
+export const pruneVerb: CommandDefinition<PruneVerbOptions> = {
   name: 'prune',
   description:
     'Show which executions ended long ago, and the records of events in the engine database, ask, and delete them. Only shows them where nobody can be asked.',
@@ -62,7 +62,7 @@ export const pruneVerb: Verb<PruneVerbOptions> = {
   run: runPrune,
 };
 
-export async function runPrune(options: PruneVerbOptions, context: VerbContext): Promise<Outcome> {
+export async function runPrune(options: PruneVerbOptions, context: CommandContext): Promise<Outcome> {
   const { host, onlyShows } = context;
   const engine = await openEngine(options, host, options.events ? ['conductor.databaseURL'] : []);
   const { config } = engine;
@@ -99,9 +99,9 @@ async function toPlan(
     ? rulesFor(options, config, routes)
     : rulesOf(config, routes, await workflowNames(engine.api, routes));
   const problems = problemsOf(rules, config);
-  if (problems.length > 0) throw new VerbError(problems);
+  if (problems.length > 0) throw new CommandError(problems);
   const batchSize = options.batch === undefined ? config['prune.batchSize'] : parseCount(options.batch, '--batch');
-  if (batchSize > 1_000) throw new VerbError(['--batch: the engine takes at most 1000 in one call']);
+  if (batchSize > 1_000) throw new CommandError(['--batch: the engine takes at most 1000 in one call']);
   const eventsOlderThanMs =
     options.olderThan === undefined
       ? config['prune.eventDays'] * 86_400_000

@@ -6,7 +6,7 @@ import type { Config } from '#lib/config/schema.ts';
 import type { GatewayRoute } from '../gateway/plugin-api/gateway-routes.ts';
 import type { GatewayFile } from '../gateway/configuration/read-gateway-config.ts';
 import type { Gateway } from '../gateway/configuration/validate-gateway.ts';
-import { VerbError } from './outcome.ts';
+import { CommandError } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
 
 /** The file that the configuration names (`router.mapFile`), in a directory. */
@@ -20,7 +20,7 @@ export async function readGateway(config: Config, dir?: string): Promise<Gateway
   // Only some commands need the plugins, which take longer to load than the rest of the CLI.
   const { validateGateway } = await import('../gateway/configuration/validate-gateway.ts');
   const { gateway, problems } = await validateGateway(gatewayFile(config, dir));
-  if (gateway === undefined) throw new VerbError(problems.lines);
+  if (gateway === undefined) throw new CommandError(problems.lines);
   return gateway;
 }
 
@@ -37,5 +37,5 @@ export async function findGateway(config: Config, dir?: string): Promise<Gateway
 export function routeNamed<Route extends GatewayRoute>(routes: readonly Route[], name: string): Route {
   const found = routes.find((route) => route.name === name);
   if (found !== undefined) return found;
-  throw new VerbError([`--route: ${name} is none of ${routes.map((route) => route.name).join(', ')}`]);
+  throw new CommandError([`--route: ${name} is none of ${routes.map((route) => route.name).join(', ')}`]);
 }

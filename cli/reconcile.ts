@@ -3,16 +3,16 @@
 import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { createReconciliation } from '../jobs/reconcile/index.ts';
-import { pass, type PassReport } from '../jobs/reconcile/pass.ts';
+import { runRound, type RoundSummary } from '../jobs/reconcile/run-round.ts';
 import type { Finding, Repair } from '../jobs/reconcile/reconciliation.ts';
 import { paint } from './colours.ts';
 import { addConfirmationOptions } from './confirmation.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine-access.ts';
 import { parseDuration } from './input/duration.ts';
-import { type Outcome, VerbError } from './outcome.ts';
+import { type Outcome, CommandError } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
 import { countOf, formatTable } from './table.ts';
-import type { Verb, VerbContext } from './verb.ts';
+import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
 export interface ReconcileOptions extends EngineAccessOptions {
   readonly lookBack?: string;
@@ -20,7 +20,7 @@ export interface ReconcileOptions extends EngineAccessOptions {
   readonly yes?: boolean;
 }
 
-export const reconcileVerb: Verb<ReconcileOptions> = {
+export const reconcileVerb: CommandDefinition<ReconcileOptions> = {
   name: 'reconcile',
   description:
     'Find what should have followed a PATCH and did not, ask, and repair it as the routers do. Only shows it where nobody can be asked.',
@@ -48,16 +48,16 @@ export const reconcileVerb: Verb<ReconcileOptions> = {
 const forwardsNoRepair =
   'nothing was changed: the router forwards no repair; go to the engine itself with --engine <url>';
 
-export async function runReconcile(options: ReconcileOptions, context: VerbContext): Promise<Outcome> {
+export async function runReconcile(options: ReconcileOptions, context: CommandContext): Promise<Outcome> {
   const engine = await openEngine(options, context.host);
   const { address } = engine;
   try {
     const config = withTimes(engine.config, options);
     const definitions = loadDefinitions(rootDir);
     const sources = { config, definitions: () => definitions, call: engine.call };
-    const look = (dryRun: boolean) => pass(createReconciliation(sources), { dryRun });
+    const look = (dryRun: boolean) => runRound(createReconciliation(sources), { dryRun });
     const note = context.onlyShows ?? (options.router === undefined ? undefined : forwardsNoRepair);
-    if (note === forwardsNoRepair && options.yes === true) throw new VerbError([note]);
+    if (note === forwardsNoRepair && options.yes === true) throw new CommandError([note]);
     if (note !== undefined) return describe(await look(true), { address, note });
     if (options.yes !== true) {
       const found = await look(true);
@@ -88,7 +88,7 @@ const wouldBe: Readonly<Record<Repair, string>> = {
 };
 
 /** @param note why nothing was changed, when this was only a look */
-function describe(report: PassReport, { address, note }: { address: string; note?: string }): Outcome {
+function describe(report: RoundSummary, { address, note }: { address: string; note?: string }): Outcome {
   const { findings, scanned, inspected, isComplete } = report;
   const open = findings.filter((finding) => !isRepaired(finding)).length;
   const counts = note === undefined ? `, ${findings.length - open} of them repaired` : '';
@@ -114,7 +114,7 @@ function describe(report: PassReport, { address, note }: { address: string; note
   };
 }
 
-function describeFindings({ findings }: PassReport): string[] {
+function describeFindings({ findings }: RoundSummary): string[] {
   if (findings.length === 0) return [];
   const column = findings.some(({ wouldBe: repair }) => repair !== undefined) ? 'would be done' : 'done';
   return [...formatTable(['execution', 'case', column, 'started'], findings.map(toRow)), ''];

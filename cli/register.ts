@@ -2,7 +2,7 @@
 
 import { runApply } from './apply.ts';
 import { addEngineOptions, type EngineAccessOptions } from './engine-access.ts';
-import type { Verb } from './verb.ts';
+import type { CommandDefinition } from './command-definition.ts';
 
 export interface RegisterVerbOptions extends EngineAccessOptions {
   readonly dir?: string;
@@ -10,7 +10,7 @@ export interface RegisterVerbOptions extends EngineAccessOptions {
   readonly dryRun?: boolean;
 }
 
-export const registerVerb: Verb<RegisterVerbOptions> = {
+export const registerVerb: CommandDefinition<RegisterVerbOptions> = {
   name: 'register',
   description: 'The same as `apply --yes`, for start scripts. Doing it twice changes nothing.',
   exitCodes: {

@@ -10,13 +10,13 @@ import { readGateway } from './read-gateway.ts';
 import { rootDir } from './root-dir.ts';
 import { type Access, type Limits, mapRoutes, type MappedRoute, type MappedWorkflow } from './route-map.ts';
 import { formatTable } from './table.ts';
-import type { Verb, VerbContext } from './verb.ts';
+import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
 export interface RoutesOptions {
   readonly dir?: string;
 }
 
-export const routes: Verb<RoutesOptions> = {
+export const routes: CommandDefinition<RoutesOptions> = {
   name: 'routes',
   description:
     'Show the effective map: each public path with its scope, workflow, wait, task types, lane and limits; needs no engine.',
@@ -37,7 +37,7 @@ export const routes: Verb<RoutesOptions> = {
   run: runRoutes,
 };
 
-export async function runRoutes(options: RoutesOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+export async function runRoutes(options: RoutesOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const dir = resolve(options.dir ?? rootDir);
   const { config } = await loadConfig({ env: host.env, rootDir: dir });
   const { routes: found } = await readGateway(config, dir);

@@ -5,7 +5,7 @@ import { commandsOf } from './command-tree.ts';
 import { hasColours } from './colours.ts';
 import type { Host, Output } from './host.ts';
 import { createProgram } from './program.ts';
-import { VerbCommand } from './verb.ts';
+import { NestedCommand } from './command-definition.ts';
 
 /**
  * Runs one command line.
@@ -24,7 +24,7 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
       getOutHelpWidth: () => widthOf(host.stdout),
       getErrHelpWidth: () => widthOf(host.stderr),
     });
-    if (command instanceof VerbCommand) {
+    if (command instanceof NestedCommand) {
       command.action(async () => {
         exitCode = await command.execute(host);
       });

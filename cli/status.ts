@@ -13,14 +13,14 @@ import type { Outcome } from './outcome.ts';
 import { nameOf, paintDiffLine } from './plan-lines.ts';
 import { rootDir } from './root-dir.ts';
 import { formatTable } from './table.ts';
-import type { Verb, VerbContext } from './verb.ts';
+import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
 export interface StatusOptions extends EngineAccessOptions {
   readonly dir?: string;
   readonly staleAfter: string;
 }
 
-export const status: Verb<StatusOptions> = {
+export const status: CommandDefinition<StatusOptions> = {
   name: 'status',
   description:
     'Show the engine, whether its definitions are in step with the files, the polling workers and what waits.',
@@ -52,7 +52,7 @@ interface Status {
   readonly unheard: Readonly<Record<string, number>>;
 }
 
-export async function runStatus(options: StatusOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+export async function runStatus(options: StatusOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const staleAfterMs = parseStaleAfter(options.staleAfter);
   const files = loadDefinitions(resolve(options.dir ?? rootDir));
   const engine = await openEngine(options, host);

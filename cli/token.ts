@@ -6,7 +6,7 @@ import type { OAuth2 } from '../plugins/oauth2/create-oauth2.ts';
 import { type GatewayRoute, routesWith } from '../gateway/plugin-api/gateway-routes.ts';
 import { paint, printable } from './colours.ts';
 import { loadCommandConfig } from './command-config.ts';
-import { type Outcome, VerbError } from './outcome.ts';
+import { type Outcome, CommandError } from './outcome.ts';
 import { readGateway, routeNamed } from './read-gateway.ts';
 import { alignColumns, formatTable } from './table.ts';
 import { decodeToken, type ShownClaims, showClaims } from './token/decode.ts';
@@ -14,7 +14,7 @@ import { explainRefusal, type Refusal } from './token/explain.ts';
 import { judgeRoute, type Judgement } from './token/judge-route.ts';
 import { openOAuth } from './token/oauth-parts.ts';
 import { obtainToken, type TokenSource } from './token/obtain.ts';
-import type { Verb, VerbContext } from './verb.ts';
+import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
 export interface TokenOptions extends TokenSource {
   readonly route?: string;
@@ -23,7 +23,7 @@ export interface TokenOptions extends TokenSource {
   readonly raw?: boolean;
 }
 
-export const tokenVerb: Verb<TokenOptions> = {
+export const tokenVerb: CommandDefinition<TokenOptions> = {
   name: 'token',
   description:
     'Get an access token or take a given one, show what it says, and why routes refuse it. The token itself is shown only with --raw.',
@@ -61,7 +61,7 @@ export const tokenVerb: Verb<TokenOptions> = {
   run: runToken,
 };
 
-export async function runToken(options: TokenOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+export async function runToken(options: TokenOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const config = await loadTokenConfig(options, host);
   const routes = routesWith((await readGateway(config)).routes, 'bearer');
   const wanted = options.route === undefined ? routes : [routeNamed(routes, options.route)];
@@ -77,11 +77,11 @@ export async function runToken(options: TokenOptions, { host }: Pick<VerbContext
   }
 }
 
-async function loadTokenConfig({ router }: TokenOptions, host: VerbContext['host']): Promise<Config> {
+async function loadTokenConfig({ router }: TokenOptions, host: CommandContext['host']): Promise<Config> {
   const routerKeys = router === true ? (['conductor.apiURL'] as const) : [];
   const config = await loadCommandConfig(host, ['oauth.issuer', 'oauth.audience', ...routerKeys]);
   if (config['oauth.issuer'] !== undefined) return config;
-  throw new VerbError([
+  throw new CommandError([
     'oauth.issuer is not set, and no stack runs here: set it in a property file or as OAUTH_ISSUER, or start one with npm start',
   ]);
 }

@@ -10,7 +10,7 @@ import { addStaleAfterOption, parseStaleAfter } from './input/stale-after.ts';
 import type { Outcome } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
 import { formatTable } from './table.ts';
-import type { Verb, VerbContext } from './verb.ts';
+import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
 export interface WorkersOptions extends EngineAccessOptions {
   readonly task?: string;
@@ -18,7 +18,7 @@ export interface WorkersOptions extends EngineAccessOptions {
   readonly staleAfter: string;
 }
 
-export const workersVerb: Verb<WorkersOptions> = {
+export const workersVerb: CommandDefinition<WorkersOptions> = {
   name: 'workers',
   description: 'Show who polls which task type in which domain, when last, and how many tasks wait there.',
   exitCodes: {
@@ -38,7 +38,7 @@ export const workersVerb: Verb<WorkersOptions> = {
   run: runWorkers,
 };
 
-export async function runWorkers(options: WorkersOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+export async function runWorkers(options: WorkersOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const staleAfterMs = parseStaleAfter(options.staleAfter);
   const engine = await openEngine(options, host);
   try {

@@ -13,10 +13,10 @@ import { createAccessLog } from './server/access-log.ts';
 import { ClientAddresses } from './plugin-api/client-address.ts';
 import type { RouterServices } from './plugin-api/plugin-api.ts';
 import { expressMessages } from './server/express-messages.ts';
-import { buildGeneration } from './snapshots/build-generation.ts';
-import type { Generation } from './snapshots/generation.ts';
+import { buildSnapshot } from './snapshots/build-snapshot.ts';
+import type { ConfigSnapshot } from './snapshots/config-snapshot.ts';
 import { Stops } from './snapshots/stops.ts';
-import { House } from './snapshots/house.ts';
+import { GatewayHost } from './snapshots/gateway-host.ts';
 import { type ServerLimits, startHttpServer } from './server/http-server.ts';
 import { startOperations } from './operations/start-operations.ts';
 import { Activity } from './operations/status/activity.ts';
@@ -56,12 +56,12 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const gatewayConfigFile = options.gatewayConfigFile ?? resolve(rootDir, config['router.mapFile']);
   const url = config['redis.url'];
   const redis = url === undefined ? undefined : connectRedis({ url, log, metrics });
-  const house = new House({ config, log, metrics, tracer, reportError, redis });
+  const house = new GatewayHost({ config, log, metrics, tracer, reportError, redis });
   const { services, parts, knownFiles } = house;
   const stops = new Stops(log);
   try {
-    const first = await buildGeneration({ config, gatewayConfigFile, rootDir, house: services, parts, knownFiles });
-    house.takeOver(first);
+    const first = await buildSnapshot({ config, gatewayConfigFile, rootDir, house: services, parts, knownFiles });
+    house.activate(first);
     const { operations, server } = await listen(house, first, stops);
     collectDefaultMetrics({ register: metrics });
     const definitions = () => house.definitions;
@@ -94,7 +94,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
 }
 
 /** Both ports. */
-async function listen(house: House, { config, gateway }: Generation, stops: Stops) {
+async function listen(house: GatewayHost, { config, gateway }: ConfigSnapshot, stops: Stops) {
   const { log, metrics, tracer } = house.services;
   const activity = new Activity();
   const kindOf = (route: string) => house.kindOf(route);
@@ -111,7 +111,7 @@ async function listen(house: House, { config, gateway }: Generation, stops: Stop
     refuseEarly: (request) => house.refuseEarly(request),
     tls: tlsOf(config, log),
   });
-  house.onTakeOver(() => server.limitsChanged());
+  house.onActivate(() => server.limitsChanged());
   return { operations, server };
 }
 
@@ -128,7 +128,7 @@ async function watch(
   stops.add('watch of files', () => watched.stop());
 }
 
-function countGenerations(house: House, metrics: Registry): void {
+function countGenerations(house: GatewayHost, metrics: Registry): void {
   new Gauge({
     name: 'router_config_generations',
     help: 'Configurations that serve requests: the one in force, and those of before whose requests are not all answered',

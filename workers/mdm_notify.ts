@@ -11,7 +11,7 @@ import { deliver } from './mdm/deliver.ts';
 import { readInterestedSystems } from './mdm/interested-systems.ts';
 import { parseObject, patchedPerson } from './mdm/patched-person.ts';
 import { packSystem } from './mdm/packed-share.ts';
-import { untilDelivered } from './mdm/try-later.ts';
+import { untilDelivered } from './mdm/retryable-error.ts';
 import { receivedInbound, unreadable } from './received-inbound.ts';
 import type { TaskOutcome, Worker, WorkerDependencies } from './worker.ts';
 

@@ -7,7 +7,7 @@ import { adaptorOf } from './back-end/adaptor-of.ts';
 import { deliver } from './mdm/deliver.ts';
 import { type PackedSystem, unpackShare } from './mdm/packed-share.ts';
 import { parseObject } from './mdm/patched-person.ts';
-import { TryLater, untilDelivered } from './mdm/try-later.ts';
+import { RetryableError, untilDelivered } from './mdm/retryable-error.ts';
 import { TaskFailure } from './task-failure.ts';
 import type { TaskOutcome, Worker, WorkerDependencies } from './worker.ts';
 
@@ -70,7 +70,7 @@ export function createMdmShare({ config, callBackEnd }: WorkerDependencies): Wor
       shared = { ...input, cccid: current };
       progress['status'] = await patchAdaptor(shared);
     }
-    throw new TryLater('MDM names another cccid each time');
+    throw new RetryableError('MDM names another cccid each time');
   };
   const share = async (task: Task, progress: Record<string, unknown>): Promise<TaskOutcome> => {
     const input = unpackShare(task.inputData as unknown as PackedShareInput, codec);

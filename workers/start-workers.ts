@@ -8,13 +8,13 @@ import type { Tracer } from '#lib/telemetry/tracing/tracer.ts';
 import { createBackEndCaller } from './back-end/call-back-end.ts';
 import { guardWrites } from './back-end/guard-writes.ts';
 import { pause } from './backoff.ts';
-import { Availability } from './engine/availability.ts';
-import { RouterApi } from './engine/router-api.ts';
-import { createSdkClient } from './engine/sdk-client.ts';
-import { TaskPolls } from './engine/task-polls.ts';
-import { startTaskRunners } from './engine/task-runners.ts';
-import { TaskUpdates } from './engine/task-updates.ts';
-import { WorkInHand } from './engine/work-in-hand.ts';
+import { OutageLog } from './sdk/outage-log.ts';
+import { RouterApi } from './sdk/router-api.ts';
+import { createSdkClient } from './sdk/sdk-client.ts';
+import { TaskPolls } from './sdk/task-polls.ts';
+import { startTaskRunners } from './sdk/task-runners.ts';
+import { TaskUpdates } from './sdk/task-updates.ts';
+import { InFlightTasks } from './sdk/in-flight-tasks.ts';
 import { observeCalls } from './observe/observe-calls.ts';
 import { observeTask } from './observe/observe-task.ts';
 import { type ReportError, supervise } from './run-task.ts';
@@ -48,7 +48,7 @@ export async function startWorkers({
     timeoutMs: config['workers.backEndTimeoutMs'],
     maxAnswerBytes: config['router.maxAnswerBytes'],
   });
-  const work = new WorkInHand();
+  const work = new InFlightTasks();
   const callBackEnd = observeCalls(guardWrites(backEnds.call, (taskId) => work.hasExpired(taskId)));
   const workers = selected.map(({ create }) =>
     observeTask(supervise(create({ config, callBackEnd }), { log, reportError }), tracer),
@@ -59,7 +59,7 @@ export async function startWorkers({
     clientSecret: config['workers.clientSecret'] ?? '',
     timeoutMs: config['conductor.timeoutMs'],
   });
-  const shared = { api, work, availability: new Availability(log), abandoned: abandoned.signal };
+  const shared = { api, work, availability: new OutageLog(log), abandoned: abandoned.signal };
   const limits = { concurrency: config['workers.concurrency'], pollTimeoutMs: config['workers.pollTimeoutMs'] };
   const polls = new TaskPolls({ ...shared, ...limits, stopping: stopping.signal });
   const identity = { workerId: `${hostname()}:${process.pid}`, domain: config['workers.domain'] };

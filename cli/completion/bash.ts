@@ -1,6 +1,6 @@
 // Completion for bash 3.2 and newer.
 
-import { programName } from '../verb.ts';
+import { programName } from '../command-definition.ts';
 import type { CommandWords, OptionValue } from './words.ts';
 
 /** A script to be evaluated in ~/.bashrc. */

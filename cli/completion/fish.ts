@@ -1,6 +1,6 @@
 // Completion for fish, with descriptions.
 
-import { programName } from '../verb.ts';
+import { programName } from '../command-definition.ts';
 import type { CommandWords, Word } from './words.ts';
 
 /** A script to be sourced in config.fish, or saved as completions/service-router.fish. */

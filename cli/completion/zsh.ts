@@ -1,6 +1,6 @@
 // Completion for zsh, with descriptions.
 
-import { programName } from '../verb.ts';
+import { programName } from '../command-definition.ts';
 import type { CommandWords, OptionValue, Word } from './words.ts';
 
 /** A script to be evaluated in ~/.zshrc after compinit, or to be saved as `_service_router` on the fpath. */

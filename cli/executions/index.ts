@@ -1,7 +1,7 @@
 // `executions`: its verbs, in the order in which people meet them.
 
 import type { Command } from 'commander';
-import { toCommand, toGroup } from '../verb.ts';
+import { toCommand, toGroup } from '../command-definition.ts';
 import { cancelExecutions } from './cancel.ts';
 import { listExecutions } from './list.ts';
 import { retryExecutions } from './retry.ts';

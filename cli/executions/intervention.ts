@@ -2,19 +2,19 @@
 
 import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import {
-  foresee,
+  previewInterventions,
   intervene,
-  type Intervened,
+  type InterventionResult,
   type Intervention,
-  type Prospect,
+  type InterventionPreview,
 } from '#lib/conductor/executions/interventions.ts';
 import { paint } from '../colours.ts';
 import { addConfirmationOptions } from '../confirmation.ts';
 import { addEngineOption, type EngineAccessOptions, openEngine } from '../engine-access.ts';
 import { parseExecutionId } from '../input/names.ts';
-import { type Outcome, VerbError } from '../outcome.ts';
+import { type Outcome, CommandError } from '../outcome.ts';
 import { alignColumns, countOf } from '../table.ts';
-import type { Verb, VerbContext } from '../verb.ts';
+import type { CommandDefinition, CommandContext } from '../command-definition.ts';
 
 export interface InterventionOptions extends Pick<EngineAccessOptions, 'engine'> {
   readonly reason?: string;
@@ -26,8 +26,8 @@ const did = { retry: 'retried', terminate: 'terminated', cancel: 'cancelled' } a
 /** @param words what stands in its help */
 export function interventionVerb(
   intervention: Intervention,
-  words: Pick<Verb<InterventionOptions>, 'description' | 'examples'>,
-): Verb<InterventionOptions> {
+  words: Pick<CommandDefinition<InterventionOptions>, 'description' | 'examples'>,
+): CommandDefinition<InterventionOptions> {
   return {
     name: intervention,
     ...words,
@@ -50,23 +50,27 @@ export function interventionVerb(
   };
 }
 
-async function run(intervention: Intervention, options: InterventionOptions, context: VerbContext): Promise<Outcome> {
+async function run(
+  intervention: Intervention,
+  options: InterventionOptions,
+  context: CommandContext,
+): Promise<Outcome> {
   const ids = [...new Set(context.args.map(parseExecutionId))];
   const engine = await openEngine(options, context.host);
   try {
     const api = new ExecutionApi(engine.call);
-    const prospects: Prospect[] = [];
-    for (const id of ids) prospects.push(await foresee(intervention, id, api));
+    const prospects: InterventionPreview[] = [];
+    for (const id of ids) prospects.push(await previewInterventions(intervention, id, api));
     const possible = prospects.filter((prospect) => prospect.kind === 'possible');
     if (possible.length === 0) {
-      throw new VerbError(prospects.map((prospect) => `${prospect.executionId}: ${describeProspect(prospect)}`));
+      throw new CommandError(prospects.map((prospect) => `${prospect.executionId}: ${describeProspect(prospect)}`));
     }
     const preview = alignColumns(prospects.map((prospect) => [prospect.executionId, describeProspect(prospect)]));
     if (options.dryRun === true) return describePreview(preview, prospects);
     context.show(preview);
     await context.confirm(`${intervention} ${countOf(possible.length, 'execution')}?`);
     const reason = options.reason ?? '';
-    const results: Intervened[] = [];
+    const results: InterventionResult[] = [];
     for (const { executionId } of possible) results.push(await intervene(intervention, executionId, { api, reason }));
     return describe(intervention, prospects, results);
   } finally {
@@ -74,12 +78,12 @@ async function run(intervention: Intervention, options: InterventionOptions, con
   }
 }
 
-function describeProspect(prospect: Prospect): string {
+function describeProspect(prospect: InterventionPreview): string {
   if (prospect.kind === 'refused') return prospect.reason;
   return prospect.warning === undefined ? 'can be done' : paint('warning', prospect.warning);
 }
 
-function describePreview(preview: readonly string[], prospects: readonly Prospect[]): Outcome {
+function describePreview(preview: readonly string[], prospects: readonly InterventionPreview[]): Outcome {
   return {
     exitCode: 2,
     lines: [...preview, '', 'nothing was changed (--dry-run)'],
@@ -87,8 +91,12 @@ function describePreview(preview: readonly string[], prospects: readonly Prospec
   };
 }
 
-function describe(intervention: Intervention, prospects: readonly Prospect[], results: readonly Intervened[]): Outcome {
-  const early = prospects.flatMap((prospect): Intervened[] =>
+function describe(
+  intervention: Intervention,
+  prospects: readonly InterventionPreview[],
+  results: readonly InterventionResult[],
+): Outcome {
+  const early = prospects.flatMap((prospect): InterventionResult[] =>
     prospect.kind === 'refused'
       ? [{ executionId: prospect.executionId, outcome: 'refused', reason: prospect.reason }]
       : [],

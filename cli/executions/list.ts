@@ -17,7 +17,7 @@ import { parseStates } from '../input/states.ts';
 import type { Outcome } from '../outcome.ts';
 import { readGateway, routeNamed } from '../read-gateway.ts';
 import { countOf, formatTable } from '../table.ts';
-import type { Verb, VerbContext } from '../verb.ts';
+import type { CommandDefinition, CommandContext } from '../command-definition.ts';
 import { paintState } from './paint-state.ts';
 
 export interface ListOptions extends EngineAccessOptions {
@@ -33,7 +33,7 @@ export interface ListOptions extends EngineAccessOptions {
 /** Rows of the engine's index that a search reads before it gives up. */
 const maxScanned = 20_000;
 
-export const listExecutions: Verb<ListOptions> = {
+export const listExecutions: CommandDefinition<ListOptions> = {
   name: 'list',
   description: 'List executions, the newest first. Neither requests nor answers are shown.',
   exitCodes: { 0: 'the list is shown, also when it is empty', 1: 'error' },
@@ -57,7 +57,7 @@ export const listExecutions: Verb<ListOptions> = {
   run: runList,
 };
 
-export async function runList(options: ListOptions, { host }: Pick<VerbContext, 'host'>): Promise<Outcome> {
+export async function runList(options: ListOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const limit = parseCount(options.limit, '--limit');
   const engine = await openEngine(options, host);
   try {

@@ -8,9 +8,9 @@ import { printable } from '../colours.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from '../engine-access.ts';
 import { formatSpan } from '../input/duration.ts';
 import { parseExecutionId } from '../input/names.ts';
-import { type Outcome, VerbError } from '../outcome.ts';
+import { type Outcome, CommandError } from '../outcome.ts';
 import { alignColumns } from '../table.ts';
-import type { Verb, VerbContext } from '../verb.ts';
+import type { CommandDefinition, CommandContext } from '../command-definition.ts';
 import { paintState } from './paint-state.ts';
 import { readPayload } from './payload.ts';
 import { describeReason } from './reason.ts';
@@ -20,7 +20,7 @@ export interface ShowOptions extends EngineAccessOptions {
   readonly payload?: boolean;
 }
 
-export const showExecution: Verb<ShowOptions> = {
+export const showExecution: CommandDefinition<ShowOptions> = {
   name: 'show',
   description: 'Show one execution: who asked, its tasks in order, what waited, who worked on it and what failed.',
   exitCodes: { 0: 'it is shown', 1: 'error: the engine has no such execution, or is out of reach' },
@@ -44,14 +44,15 @@ export const showExecution: Verb<ShowOptions> = {
 
 export async function runShow(
   options: ShowOptions,
-  { args, host }: Pick<VerbContext, 'args' | 'host'>,
+  { args, host }: Pick<CommandContext, 'args' | 'host'>,
 ): Promise<Outcome> {
   const id = parseExecutionId(args[0] ?? '');
   const engine = await openEngine(options, host);
   try {
     const api = new ExecutionApi(engine.call);
     const execution = await api.readWhole(id);
-    if (execution === null) throw new VerbError([`${engine.address} has no execution ${id}: it may have been pruned`]);
+    if (execution === null)
+      throw new CommandError([`${engine.address} has no execution ${id}: it may have been pruned`]);
     const { executions: followers } = await api.search({ correlationIds: [id] }, { offset: 0, size: 20 });
     const follows = followers.filter(({ workflowId }) => workflowId !== id);
     return describe(execution, {

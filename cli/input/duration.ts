@@ -1,6 +1,6 @@
 // Spans and moments of time as people type them.
 
-import { VerbError } from '../outcome.ts';
+import { CommandError } from '../outcome.ts';
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -13,7 +13,7 @@ export function parseDuration(text: string, option: string): number {
   const [, amount = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|[smhd])$/.exec(text) ?? [];
   const factor = units[unit];
   if (factor === undefined)
-    throw new VerbError([`${option} must be a duration such as 500ms, 90s, 15m, 2h or 30d, not ${text}`]);
+    throw new CommandError([`${option} must be a duration such as 500ms, 90s, 15m, 2h or 30d, not ${text}`]);
   return Number(amount) * factor;
 }
 
@@ -27,7 +27,7 @@ export function parseMoment(text: string, option: string, now: number): number {
     if (!Number.isNaN(time)) return time;
   }
   if (/^[\d.]+(?:ms|[smhd])$/.test(text)) return now - parseDuration(text, option);
-  throw new VerbError([
+  throw new CommandError([
     `${option} must be a moment such as 2026-11-21T08:00:00Z, or how long ago, such as 2h, not ${text}`,
   ]);
 }
@@ -36,7 +36,7 @@ export function parseMoment(text: string, option: string, now: number): number {
 export function parseCount(text: string, option: string, least = 1): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < least) {
-    throw new VerbError([`${option} must be a whole number of at least ${least}, not ${text}`]);
+    throw new CommandError([`${option} must be a whole number of at least ${least}, not ${text}`]);
   }
   return value;
 }

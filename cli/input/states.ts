@@ -1,7 +1,7 @@
 // States as people type them: in any case, with `-`, `_` or a space between words.
 
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
-import { VerbError } from '../outcome.ts';
+import { CommandError } from '../outcome.ts';
 
 /** Conductor's states of an execution. */
 const executionStates: readonly WorkflowStatus[] = [
@@ -33,7 +33,7 @@ export function parseWords<Word extends string>(
   return text.split(',').map((word) => {
     const found = known.get(word.trim().toUpperCase().replace(/[- ]/g, '_'));
     if (found !== undefined) return found;
-    throw new VerbError([`--state: ${word.trim()} is none of ${[...known.keys()].map(optionWord).join(', ')}`]);
+    throw new CommandError([`--state: ${word.trim()} is none of ${[...known.keys()].map(optionWord).join(', ')}`]);
   });
 }
 

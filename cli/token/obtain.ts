@@ -7,7 +7,7 @@ import type { OAuth2 } from '../../plugins/oauth2/create-oauth2.ts';
 import { OAuthError } from '../../plugins/oauth2/token/oauth-error.ts';
 import { ProviderError } from '../../plugins/oauth2/provider/provider-error.ts';
 import { routerUrlOf } from '../engine-access.ts';
-import { VerbError } from '../outcome.ts';
+import { CommandError } from '../outcome.ts';
 
 export interface TokenSource {
   /** `-` is standard input. */
@@ -32,7 +32,7 @@ export async function obtainToken(source: TokenSource, { config, oauth, stdin }:
   const clientId = source.clientId ?? config['ops.clientId'];
   const clientSecret = source.clientSecret ?? config['ops.clientSecret'];
   if (clientId === undefined || clientSecret === undefined) {
-    throw new VerbError([
+    throw new CommandError([
       'there is no client: set ops.clientId and ops.clientSecret (OPS_CLIENTID, OPS_CLIENTSECRET), give --client-id and --client-secret, or a token with --token-file',
     ]);
   }
@@ -42,13 +42,13 @@ export async function obtainToken(source: TokenSource, { config, oauth, stdin }:
     return (await oauth.grant.request(client, source.scope)).access_token;
   } catch (error) {
     if (error instanceof OAuthError) {
-      throw new VerbError(
+      throw new CommandError(
         [`the identity provider gave client "${clientId}" no token: ${error.code}: ${error.message}`],
         { cause: error },
       );
     }
     if (error instanceof ProviderError) {
-      throw new VerbError([`the identity provider gives no token now: ${error.message}`], { cause: error });
+      throw new CommandError([`the identity provider gives no token now: ${error.message}`], { cause: error });
     }
     throw error;
   }
@@ -57,7 +57,7 @@ export async function obtainToken(source: TokenSource, { config, oauth, stdin }:
 async function readToken(file: string, stdin: NodeJS.ReadableStream): Promise<string> {
   const content = file === '-' ? await text(stdin) : readFileSync(file, 'utf8');
   const token = content.trim();
-  if (token === '') throw new VerbError([`there is no token in ${file === '-' ? 'standard input' : file}`]);
+  if (token === '') throw new CommandError([`there is no token in ${file === '-' ? 'standard input' : file}`]);
   return token;
 }
 
@@ -79,7 +79,7 @@ async function askRouter(
     signal: AbortSignal.timeout(10_000),
     redirect: 'error',
   }).catch((error: unknown) => {
-    throw new VerbError([`${router} does not answer`], { cause: error });
+    throw new CommandError([`${router} does not answer`], { cause: error });
   });
   const body = (await response.json().catch(() => ({}))) as {
     access_token?: unknown;
@@ -88,5 +88,5 @@ async function askRouter(
   };
   if (response.status === 200 && typeof body.access_token === 'string') return body.access_token;
   const why = [body.error ?? body.title].filter((part) => typeof part === 'string').join('');
-  throw new VerbError([`the router gave client "${clientId}" no token: ${response.status} ${why}`.trimEnd()]);
+  throw new CommandError([`the router gave client "${clientId}" no token: ${response.status} ${why}`.trimEnd()]);
 }

@@ -23,7 +23,7 @@ export type ReadinessCheck = () => Promise<readonly string[]>;
 export type ReadinessNotice = () => readonly string[];
 
 /** What a part that outlives configurations is built with. */
-export interface KeptServices {
+export interface SharedServices {
   /** The configuration in force, at each reading: what is read once stays as it was. */
   readonly config: Config;
   readonly log: Logger;
@@ -40,7 +40,7 @@ export interface KeptServices {
 
 /**
  * What the router lends its plugins. A plugin is initialised anew for each configuration that is loaded while the router
- * runs; what must not begin anew with it (connections, counts, waits, metrics) it has kept with {@link keep}.
+ * runs; what must not begin anew with it (connections, counts, waits, metrics) it has kept with {@link share}.
  */
 export interface RouterServices {
   /** This configuration, which may not be the one in force yet, or any more. */
@@ -59,11 +59,11 @@ export interface RouterServices {
    * @param name unique in the router
    * @param from what it is made from; for other values another one is made. Empty when it follows the one in force
    */
-  keep<T>(name: string, from: readonly unknown[], make: (services: KeptServices) => T): T;
+  share<T>(name: string, from: readonly unknown[], make: (services: SharedServices) => T): T;
   /** What has to be true before this configuration takes over from another; at the start of the router nobody asks. */
-  addTakeOverCheck(name: string, check: ReadinessCheck): void;
+  addActivationCheck(name: string, check: ReadinessCheck): void;
   /** Called in the moment this configuration takes over, also at the start. Must not fail, must not wait. */
-  onTakeOver(take: () => void): void;
+  onActivate(take: () => void): void;
   /** Adds a check to `/health/ready`. */
   addReadinessCheck(name: string, check: ReadinessCheck): void;
   /** Adds something that `/health/ready` shows and that leaves the router ready. */

@@ -12,7 +12,7 @@ import type { GatewayRoute } from './gateway-routes.ts';
 export type Handler = (request: Request, response: Response, next: NextFunction) => void | Promise<void>;
 
 /** A request whose pipeline is known and has not begun. Nothing of it may be changed. */
-export interface EarlyRequest {
+export interface SheddingRequest {
   readonly request: IncomingMessage;
   /** `route` is set; a policy may set what it would set anyway. */
   readonly context: RequestContext;
@@ -24,14 +24,14 @@ export interface EarlyRequest {
  * What one place of a policy can say before the pipeline begins. Under a flood most of what a refusal costs is the way
  * to it, and that time is missing for what is served.
  */
-export interface EarlyCheck {
+export interface SheddingCheck {
   /** True while this policy is refusing requests: nothing is looked at early unless one of them is. */
   readonly isRefusing?: () => boolean;
   /**
    * Asked in the order of the pipeline. `unsure` sends the request through it.
    * @throws Problem that the policy would answer with
    */
-  readonly look: (early: EarlyRequest) => 'unsure' | void;
+  readonly look: (early: SheddingRequest) => 'unsure' | void;
 }
 
 /** Where a policy stands in gateway.config.yml. */
@@ -76,7 +76,7 @@ export interface Policy {
    * What it can say before the pipeline begins, called once for each apiEndpoint. Nothing behind a policy without it is
    * refused early.
    */
-  readonly early?: (action: never) => EarlyCheck;
+  readonly early?: (action: never) => SheddingCheck;
 }
 
 /**
@@ -102,7 +102,7 @@ export function definePolicy<S extends TSchema>(
   { name }: DeclaredPolicy<S>,
   definition: {
     create: (parameters: Static<S>) => Handler;
-    early?: (parameters: Static<S>) => EarlyCheck;
+    early?: (parameters: Static<S>) => SheddingCheck;
   },
 ): Policy {
   const { create, early } = definition;

@@ -2,7 +2,13 @@
 
 import type { ExecutionSummary } from '#lib/conductor/executions/execution-api.ts';
 import { isCut } from '#lib/conductor/shorten-strings.ts';
-import { type Flows, notifyWorkflow, patchWorkflow, shareWorkflow, updateWorkflow } from './flows.ts';
+import {
+  type MdmDefinitions,
+  notifyWorkflow,
+  patchWorkflow,
+  shareWorkflow,
+  updateWorkflow,
+} from './mdm-definitions.ts';
 
 /** `other`: only looked at for whether it has a task at all. */
 export type Kind = 'patch' | 'notification' | 'share' | 'update' | 'other';
@@ -13,7 +19,7 @@ const statusPattern = /^\{"?outbound"?[=:]\{"?statusCodeValue"?[=:](\d{3})[,}]/;
 const nobodyInterested = /"?interestedSystems"?[=:]\[\]\}$/;
 
 /** The kind of an execution that has to be looked at; null when nothing can be owed for it. */
-export function classify(summary: ExecutionSummary, flows: Flows): Kind | null {
+export function classify(summary: ExecutionSummary, flows: MdmDefinitions): Kind | null {
   const { workflowType, version, status, input, output } = summary;
   const running = status === 'RUNNING' || status === 'PAUSED';
   if (workflowType === patchWorkflow && flows.mayProduceEvent(workflowType, version)) {

@@ -14,7 +14,7 @@ import {
   settled,
   waiting,
 } from './decision.ts';
-import { notifyTask } from './flows.ts';
+import { notifyTask } from './mdm-definitions.ts';
 
 /** @param shares the executions of mdm-shareWF with the same correlation id */
 export function decideNotification(

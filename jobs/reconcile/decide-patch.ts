@@ -16,7 +16,7 @@ import {
   settled,
   waiting,
 } from './decision.ts';
-import { intakeTask } from './flows.ts';
+import { intakeTask } from './mdm-definitions.ts';
 import { decideByAnswer, findAnswer, type Probe } from './probe.ts';
 
 /** What else the engine has for this PATCH. */

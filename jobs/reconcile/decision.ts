@@ -3,7 +3,7 @@
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
-import type { Flows } from './flows.ts';
+import type { MdmDefinitions } from './mdm-definitions.ts';
 
 /** What can be wrong; the `case` label of the metrics. */
 export const cases = [
@@ -39,7 +39,7 @@ export type Decision =
   | { readonly kind: 'undecided'; readonly case: Case; readonly reason: string };
 
 export interface DecisionContext {
-  readonly flows: Flows;
+  readonly flows: MdmDefinitions;
   readonly codec: PayloadCodec;
   /** Milliseconds since 1970. */
   readonly now: number;

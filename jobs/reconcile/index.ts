@@ -10,7 +10,7 @@ import type { Config } from '#lib/config/schema.ts';
 import type { Redis } from '#lib/redis/redis.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
-import { Flows } from './flows.ts';
+import { MdmDefinitions } from './mdm-definitions.ts';
 import { noLock, RedisLock } from './leader-lock.ts';
 import { Reconciliation } from './reconciliation.ts';
 import { type Reconciler, startReconciler } from './reconciler.ts';
@@ -42,12 +42,12 @@ export function createReconciliation({ config, definitions, call }: Reconciliati
 }
 
 /** Returns the same flows as long as the definitions say the same: a reload that changed nothing of them repeats no work. */
-function flowsOf(definitions: () => Definitions): () => Flows {
+function flowsOf(definitions: () => Definitions): () => MdmDefinitions {
   let known = definitions();
-  let flows = new Flows(known);
+  let flows = new MdmDefinitions(known);
   return () => {
     const current = definitions();
-    if (current !== known && !isDeepStrictEqual(current, known)) flows = new Flows(current);
+    if (current !== known && !isDeepStrictEqual(current, known)) flows = new MdmDefinitions(current);
     known = current;
     return flows;
   };

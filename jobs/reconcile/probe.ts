@@ -6,9 +6,9 @@ import { reconcilerRoute } from '#lib/envelope/inbound.ts';
 import type { Answer } from '#lib/envelope/outbound.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { type Decision, type DecisionContext, isOver, lastTask, settled } from './decision.ts';
-import { intakeTask, patchWorkflow, readVersion } from './flows.ts';
-import { standingOf } from './standing-change.ts';
-import type { QuestionState } from './turns.ts';
+import { intakeTask, patchWorkflow, readVersion } from './mdm-definitions.ts';
+import { appliedChangeOf } from './applied-change.ts';
+import type { QuestionState } from './probe-limiter.ts';
 
 /** An execution that asked. */
 export type Probe = WholeExecution;
@@ -72,7 +72,7 @@ export function decideByAnswer(
   if (answer.status === 404 || answer.status === 410) return settled;
   if (answer.status < 200 || answer.status > 299) return undecided(`the back end answered ${answer.status} to a GET`);
   const { inbound } = execution.input;
-  switch (standingOf(given.codec.unpackInbound(inbound).body, answer.body)) {
+  switch (appliedChangeOf(given.codec.unpackInbound(inbound).body, answer.body)) {
     case 'all':
     case 'some':
       return given.applied({

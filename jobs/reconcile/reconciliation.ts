@@ -2,22 +2,28 @@
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
-import { carryOut } from './carry-out.ts';
+import { applyDecision } from './apply-decision.ts';
 import { classify, type Kind } from './classify.ts';
 import { decideNotification, decideShare, decideUpdate } from './decide-notification.ts';
 import { decidePatch } from './decide-patch.ts';
 import { type Case, type Decision, type DecisionContext, isEmpty, isOver, settled, waiting } from './decision.ts';
-import { type Flows, notifyWorkflow, patchWorkflow, UnknownVersion, updateWorkflow } from './flows.ts';
+import {
+  type MdmDefinitions,
+  notifyWorkflow,
+  patchWorkflow,
+  UnknownVersion,
+  updateWorkflow,
+} from './mdm-definitions.ts';
 import { OpenExecutions, type OpenExecution } from './open-executions.ts';
 import { askedBackEnd, questionOf } from './probe.ts';
-import { Relations } from './relations.ts';
+import { Relations } from './related-executions.ts';
 import { EndedScan, RunningScan } from './scan.ts';
-import { type Question, Turns } from './turns.ts';
+import { type Question, ProbeLimiter } from './probe-limiter.ts';
 
 export interface ReconciliationOptions {
   readonly api: ExecutionApi;
   /** What should follow an execution; read at the start of each round. */
-  readonly flows: Flows;
+  readonly flows: MdmDefinitions;
   readonly codec: DecisionContext['codec'];
   /** MDM publishes updates to the broker's queues: they are looked after as well. */
   readonly withUpdates: boolean;
@@ -74,16 +80,16 @@ export class Reconciliation {
   readonly #options: ReconciliationOptions;
   readonly #now: () => number;
   readonly #open: OpenExecutions;
-  #flows: Flows;
+  #flows: MdmDefinitions;
   #ended: readonly EndedScan[];
   readonly #running: RunningScan;
-  readonly #turns: Turns;
+  readonly #turns: ProbeLimiter;
 
   constructor(options: ReconciliationOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
     this.#open = new OpenExecutions(options.afterMs);
-    this.#turns = new Turns(options.afterMs);
+    this.#turns = new ProbeLimiter(options.afterMs);
     this.#flows = options.flows;
     this.#ended = this.#lookBack();
     this.#running = new RunningScan(options.api);
@@ -126,7 +132,7 @@ export class Reconciliation {
   }
 
   /** By other definitions something else may be owed: whatever was judged by those before is judged again. */
-  #follow(flows: Flows): void {
+  #follow(flows: MdmDefinitions): void {
     if (flows === this.#flows) return;
     this.#flows = flows;
     this.#ended = this.#lookBack();
@@ -205,7 +211,7 @@ export class Reconciliation {
       return none('its back end is asked for others first');
     }
     try {
-      const done = await carryOut(decision, execution, this.#options.api);
+      const done = await applyDecision(decision, execution, this.#options.api);
       if (decision.kind === 'start' || decision.kind === 'replace') this.#settle(executionId);
       if (decision.kind === 'resume') this.#open.isMended(executionId);
       return { ...finding, ...done };

@@ -11,7 +11,7 @@ export const policies = [openApiDeclaration, docsDeclaration, problemPagesDeclar
 /** Registers the policies. */
 export function init({ services, registerPolicy }: PluginContext): void {
   registerPolicy(createOpenApiPolicy(services));
-  const files = services.keep('files of the docs page', [], createDocsFiles);
+  const files = services.share('files of the docs page', [], createDocsFiles);
   registerPolicy(createDocsPolicy(services.config, files));
-  registerPolicy(createProblemPagesPolicy(services.keep('problem pages', [], createProblemPages)));
+  registerPolicy(createProblemPagesPolicy(services.share('problem pages', [], createProblemPages)));
 }

@@ -3,15 +3,15 @@
 import type { Counter } from 'prom-client';
 import { responseHeaderFilter } from '#lib/envelope/headers.ts';
 import type { Config } from '#lib/config/schema.ts';
-import type { KeptServices } from '../../gateway/plugin-api/plugin-api.ts';
+import type { SharedServices } from '../../gateway/plugin-api/plugin-api.ts';
 import { outageNotice } from '#lib/redis/connect-redis.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
-import type { AnswerOptions } from './execution/answer.ts';
-import type { Parts } from './execution/executions.ts';
-import { type Claims, LocalClaims } from './idempotency/claims.ts';
-import { createKeyMetrics } from './idempotency/once.ts';
-import { RedisClaims } from './idempotency/redis-claims.ts';
-import { Deferred } from './async-executions/deferred.ts';
+import type { AnswerOptions } from './execution/response.ts';
+import type { ExecutionDependencies } from './execution/executions.ts';
+import { type IdempotencyLocks, LocalIdempotencyLocks } from './idempotency/idempotency-locks.ts';
+import { createKeyMetrics } from './idempotency/idempotent-start.ts';
+import { RedisIdempotencyLocks } from './idempotency/redis-idempotency-locks.ts';
+import { AsyncExecutions } from './async-executions/async-executions.ts';
 import type { LinksOf } from './execution/links.ts';
 import { LongPolls } from './async-executions/long-polls.ts';
 
@@ -20,22 +20,22 @@ const unknownMs = 60_000;
 
 /** What outlives a configuration. */
 export interface ClientParts {
-  readonly claims: Claims;
+  readonly claims: IdempotencyLocks;
   readonly keyRequests: Counter<'outcome'>;
-  readonly deferred: Deferred;
+  readonly deferred: AsyncExecutions;
   readonly longPolls: LongPolls;
 }
 
 /** @param parts with the engine that clients wait for */
 export function createClientParts(
-  services: KeptServices,
-  parts: Pick<Parts, 'waits' | 'engine' | 'executions' | 'draining'>,
+  services: SharedServices,
+  parts: Pick<ExecutionDependencies, 'waits' | 'engine' | 'executions' | 'draining'>,
 ): ClientParts {
   const { config, metrics } = services;
   return {
     claims: createClaims(services, unknownMs + 2 * config['conductor.timeoutMs']),
     keyRequests: createKeyMetrics(metrics),
-    deferred: new Deferred(parts, metrics),
+    deferred: new AsyncExecutions(parts, metrics),
     longPolls: new LongPolls(metrics),
   };
 }
@@ -51,8 +51,8 @@ export function createAnswerOptions(config: Config, linksOf: LinksOf): AnswerOpt
 }
 
 /** Where routers share an engine, `redis.url` tells them of each other. */
-function createClaims({ redis, addReadinessNotice }: KeptServices, ttlMs: number): Claims {
-  if (redis === undefined) return new LocalClaims(ttlMs);
+function createClaims({ redis, addReadinessNotice }: SharedServices, ttlMs: number): IdempotencyLocks {
+  if (redis === undefined) return new LocalIdempotencyLocks(ttlMs);
   addReadinessNotice('idempotency', outageNotice(redis, 'requests with an Idempotency-Key are refused'));
-  return new RedisClaims(redis, ttlMs);
+  return new RedisIdempotencyLocks(redis, ttlMs);
 }

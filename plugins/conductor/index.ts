@@ -8,10 +8,10 @@ import { createAnswerOptions } from './create-client-parts.ts';
 import { createExecutionsPolicy, executionsDeclaration } from './async-executions/executions-policy.ts';
 import { createLinks, type LinksOf } from './execution/links.ts';
 import { createEngineApiPolicy, engineApiDeclaration } from './task-api/engine-api.ts';
-import { createEngineRoom, type EngineRoom } from './engine-room.ts';
-import { Once } from './idempotency/once.ts';
+import { createSharedState, type SharedState } from './shared-state.ts';
+import { IdempotentStart } from './idempotency/idempotent-start.ts';
 import { createAddedCheck, createEngineCheck, createWorkersCheck } from './readiness.ts';
-import type { ServeParts } from './workflow/serve-request.ts';
+import type { WorkflowDependencies } from './workflow/serve-request.ts';
 import { WorkerLimits } from './task-api/worker-limits.ts';
 import { createVersions, type Versions } from './versions/create-versions.ts';
 import { createWorkflowPolicy } from './workflow/workflow.ts';
@@ -26,7 +26,7 @@ const recordedMs = 2_000;
 /** Policies of one configuration, on the parts that outlive it. */
 export function init({ services, registerPolicy }: PluginContext): void {
   const { config, definitions, routes } = services;
-  const room = services.keep('conductor', [], createEngineRoom);
+  const room = services.share('conductor', [], createSharedState);
   const { parts, admission, observation, inUse } = room;
   const { engine, queues, updates, shapes } = parts;
   const places = placesOf(routes);
@@ -47,8 +47,8 @@ export function init({ services, registerPolicy }: PluginContext): void {
     createEngineCheck(engine, () => [...shipped, ...needed]),
   );
   services.addReadinessCheck('workers', createWorkersCheck(engine, queues, taskTypes));
-  services.addTakeOverCheck('definitions', createAddedCheck(engine, { needed, inUse: () => inUse.needed }));
-  services.onTakeOver(() => {
+  services.addActivationCheck('definitions', createAddedCheck(engine, { needed, inUse: () => inUse.needed }));
+  services.onActivate(() => {
     Object.assign(inUse, { needed, taskTypes });
     // Clients still find what they started under an earlier configuration.
     for (const { workflow } of places.values()) parts.workflows.add(workflow);
@@ -58,10 +58,10 @@ export function init({ services, registerPolicy }: PluginContext): void {
 }
 
 function servePartsOf(
-  { parts, observation, engines, forClients }: EngineRoom,
+  { parts, observation, engines, forClients }: SharedState,
   config: Config,
   { versions, linksOf }: { versions: Versions; linksOf: LinksOf },
-): ServeParts {
+): WorkflowDependencies {
   const { claims, keyRequests, deferred } = forClients;
   const answers = createAnswerOptions(config, linksOf);
   const callMs = config['conductor.timeoutMs'];
@@ -69,7 +69,7 @@ function servePartsOf(
     ...{ ...parts, engine: engines.clients, watch: observation.watch, versions, answers, deferred },
     // Instances that are told of each other share their queues.
     handsOver: config['conductor.handOver'] && config['redis.url'] === undefined,
-    once: new Once({
+    once: new IdempotentStart({
       ...{ claims, linksOf, callMs },
       ...{ executions: parts.executions, codec: answers.codec, requests: keyRequests },
       recorded: new ExecutionApi((call) =>

@@ -8,7 +8,7 @@ import { RedisUnavailable } from '#lib/redis/redis.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { by, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
 import type { HoldRefusal } from './hold-refusals.ts';
-import type { Places } from './store/places.ts';
+import type { ConcurrencyStore } from './store/concurrency-store.ts';
 
 const parameters = Type.Object(
   {
@@ -35,7 +35,7 @@ export const inFlightDeclaration = declarePolicy({
  * @throws Problem `too-many-requests` (429) with `Retry-After`; `limits-unavailable` (503) when Redis is away and
  *   configuration says to refuse
  */
-export function createInFlightPolicy(config: Config, places: Places, hold: HoldRefusal): Policy {
+export function createInFlightPolicy(config: Config, places: ConcurrencyStore, hold: HoldRefusal): Policy {
   return definePolicy(inFlightDeclaration, {
     // What is refused takes no place.
     early: () => ({ look: () => undefined }),

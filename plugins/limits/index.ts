@@ -17,7 +17,7 @@ export function init({ services, registerPolicy }: PluginContext): void {
   const store = config['limits.store'];
   const ofRedis = [config['limits.whenRedisIsAway'], leaseMs(config)];
   const from = store === 'redis' ? [store, ...ofRedis] : [store];
-  const { windows, places } = services.keep('limits', from, (kept) => createStores({ ...kept, config }));
+  const { windows, places } = services.share('limits', from, (kept) => createStores({ ...kept, config }));
   const hold = createRefusalHold(config['limits.refusalHoldMs']);
   registerPolicy(createRateLimitPolicy(config, windows, hold));
   registerPolicy(createInFlightPolicy(config, places, hold));

@@ -8,9 +8,9 @@ import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gatew
 import { RedisUnavailable } from '#lib/redis/redis.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { by, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
-import { EarlyCounts } from './early-counts.ts';
+import { EarlyCounts } from './shedding-counts.ts';
 import type { HoldRefusal } from './hold-refusals.ts';
-import type { Counted, Window, Windows } from './store/windows.ts';
+import type { Counted, Window, RateLimitStore } from './store/rate-limit-store.ts';
 
 const parameters = Type.Object(
   {
@@ -46,7 +46,7 @@ export const rateLimitDeclaration = declarePolicy({
  * @throws Problem `too-many-requests` (429) with `Retry-After` in whole seconds (RFC 9110 section 10.2.3);
  *   `limits-unavailable` (503) when Redis is away and configuration says to refuse
  */
-export function createRateLimitPolicy(config: Config, windows: Windows, hold: HoldRefusal): Policy {
+export function createRateLimitPolicy(config: Config, windows: RateLimitStore, hold: HoldRefusal): Policy {
   return definePolicy(rateLimitDeclaration, {
     // Its real count may be in Redis, and is not asked for a request that is refused anyway. But a client that sends more
     // than its rate comes here, and is held up.

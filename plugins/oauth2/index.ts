@@ -22,12 +22,12 @@ export const policies = [tokenDeclaration, bearerDeclaration];
  */
 export function init({ services, registerPolicy }: PluginContext, clock: Clock = systemClock): void {
   const { config } = services;
-  const metrics = services.keep('oauth2 metrics', [], (kept) => createMetrics(kept.metrics));
-  const limit = services.keep('oauth2 attempts', [], (kept) => {
+  const metrics = services.share('oauth2 metrics', [], (kept) => createMetrics(kept.metrics));
+  const limit = services.share('oauth2 attempts', [], (kept) => {
     return new AttemptLimit(clock, () => kept.config['oauth.timeoutMs']);
   });
   let isNew = false;
-  const { keys, accessTokens, grant } = services.keep('oauth2', oauthKeys(config), ({ log, onStop }) => {
+  const { keys, accessTokens, grant } = services.share('oauth2', oauthKeys(config), ({ log, onStop }) => {
     isNew = true;
     const made = createOAuth2({ config, log, metrics, clock });
     onStop('oauth2', made.stop);
@@ -37,7 +37,7 @@ export function init({ services, registerPolicy }: PluginContext, clock: Clock =
   const unavailable = () => (keys.unavailable === undefined ? [] : [keys.unavailable]);
   services.addReadinessCheck('keys', async () => unavailable());
   // A provider that is in use already may be away: then nothing is worse than before.
-  services.addTakeOverCheck('keys', async () => {
+  services.addActivationCheck('keys', async () => {
     if (!isNew) return [];
     await keys.fetched;
     return unavailable();

@@ -9,7 +9,7 @@ import { fishScript } from '../../cli/completion/fish.ts';
 import { type CommandWords, describeWords } from '../../cli/completion/words.ts';
 import { zshScript } from '../../cli/completion/zsh.ts';
 import { createProgram } from '../../cli/program.ts';
-import { toGroup } from '../../cli/verb.ts';
+import { toGroup } from '../../cli/command-definition.ts';
 import { runCli } from './run-cli.ts';
 
 /** The product's command line with a group of verbs and options of every kind in it. */

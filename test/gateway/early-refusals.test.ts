@@ -8,11 +8,11 @@ import {
   contextOf,
   declarePolicy,
   definePolicy,
-  type EarlyCheck,
-  type EarlyRequest,
+  type SheddingCheck,
+  type SheddingRequest,
   setContext,
 } from '../../gateway/plugin-api/plugin-api.ts';
-import { EarlyRefusals } from '../../gateway/pipelines/early-refusals.ts';
+import { LoadShedding } from '../../gateway/pipelines/load-shedding.ts';
 import { type GatewayConfig, stepsOf } from '../../gateway/plugin-api/gateway-config-schema.ts';
 import { routesOf } from '../../gateway/plugin-api/gateway-routes.ts';
 import { Problem } from '#lib/problem/problem.ts';
@@ -56,13 +56,13 @@ const config: GatewayConfig = {
 };
 
 function createRefusals({ isRefusing = true, known = true } = {}) {
-  const looked: Pick<EarlyRequest, 'params'>[] = [];
-  const policy = (name: string, early?: EarlyCheck) =>
+  const looked: Pick<SheddingRequest, 'params'>[] = [];
+  const policy = (name: string, early?: SheddingCheck) =>
     definePolicy(declarePolicy({ name, schema: Type.Object({}) }), {
       create: () => () => undefined,
       ...(early === undefined ? {} : { early: () => early }),
     });
-  const full: EarlyCheck = {
+  const full: SheddingCheck = {
     isRefusing: () => isRefusing,
     look({ params }) {
       looked.push({ params });
@@ -76,7 +76,7 @@ function createRefusals({ isRefusing = true, known = true } = {}) {
     policy('answers'),
   ];
   const steps = new Map(Object.keys(config.pipelines).map((name) => [name, stepsOf(config, name)]));
-  const refusals = new EarlyRefusals(routesOf(config, steps), new Map(policies.map((each) => [each.name, each])));
+  const refusals = new LoadShedding(routesOf(config, steps), new Map(policies.map((each) => [each.name, each])));
   const check = (url: string, method = 'GET') => {
     const request = Object.assign(new IncomingMessage(new Socket()), { method, url });
     setContext(request, { requestId: 'one', clientAddress: '192.0.2.1', route: 'none' });

@@ -3,7 +3,7 @@
 import { BackEndFailure } from '../back-end/back-end-failure.ts';
 import type { CallBackEnd } from '../back-end/call-back-end.ts';
 import { TaskFailure } from '../task-failure.ts';
-import { TryLater } from './try-later.ts';
+import { RetryableError } from './retryable-error.ts';
 
 export interface Delivery {
   /** Who is called, as reasons and logs name it. */
@@ -35,11 +35,11 @@ export async function deliver(callBackEnd: CallBackEnd, delivery: Delivery): Pro
   };
   const body = Buffer.from(JSON.stringify(delivery.body));
   const answer = await callBackEnd({ base, method, path, headers, body }).catch((error: unknown) => {
-    if (error instanceof BackEndFailure) throw new TryLater(`${to} is away: ${error.code}`, { cause: error });
+    if (error instanceof BackEndFailure) throw new RetryableError(`${to} is away: ${error.code}`, { cause: error });
     throw error;
   });
   const { status } = answer;
-  if (status >= 500 || transient.has(status)) throw new TryLater(`${to} answered ${status}`);
+  if (status >= 500 || transient.has(status)) throw new RetryableError(`${to} answered ${status}`);
   if (status < 200 || status > 299) throw new TaskFailure(`${to} refused it with status ${status}`);
   return { status, text: answer.body.toString('utf8') };
 }

@@ -1,6 +1,6 @@
 // The systems that MDM wants told of a person, checked: each becomes an event and a task domain of its own.
 
-import { TryLater } from './try-later.ts';
+import { RetryableError } from './retryable-error.ts';
 
 export interface InterestedSystem {
   misCode: string;
@@ -16,12 +16,12 @@ export interface InterestedSystem {
  */
 export function readInterestedSystems(value: unknown, cccid: string | undefined): InterestedSystem[] {
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw new TryLater('the interestedSystems of MDM are no list');
+  if (!Array.isArray(value)) throw new RetryableError('the interestedSystems of MDM are no list');
   return value.map((entry: unknown) => {
     const system = { cccid, ...(entry as Partial<InterestedSystem> | null) };
     const isUsable =
       /^[0-9A-Za-z]{1,8}$/.test(system.misCode ?? '') && isPathSegment(system.sisPersonId) && isKey(system.cccid);
-    if (!isUsable) throw new TryLater('MDM names an interested system without misCode, sisPersonId and cccid');
+    if (!isUsable) throw new RetryableError('MDM names an interested system without misCode, sisPersonId and cccid');
     const { misCode, sisPersonId, cccid: shared } = system as InterestedSystem;
     return { misCode, sisPersonId, cccid: shared };
   });

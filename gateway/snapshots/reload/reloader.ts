@@ -4,16 +4,16 @@ import { applicable } from '#lib/config/restart-keys.ts';
 import type { LoadedConfig } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { errorFields } from '#lib/telemetry/logging/log.ts';
-import { buildGeneration } from '../build-generation.ts';
-import type { Generation } from '../generation.ts';
-import type { House } from '../house.ts';
+import { buildSnapshot } from '../build-snapshot.ts';
+import type { ConfigSnapshot } from '../config-snapshot.ts';
+import type { GatewayHost } from '../gateway-host.ts';
 import { OneAtATime } from './one-at-a-time.ts';
 import { ReloadState } from './reload-state.ts';
 
 export interface ReloaderOptions {
-  readonly house: House;
+  readonly house: GatewayHost;
   /** What the router was started with: what needs a restart stays so. */
-  readonly started: Pick<Generation, 'config' | 'gateway'>;
+  readonly started: Pick<ConfigSnapshot, 'config' | 'gateway'>;
   /** Reads every layer of the configuration. @throws ConfigError */
   readonly loadConfig: () => Promise<Pick<LoadedConfig, 'config' | 'keepCopies'>>;
   readonly gatewayConfigFile: string;
@@ -57,7 +57,7 @@ export class Reloader {
         await generation.stop();
         return giveUp();
       }
-      house.takeOver(generation);
+      house.activate(generation);
       this.#state.applied(needRestart);
       loaded.keepCopies((problem) => log.warn(problem));
       const durationMs = Math.round(performance.now() - startedAt);
@@ -75,11 +75,11 @@ export class Reloader {
     }
   }
 
-  async #build(loaded: Config): Promise<{ generation: Generation; needRestart: readonly string[] }> {
+  async #build(loaded: Config): Promise<{ generation: ConfigSnapshot; needRestart: readonly string[] }> {
     const { house, started, gatewayConfigFile, rootDir } = this.#options;
     const { services, parts, knownFiles } = house;
     const { config, needRestart } = applicable(loaded, started.config);
-    const generation = await buildGeneration({
+    const generation = await buildSnapshot({
       config,
       gatewayConfigFile,
       rootDir,
@@ -89,7 +89,7 @@ export class Reloader {
     });
     try {
       const problems = await generation.problems();
-      if (problems.length > 0) throw new TakeOverError(problems);
+      if (problems.length > 0) throw new ActivationError(problems);
     } catch (error) {
       await generation.stop();
       throw error;
@@ -102,7 +102,7 @@ export class Reloader {
 }
 
 /** The configuration is sound in itself, but something that it needs is not there. */
-class TakeOverError extends Error {
+class ActivationError extends Error {
   override readonly name = 'TakeOverError';
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {

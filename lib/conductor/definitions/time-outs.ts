@@ -26,7 +26,7 @@ export interface TimeOutContext {
 }
 
 /** One task type on one route, all times in milliseconds. Without a route nobody waits for it. */
-export interface Rung {
+export interface TimeoutBudgetStep {
   readonly taskType: string;
   readonly route: Route | undefined;
   readonly backEndMs: number;
@@ -39,8 +39,11 @@ const workerMarginMs = 2_000;
 const engineRestartMs = 60_000;
 
 /** Every rung, routes first, in the order of the gateway's map. */
-export function timeOutLadder(definitions: Definitions, { routes, backEndTimeoutMs }: TimeOutContext): Rung[] {
-  const rung = (taskType: string, route: Route | undefined): Rung[] =>
+export function timeoutBudget(
+  definitions: Definitions,
+  { routes, backEndTimeoutMs }: TimeOutContext,
+): TimeoutBudgetStep[] {
+  const rung = (taskType: string, route: Route | undefined): TimeoutBudgetStep[] =>
     definitions.taskDefs
       .filter(({ definition }) => definition.name === taskType)
       .map(({ definition }) => ({
@@ -62,7 +65,7 @@ export function timeOutLadder(definitions: Definitions, { routes, backEndTimeout
 export function checkTimeOuts(definitions: Definitions, context: TimeOutContext): string[] {
   const problems = [
     ...context.routes.flatMap((route) => checkRoute(definitions, route, context)),
-    ...timeOutLadder(definitions, context).flatMap((rung) => checkRung(definitions, rung)),
+    ...timeoutBudget(definitions, context).flatMap((rung) => checkRung(definitions, rung)),
   ];
   return [...new Set(problems)];
 }
@@ -89,7 +92,7 @@ function checkRoutedWorkflow(file: DefinitionFile<WorkflowDefinition>): string[]
     : [problemAt(file, ['timeoutSeconds'], 'a routed workflow has none: the router owns the deadline')];
 }
 
-function checkRung(definitions: Definitions, { taskType, route, backEndMs, responseMs }: Rung): string[] {
+function checkRung(definitions: Definitions, { taskType, route, backEndMs, responseMs }: TimeoutBudgetStep): string[] {
   const file = definitions.taskDefs.find(({ definition }) => definition.name === taskType);
   if (file === undefined) return [];
   const problems = checkTask(file, route);

@@ -11,12 +11,12 @@ import type { ExecutedTask, ExecutionApi, WholeExecution } from './execution-api
 export type Intervention = 'retry' | 'terminate' | 'cancel';
 
 /** What would happen, before anybody is asked. */
-export type Prospect =
+export type InterventionPreview =
   | { readonly kind: 'possible'; readonly executionId: string; readonly warning?: string }
   | { readonly kind: 'refused'; readonly executionId: string; readonly reason: string };
 
 /** What has happened. */
-export interface Intervened {
+export interface InterventionResult {
   readonly executionId: string;
   readonly outcome: 'done' | 'refused';
   /** Why not, or what to look at although it was done. */
@@ -26,7 +26,11 @@ export interface Intervened {
 const readMethods: readonly unknown[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /** Looks, and changes nothing. @throws EngineError */
-export async function foresee(intervention: Intervention, executionId: string, api: ExecutionApi): Promise<Prospect> {
+export async function previewInterventions(
+  intervention: Intervention,
+  executionId: string,
+  api: ExecutionApi,
+): Promise<InterventionPreview> {
   const execution = await api.readWhole(executionId);
   if (execution === null) return { kind: 'refused', executionId, reason: 'the engine has no such execution' };
   const running = execution.status === 'RUNNING' || execution.status === 'PAUSED';
@@ -44,7 +48,7 @@ export async function foresee(intervention: Intervention, executionId: string, a
     : { kind: 'possible', executionId, warning: `${where}: whether its back end has done it stays unknown` };
 }
 
-function foreseeRetry(execution: WholeExecution, running: boolean): Prospect {
+function foreseeRetry(execution: WholeExecution, running: boolean): InterventionPreview {
   const { workflowId: executionId, status } = execution;
   if (running || status === 'COMPLETED') {
     return { kind: 'refused', executionId, reason: `only what failed can be retried, and it is ${status}` };
@@ -67,7 +71,7 @@ export async function intervene(
   intervention: Intervention,
   executionId: string,
   { api, reason }: { api: ExecutionApi; reason: string },
-): Promise<Intervened> {
+): Promise<InterventionResult> {
   try {
     if (intervention === 'retry') await api.retry(executionId);
     else await api.terminate(executionId, reason);

@@ -1,6 +1,6 @@
 // A definition as a file would say it, whether it comes from a file or from the engine.
 
-import { eventHandlerShape, taskDefShape, type Shape, workflowShape } from './materialised.ts';
+import { eventHandlerShape, taskDefShape, type Shape, workflowShape } from './engine-defaults.ts';
 
 const shapes = { workflow: workflowShape, 'task type': taskDefShape, 'event handler': eventHandlerShape };
 

@@ -3,12 +3,12 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { BackEnds } from './back-ends.ts';
 import type { BreakerState, CircuitBreaker } from './circuit-breaker.ts';
-import type { RequestClass } from './lane.ts';
-import type { Slots } from './slots.ts';
-import type { SlotRefusal } from './waiting-line.ts';
+import type { RequestClass } from './bulkhead.ts';
+import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
+import type { Rejection } from './fair-queue.ts';
 
 /** What became of a request. */
-export type AdmissionOutcome = 'admitted' | 'queued' | 'engine-open' | 'back-end-open' | SlotRefusal;
+export type AdmissionOutcome = 'admitted' | 'queued' | 'engine-open' | 'back-end-open' | Rejection;
 
 export interface AdmissionMetrics {
   count(requestClass: RequestClass, outcome: AdmissionOutcome): void;
@@ -18,7 +18,7 @@ export interface AdmissionMetrics {
 
 /** What the gauges read. */
 export interface AdmissionState {
-  slots: Slots;
+  slots: ConcurrencyLimiter;
   limit: () => number;
   backEnds: BackEnds;
   engine: CircuitBreaker;

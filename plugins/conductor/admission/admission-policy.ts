@@ -9,7 +9,7 @@ import { signalWhenGone } from '../../../gateway/plugin-api/signal-when-gone.ts'
 import { Problem } from '#lib/problem/problem.ts';
 import type { Admission } from './admission.ts';
 import type { BackEnds } from './back-ends.ts';
-import type { RequestClass } from './lane.ts';
+import type { RequestClass } from './bulkhead.ts';
 
 const parameters = Type.Object(
   {

@@ -9,13 +9,13 @@ import type { AdaptiveLimit } from './adaptive-limit.ts';
 import type { AdmissionMetrics, AdmissionOutcome } from './admission-metrics.ts';
 import type { BackEnd } from './back-ends.ts';
 import type { EngineBreaker } from './engine-breaker.ts';
-import type { Claim, RequestClass } from './lane.ts';
-import type { Place, Slots } from './slots.ts';
-import type { SlotRefusal } from './waiting-line.ts';
+import type { PermitRequest, RequestClass } from './bulkhead.ts';
+import type { Permit, ConcurrencyLimiter } from './concurrency-limiter.ts';
+import type { Rejection } from './fair-queue.ts';
 
-export interface AdmissionParts {
+export interface AdmissionDependencies {
   limit: AdaptiveLimit;
-  slots: Slots;
+  slots: ConcurrencyLimiter;
   engine: EngineBreaker;
   metrics: AdmissionMetrics;
 }
@@ -58,14 +58,14 @@ const refusingMs = 1_000;
 const mostEarly = 2_000;
 
 export class Admission {
-  readonly #parts: AdmissionParts;
+  readonly #parts: AdmissionDependencies;
   /** By execution, until it ends. */
-  readonly #places = new TransientMap<string, Place>();
+  readonly #places = new TransientMap<string, Permit>();
   /** Handed out before the answer to the start was here, or started by somebody else. */
   readonly #early = new Set<string>();
   #refusedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: AdmissionParts) {
+  constructor(parts: AdmissionDependencies) {
     this.#parts = parts;
   }
 
@@ -135,7 +135,7 @@ export class Admission {
     } else if (outcome === 200 && path.startsWith('/api/tasks')) limit.sample('report', ms);
   }
 
-  #admitted({ breaker }: BackEnd, place: Place): Admitted {
+  #admitted({ breaker }: BackEnd, place: Permit): Admitted {
     const { limit, slots, engine } = this.#parts;
     limit.noteUse(slots.taken('waiting'));
     const leaveEngine = engine.enter();
@@ -186,7 +186,7 @@ export class Admission {
       throw this.#refused(requestClass, 'back-end-open', unavailable('back-end-unavailable', byBackEnd));
   }
 
-  #overloaded(requestClass: RequestClass, refusal: Exclude<SlotRefusal, 'gone'>, retryAfterMs: number): Problem {
+  #overloaded(requestClass: RequestClass, refusal: Exclude<Rejection, 'gone'>, retryAfterMs: number): Problem {
     const headers = { 'retry-after': retryAfter(retryAfterMs) };
     return this.#refused(requestClass, refusal, new Problem('overloaded', { detail: details[refusal], headers }));
   }
@@ -198,7 +198,7 @@ export class Admission {
   }
 }
 
-function claimOf({ backEnd: lane, requestClass, client }: AdmissionClaim): Claim {
+function claimOf({ backEnd: lane, requestClass, client }: AdmissionClaim): PermitRequest {
   return { lane, requestClass, client };
 }
 
@@ -206,7 +206,7 @@ function unavailable(code: ProblemCode, forMs: number): Problem {
   return new Problem(code, { headers: { 'retry-after': retryAfter(forMs) } });
 }
 
-const details: Record<Exclude<SlotRefusal, 'gone'>, string> = {
+const details: Record<Exclude<Rejection, 'gone'>, string> = {
   full: 'As many requests as may wait are waiting.',
   'too-long': 'The wait would be too long.',
   expired: 'The wait was too long.',

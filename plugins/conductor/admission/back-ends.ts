@@ -1,9 +1,9 @@
 // Every back end that requests name, with its share of the slots and its circuit breaker.
 
 import { CircuitBreaker, type BreakerState, type BreakerThresholds } from './circuit-breaker.ts';
-import { createLane, type Lane } from './lane.ts';
+import { createBulkhead, type Bulkhead } from './bulkhead.ts';
 
-export interface BackEnd extends Lane {
+export interface BackEnd extends Bulkhead {
   /** Route, and what tells its back ends apart: `movies`, `adaptor 002`. */
   readonly name: string;
   readonly breaker: CircuitBreaker;
@@ -28,7 +28,7 @@ export class BackEnds {
     if (this.#known.size >= mostRemembered) this.#forgetIdle();
     const onChange = (state: BreakerState) => this.#onChange(name, state);
     const breaker = new CircuitBreaker({ thresholds: this.#thresholds, onChange });
-    const made = { ...createLane(), name, breaker };
+    const made = { ...createBulkhead(), name, breaker };
     this.#known.set(name, made);
     return made;
   }

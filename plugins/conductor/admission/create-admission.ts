@@ -2,14 +2,14 @@
 
 import { Engine, type EngineCall } from '#lib/conductor/engine.ts';
 import type { Config } from '#lib/config/schema.ts';
-import type { KeptServices } from '../../../gateway/plugin-api/plugin-api.ts';
+import type { SharedServices } from '../../../gateway/plugin-api/plugin-api.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
 import { Admission } from './admission.ts';
 import { createAdmissionMetrics } from './admission-metrics.ts';
 import { BackEnds } from './back-ends.ts';
 import type { BreakerState, BreakerThresholds } from './circuit-breaker.ts';
 import { EngineBreaker } from './engine-breaker.ts';
-import { Slots } from './slots.ts';
+import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 
 export interface AdmissionControl {
   readonly admission: Admission;
@@ -23,7 +23,7 @@ export interface AdmissionControl {
 const healthTimeoutMs = 1_000;
 
 /** Registers its metrics, its readiness and its stop. Limits and thresholds are those of the configuration in force. */
-export function createAdmission(services: KeptServices): AdmissionControl {
+export function createAdmission(services: SharedServices): AdmissionControl {
   const { config, log } = services;
   const limit = createLimit(config);
   const slots = createSlots(config, limit);
@@ -77,8 +77,8 @@ function createLimit(config: Config): AdaptiveLimit {
   });
 }
 
-function createSlots(config: Config, limit: AdaptiveLimit): Slots {
-  return new Slots({
+function createSlots(config: Config, limit: AdaptiveLimit): ConcurrencyLimiter {
+  return new ConcurrencyLimiter({
     limits: { waiting: () => limit.value, inFlight: () => config['admission.maxInFlight'] },
     get queueLength() {
       return config['admission.queueLength'];

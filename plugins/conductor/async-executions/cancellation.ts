@@ -5,15 +5,15 @@ import type { Engine } from '#lib/conductor/engine.ts';
 import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import { isUntouched } from '#lib/conductor/executions/superseded.ts';
 import { Problem } from '#lib/problem/problem.ts';
-import type { Hints } from '../dispatch/hints.ts';
+import type { WakeUps } from '../dispatch/wake-ups.ts';
 import { cancelled } from '../execution/terminations.ts';
-import { hasEnded } from '../dispatch/waits.ts';
+import { hasEnded } from '../dispatch/completion-waiters.ts';
 import type { ExecutionLinks, LinksOf } from '../execution/links.ts';
 
-export interface CancellationParts {
+export interface CancellationDependencies {
   readonly engine: Pick<Engine, 'terminate' | 'pause' | 'resume'>;
   readonly executions: Pick<ExecutionApi, 'readWhole'>;
-  readonly hints: Pick<Hints, 'executionChanged'>;
+  readonly hints: Pick<WakeUps, 'executionChanged'>;
   readonly linksOf: LinksOf;
 }
 
@@ -23,7 +23,10 @@ export interface CancellationParts {
  * @returns it, cancelled; also when it had been before
  * @throws Problem `execution-ended` or `execution-under-way` (409); EngineError, and then it goes on
  */
-export async function cancelExecution(execution: WholeExecution, parts: CancellationParts): Promise<WholeExecution> {
+export async function cancelExecution(
+  execution: WholeExecution,
+  parts: CancellationDependencies,
+): Promise<WholeExecution> {
   const { engine, executions, hints, linksOf } = parts;
   const { workflowId } = execution;
   const read = async () => (await executions.readWhole(workflowId)) ?? execution;

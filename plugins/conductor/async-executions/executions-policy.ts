@@ -9,9 +9,9 @@ import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts'
 import { contextOf, declarePolicy, definePolicy, type Policy } from '../../../gateway/plugin-api/plugin-api.ts';
 import { signalWhenGone } from '../../../gateway/plugin-api/signal-when-gone.ts';
 import { Problem } from '#lib/problem/problem.ts';
-import type { AnswerOptions } from '../execution/answer.ts';
-import type { Parts } from '../execution/executions.ts';
-import { hasEnded } from '../dispatch/waits.ts';
+import type { AnswerOptions } from '../execution/response.ts';
+import type { ExecutionDependencies } from '../execution/executions.ts';
+import { hasEnded } from '../dispatch/completion-waiters.ts';
 import type { Versions } from '../versions/create-versions.ts';
 import { versionField } from '../versions/requested-version.ts';
 import { cancelExecution } from './cancellation.ts';
@@ -20,7 +20,7 @@ import { describeExecutions } from './describe-executions.ts';
 import { documentOf } from './execution-document.ts';
 import { type ExecutionLinks, linkProblems, pathProblems, servedParts } from '../execution/links.ts';
 import type { LongPolls } from './long-polls.ts';
-import { parsePreferences, patienceOf, preferOf } from './preferences.ts';
+import { parsePreferences, waitPolicyOf, preferOf } from './preferences.ts';
 import { sendDocument } from './send-document.ts';
 import { sendOutcome } from './send-outcome.ts';
 
@@ -36,7 +36,7 @@ const parameters = Type.Object(
 /** Reads of an execution that has been announced as ended. */
 const mostTries = 10;
 
-export interface ExecutionsPolicyParts extends Parts {
+export interface ExecutionsPolicyDependencies extends ExecutionDependencies {
   answers: AnswerOptions;
   longPolls: LongPolls;
   versions: Versions;
@@ -50,7 +50,7 @@ export const executionsDeclaration = declarePolicy({
 });
 
 /** Stands behind `bearer`. Its paths are those that clients are shown (links.ts). */
-export function createExecutionsPolicy(config: Config, parts: ExecutionsPolicyParts): Policy {
+export function createExecutionsPolicy(config: Config, parts: ExecutionsPolicyDependencies): Policy {
   const api = new ExecutionsApi(config, parts);
   return definePolicy(executionsDeclaration, {
     create: ({ serve }) =>
@@ -68,12 +68,12 @@ export function createExecutionsPolicy(config: Config, parts: ExecutionsPolicyPa
 
 /** One method for each `serve`. */
 class ExecutionsApi {
-  readonly #parts: ExecutionsPolicyParts;
+  readonly #parts: ExecutionsPolicyDependencies;
   readonly #clients: ClientExecutions;
   readonly #maxWaitMs: number;
   readonly #maxLongPolls: number;
 
-  constructor(config: Config, parts: ExecutionsPolicyParts) {
+  constructor(config: Config, parts: ExecutionsPolicyDependencies) {
     this.#parts = parts;
     this.#clients = new ClientExecutions(parts.executions, parts.workflows);
     this.#maxWaitMs = config['router.maxWaitMs'];
@@ -121,7 +121,7 @@ class ExecutionsApi {
   /** Of the preferences only `wait` means something here. */
   #patienceOf(request: Request) {
     const preferences = { ...parsePreferences(preferOf(request)), respondAsync: false };
-    return patienceOf(preferences, { budgetMs: 0, maxWaitMs: this.#maxWaitMs });
+    return waitPolicyOf(preferences, { budgetMs: 0, maxWaitMs: this.#maxWaitMs });
   }
 
   /** An end that the router worked out by itself comes a moment before the engine can be read. */

@@ -62,7 +62,7 @@ function readMember(member: string): { name: string; value: string } {
 }
 
 /** How long a request waits for its execution, and what happens then. */
-export interface Patience {
+export interface WaitPolicy {
   readonly waitMs: number;
   /** True: when the wait is spent the client is told where to look (202). False: it is told that it was (504). */
   readonly answersLater: boolean;
@@ -74,10 +74,10 @@ export interface Patience {
  * What becomes of the preferences.
  * @param limits `budgetMs`: the wait of a request that prefers nothing; `maxWaitMs`: the longest a client may ask for
  */
-export function patienceOf(
+export function waitPolicyOf(
   { respondAsync, waitSeconds }: Preferences,
   { budgetMs, maxWaitMs }: { budgetMs: number; maxWaitMs: number },
-): Patience {
+): WaitPolicy {
   const waitMs = waitSeconds === undefined ? undefined : Math.min(waitSeconds * 1_000, maxWaitMs);
   const applied = [
     ...(respondAsync ? ['respond-async'] : []),

@@ -4,7 +4,7 @@ import type { Response } from 'express';
 import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import { contextOf } from '../../../gateway/plugin-api/plugin-api.ts';
 import { toProblem } from '#lib/problem/problem.ts';
-import { type AnswerOptions, answerOf, sendAnswer } from '../execution/answer.ts';
+import { type AnswerOptions, answerOf, sendAnswer } from '../execution/response.ts';
 import { inboundOf, isRead } from '../execution/client-executions.ts';
 
 export interface OutcomeOptions {

@@ -11,7 +11,7 @@ import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { isKeyed, readSoleExecution } from '../idempotency/sole-execution.ts';
-import { hasEnded } from '../dispatch/waits.ts';
+import { hasEnded } from '../dispatch/completion-waiters.ts';
 
 export interface WithheldTasksOptions {
   readonly engine: Pick<Engine, 'getStatus' | 'pollTasks'>;

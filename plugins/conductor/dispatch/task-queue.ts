@@ -7,7 +7,7 @@ import { EngineError } from '#lib/conductor/engine-error.ts';
 import { startStopwatch } from '#lib/conductor/stopwatch.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
-import { handedOverId, placeOf } from './handed-over-task.ts';
+import { dispatchedTaskId, placeOf } from './dispatched-task.ts';
 import { requeueTask } from './requeue-task.ts';
 
 /** A worker's poll. */
@@ -211,7 +211,7 @@ export class TaskQueue {
   /** Of the tasks a look has brought, those that no worker has yet. */
   #notHandedOver(tasks: readonly Task[]): Task[] {
     return tasks.filter((task) => {
-      const id = handedOverId({ executionId: task.workflowInstanceId, referenceName: task.referenceTaskName });
+      const id = dispatchedTaskId({ executionId: task.workflowInstanceId, referenceName: task.referenceTaskName });
       const confirm = this.#settled.get(id);
       if (confirm !== undefined) {
         confirm(task);

@@ -4,25 +4,25 @@ import type { Engine } from '#lib/conductor/engine.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { ExecutionStatus, StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
-import { waitBudgetSpent, withLinks } from './answer.ts';
+import { waitBudgetSpent, withLinks } from './response.ts';
 import type { LinksOf } from './links.ts';
-import type { Hints } from '../dispatch/hints.ts';
+import type { WakeUps } from '../dispatch/wake-ups.ts';
 import type { TaskQueues } from '../dispatch/task-queues.ts';
-import type { ExecutionsUnderWay } from '../dispatch/executions-under-way.ts';
-import { createHandedOverTask } from '../dispatch/handed-over-task.ts';
+import type { InFlightExecutions } from '../dispatch/in-flight-executions.ts';
+import { createDispatchedTask } from '../dispatch/dispatched-task.ts';
 import { startProblem } from './start-problem.ts';
 import { budgetSpent, clientGone as gone } from './terminations.ts';
-import type { Waits } from '../dispatch/waits.ts';
-import type { FirstTask } from '../dispatch/workflow-outline.ts';
-import { queueOf, type WorkflowShapes } from '../dispatch/workflow-shapes.ts';
+import type { CompletionWaiters } from '../dispatch/completion-waiters.ts';
+import type { FirstTask } from '../dispatch/workflow-metadata.ts';
+import { queueOf, type WorkflowMetadataCache } from '../dispatch/workflow-metadata-cache.ts';
 
-export interface Parts {
+export interface ExecutionDependencies {
   engine: Engine;
-  waits: Waits;
+  waits: CompletionWaiters;
   queues: TaskQueues;
-  hints: Hints;
-  shapes: WorkflowShapes;
-  underWay: ExecutionsUnderWay;
+  hints: WakeUps;
+  shapes: WorkflowMetadataCache;
+  underWay: InFlightExecutions;
   /** Names of the workflows that clients start, or have started under an earlier configuration. */
   workflows: Set<string>;
   /** Executions whose client waits here and does not know their id yet. */
@@ -81,7 +81,7 @@ interface HandedOver {
 export async function startExecution(
   request: StartWorkflowRequest,
   { readOnly, budgetMs, answersLater, isKeyed }: StartOptions,
-  parts: Parts,
+  parts: ExecutionDependencies,
 ): Promise<Execution> {
   const { engine, hints, shapes, underWay, waitedFor, handsOver } = parts;
   let executionId: string;
@@ -120,13 +120,13 @@ export async function startExecution(
 async function handOver(
   executionId: string,
   { request, first }: { request: StartWorkflowRequest; first: FirstTask },
-  { queues, shapes }: Parts,
+  { queues, shapes }: ExecutionDependencies,
 ): Promise<HandedOver | undefined> {
   const taskDef = await shapes.taskDef(first.taskType).catch(() => undefined);
   // A task that the engine may schedule again has several ids under one reference name.
   if (taskDef?.retryCount !== 0 || first.inputOf === undefined) return undefined;
   const name = queueOf(first.taskType, request.taskToDomain);
-  const task = createHandedOverTask({
+  const task = createDispatchedTask({
     executionId,
     request,
     first,
@@ -150,7 +150,7 @@ async function handOver(
 export async function waitForEnd(
   execution: Execution,
   options: WaitOptions,
-  parts: Parts,
+  parts: ExecutionDependencies,
 ): Promise<ExecutionStatus | 'later' | null> {
   const { budgetMs, readOnly, clientGone, answersLater, linksOf } = options;
   // A router that drains need not keep those who can ask another one.
@@ -174,14 +174,18 @@ export async function waitForEnd(
 export async function awaitEnd(
   executionId: string,
   { budgetMs, signals }: { budgetMs: number; signals: readonly AbortSignal[] },
-  parts: Pick<Parts, 'waits' | 'engine'>,
+  parts: Pick<ExecutionDependencies, 'waits' | 'engine'>,
 ): Promise<ExecutionStatus | null> {
   const ended = budgetMs <= 0 ? null : await parts.waits.waitFor(executionId, budgetMs, ...signals);
   return ended === null || ended.status === 'COMPLETED' ? ended : withReason(ended, parts);
 }
 
 /** Nobody will read the answer: the engine need not produce it. Until it knows, it still has the task in its queue. */
-async function abandon({ executionId, handedOver }: Execution, reason: string, { engine, log }: Parts): Promise<void> {
+async function abandon(
+  { executionId, handedOver }: Execution,
+  reason: string,
+  { engine, log }: ExecutionDependencies,
+): Promise<void> {
   handedOver?.withdraw();
   try {
     await engine.terminate(executionId, reason);
@@ -195,7 +199,10 @@ async function abandon({ executionId, handedOver }: Execution, reason: string, {
 const reasonMs = 1_000;
 
 /** The status call has no reason; the execution itself does. */
-async function withReason(ended: ExecutionStatus, { engine }: Pick<Parts, 'engine'>): Promise<ExecutionStatus> {
+async function withReason(
+  ended: ExecutionStatus,
+  { engine }: Pick<ExecutionDependencies, 'engine'>,
+): Promise<ExecutionStatus> {
   if (ended.reasonForIncompletion !== undefined) return ended;
   try {
     const { reasonForIncompletion } = await engine.getExecution(ended.workflowId, reasonMs);

@@ -11,8 +11,8 @@ import { signalWhenGone } from '../../../gateway/plugin-api/signal-when-gone.ts'
 import { Problem } from '#lib/problem/problem.ts';
 import { adminScope, type AllowedCall, findAllowedCall } from './allow-list.ts';
 import { describeEngineApi } from './describe-engine-api.ts';
-import type { Parts } from '../execution/executions.ts';
-import { findTask, placeOf } from '../dispatch/handed-over-task.ts';
+import type { ExecutionDependencies } from '../execution/executions.ts';
+import { findTask, placeOf } from '../dispatch/dispatched-task.ts';
 import { type ResultBudget, smallResultBytes } from '../dispatch/result-budget.ts';
 import { splitTarget } from '../execution/target.ts';
 import { parseTaskResult } from './task-result.ts';
@@ -29,7 +29,7 @@ const resultOverhead = 2;
 /** Engine default when a poll names no time-out, in milliseconds. */
 const defaultPollMs = 100;
 
-export interface EngineApiParts extends Omit<Parts, 'handsOver'> {
+export interface EngineApiDependencies extends Omit<ExecutionDependencies, 'handsOver'> {
   updates: TaskUpdates;
   /** What large results have to wait for before they are read. */
   results: ResultBudget;
@@ -51,7 +51,7 @@ export const engineApiDeclaration = declarePolicy({
 });
 
 /** Creates the policy on the parts of the conductor plugin. */
-export function createEngineApiPolicy(config: Config, parts: EngineApiParts): Policy {
+export function createEngineApiPolicy(config: Config, parts: EngineApiDependencies): Policy {
   const api = new EngineApi(config, parts);
   return definePolicy(engineApiDeclaration, {
     create({ strip }) {
@@ -103,9 +103,9 @@ interface Exchange {
 /** One method a kind of call. */
 class EngineApi {
   readonly #config: Config;
-  readonly #parts: EngineApiParts;
+  readonly #parts: EngineApiDependencies;
 
-  constructor(config: Config, parts: EngineApiParts) {
+  constructor(config: Config, parts: EngineApiDependencies) {
     this.#config = config;
     this.#parts = parts;
   }

@@ -5,12 +5,12 @@ import type { Engine, EngineResponse } from '#lib/conductor/engine.ts';
 import { parseResponse } from '#lib/conductor/read-response.ts';
 import type { ExecutionStatus, Task, TaskResult } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
-import type { ExecutionsUnderWay, KnownEnd } from '../dispatch/executions-under-way.ts';
-import { findTask, pathOf, placeOf, type TaskPlace } from '../dispatch/handed-over-task.ts';
-import type { Hints } from '../dispatch/hints.ts';
+import type { InFlightExecutions, KnownEnd } from '../dispatch/in-flight-executions.ts';
+import { findTask, pathOf, placeOf, type TaskPlace } from '../dispatch/dispatched-task.ts';
+import type { WakeUps } from '../dispatch/wake-ups.ts';
 import { memberText, replaceMember } from './json-members.ts';
 import type { QueueName, TaskQueues } from '../dispatch/task-queues.ts';
-import type { WorkflowShapes } from '../dispatch/workflow-shapes.ts';
+import type { WorkflowMetadataCache } from '../dispatch/workflow-metadata-cache.ts';
 
 /** What is remembered of a task that was handed out here. */
 interface HandedOut extends QueueName {
@@ -46,20 +46,20 @@ const largestPlainUpdate = 65_536;
 /** Tasks remembered; the oldest is forgotten first. */
 const mostRemembered = 20_000;
 
-export interface TaskUpdatesParts {
-  hints: Hints;
-  shapes: WorkflowShapes;
-  underWay: ExecutionsUnderWay;
+export interface TaskUpdatesDependencies {
+  hints: WakeUps;
+  shapes: WorkflowMetadataCache;
+  underWay: InFlightExecutions;
   queues: TaskQueues;
   log: Logger;
 }
 
 export class TaskUpdates {
   readonly #engine: Engine;
-  readonly #parts: TaskUpdatesParts;
+  readonly #parts: TaskUpdatesDependencies;
   readonly #handedOut = new TransientMap<string, HandedOut>();
 
-  constructor(engine: Engine, parts: TaskUpdatesParts) {
+  constructor(engine: Engine, parts: TaskUpdatesDependencies) {
     this.#engine = engine;
     this.#parts = parts;
   }

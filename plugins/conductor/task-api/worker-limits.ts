@@ -3,7 +3,7 @@
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { Problem } from '#lib/problem/problem.ts';
-import { findTask } from '../dispatch/handed-over-task.ts';
+import { findTask } from '../dispatch/dispatched-task.ts';
 import type { QueueName } from '../dispatch/task-queues.ts';
 
 /** A task as far as its pool is concerned. */

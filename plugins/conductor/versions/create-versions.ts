@@ -4,7 +4,7 @@ import type { PinnedVersions } from '#lib/conductor/definitions/pinned-versions.
 import type { RouterServices } from '../../../gateway/plugin-api/plugin-api.ts';
 import { RouteVersions } from './route-versions.ts';
 import { type GuardOptions, type Judged, VersionGuard } from './version-guard.ts';
-import type { VersionRoom } from './version-room.ts';
+import type { VersionState } from './version-state.ts';
 
 /** A workflow version that requests may need. */
 export interface NeededWorkflow {
@@ -39,10 +39,10 @@ export interface Versions {
  */
 export function createVersions(
   services: RouterServices,
-  room: VersionRoom,
+  room: VersionState,
   places: ReadonlyMap<object, Place>,
 ): Versions {
-  const { config, log, addReadinessNotice, onTakeOver } = services;
+  const { config, log, addReadinessNotice, onActivate: onTakeOver } = services;
   const parts = {
     scope: config['router.versionScope'],
     metrics: room.metrics,
@@ -74,10 +74,10 @@ export function createVersions(
 
 /** What its guard has seen goes on in the next configuration, unless that has other versions, shares or limits there. */
 function keepJudged(
-  { keep }: Pick<RouterServices, 'keep'>,
+  { share }: Pick<RouterServices, 'share'>,
   { workflow, prefix, pinned, guard }: Place,
 ): Judged | undefined {
   if (guard === undefined) return undefined;
   const from = [workflow, prefix, [...pinned.shares], guard];
-  return keep('version guard', from, () => ({ guard: new VersionGuard(guard), routes: new Set<string>() }));
+  return share('version guard', from, () => ({ guard: new VersionGuard(guard), routes: new Set<string>() }));
 }

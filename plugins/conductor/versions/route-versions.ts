@@ -19,7 +19,7 @@ export interface RouteVersionsOptions {
   readonly judged: Judged | undefined;
 }
 
-export interface RouteVersionsParts {
+export interface RouteVersionsDependencies {
   /** Scope whose clients may choose; undefined = nobody. */
   readonly scope: string | undefined;
   readonly metrics: VersionMetrics;
@@ -36,11 +36,11 @@ export interface ChosenVersion {
 
 export class RouteVersions {
   readonly #options: RouteVersionsOptions;
-  readonly #parts: RouteVersionsParts;
+  readonly #parts: RouteVersionsDependencies;
   readonly #split: VersionSplit;
   readonly #versions: readonly number[];
 
-  constructor(options: RouteVersionsOptions, parts: RouteVersionsParts) {
+  constructor(options: RouteVersionsOptions, parts: RouteVersionsDependencies) {
     this.#options = options;
     this.#parts = parts;
     this.#split = new VersionSplit(options.workflow, options.pinned.shares);

@@ -7,36 +7,36 @@ import type { InboundRequest } from '#lib/envelope/inbound.ts';
 import type { RequestContext } from '../../../gateway/plugin-api/plugin-api.ts';
 import { hasLeft } from '../../../gateway/plugin-api/signal-when-gone.ts';
 import { Problem } from '#lib/problem/problem.ts';
-import { type AnswerOptions, answerOf, sendAnswer } from '../execution/answer.ts';
+import { type AnswerOptions, answerOf, sendAnswer } from '../execution/response.ts';
 import { isRead } from '../execution/client-executions.ts';
-import type { Deferred } from '../async-executions/deferred.ts';
+import type { AsyncExecutions } from '../async-executions/async-executions.ts';
 import type { ExecutionLinks } from '../execution/links.ts';
-import type { Patience } from '../async-executions/preferences.ts';
+import type { WaitPolicy } from '../async-executions/preferences.ts';
 import { sendDocument } from '../async-executions/send-document.ts';
 import { sendOutcome } from '../async-executions/send-outcome.ts';
-import { type Execution, type Parts, startExecution, waitForEnd } from '../execution/executions.ts';
+import { type Execution, type ExecutionDependencies, startExecution, waitForEnd } from '../execution/executions.ts';
 import type { KeyedStart } from '../idempotency/first-execution.ts';
-import type { Once } from '../idempotency/once.ts';
-import type { ExecutionWatch } from '../telemetry/execution-watch.ts';
-import type { WatchedExecution } from '../telemetry/watched-execution.ts';
+import type { IdempotentStart } from '../idempotency/idempotent-start.ts';
+import type { TelemetryIndex } from '../telemetry/telemetry-index.ts';
+import type { ExecutionTelemetry } from '../telemetry/execution-telemetry.ts';
 import type { Versions } from '../versions/create-versions.ts';
 
-export interface ServeParts extends Parts {
+export interface WorkflowDependencies extends ExecutionDependencies {
   answers: AnswerOptions;
-  once: Once;
-  deferred: Deferred;
-  watch: ExecutionWatch;
+  once: IdempotentStart;
+  deferred: AsyncExecutions;
+  watch: TelemetryIndex;
   versions: Versions;
 }
 
 /** What a request asks for. */
-export interface Wanted {
+export interface ExecutionRequest {
   /** The execution it becomes. */
   readonly start: StartWorkflowRequest & { correlationId: string };
   readonly received: InboundRequest;
   /** True: `start.correlationId` stands for an Idempotency-Key; nothing is started for it twice. */
   readonly isKeyed: boolean;
-  readonly patience: Patience;
+  readonly patience: WaitPolicy;
   /** How long a client of this route waits that prefers nothing, in milliseconds. */
   readonly budgetMs: number;
   /** Log and answer name another version than the one that was chosen. */
@@ -44,8 +44,8 @@ export interface Wanted {
 }
 
 /** What a key stands for. */
-export type RecordedRequest = Pick<Wanted, 'received' | 'showVersion'> & {
-  readonly start: Pick<Wanted['start'], 'name' | 'correlationId'>;
+export type RecordedRequest = Pick<ExecutionRequest, 'received' | 'showVersion'> & {
+  readonly start: Pick<ExecutionRequest['start'], 'name' | 'correlationId'>;
 };
 
 /** Who asks. */
@@ -54,11 +54,15 @@ export interface Exchange {
   readonly response: Response;
   readonly clientGone: AbortSignal;
   /** What is seen of its execution. */
-  readonly watched: WatchedExecution;
+  readonly watched: ExecutionTelemetry;
 }
 
 /** @throws Problem, whatever the client is to be told instead of an answer of the back end */
-export async function serveRequest(wanted: Wanted, exchange: Exchange, parts: ServeParts): Promise<void> {
+export async function serveRequest(
+  wanted: ExecutionRequest,
+  exchange: Exchange,
+  parts: WorkflowDependencies,
+): Promise<void> {
   const { context, response, clientGone, watched } = exchange;
   const { patience, received } = wanted;
   const readOnly = isRead(received.httpMethod);
@@ -85,7 +89,11 @@ export async function serveRequest(wanted: Wanted, exchange: Exchange, parts: Se
 }
 
 /** The execution that was started for this request; null when there is nobody, or nothing more, to answer. */
-async function begin(wanted: Wanted, exchange: Exchange, parts: ServeParts): Promise<Execution | null> {
+async function begin(
+  wanted: ExecutionRequest,
+  exchange: Exchange,
+  parts: WorkflowDependencies,
+): Promise<Execution | null> {
   const { context, response, clientGone, watched } = exchange;
   const { received, patience, budgetMs } = wanted;
   const options = {
@@ -122,7 +130,7 @@ async function begin(wanted: Wanted, exchange: Exchange, parts: ServeParts): Pro
 export async function serveRefused(
   wanted: RecordedRequest,
   { refusal, ...exchange }: Pick<Exchange, 'context' | 'response'> & { refusal: Problem },
-  parts: Pick<ServeParts, 'once' | 'answers'>,
+  parts: Pick<WorkflowDependencies, 'once' | 'answers'>,
 ): Promise<void> {
   const first = await parts.once.findRecorded(keyedStart(wanted, exchange));
   if (first === undefined) throw refusal;
@@ -147,7 +155,7 @@ function keyedStart(
 async function replay(
   first: WholeExecution,
   { context, response }: Pick<Exchange, 'context' | 'response'>,
-  { answers }: Pick<ServeParts, 'answers'>,
+  { answers }: Pick<WorkflowDependencies, 'answers'>,
 ): Promise<void> {
   context.reason = 'replayed: the first answer for its Idempotency-Key';
   await sendOutcome(response, first, { answers, headers: { 'idempotency-replayed': 'true' } });
@@ -156,7 +164,7 @@ async function replay(
 /** 202 (RFC 9110 section 15.3.3): where the execution is, and what of the preferences was applied (RFC 7240 section 3). */
 function sendAccepted(
   { id, links }: { id: string; links: ExecutionLinks },
-  { patience, received }: Wanted,
+  { patience, received }: ExecutionRequest,
   { context, response }: Exchange,
 ): void {
   const { route, httpMethod, requestId } = received;

@@ -15,10 +15,10 @@ import { readBody } from '../../../gateway/plugin-api/read-body.ts';
 import { signalWhenGone } from '../../../gateway/plugin-api/signal-when-gone.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { isRead } from '../execution/client-executions.ts';
-import { type Preferences, parsePreferences, patienceOf, preferOf } from '../async-executions/preferences.ts';
+import { type Preferences, parsePreferences, waitPolicyOf, preferOf } from '../async-executions/preferences.ts';
 import { idempotencyKeyOf, nameOfKey } from '../idempotency/idempotency-key.ts';
-import type { WatchedExecution } from '../telemetry/watched-execution.ts';
-import { serveRefused, serveRequest, type ServeParts, type Wanted } from './serve-request.ts';
+import type { ExecutionTelemetry } from '../telemetry/execution-telemetry.ts';
+import { serveRefused, serveRequest, type WorkflowDependencies, type ExecutionRequest } from './serve-request.ts';
 import { splitTarget } from '../execution/target.ts';
 import type { RouteVersions } from '../versions/route-versions.ts';
 import { workflowDeclaration } from './workflow-declaration.ts';
@@ -27,7 +27,7 @@ import { workflowDeclaration } from './workflow-declaration.ts';
 const codePattern = /^[0-9A-Za-z]{1,8}$/;
 
 /** Creates the policy on the parts of the conductor plugin. */
-export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy {
+export function createWorkflowPolicy(config: Config, parts: WorkflowDependencies): Policy {
   const allowsRequest = requestHeaderFilter(config['router.requestHeaders']);
   return definePolicy(workflowDeclaration, {
     create(parameters) {
@@ -35,7 +35,7 @@ export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy 
       const stripped = strip.split('/').length - 1;
       const patienceLimits = { budgetMs: waitBudgetMs, maxWaitMs: config['router.maxWaitMs'] };
       const versions = parts.versions.at(parameters);
-      const showVersion: Wanted['showVersion'] = (...shown) => versions.show(...shown);
+      const showVersion: ExecutionRequest['showVersion'] = (...shown) => versions.show(...shown);
       const serve = watchedHandler({ name, versions }, parts, async ({ request, response, watched, version }) => {
         const context = contextOf(request);
         const keyName = keyNameOf(request, context, idempotencyKey === 'required');
@@ -59,7 +59,7 @@ export function createWorkflowPolicy(config: Config, parts: ServeParts): Policy 
             },
             received,
             isKeyed: keyName !== undefined,
-            patience: patienceOf(preferences, patienceLimits),
+            patience: waitPolicyOf(preferences, patienceLimits),
             budgetMs: waitBudgetMs,
             showVersion,
           },
@@ -102,12 +102,12 @@ function withoutOurs(headers: HeaderFields, { respondAsync, waitSeconds, others 
 interface Watched {
   readonly request: Request;
   readonly response: Response;
-  readonly watched: WatchedExecution;
+  readonly watched: ExecutionTelemetry;
   /** The one that this request gets. */
   readonly version: number;
 }
 
-interface RefusedOptions extends Pick<Wanted, 'showVersion'> {
+interface RefusedOptions extends Pick<ExecutionRequest, 'showVersion'> {
   /** Of the workflow. */
   readonly name: string;
   /** Leading segments of the path that the back end does not see. */
@@ -116,7 +116,7 @@ interface RefusedOptions extends Pick<Wanted, 'showVersion'> {
 }
 
 /** Answers what the admission policy refuses: with the response that its Idempotency-Key has, else with the refusal. */
-function refusedHandler({ name, stripped, showVersion, maxBodyBytes }: RefusedOptions, parts: ServeParts) {
+function refusedHandler({ name, stripped, showVersion, maxBodyBytes }: RefusedOptions, parts: WorkflowDependencies) {
   return async function answerRefused(request: Request, response: Response, refusal: Problem): Promise<void> {
     const context = contextOf(request);
     const keyName = keyNameOf(request, context, false);
@@ -131,7 +131,7 @@ function refusedHandler({ name, stripped, showVersion, maxBodyBytes }: RefusedOp
 /** Nothing is begun once the router drains; whatever becomes of what is begun is seen. */
 function watchedHandler(
   { name, versions }: { name: string; versions: RouteVersions },
-  { draining, watch }: ServeParts,
+  { draining, watch }: WorkflowDependencies,
   handle: (watched: Watched) => Promise<void>,
 ): Handler {
   return async function runWorkflow(request, response) {
@@ -157,7 +157,7 @@ function ignore(): void {
 }
 
 /** The trace goes along in the envelope while there is one. */
-function traceOf({ traceparent }: WatchedExecution): Pick<InboundRequest, 'traceparent'> {
+function traceOf({ traceparent }: ExecutionTelemetry): Pick<InboundRequest, 'traceparent'> {
   return traceparent === undefined ? {} : { traceparent };
 }
 

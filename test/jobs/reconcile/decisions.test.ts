@@ -11,13 +11,13 @@ import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { classify, collegeOf, interestedColleges } from '../../../jobs/reconcile/classify.ts';
 import { decideNotification, decideShare } from '../../../jobs/reconcile/decide-notification.ts';
 import { decidePatch } from '../../../jobs/reconcile/decide-patch.ts';
-import { Flows } from '../../../jobs/reconcile/flows.ts';
+import { MdmDefinitions } from '../../../jobs/reconcile/mdm-definitions.ts';
 import { isProbe } from '../../../jobs/reconcile/probe.ts';
-import { standingOf } from '../../../jobs/reconcile/standing-change.ts';
+import { appliedChangeOf } from '../../../jobs/reconcile/applied-change.ts';
 import { resolveTemplate } from '../../../jobs/reconcile/template.ts';
 
 const key = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
-const flows = new Flows(loadDefinitions(fileURLToPath(new URL('../../..', import.meta.url))));
+const flows = new MdmDefinitions(loadDefinitions(fileURLToPath(new URL('../../..', import.meta.url))));
 const clear = createPayloadCodec({ 'payload.key': undefined, 'payload.decryptionKeys': [] });
 const sealing = createPayloadCodec({ 'payload.key': key, 'payload.decryptionKeys': [] });
 const now = 1_795_275_400_000;
@@ -416,7 +416,7 @@ describe('whether a change stands', () => {
     ['[]', '{}', 'unclear'],
     ['{"a":1}', 'none', 'unclear'],
   ])('%s in %s → %s', (wanted, record, standing) => {
-    expect(standingOf(Buffer.from(wanted), Buffer.from(record))).toBe(standing);
+    expect(appliedChangeOf(Buffer.from(wanted), Buffer.from(record))).toBe(standing);
   });
 });
 

@@ -6,7 +6,7 @@ import { type Definitions, loadDefinitions } from '#lib/conductor/definitions/lo
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import { createOutbound } from '#lib/envelope/outbound.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
-import { Flows } from '../../../jobs/reconcile/flows.ts';
+import { MdmDefinitions } from '../../../jobs/reconcile/mdm-definitions.ts';
 import { Reconciliation } from '../../../jobs/reconcile/reconciliation.ts';
 import { createEngineIndex, type EngineIndex } from './engine-index.ts';
 
@@ -35,12 +35,12 @@ function withVersion3(definitions: Definitions): Definitions {
 
 let engine: EngineIndex;
 let now: number;
-let flows: Flows;
+let flows: MdmDefinitions;
 
 beforeEach(() => {
   engine = createEngineIndex();
   now = 1_795_275_400_000;
-  flows = new Flows(product);
+  flows = new MdmDefinitions(product);
 });
 
 const reconcile = () =>
@@ -106,7 +106,7 @@ const share = (workflowId: string, misCode: string): WholeExecution =>
 const names = () => engine.started.map(({ name }) => name);
 
 describe('shares of several colleges', () => {
-  beforeEach(() => (flows = new Flows(withCollege(product, '003'))));
+  beforeEach(() => (flows = new MdmDefinitions(withCollege(product, '003'))));
 
   it('a duplicate for one college does not hide the missing share of another', async () => {
     for (const each of [notification('002', '003'), share('s-1', '002'), share('s-2', '002')]) engine.put(each);
@@ -171,7 +171,7 @@ describe('a reload of the definitions', () => {
       },
     ]);
     expect(unreconciled.get('unknown_version')).toBe(1);
-    flows = new Flows(withVersion3(product));
+    flows = new MdmDefinitions(withVersion3(product));
     expect((await reconciliation.round()).findings).toMatchObject([{ case: 'event_lost', action: 'started' }]);
     expect(names()).toEqual(['mdmWF']);
     expect((await reconciliation.round()).unreconciled.get('unknown_version')).toBe(0);
@@ -196,7 +196,7 @@ describe('a reload of the definitions', () => {
     engine.put({ ...notification(), workflowId: 'notification-2', startTime: now - 66_000, endTime: now - 65_000 });
     const reconciliation = reconcile();
     for (let round = 0; round < 2; round++) expect(await reconciliation.round()).toMatchObject({ findings: [] });
-    flows = new Flows(withCollege(product, '003'));
+    flows = new MdmDefinitions(withCollege(product, '003'));
     expect((await reconciliation.round()).findings).toMatchObject([{ case: 'share_lost', action: 'started' }]);
   });
 });

@@ -7,9 +7,9 @@ import type { ExecutionSummary, WholeExecution } from '#lib/conductor/executions
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { classify } from '../../../jobs/reconcile/classify.ts';
 import { decideUpdate } from '../../../jobs/reconcile/decide-notification.ts';
-import { Flows } from '../../../jobs/reconcile/flows.ts';
+import { MdmDefinitions } from '../../../jobs/reconcile/mdm-definitions.ts';
 
-const flows = new Flows(loadDefinitions(fileURLToPath(new URL('../../..', import.meta.url))));
+const flows = new MdmDefinitions(loadDefinitions(fileURLToPath(new URL('../../..', import.meta.url))));
 const codec = createPayloadCodec({ 'payload.key': undefined, 'payload.decryptionKeys': [] });
 const now = 1_795_275_400_000;
 const context = { flows, codec, now, afterMs: 60_000 };

@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Redis, type RedisCommand, RedisUnavailable } from '#lib/redis/redis.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
-import { RedisClaims } from '../../../plugins/conductor/idempotency/redis-claims.ts';
-import { PlacesInRedis } from '../../../plugins/limits/store/places.ts';
+import { RedisIdempotencyLocks } from '../../../plugins/conductor/idempotency/redis-idempotency-locks.ts';
+import { RedisConcurrencyStore } from '../../../plugins/limits/store/concurrency-store.ts';
 import { freePort } from '../../stack/free-port.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { hasRedisServer, type RedisServer, startRedisServer } from '../../stack/redis-server.ts';
@@ -170,16 +170,19 @@ describe.skipIf(!hasRedisServer('the connection to Redis'))('the connection to R
 
   it('frees a lock and a place whose commands were executed after the hang', async () => {
     const [name, key] = [randomUUID(), randomUUID()];
-    const places = new PlacesInRedis(redis, 600_000);
+    const places = new RedisConcurrencyStore(redis, 600_000);
     server.hang();
-    const [lock, place] = [failureOf(new RedisClaims(redis, 600_000).take(name)), failureOf(places.take(key, 1))];
+    const [lock, place] = [
+      failureOf(new RedisIdempotencyLocks(redis, 600_000).take(name)),
+      failureOf(places.take(key, 1)),
+    ];
     expect([await lock, await place]).toEqual([
       expect.objectContaining({ code: 'idempotency-unavailable' }),
       expect.any(RedisUnavailable),
     ]);
     server.resume();
     await untilAnswering(redis);
-    const other = new RedisClaims(await open(server.url), 600_000);
+    const other = new RedisIdempotencyLocks(await open(server.url), 600_000);
     const taken = await pollUntil('the lock to be free', () => other.take(name));
     taken.release();
     await pollUntil('the place to be free', () => places.take(key, 1));

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Config } from '#lib/config/schema.ts';
 import { createInFlightPolicy } from '../../../plugins/limits/in-flight.ts';
-import { PlacesInMemory } from '../../../plugins/limits/store/places.ts';
+import { MemoryConcurrencyStore } from '../../../plugins/limits/store/concurrency-store.ts';
 import { createRefusalHold } from '../../../plugins/limits/hold-refusals.ts';
 import { call } from '../../stack/client.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
@@ -14,7 +14,10 @@ const stops: (() => void)[] = [];
 afterEach(() => stops.splice(0).forEach((stop) => stop()));
 
 async function startHost(action: object, config: object = {}): Promise<LimitedHost> {
-  const host = await startLimitedHost(createInFlightPolicy(config as Config, new PlacesInMemory(), atOnce), action);
+  const host = await startLimitedHost(
+    createInFlightPolicy(config as Config, new MemoryConcurrencyStore(), atOnce),
+    action,
+  );
   stops.push(host.stop);
   return host;
 }

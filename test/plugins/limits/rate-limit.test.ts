@@ -4,9 +4,9 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Config } from '#lib/config/schema.ts';
-import { type EarlyCheck, setContext } from '../../../gateway/plugin-api/plugin-api.ts';
+import { type SheddingCheck, setContext } from '../../../gateway/plugin-api/plugin-api.ts';
 import { createRateLimitPolicy } from '../../../plugins/limits/rate-limit.ts';
-import { WindowsInMemory } from '../../../plugins/limits/store/windows.ts';
+import { MemoryRateLimitStore } from '../../../plugins/limits/store/rate-limit-store.ts';
 import { createRefusalHold } from '../../../plugins/limits/hold-refusals.ts';
 import { call } from '../../stack/client.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
@@ -17,7 +17,10 @@ const stops: (() => void)[] = [];
 afterEach(() => stops.splice(0).forEach((stop) => stop()));
 
 async function startHost(action: object, config: object = {}): Promise<string> {
-  const host = await startLimitedHost(createRateLimitPolicy(config as Config, new WindowsInMemory(), atOnce), action);
+  const host = await startLimitedHost(
+    createRateLimitPolicy(config as Config, new MemoryRateLimitStore(), atOnce),
+    action,
+  );
   stops.push(host.stop);
   return host.url;
 }
@@ -29,8 +32,8 @@ const client = (name: string) => ({ 'x-client': name });
 describe('rate-limit, before a pipeline begins', () => {
   it('of what is refused anyway it lets as many be refused early as the client’s rate has, and takes the rest itself', () => {
     const config = { 'client.quick.requestsPerSecond': 4 } as unknown as Config;
-    const policy = createRateLimitPolicy(config, new WindowsInMemory(), atOnce);
-    const { look } = policy.early?.({ requests: 2, perSeconds: 30 } as never) as EarlyCheck;
+    const policy = createRateLimitPolicy(config, new MemoryRateLimitStore(), atOnce);
+    const { look } = policy.early?.({ requests: 2, perSeconds: 30 } as never) as SheddingCheck;
     const ask = (clientId: string) => {
       const request = new IncomingMessage(new Socket());
       const context = { requestId: 'one', clientAddress: '192.0.2.1', route: 'movies', clientId };

@@ -9,7 +9,7 @@ import { createRefusalHold } from '../../../plugins/limits/hold-refusals.ts';
 import { createInFlightPolicy } from '../../../plugins/limits/in-flight.ts';
 import { createRateLimitPolicy } from '../../../plugins/limits/rate-limit.ts';
 import { createStores } from '../../../plugins/limits/store/create-stores.ts';
-import { PlacesInRedis } from '../../../plugins/limits/store/places.ts';
+import { RedisConcurrencyStore } from '../../../plugins/limits/store/concurrency-store.ts';
 import { type BreakableProxy, startBreakableProxy } from '../../stack/breakable-proxy.ts';
 import { call } from '../../stack/client.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
@@ -139,7 +139,7 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
     const redis = open(redisUrl);
     await redis.firstAttempt;
     const key = randomUUID();
-    const places = new PlacesInRedis(redis, 300);
+    const places = new RedisConcurrencyStore(redis, 300);
     expect([await places.take(key, 1), await places.take(key, 1)]).toEqual([expect.any(Function), null]);
     await pollUntil('the lease to be over', async () => (await places.take(key, 1)) !== null);
   });

@@ -15,7 +15,7 @@ import {
   type RequestContext,
   setContext,
 } from '../../../gateway/plugin-api/plugin-api.ts';
-import { KeptParts } from '../../../gateway/snapshots/kept-parts.ts';
+import { SharedResources } from '../../../gateway/snapshots/shared-resources.ts';
 import { type Clock, systemClock } from '../../../plugins/oauth2/clock.ts';
 import { init } from '../../../plugins/oauth2/index.ts';
 import { toProblem } from '#lib/problem/problem.ts';
@@ -68,7 +68,7 @@ export async function startPluginHost({
   const metrics = new Registry();
   const log = pino({ level: 'trace' }, { write: (line: string) => logLines.push(line) });
   const draining = new AbortController().signal;
-  const parts = new KeptParts({ config: loaded.config, log, metrics, draining });
+  const parts = new SharedResources({ config: loaded.config, log, metrics, draining });
   stops.push(() => parts.release(parts));
   init(
     {
@@ -79,9 +79,9 @@ export async function startPluginHost({
         definitions: { workflows: [], taskDefs: [], eventHandlers: [] },
         log,
         metrics,
-        keep: (name, from, make) => parts.use(parts, { name, from }, make),
-        addTakeOverCheck: () => undefined,
-        onTakeOver: () => undefined,
+        share: (name, from, make) => parts.use(parts, { name, from }, make),
+        addActivationCheck: () => undefined,
+        onActivate: () => undefined,
         addReadinessNotice: () => undefined,
         onStarted: () => undefined,
         addReadinessCheck: (_name, check) => checks.push(check),

@@ -7,7 +7,7 @@ import { Admission, type Admitted } from '../../../../plugins/conductor/admissio
 import { createAdmissionMetrics } from '../../../../plugins/conductor/admission/admission-metrics.ts';
 import { BackEnds } from '../../../../plugins/conductor/admission/back-ends.ts';
 import { EngineBreaker } from '../../../../plugins/conductor/admission/engine-breaker.ts';
-import { Slots } from '../../../../plugins/conductor/admission/slots.ts';
+import { ConcurrencyLimiter } from '../../../../plugins/conductor/admission/concurrency-limiter.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -17,7 +17,7 @@ function createAdmission() {
   const thresholds = () => ({ windowMs: 10_000, minCalls: 2, failurePercent: 50, openMs: 1_000 });
   const health = { healthy: false, asked: 0 };
   const limit = new AdaptiveLimit({ min: 1, initial: 4, max: 4 });
-  const slots = new Slots({
+  const slots = new ConcurrencyLimiter({
     limits: { waiting: () => 2, inFlight: () => 4 },
     queueLength: 0,
     queueMs: 1_000,

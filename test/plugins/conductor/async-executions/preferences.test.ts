@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parsePreferences, patienceOf } from '../../../../plugins/conductor/async-executions/preferences.ts';
+import { parsePreferences, waitPolicyOf } from '../../../../plugins/conductor/async-executions/preferences.ts';
 
 const none = { respondAsync: false, waitSeconds: undefined, others: undefined };
 const parse = parsePreferences;
@@ -99,6 +99,6 @@ describe('patienceOf', () => {
     ['wait=61', { waitMs: 60_000, answersLater: true, applied: 'wait=60' }],
     [`wait=${'9'.repeat(400)}`, { waitMs: 60_000, answersLater: true, applied: 'wait=60' }],
   ])('%j → %j', (field, expected) => {
-    expect(patienceOf(parse(field), limits)).toEqual(expected);
+    expect(waitPolicyOf(parse(field), limits)).toEqual(expected);
   });
 });

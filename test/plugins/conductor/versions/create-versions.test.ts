@@ -5,11 +5,11 @@ import { Registry } from 'prom-client';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '#lib/config/schema.ts';
 import { type RouterServices, setContext } from '../../../../gateway/plugin-api/plugin-api.ts';
-import { KeptParts } from '../../../../gateway/snapshots/kept-parts.ts';
+import { SharedResources } from '../../../../gateway/snapshots/shared-resources.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
 import { createVersions, type Place } from '../../../../plugins/conductor/versions/create-versions.ts';
 import type { RouteVersions } from '../../../../plugins/conductor/versions/route-versions.ts';
-import { createVersionRoom, type VersionRoom } from '../../../../plugins/conductor/versions/version-room.ts';
+import { createVersionState, type VersionState } from '../../../../plugins/conductor/versions/version-state.ts';
 
 const log = createLog('test', 'silent');
 const sharesOf = (...shares: [version: number, share: number][]) => ({ shares: new Map(shares), isSplit: true });
@@ -21,13 +21,13 @@ const place: Place = {
 const clients = Array.from({ length: 40 }, (_, n) => `client-${n}`);
 
 let registry: Registry;
-let parts: KeptParts;
-let room: VersionRoom;
+let parts: SharedResources;
+let room: VersionState;
 beforeEach(() => {
   registry = new Registry();
   const draining = new AbortController().signal;
-  parts = new KeptParts({ config: {} as Config, log, metrics: registry, draining });
-  room = createVersionRoom({ metrics: registry });
+  parts = new SharedResources({ config: {} as Config, log, metrics: registry, draining });
+  room = createVersionState({ metrics: registry });
 });
 
 /** A configuration with these places. */
@@ -36,9 +36,9 @@ function load(...places: Place[]) {
   const user = {};
   const services: Partial<RouterServices> = {
     ...{ config: {} as Config, log },
-    keep: (name, from, make) => parts.use(user, { name, from }, make),
+    share: (name, from, make) => parts.use(user, { name, from }, make),
     addReadinessNotice: () => undefined,
-    onTakeOver: (take) => takes.push(take),
+    onActivate: (take) => takes.push(take),
   };
   const versions = createVersions(services as RouterServices, room, new Map(places.map((each) => [each, each])));
   const at = places.map((each) => versions.at(each));

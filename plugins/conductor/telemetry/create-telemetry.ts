@@ -1,0 +1,95 @@
+// Puts together what this plugin shows of executions, calls to the engine, waits, polls and workers.
+
+import { Gauge } from 'prom-client';
+import type { EngineCall } from '#lib/conductor/engine.ts';
+import type { Task, TaskResult } from '#lib/conductor/types.ts';
+import type { SharedServices } from '../../../gateway/plugin-api/plugin-api.ts';
+import type { ResultBudget } from '../dispatch/result-budget.ts';
+import type { TaskQueues } from '../dispatch/task-queues.ts';
+import type { CompletionWaiters } from '../dispatch/completion-waiters.ts';
+import { createEngineCallMetrics } from './engine-calls.ts';
+import { createExecutionMetrics } from './execution-metrics.ts';
+import { TelemetryIndex } from './telemetry-index.ts';
+
+/** Who else wants to know what the watch is told. */
+export interface Listeners {
+  observe(call: EngineCall): void;
+  handedOut(executionId: string): void;
+}
+
+export interface Telemetry {
+  readonly watch: TelemetryIndex;
+  /** To be told of every call to the engine. */
+  observe(call: EngineCall): void;
+  /** To be told of every task that leaves for a worker. */
+  handedOut(task: Task): void;
+  /** To be told of every result that a worker brings. */
+  reported(result: TaskResult): void;
+  /** A task as it leaves for a worker: with the trace it belongs to. */
+  withTrace(task: Task): Task;
+}
+
+/** @param listeners are told first */
+export function createTelemetry({ config, metrics, tracer }: SharedServices, listeners: Listeners): Telemetry {
+  const countCall = createEngineCallMetrics(metrics);
+  const executions = createExecutionMetrics(metrics);
+  const watch = new TelemetryIndex({
+    metrics: executions,
+    tracer,
+    get timingScope() {
+      return config['router.timingScope'];
+    },
+  });
+  return {
+    watch,
+    observe(call) {
+      listeners.observe(call);
+      countCall(call);
+    },
+    handedOut(task) {
+      listeners.handedOut(task.workflowInstanceId);
+      watch.handedOut(task);
+    },
+    reported: (result) => watch.reported(result),
+    withTrace: (task) => watch.traces.withTrace(task),
+  };
+}
+
+/** What the gauges read. */
+export interface GaugeSources {
+  readonly waits: CompletionWaiters;
+  readonly queues: TaskQueues;
+  readonly results: ResultBudget;
+  readonly calls: () => number;
+  /** Every task type that ships with the product. */
+  readonly taskTypes: () => readonly string[];
+}
+
+export function createGauges(
+  { metrics }: Pick<SharedServices, 'metrics'>,
+  { waits, queues, results, calls, taskTypes }: GaugeSources,
+): void {
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [metrics],
+      collect() {
+        this.set(read());
+      },
+    });
+  gauge('router_waits', 'Clients waiting for an execution', () => waits.size);
+  gauge('router_parked_polls', 'Polls of workers held by this router', () => queues.parked);
+  gauge('router_result_bytes', 'Bytes of large results that are being worked on', () => results.held);
+  gauge('router_results_waiting', 'Large results of workers that wait unread for their turn', () => results.waiting);
+  gauge('router_engine_calls_total', 'Calls made to the engine since the start', calls);
+  new Gauge({
+    name: 'router_worker_last_poll_seconds',
+    help: 'Time since a worker last asked this router for a task type; +Inf before the first',
+    labelNames: ['task_type'],
+    registers: [metrics],
+    collect() {
+      for (const taskType of taskTypes()) this.set({ task_type: taskType }, queues.sincePollMs(taskType) / 1_000);
+    },
+  });
+}

@@ -1,0 +1,75 @@
+// Whose turn it is to ask a back end: nobody's questions may take the places of clients.
+
+import { describe, expect, it } from 'vitest';
+import { configSchema } from '#lib/config/schema.ts';
+import { ProbeLimiter } from '../../../jobs/reconcile/probe-limiter.ts';
+
+const now = 1_795_275_400_000;
+const afterMs = 60_000;
+const concurrency = configSchema.properties['workers.concurrency'] as { default: number };
+
+/** How many of a hundred executions get a turn. */
+function countTurns(turns: ProbeLimiter, backEnd: string, at = now): number {
+  return Array.from({ length: 100 }, (_, index) =>
+    turns.take({ backEnd, executionId: `${backEnd}-${index}` }, at),
+  ).filter(Boolean).length;
+}
+
+describe('questions to one back end', () => {
+  it('nobody knows whether it answers → one at a time', () => {
+    expect(countTurns(new ProbeLimiter(afterMs), '001')).toBe(1);
+  });
+
+  it('with each answer twice as many, up to half of the tasks that a worker takes at once', () => {
+    const turns = new ProbeLimiter(afterMs);
+    const granted = [1, 2, 3, 4, 5].map(() => {
+      const count = countTurns(turns, '001');
+      for (let index = 0; index < 100; index++)
+        turns.note({ backEnd: '001', executionId: `001-${index}` }, 'answered', now);
+      return count;
+    });
+    const most = concurrency.default / 2;
+    expect(granted).toEqual([1, 2, most, most, most]);
+  });
+
+  it('no answer → none for the first pause, then one, then none for twice as long', () => {
+    const turns = new ProbeLimiter(afterMs);
+    const ask = (at: number) => {
+      const mayAsk = turns.take({ backEnd: '001', executionId: 'e-1' }, at);
+      turns.note({ backEnd: '001', executionId: 'e-1' }, 'unanswered', at);
+      return mayAsk;
+    };
+    expect([ask(now), ask(now + 59_999), ask(now + 60_000)]).toEqual([true, false, true]);
+    expect([ask(now + 179_999), ask(now + 180_000)]).toEqual([false, true]);
+  });
+
+  it('one that was settled in another way gives its turn back', () => {
+    const turns = new ProbeLimiter(afterMs);
+    expect([
+      turns.take({ backEnd: '001', executionId: 'e-1' }, now),
+      turns.take({ backEnd: '001', executionId: 'e-2' }, now),
+    ]).toEqual([true, false]);
+    turns.leave('e-1');
+    expect(turns.take({ backEnd: '001', executionId: 'e-2' }, now)).toBe(true);
+  });
+
+  it('asked before this process began → counts', () => {
+    const turns = new ProbeLimiter(afterMs);
+    turns.note({ backEnd: '001', executionId: 'e-1' }, 'under-way', now);
+    expect(turns.take({ backEnd: '001', executionId: 'e-2' }, now)).toBe(false);
+  });
+});
+
+describe('questions to many back ends', () => {
+  it('two together while nobody knows whether they answer', () => {
+    const turns = new ProbeLimiter(afterMs);
+    expect(['001', '002', '003', '004'].map((backEnd) => countTurns(turns, backEnd))).toEqual([1, 1, 0, 0]);
+  });
+
+  it('one that answers is not held up by those that do not', () => {
+    const turns = new ProbeLimiter(afterMs);
+    turns.take({ backEnd: '001', executionId: 'e-1' }, now);
+    turns.note({ backEnd: '001', executionId: 'e-1' }, 'answered', now);
+    expect(['002', '003', '001'].map((backEnd) => countTurns(turns, backEnd))).toEqual([1, 1, 2]);
+  });
+});

@@ -1,0 +1,163 @@
+// A wait ends by the update of its execution, by a fallback read, or by its signal; it leaves nothing behind.
+
+import { getEventListeners } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { createLog } from '#lib/telemetry/logging/log.ts';
+import { type ExecutionDependencies, waitForEnd } from '../../../../plugins/conductor/execution/executions.ts';
+import { CompletionWaiters } from '../../../../plugins/conductor/dispatch/completion-waiters.ts';
+import type { ExecutionStatus } from '#lib/conductor/types.ts';
+
+const log = createLog('test', 'silent');
+const running: ExecutionStatus = { workflowId: 'x', status: 'RUNNING' };
+const completed: ExecutionStatus = { workflowId: 'x', status: 'COMPLETED', output: { a: 1 } };
+
+/** The client stays. */
+const here = new AbortController().signal;
+
+function engineThatSays(...answers: (ExecutionStatus | Error)[]) {
+  const engine = {
+    reads: 0,
+    async getStatus() {
+      const answer = answers[Math.min(engine.reads++, answers.length - 1)];
+      if (answer instanceof Error) throw answer;
+      return answer as ExecutionStatus;
+    },
+  };
+  return engine;
+}
+
+describe('a wait', () => {
+  it('ends with the status the update brought, without a read', async () => {
+    const engine = engineThatSays(running);
+    const waits = new CompletionWaiters(engine, log);
+    const waiting = waits.waitFor('x', 5_000, here);
+    waits.wake('x', completed);
+    expect(await waiting).toEqual(completed);
+    expect(engine.reads).toBe(0);
+    expect(waits.size).toBe(0);
+  });
+
+  it('woken without a status reads it once', async () => {
+    const engine = engineThatSays(completed);
+    const waits = new CompletionWaiters(engine, log);
+    const waiting = waits.waitFor('x', 5_000, here);
+    waits.wake('x');
+    expect(await waiting).toEqual(completed);
+    expect(engine.reads).toBe(1);
+  });
+
+  it('is not ended by an update that leaves the execution running', async () => {
+    const engine = engineThatSays(completed);
+    const waits = new CompletionWaiters(engine, log);
+    const waiting = waits.waitFor('x', 5_000, here);
+    waits.wake('x', running);
+    expect(await waiting).toEqual(completed);
+  });
+
+  it('begins after the update that ends it: the update overtook the answer to the start', async () => {
+    const waits = new CompletionWaiters(engineThatSays(completed), log);
+    waits.wake('x', completed);
+    const startedAt = performance.now();
+    expect(await waits.waitFor('x', 5_000, here)).toEqual(completed);
+    expect(performance.now() - startedAt).toBeLessThan(40);
+  });
+
+  it('ends by fallback reads when no update passes here, also while the engine fails', async () => {
+    const engine = engineThatSays(new Error('away'), running, completed);
+    const waits = new CompletionWaiters(engine, log);
+    expect(await waits.waitFor('x', 5_000, here)).toEqual(completed);
+    expect(engine.reads).toBe(3);
+  });
+
+  it('ends with null when its client goes, and leaves nothing', async () => {
+    const waits = new CompletionWaiters(engineThatSays(running), log);
+    const client = new AbortController();
+    const waiting = waits.waitFor('x', 5_000, client.signal);
+    client.abort();
+    expect(await waiting).toBeNull();
+    expect(waits.size).toBe(0);
+  });
+
+  it('ends with null when its budget is spent and leaves nothing', async () => {
+    const waits = new CompletionWaiters(engineThatSays(running), log);
+    expect(await waits.waitFor('x', 30, here)).toBeNull();
+    expect(waits.size).toBe(0);
+  });
+
+  it('ends with null at once when its signal has fired already', async () => {
+    const waits = new CompletionWaiters(engineThatSays(running), log);
+    expect(await waits.waitFor('x', 5_000, AbortSignal.abort())).toBeNull();
+  });
+});
+
+describe('the signal that lives as long as the router', () => {
+  /** What Node keeps of `AbortSignal.any` on a signal until it is collected, if ever. */
+  const dependentsOf = (signal: AbortSignal) => {
+    const key = Object.getOwnPropertySymbols(signal).find(({ description }) => description === 'kDependantSignals');
+    return key === undefined ? 0 : (((signal as never)[key] as { size: number } | undefined)?.size ?? 0);
+  };
+  const draining = new AbortController();
+  const client = new AbortController();
+  const parts = {
+    waits: new CompletionWaiters(engineThatSays(running), log),
+    draining: draining.signal,
+  } as unknown as ExecutionDependencies;
+  const execution = { executionId: 'x', forget: () => undefined, handedOver: undefined };
+  const options = {
+    budgetMs: 5_000,
+    readOnly: true,
+    clientGone: client.signal,
+    answersLater: true,
+    linksOf: () => ({ self: '', response: '' }),
+  };
+  const wait = () => waitForEnd(execution, options, parts);
+
+  it('gets no listener and no dependent that outlives its wait', async () => {
+    const several = Array.from({ length: 100 }, wait);
+    expect(getEventListeners(draining.signal, 'abort')).toHaveLength(100);
+    parts.waits.wake('x', completed);
+    await Promise.all(several);
+    for (const signal of [draining.signal, client.signal]) {
+      expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+      expect(dependentsOf(signal)).toBe(0);
+    }
+  });
+
+  it('ends the wait of a client that can ask again', async () => {
+    const waiting = wait();
+    draining.abort();
+    expect(await waiting).toBe('later');
+    expect(await wait()).toBe('later');
+  });
+});
+
+describe('several waits for one execution', () => {
+  it('all end with the update, and share their reads', async () => {
+    const engine = engineThatSays(running);
+    const waits = new CompletionWaiters(engine, log);
+    const waiting = [1, 2, 3].map(() => waits.waitFor('x', 5_000, here));
+    expect(waits.size).toBe(3);
+    waits.wake('x');
+    waits.wake('x', completed);
+    expect(await Promise.all(waiting)).toEqual([completed, completed, completed]);
+    expect(engine.reads).toBe(1);
+    expect(waits.size).toBe(0);
+  });
+
+  it('one whose budget is spent leaves the others waiting, and reading', async () => {
+    const waits = new CompletionWaiters(engineThatSays(running, completed), log);
+    const patient = waits.waitFor('x', 5_000, here);
+    expect(await waits.waitFor('x', 1, here)).toBeNull();
+    expect(waits.size).toBe(1);
+    expect(await patient).toEqual(completed);
+  });
+
+  it('one that begins while the others are being told begins anew', async () => {
+    const waits = new CompletionWaiters(engineThatSays(completed), log);
+    const first = waits.waitFor('x', 5_000, here);
+    waits.wake('x', completed);
+    const second = waits.waitFor('x', 5_000, here);
+    expect(await Promise.all([first, second])).toEqual([completed, completed]);
+    expect(waits.size).toBe(0);
+  });
+});

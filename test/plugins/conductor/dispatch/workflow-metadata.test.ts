@@ -1,0 +1,123 @@
+// What the router takes from a definition alone: only where the engine could not decide otherwise.
+
+import { describe, expect, it } from 'vitest';
+import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import {
+  workflowMetadataOf,
+  type WorkflowDefinition,
+  type WorkflowTask,
+} from '../../../../plugins/conductor/dispatch/workflow-metadata.ts';
+
+const work: WorkflowTask = {
+  name: 'work',
+  taskReferenceName: 'work',
+  type: 'SIMPLE',
+  inputParameters: { inbound: '${workflow.input.inbound}' },
+};
+const outputParameters = { outbound: '${work.output.outbound}' };
+const outline = (tasks: WorkflowTask[], output: Record<string, unknown> = outputParameters) =>
+  workflowMetadataOf({ name: 'testWF', tasks, outputParameters: output });
+
+const event: WorkflowTask = {
+  name: 'told',
+  taskReferenceName: 'told',
+  type: 'EVENT',
+  sink: 'conductor:told',
+  optional: true,
+};
+const onPatch = (tasks: WorkflowTask[]): WorkflowTask => ({
+  name: 'on_patch',
+  taskReferenceName: 'on_patch',
+  type: 'SWITCH',
+  evaluatorType: 'value-param',
+  expression: 'method',
+  inputParameters: { method: '${workflow.input.inbound.httpMethod}' },
+  decisionCases: { PATCH: tasks },
+});
+
+describe('one SIMPLE task', () => {
+  const { first, taskTypes } = outline([work]);
+
+  it('gets the parts of the input that it names', () => {
+    expect(first?.inputOf?.({ inbound: { path: '/x' }, other: 1 })).toEqual({ inbound: { path: '/x' } });
+    expect(taskTypes).toEqual(['work']);
+  });
+
+  it('what is not there is null, as the engine has it', () => {
+    expect(first?.inputOf?.({})).toEqual({ inbound: null });
+    expect(first?.last?.outputOf({})).toEqual({ outbound: null });
+    expect(outline([{ ...work, inputParameters: { x: '${workflow.input.toString}' } }]).first?.inputOf?.({})).toEqual({
+      x: null,
+    });
+  });
+
+  it('is the last: its output is the workflow’s', () => {
+    expect(first?.last?.outputOf({ outbound: { statusCodeValue: 200 }, more: 1 })).toEqual({
+      outbound: { statusCodeValue: 200 },
+    });
+    expect(first?.last?.eventsOf({})).toEqual([]);
+  });
+});
+
+describe('only the engine knows the input', () => {
+  it.each([
+    ['a text around the reference', 'x ${workflow.input.inbound}'],
+    ['a constant', 'x'],
+    ['a number', 1],
+    ['another root', '${workflow.workflowId}'],
+    ['a secret', '${workflow.secrets.x}'],
+    ['an index', '${workflow.input.list[0]}'],
+    ['a filter', '${workflow.input.list[?(@.x)]}'],
+    ['an object', { a: '${workflow.input.inbound}' }],
+  ])('%s', (_title, value) => {
+    expect(outline([{ ...work, inputParameters: { value } }]).first?.inputOf).toBeUndefined();
+  });
+});
+
+describe('the first task is not the last', () => {
+  it.each<[string, WorkflowTask[], Record<string, unknown>?]>([
+    ['another SIMPLE task follows', [work, { ...work, taskReferenceName: 'more' }]],
+    ['an EVENT that may fail the execution', [work, { ...event, optional: false }]],
+    ['an EVENT to a queue outside', [work, { ...event, sink: 'amqp:told' }]],
+    ['a SWITCH with a SIMPLE task in a case', [work, onPatch([{ ...work, taskReferenceName: 'more' }])]],
+    ['a SWITCH by script', [work, { ...onPatch([event]), evaluatorType: 'javascript' }]],
+    ['a task of the engine that may fail', [work, { ...work, taskReferenceName: 'i', type: 'INLINE' }]],
+    ['it is optional', [{ ...work, optional: true }]],
+    ['the output is made of more than its own', [work], { id: '${workflow.workflowId}' }],
+    ['the output is a constant', [work], { outbound: 'x' }],
+  ])('%s', (_title, tasks, output) => {
+    expect(outline(tasks, output).first?.last).toBeUndefined();
+  });
+
+  it('the definition begins with something else', () => {
+    expect(outline([event, work])).toMatchObject({ first: undefined, taskTypes: ['work'] });
+  });
+});
+
+it('events that follow are named, by the case that the input chooses', () => {
+  const last = outline([work, onPatch([event])]).first?.last;
+  expect(last?.eventsOf({ inbound: { httpMethod: 'PATCH' } })).toEqual(['conductor:testWF:told']);
+  expect(last?.eventsOf({ inbound: { httpMethod: 'GET' } })).toEqual([]);
+  expect(last?.eventsOf({})).toEqual([]);
+});
+
+it('task types inside cases, loops and forks count', () => {
+  const inner = (name: string) => ({ ...work, name, taskReferenceName: name });
+  const fork: WorkflowTask = { ...event, type: 'FORK_JOIN', forkTasks: [[inner('a')], [inner('b')]] };
+  const loop: WorkflowTask = { ...event, type: 'DO_WHILE', loopOver: [inner('c'), inner('a')] };
+  expect(outline([fork, loop, onPatch([inner('d')])]).taskTypes).toEqual(['a', 'b', 'c', 'd']);
+});
+
+it('every routed workflow of this product is known to the end', () => {
+  const { workflows } = loadDefinitions(new URL('../../../..', import.meta.url).pathname);
+  const routed = workflows.filter(({ definition }) => !definition.name.startsWith('mdm'));
+  expect(routed.length).toBeGreaterThanOrEqual(4);
+  for (const { definition } of routed) {
+    const { first } = workflowMetadataOf(definition as unknown as WorkflowDefinition);
+    expect([definition.name, first?.inputOf === undefined, first?.last === undefined]).toEqual([
+      definition.name,
+      false,
+      false,
+    ]);
+  }
+});

@@ -1,0 +1,225 @@
+// What clients wait for, joined with what workers take and bring, in whatever order the router learns of it.
+
+import type { Request, Response } from 'express';
+import { Registry } from 'prom-client';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Task, TaskResult } from '#lib/conductor/types.ts';
+import { contextOf, type RequestContext, setContext } from '../../../../gateway/plugin-api/plugin-api.ts';
+import { createEngineCallMetrics } from '../../../../plugins/conductor/telemetry/engine-calls.ts';
+import { EventTraces } from '../../../../plugins/conductor/telemetry/event-traces.ts';
+import { createExecutionMetrics } from '../../../../plugins/conductor/telemetry/execution-metrics.ts';
+import { TelemetryIndex } from '../../../../plugins/conductor/telemetry/telemetry-index.ts';
+import { Problem } from '#lib/problem/problem.ts';
+import { keepingTracer } from '../../../lib/telemetry/tracing/keeping-tracer.ts';
+
+let registry: Registry;
+let watch: TelemetryIndex;
+beforeEach(() => {
+  registry = new Registry();
+  watch = new TelemetryIndex({ metrics: createExecutionMetrics(registry), tracer: undefined, timingScope: 'timing' });
+});
+
+const pinned = { name: 'moviesWF', version: 1 };
+const task = (workflowInstanceId: string, inputData = {}): Task => ({
+  taskId: `${workflowInstanceId}.t`,
+  taskDefName: 'movies_intake',
+  taskType: 'movies_intake',
+  referenceTaskName: 't',
+  workflowInstanceId,
+  inputData,
+});
+const result = (workflowInstanceId: string, backEndMs?: unknown): TaskResult => ({
+  taskId: `${workflowInstanceId}.t`,
+  workflowInstanceId,
+  status: 'COMPLETED',
+  outputData: { outbound: {}, timing: { backEndMs } },
+});
+
+function newRequest(scopes: string[] = []): Request {
+  const request = { headers: {}, method: 'GET' } as Request;
+  const context: RequestContext = {
+    requestId: 'r',
+    clientAddress: '192.0.2.1',
+    receivedAt: performance.now(),
+    route: 'movies',
+    scopes: new Set(scopes),
+  };
+  setContext(request, context);
+  return request;
+}
+
+/** A response that keeps its header fields. */
+function newResponse() {
+  const fields: Record<string, string> = {};
+  return {
+    fields,
+    response: {
+      headersSent: false,
+      setHeader: (name: string, value: string) => (fields[name] = value),
+    } as unknown as Response,
+  };
+}
+
+const read = async (name: string) => (await registry.getSingleMetric(name)!.get()).values;
+const stagesSeen = async () =>
+  (await read('router_request_stage_seconds'))
+    .filter((value) => 'metricName' in value && value.metricName === 'router_request_stage_seconds_count')
+    .map(({ labels }) => (labels as Record<string, string>)['stage'])
+    .toSorted();
+
+function run(
+  request: Request,
+  events: (id: string) => void,
+  before: (id: string) => void = () => undefined,
+): Record<string, string> {
+  const { response, fields } = newResponse();
+  const watched = watch.begin(request, pinned);
+  watched.starting();
+  before('e-1');
+  contextOf(request).executionId = 'e-1';
+  watch.started('e-1', watched);
+  events('e-1');
+  watched.ended(true);
+  watched.answered(response, 'answered');
+  watch.forget('e-1', watched);
+  return fields;
+}
+
+describe('an execution', () => {
+  it('handed out and reported: its stages are observed once, and its end is counted by definition', async () => {
+    const fields = run(newRequest(['timing']), (id) => {
+      watch.handedOut(task(id));
+      watch.reported(result(id, 0.0001));
+    });
+    expect(await stagesSeen()).toEqual(expect.arrayContaining(['back_end', 'engine', 'router', 'worker']));
+    expect(await read('router_executions_total')).toEqual([
+      { labels: { workflow: 'moviesWF', version: 1, outcome: 'answered' }, value: 1 },
+    ]);
+    expect(fields['server-timing']).toMatch(/^router;dur=.*, total;dur=[\d.]+$/);
+  });
+
+  it('handed out and reported before the answer to its start was here: nothing is missed', async () => {
+    const early = (id: string) => {
+      watch.handedOut(task(id));
+      watch.reported(result(id, 0));
+    };
+    run(newRequest(), () => undefined, early);
+    expect(await stagesSeen()).toContain('worker');
+    expect(await stagesSeen()).not.toContain('elsewhere');
+  });
+
+  it('done through another router: elsewhere', async () => {
+    run(newRequest(), () => undefined);
+    expect(await stagesSeen()).toContain('elsewhere');
+  });
+
+  it.each([
+    ['a text', '12'],
+    ['negative', -1],
+    ['absent', undefined],
+    ['null', null],
+  ])('a back end’s time that is %s counts as none', async (_title, backEndMs) => {
+    run(newRequest(), (id) => {
+      watch.handedOut(task(id));
+      watch.reported(result(id, backEndMs));
+    });
+    expect(await stagesSeen()).not.toContain('back_end');
+  });
+
+  it('a client without the scope is told nothing', () => {
+    expect(run(newRequest(['other']), () => undefined)).toEqual({});
+  });
+
+  it('a start that fails: counted by its problem, with no stages', async () => {
+    const { response } = newResponse();
+    const watched = watch.begin(newRequest(), pinned);
+    watched.starting();
+    watched.failed(response, new Problem('engine-unavailable'));
+    expect(await read('router_executions_total')).toMatchObject([
+      { labels: { outcome: 'engine-unavailable' }, value: 1 },
+    ]);
+    expect(await stagesSeen()).toEqual([]);
+  });
+
+  it('a start that fails while traces are on: its spans end, and none is about a result', () => {
+    const { tracer, written } = keepingTracer();
+    const traced = new TelemetryIndex({
+      metrics: createExecutionMetrics(new Registry()),
+      tracer,
+      timingScope: undefined,
+    });
+    const watched = traced.begin(newRequest(), pinned);
+    watched.starting();
+    watched.failed(newResponse().response, new Problem('engine-unavailable'));
+    expect(written.map(({ name, end }) => [name, end?.error])).toEqual([
+      ['GET movies', undefined],
+      ['execute moviesWF', undefined],
+      ['start moviesWF', 'engine-unavailable'],
+    ]);
+    expect(written.filter(({ end }) => end === undefined).map(({ name }) => name)).toEqual(['GET movies']);
+  });
+
+  it('an answer that cannot be sent: it is counted once', async () => {
+    const { response } = newResponse();
+    const watched = watch.begin(newRequest(), pinned);
+    watched.answered(response, 'answered');
+    watched.failed(response, new Error('unforeseen'));
+    expect(await read('router_executions_total')).toMatchObject([{ labels: { outcome: 'answered' }, value: 1 }]);
+  });
+
+  it('thousands that nobody waits for leave nothing behind that grows', () => {
+    for (let index = 0; index < 3_000; index++) watch.handedOut(task(`other-${index}`));
+    run(newRequest(), (id) => watch.handedOut(task(id)));
+    // The oldest is forgotten: it counts as one that passed elsewhere.
+    expect(() => watch.reported(result('other-0', 1))).not.toThrow();
+  });
+});
+
+describe('the trace of what an event has started', () => {
+  const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+  const own = `00-${'c'.repeat(32)}-${'d'.repeat(16)}-01`;
+  it.each([
+    ['of a known execution', { sourceExecutionId: 'e-1' }, traceparent],
+    ['of one nobody knows', { sourceExecutionId: 'e-2' }, undefined],
+    ['that has a trace', { sourceExecutionId: 'e-1', traceparent: own }, own],
+    ['of no execution', { inbound: {} }, undefined],
+    ['whose source is no id', { sourceExecutionId: 7 }, undefined],
+  ])('a task %s', (_title, inputData, expected) => {
+    const traces = new EventTraces();
+    traces.remember('e-1', traceparent);
+    const given = task('x', inputData);
+    expect(traces.withTrace(given).inputData).toEqual(
+      expected === undefined ? inputData : { ...inputData, traceparent: expected },
+    );
+    expect(given.inputData).toEqual(inputData);
+  });
+
+  it('is forgotten after so many others', () => {
+    const traces = new EventTraces();
+    for (let index = 0; index < 6_000; index++) traces.remember(`e-${index}`, traceparent);
+    expect(traces.withTrace(task('x', { sourceExecutionId: 'e-0' })).inputData).not.toHaveProperty('traceparent');
+    expect(traces.withTrace(task('x', { sourceExecutionId: 'e-5999' })).inputData).toHaveProperty('traceparent');
+  });
+});
+
+describe('calls to the engine', () => {
+  it.each([
+    ['POST', '/api/workflow', 200, 'start', undefined],
+    ['POST', '/api/workflow', 'unreachable', 'start', 'unreachable'],
+    ['POST', '/api/tasks', 500, 'report', 'answered-5xx'],
+    ['POST', '/api/tasks/e/t/COMPLETED?workerid=w', 200, 'report', undefined],
+    ['POST', '/api/tasks/queue/requeue/x', 200, 'other', undefined],
+    ['GET', '/api/tasks/poll/batch/x?count=1', 'interrupted', 'poll', 'interrupted'],
+    ['GET', '/api/workflow/e/status?includeOutput=true', 404, 'status', undefined],
+    ['GET', '/api/workflow/e?includeTasks=false', 200, 'other', undefined],
+    ['GET', '/health', 503, 'other', 'answered-5xx'],
+  ] as const)('%s %s, %s → %s %s', async (method, path, outcome, call, error) => {
+    const observe = createEngineCallMetrics(registry);
+    observe({ request: { method, path }, startedAt: 0, ms: 3, outcome });
+    const seconds = await read('router_engine_call_seconds');
+    expect(seconds.map(({ labels }) => (labels as Record<string, unknown>)['call'])).toContain(call);
+    expect(await read('router_engine_errors_total')).toEqual(
+      error === undefined ? [] : [{ labels: { call, error }, value: 1 }],
+    );
+  });
+});

@@ -1,0 +1,15 @@
+// A client beyond its rate is not refused early: it takes the way on which it is slowed down.
+
+import { expect, it } from 'vitest';
+import { EarlyCounts } from '../../../plugins/limits/shedding-counts.ts';
+
+it('counts each key by itself, and anew in each window', () => {
+  const counts = new EarlyCounts(1_000);
+  const ask = (key: string, times: number, now: number) =>
+    Array.from({ length: times }, () => counts.count(key, 2, now));
+  expect(ask('one', 3, 500)).toEqual([true, true, false]);
+  expect(ask('two', 2, 900)).toEqual([true, true]);
+  expect(ask('one', 1, 1_499)).toEqual([false]);
+  expect(ask('one', 3, 1_500)).toEqual([true, true, false]);
+  expect(ask('two', 1, 1_500)).toEqual([true]);
+});

@@ -1,0 +1,88 @@
+// The life of the workers' access token.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { AccessToken, type IssuedToken } from '../../../workers/sdk/access-token.ts';
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+/** Issues `t1`, `t2`, …, one after the other. */
+function countingIssuer(more: (token: string) => Partial<IssuedToken> = () => ({ expires_in: 100 })) {
+  let count = 0;
+  const issue = async (): Promise<IssuedToken> => {
+    count += 1;
+    return { token: `t${count}`, ...more(`t${count}`) };
+  };
+  return { issue, count: () => count };
+}
+
+const jwt = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
+
+describe('AccessToken', () => {
+  test('many calls at once → one token is fetched', async () => {
+    const { issue, count } = countingIssuer();
+    const token = new AccessToken(issue);
+    expect(await Promise.all([token.get(), token.get(), token.get()])).toEqual(['t1', 't1', 't1']);
+    expect(count()).toBe(1);
+  });
+
+  test('after most of its life → renewed in the background, the old one serves meanwhile', async () => {
+    const { issue } = countingIssuer();
+    const token = new AccessToken(issue);
+    await token.get();
+    vi.advanceTimersByTime(79_000);
+    expect(await token.get()).toBe('t1');
+    vi.advanceTimersByTime(2_000);
+    expect(await token.get()).toBe('t1');
+    await vi.runAllTimersAsync();
+    expect(await token.get()).toBe('t2');
+  });
+
+  test('renewal fails while the old one is valid → the old one serves until it expires', async () => {
+    let fails = false;
+    const { issue } = countingIssuer();
+    const token = new AccessToken(() => (fails ? Promise.reject(new Error('away')) : issue()));
+    await token.get();
+    fails = true;
+    vi.advanceTimersByTime(99_000);
+    expect(await token.get()).toBe('t1');
+    vi.advanceTimersByTime(2_000);
+    await expect(token.get()).rejects.toThrow('away');
+    fails = false;
+    expect(await token.get()).toBe('t2');
+  });
+
+  test('refused → the next call gets another; refusing an older one changes nothing', async () => {
+    const { issue, count } = countingIssuer();
+    const token = new AccessToken(issue);
+    token.refuse(await token.get());
+    expect(await token.get()).toBe('t2');
+    token.refuse('t1');
+    expect(await token.get()).toBe('t2');
+    expect(count()).toBe(2);
+  });
+
+  test('no expires_in → exp and iat of the JWT say how long it lasts, whatever our clock says', async () => {
+    const issued = [jwt({ iat: 1_000, exp: 1_100 }), jwt({ iat: 1_000, exp: 1_100, second: true })];
+    const token = new AccessToken(async () => ({ token: issued.shift() ?? '' }));
+    const first = await token.get();
+    vi.advanceTimersByTime(70_000);
+    expect(await token.get()).toBe(first);
+    vi.advanceTimersByTime(31_000);
+    expect(await token.get()).not.toBe(first);
+  });
+
+  test.each(['opaque', 'a.b.c', jwt([]), `e30.${Buffer.from('null').toString('base64url')}.x`])(
+    'a token %s that says nothing → kept for a minute',
+    async (value) => {
+      let count = 0;
+      const token = new AccessToken(async () => ({ token: `${value}${++count > 1 ? count : ''}` }));
+      expect(await token.get()).toBe(value);
+      vi.advanceTimersByTime(40_000);
+      expect(await token.get()).toBe(value);
+      vi.advanceTimersByTime(30_000);
+      await token.get();
+      expect(count).toBe(2);
+    },
+  );
+});
