@@ -18,10 +18,10 @@ beforeEach(() => {
 });
 afterEach(() => copy.dispose());
 
-it('add-a-route.md: task type, workflow and map together → check shows the new route', async () => {
+it('add-a-route.md: task type, workflow and gateway configuration together → check shows the new route', async () => {
   copy.write('workflows/tasks/example_intake.json', blocksOf('1. The task type')[0]!);
   copy.write('workflows/exampleWF.v1.json', blocksOf('2. The workflow')[0]!);
-  const [endpoint, pipeline] = blocksOf('5. The map');
+  const [endpoint, pipeline] = blocksOf('5. The gateway configuration');
   copy.replace('gateway.config.yml', '\nplugins:\n', `${endpoint}\nplugins:\n`);
   copy.replace('gateway.config.yml', '\npipelines:\n', `\npipelines:\n${pipeline}\n`);
   const { exitCode, lines } = await runCheck({ dir: copy.dir }, { host: process });
