@@ -57,7 +57,7 @@ export const version = '1.0.0';
 const held = declarePolicy({ name: 'held', schema: { type: 'object', properties: { says: { type: 'string' }, waits: { type: 'boolean' } } } });
 export const policies = [held];
 export function init({ services, registerPolicy }) {
-  const waiting = services.keep('held', [], () => new Set());
+  const waiting = services.share('held', [], () => new Set());
   registerPolicy(definePolicy(held, { create: ({ says, waits }) => (request, response) => {
     const answer = () => response.end(says);
     if (!waits) return answer();
