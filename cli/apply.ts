@@ -1,4 +1,4 @@
-// `apply`: does what the plan shows, and nothing else.
+// The command `apply`: makes exactly the changes that the plan shows.
 
 import { asConfigured } from '#lib/conductor/definitions/activation.ts';
 import { type Applied, applyPlan } from '#lib/conductor/metadata/apply.ts';
@@ -7,7 +7,7 @@ import { addConfirmationOptions } from './confirmation.ts';
 import { paint } from './colours.ts';
 import {
   addPlanOptions,
-  type PlanVerbOptions,
+  type PlanCommandOptions,
   readPlan,
   readRepository,
   readShownPlan,
@@ -20,25 +20,27 @@ import { describeCounts, describePlan, nameOf, planToJson } from './plan-lines.t
 import { countOf } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
-export interface ApplyVerbOptions extends PlanVerbOptions {
-  /** The number of the plan that was agreed on. */
+/** Options of `apply`. */
+export interface ApplyOptions extends PlanCommandOptions {
+  /** Digest of the approved plan. */
   readonly plan?: string;
   readonly dryRun?: boolean;
 }
 
-export const apply: CommandDefinition<ApplyVerbOptions> = {
+/** The command `apply`. */
+export const apply: CommandDefinition<ApplyOptions> = {
   name: 'apply',
-  description: 'Show the plan, ask, and do what it says. May be interrupted at any point and run again.',
+  description: 'Show the plan, ask, and apply it. May be interrupted at any point and run again.',
   exitCodes: {
     0: 'the engine is as the files say',
-    1: 'error, or the answer was no; what was done and what was not is said',
-    2: 'nothing was written: --force is needed and was not given, the plan is not the one that was agreed on, or --dry-run found changes',
+    1: 'error, or the answer was no; the output says what was done and what was not',
+    2: 'nothing was written: --force is needed and was not given, the plan is not the approved one, or --dry-run found changes',
   },
   examples: [
     { command: 'apply', does: 'show the plan and ask' },
-    { command: 'apply --yes', does: 'in a pipeline, where nobody can answer' },
+    { command: 'apply --yes', does: 'in a pipeline, without a question' },
     { command: 'apply --yes --plan 4f1c0a9be327', does: 'only what `plan` has shown under this number' },
-    { command: 'apply --prune', does: 'remove as well what the files do not have' },
+    { command: 'apply --prune', does: 'also remove definitions that the files do not have' },
   ],
   addOptions: (command) =>
     addConfirmationOptions(addPlanOptions(command)).option(
@@ -48,7 +50,11 @@ export const apply: CommandDefinition<ApplyVerbOptions> = {
   run: runApply,
 };
 
-export async function runApply(options: ApplyVerbOptions, context: CommandContext): Promise<Outcome> {
+/**
+ * Shows the plan, asks for confirmation and applies it.
+ * @throws ConfigError, CommandError or EngineError; an error of a single step is part of the outcome
+ */
+export async function runApply(options: ApplyOptions, context: CommandContext): Promise<Outcome> {
   if (options.dryRun === true) return runPlan(options, context);
   const files = readRepository(options);
   const engine = await openEngine(options, context.host);
@@ -70,8 +76,8 @@ export async function runApply(options: ApplyVerbOptions, context: CommandContex
   }
 }
 
-/** Why nothing may be written, if so. @throws VerbError for what this way to the engine does not allow */
-function findRefusal(shown: ShownPlan, { force, plan, router }: ApplyVerbOptions): string | undefined {
+/** Returns why nothing may be written, if so. @throws CommandError for changes that the router does not forward */
+function findRefusal(shown: ShownPlan, { force, plan, router }: ApplyOptions): string | undefined {
   if (router !== undefined && shown.changes.some(({ action }) => action === 'remove')) {
     throw new CommandError(['nothing was changed: the router lets nobody remove definitions; prune with --engine']);
   }
@@ -92,7 +98,7 @@ interface Run {
   readonly replan: () => ReturnType<typeof readPlan>;
 }
 
-/** The first Ctrl-C or SIGTERM ends it after the step under way, the second at once. */
+/** Applies the plan. The first signal stops it after the current step, the second ends the process. */
 async function run(shown: ShownPlan, { engine, context, replan }: Run): Promise<Applied> {
   const { host } = context;
   const stop = new AbortController();
@@ -106,7 +112,7 @@ async function run(shown: ShownPlan, { engine, context, replan }: Run): Promise<
       signal: stop.signal,
       onStep: (change, outcome) => {
         const note = outcome === 'done' ? '' : paint('faint', '  (somebody else did it meanwhile)');
-        context.show([`${verbs[change.action]} ${nameOf(change)}${note}`]);
+        context.show([`${actionLabels[change.action]} ${nameOf(change)}${note}`]);
       },
     });
   } finally {
@@ -114,7 +120,7 @@ async function run(shown: ShownPlan, { engine, context, replan }: Run): Promise<
   }
 }
 
-const verbs = { add: 'added  ', change: 'changed', remove: 'removed' } as const;
+const actionLabels = { add: 'added  ', change: 'changed', remove: 'removed' } as const;
 
 function nothingToDo(shown: ShownPlan, address: string): Outcome {
   return {

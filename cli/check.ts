@@ -1,4 +1,4 @@
-// `check`: everything that can be wrong with configuration, routes and definitions, without an engine.
+// The command `check`: validates configuration, routes and definitions without an engine.
 
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -16,11 +16,13 @@ import { alignColumns, countOf } from './table.ts';
 import { timedRoutes } from './timed-routes.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
+/** Options of `check`. */
 export interface CheckOptions {
   readonly dir?: string;
   readonly config?: boolean;
 }
 
+/** The command `check`. */
 export const check: CommandDefinition<CheckOptions> = {
   name: 'check',
   description: 'Check configuration, gateway.config.yml, definitions and time-outs; needs no engine.',
@@ -42,40 +44,40 @@ export const check: CommandDefinition<CheckOptions> = {
 
 const defaultFile = 'gateway.config.yml';
 
-interface Checked {
+interface CheckResult {
   readonly loaded: LoadedConfig | undefined;
   readonly gateway: GatewayValidation | undefined;
   readonly routes: readonly Route[];
   readonly definitions: Definitions;
-  readonly ladder: readonly TimeoutBudgetStep[];
+  readonly timeouts: readonly TimeoutBudgetStep[];
   readonly problems: readonly string[];
 }
 
-/** Checks as much as can be checked: what needs a valid configuration is left out when there is none. */
+/** Runs all checks. Checks that need a valid configuration are skipped when it is not valid. */
 export async function runCheck(options: CheckOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const checked = await checkAll(resolve(options.dir ?? rootDir), host.env);
-  const { loaded, ladder, problems } = checked;
+  const { loaded, timeouts, problems } = checked;
   const configuration = loaded === undefined ? [] : describeConfig(loaded);
-  const json = { ok: problems.length === 0, problems, timeOuts: ladder.map(describeRung), configuration };
+  const json = { ok: problems.length === 0, problems, timeOuts: timeouts.map(timeoutToJson), configuration };
   if (problems.length > 0) return { exitCode: 1, lines: [...problems, '', countOf(problems.length, 'problem')], json };
   const table = options.config === true ? ['', ...describeConfiguration(configuration)] : [];
-  return { exitCode: 0, lines: [...summary(checked), '', ...describeLadder(ladder), ...table], json };
+  return { exitCode: 0, lines: [...summary(checked), '', ...describeTimeouts(timeouts), ...table], json };
 }
 
-async function checkAll(dir: string, env: NodeJS.ProcessEnv): Promise<Checked> {
+async function checkAll(dir: string, env: NodeJS.ProcessEnv): Promise<CheckResult> {
   const definitions = readDefinitions(dir);
   const loaded = await loadConfig({ env, rootDir: dir }).catch((error: unknown) => {
     if (error instanceof ConfigError) return error;
     throw error;
   });
   if (loaded instanceof ConfigError) {
-    // Without a configuration nobody knows the values that gateway.config.yml refers to.
+    // gateway.config.yml refers to values of the configuration, so it cannot be validated without one.
     const missing = existsSync(resolve(dir, defaultFile)) ? [] : [`${defaultFile}: there is no such file`];
     const problems = [...loaded.problems, ...missing, ...checkDefinitions(definitions)];
-    return { loaded: undefined, gateway: undefined, routes: [], definitions, ladder: [], problems };
+    return { loaded: undefined, gateway: undefined, routes: [], definitions, timeouts: [], problems };
   }
   const { config } = loaded;
-  // Only some commands need the plugins, which take longer to load than the rest of the CLI.
+  // Imported here because only some commands need the plugins, which load slowly.
   const { validateGateway } = await import('../gateway/configuration/validate-gateway.ts');
   const gateway = await validateGateway(gatewayFile(config, dir));
   const routes = timedRoutes(gateway, config['router.waitBudgetMs']);
@@ -85,10 +87,10 @@ async function checkAll(dir: string, env: NodeJS.ProcessEnv): Promise<Checked> {
     routes,
   };
   const problems = [...gateway.problems.lines, ...checkDefinitions(definitions, context)];
-  return { loaded, gateway, routes, definitions, ladder: timeoutBudget(definitions, context), problems };
+  return { loaded, gateway, routes, definitions, timeouts: timeoutBudget(definitions, context), problems };
 }
 
-/** `adaptor.<mis>.domain` by MIS code. */
+/** Returns the values of `adaptor.<mis>.domain` by MIS code. */
 function domainsOf(config: Config): Record<string, string> {
   const entries = Object.entries(config as Readonly<Record<string, unknown>>).flatMap(([key, value]) => {
     const code = /^adaptor\.([0-9A-Za-z]{1,8})\.domain$/.exec(key)?.[1];
@@ -97,7 +99,7 @@ function domainsOf(config: Config): Record<string, string> {
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
-function summary({ loaded, gateway, routes, definitions }: Checked): string[] {
+function summary({ loaded, gateway, routes, definitions }: CheckResult): string[] {
   const set = Object.keys(loaded?.origins ?? {}).length;
   const { workflows, taskDefs, eventHandlers } = definitions;
   return alignColumns([
@@ -117,21 +119,21 @@ function summary({ loaded, gateway, routes, definitions }: Checked): string[] {
   ]).map((line) => `ok  ${line}`);
 }
 
-function describeRung({ taskType, route, backEndMs, responseMs }: TimeoutBudgetStep): Record<string, unknown> {
+function timeoutToJson({ taskType, route, backEndMs, responseMs }: TimeoutBudgetStep): Record<string, unknown> {
   const { name, workflow, version, waitBudgetMs, writes } = route ?? {};
   return { route: name, workflow, version, writes, taskType, backEndMs, responseMs, waitBudgetMs };
 }
 
-function describeLadder(ladder: readonly TimeoutBudgetStep[]): string[] {
+function describeTimeouts(timeouts: readonly TimeoutBudgetStep[]): string[] {
   const seconds = (ms: number) => `${ms / 1_000} s`;
-  const rows = ladder.map(({ taskType, route, backEndMs, responseMs }) => [
+  const rows = timeouts.map(({ taskType, route, backEndMs, responseMs }) => [
     taskType,
     route === undefined ? '-' : `${route.name} (${route.writes ? 'writes' : 'reads'})`,
     seconds(backEndMs),
     seconds(responseMs),
     route === undefined ? '-' : seconds(route.waitBudgetMs),
   ]);
-  // Several versions of a workflow may well have the same tasks.
+  // Workflow versions with the same tasks produce equal lines.
   return [...new Set(alignColumns([['time-outs', 'route', 'back end', 'task', 'client'], ...rows]))];
 }
 

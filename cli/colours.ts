@@ -1,10 +1,10 @@
-// Colours of the CLI: lines carry them, and what is not a terminal never sees them.
+// Terminal colours: lines carry escape sequences, which are removed when the stream has no colours.
 
 import { WriteStream } from 'node:tty';
 import { stripVTControlCharacters, styleText } from 'node:util';
 import type { Output } from './host.ts';
 
-/** What a piece of text means, whatever it looks like. */
+/** The meaning of a piece of text, which selects its style. */
 export type Meaning = keyof typeof styles;
 
 const styles = {
@@ -18,28 +18,28 @@ const styles = {
   bad: 'red',
 } as const;
 
-/** Marks a text. Outcomes and `show` may hold it always: where it goes decides whether it stays (`fitStream`). */
+/** Adds the style of a meaning to a text. `fitStream` removes it again for streams without colours. */
 export function paint(meaning: Meaning, text: string): string {
   return styleText(styles[meaning], text, { validateStream: false });
 }
 
-/** The lines as this stream shows them: without colours unless it has them. */
+/** Returns the lines as one text, without escape sequences unless the stream has colours. */
 export function fitStream(lines: readonly string[], stream: Output, env: NodeJS.ProcessEnv): string {
   const text = `${lines.join('\n')}\n`;
   return hasColours(stream, env) ? text : stripVTControlCharacters(text);
 }
 
-/** True for a terminal that has colours while NO_COLOR is not set, and for anything with FORCE_COLOR: as Node judges it. */
+/** Returns true for a terminal with colours unless NO_COLOR is set, and for any stream when FORCE_COLOR is set. */
 export function hasColours({ isTTY }: Output, env: NodeJS.ProcessEnv): boolean {
   return (isTTY === true || env['FORCE_COLOR'] !== undefined) && WriteStream.prototype.getColorDepth(env) > 2;
 }
 
-/** How many columns a text takes. */
+/** Returns the number of columns of a text, without escape sequences. */
 export function widthOf(text: string): number {
   return stripVTControlCharacters(text).length;
 }
 
-/** Text that somebody else wrote, for a terminal: what it could take for a command is spelled out, as in `\u001b`. */
+/** Returns text from an untrusted source with its control characters escaped, as in `\u001b`. */
 export function printable(text: string): string {
   return text.replace(
     /[\x00-\x1f\x7f-\x9f]/g,

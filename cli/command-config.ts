@@ -1,4 +1,4 @@
-// The configuration of a command: as the router reads it, with the addresses of a running `npm start` where nothing is set.
+// Loads the configuration for a command: the router's own, with addresses of a running `npm start` as fallback.
 
 import { join, resolve } from 'node:path';
 import { loadConfig } from '#lib/config/load.ts';
@@ -7,7 +7,7 @@ import type { Config } from '#lib/config/schema.ts';
 import type { Host } from './host.ts';
 import { rootDir } from './root-dir.ts';
 
-/** A key whose value can come from a running stack. */
+/** A configuration key whose value can come from a running stack. */
 export type StackKey = keyof ReturnType<typeof valuesOf>;
 
 function valuesOf({ engine, engineDatabase, router, identityProvider, audience }: RunningStack) {
@@ -20,16 +20,16 @@ function valuesOf({ engine, engineDatabase, router, identityProvider, audience }
   };
 }
 
-/** The database of one engine says nothing of another, nor does the audience of one issuer. */
+/** A value of the running stack is used only when the stack's value of this other key is used too. */
 const belongsTo: Partial<Record<StackKey, StackKey>> = {
   'conductor.databaseURL': 'conductor.url',
   'oauth.audience': 'oauth.issuer',
 };
 
 /**
- * Loads the configuration. Says so on stderr when it holds addresses of a running stack.
- * @param keys what this run needs and no option gives
- * @throws ConfigError
+ * Loads the configuration. Reports on stderr when it takes addresses from a running stack.
+ * @param keys keys that this run needs and that no option sets
+ * @throws ConfigError when the configuration is not valid
  */
 export async function loadCommandConfig(
   { env, stderr }: Pick<Host, 'env' | 'stderr'>,

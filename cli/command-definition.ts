@@ -1,62 +1,64 @@
-// One shape for every verb: its options, `--json`, its help, and the way its outcome leaves the process.
+// The definition of a CLI command, and its adapter to commander: options, `--json`, help, and printing the outcome.
 
 import { Command } from 'commander';
 import { fitStream } from './colours.ts';
-import { confirm, type Terminal, whyUnanswered } from './confirmation.ts';
+import { confirm, type Terminal, reasonNotToAsk } from './confirmation.ts';
 import type { Host } from './host.ts';
 import { type ExitCode, type Outcome, toFailure } from './outcome.ts';
 
 /** The name of the program in help, usage and errors. */
 export const programName = 'service-router';
 
-/** A verb of the CLI. */
+/** A command of the CLI. `Options` are its parsed options. */
 export interface CommandDefinition<Options> {
   readonly name: string;
   readonly description: string;
-  /** What each exit code means here. */
+  /** What each exit code of this command means. */
   readonly exitCodes: Readonly<Record<'0' | '1', string> & Partial<Record<'2', string>>>;
-  /** Shown by `--help`, the plainest first. */
+  /** Shown by `--help`, the simplest first. */
   readonly examples: readonly Example[];
-  /** Adds the verb's own options and arguments, with unit and default in their descriptions. */
+  /** Adds the command's own options and arguments; their descriptions state unit and default. */
   readonly addOptions: (command: Command) => Command;
+  /** Runs the command. Whatever it throws becomes an outcome with exit code 1. */
   readonly run: (options: Options, context: CommandContext) => Promise<Outcome>;
 }
 
+/** An example in the help of a command. */
 export interface Example {
-  /** What follows the name of the program: `plan --json`. */
+  /** The arguments after the name of the program: `plan --json`. */
   readonly command: string;
-  /** What it is good for, as a sentence without its full stop. */
+  /** What the example does, as a sentence without its full stop. */
   readonly does: string;
 }
 
-/** What a verb may use while it runs, besides its options. */
+/** What a command may use while it runs, besides its options. */
 export interface CommandContext {
-  /** The process it runs in. Results do not go there: they are shown, or in the outcome. */
+  /** The process that the command runs in. Commands return results in the outcome or pass them to `show`. */
   readonly host: Host;
   /** The positional arguments, in the order in which `addOptions` declares them. */
   readonly args: readonly string[];
-  /** Shows lines at once, on stdout; nothing with `--json`. What comes at the end belongs into the outcome. */
+  /** Prints lines to stdout immediately; prints nothing with `--json`. The final result belongs in the outcome. */
   readonly show: (lines: readonly string[]) => void;
-  /** Asks, unless `--yes` was given (`addConfirmationOptions`). @throws VerbError unless the answer is yes */
+  /** Asks for confirmation unless `--yes` was given. @throws CommandError unless the operator answers yes */
   readonly confirm: (question: string) => Promise<void>;
-  /** Why nothing may be changed in this run: `--dry-run` was given, or nobody can be asked. Undefined when `confirm` decides. */
+  /** Why this run may change nothing: `--dry-run`, or no terminal to ask on. Undefined when `confirm` decides. */
   readonly onlyShows: string | undefined;
 }
 
-/** The verb as a command of the argument parser, which parses and does nothing: whoever has a host gives it its action (`run.ts`). */
-export class NestedCommand<Options> extends Command {
-  readonly #verb: CommandDefinition<Options>;
+/** A commander command built from a definition. Its action is set in `run.ts`, which knows the host. */
+export class DefinedCommand<Options> extends Command {
+  readonly #definition: CommandDefinition<Options>;
 
-  constructor(verb: CommandDefinition<Options>) {
-    super(verb.name);
-    this.#verb = verb;
-    verb
-      .addOptions(this.description(verb.description))
+  constructor(definition: CommandDefinition<Options>) {
+    super(definition.name);
+    this.#definition = definition;
+    definition
+      .addOptions(this.description(definition.description))
       .option('--json', 'print one JSON document instead of text')
-      .addHelpText('after', `\n${describeExamples(verb)}\n\n${describeExitCodes(verb)}`);
+      .addHelpText('after', `\n${describeExamples(definition)}\n\n${describeExitCodes(definition)}`);
   }
 
-  /** Runs the verb with the arguments that were parsed, and prints its outcome. */
+  /** Runs the command with the parsed arguments, prints its outcome and returns its exit code. */
   async execute(host: Host): Promise<ExitCode> {
     const options = this.opts<Options & { json?: boolean; yes?: boolean; dryRun?: boolean }>();
     const json = options.json === true;
@@ -67,21 +69,22 @@ export class NestedCommand<Options> extends Command {
       args: this.args,
       show: (lines) => void (json || host.stdout.write(fitStream(lines, host.stdout, host.env))),
       confirm: (question) => confirm(question, confirmation, terminal),
-      onlyShows: options.dryRun === true ? 'nothing was changed (--dry-run)' : whyUnanswered(confirmation, terminal),
+      onlyShows: options.dryRun === true ? 'nothing was changed (--dry-run)' : reasonNotToAsk(confirmation, terminal),
     };
-    const outcome = await this.#verb.run(options, context).catch(toFailure);
+    const outcome = await this.#definition.run(options, context).catch(toFailure);
     print(outcome, json, host);
     return outcome.exitCode;
   }
 }
 
-export function toCommand<Options>(verb: CommandDefinition<Options>): Command {
-  return new NestedCommand(verb);
+/** Returns the commander command of a definition. */
+export function toCommand<Options>(definition: CommandDefinition<Options>): Command {
+  return new DefinedCommand(definition);
 }
 
-/** Commands under one word: `executions list`, `executions show`. */
-export function toGroup(name: string, description: string, verbs: readonly Command[]): Command {
-  return verbs.reduce((group, verb) => group.addCommand(verb), new Command(name).description(description));
+/** Returns a command group such as `executions` with `list` and `show`. */
+export function toGroup(name: string, description: string, commands: readonly Command[]): Command {
+  return commands.reduce((group, command) => group.addCommand(command), new Command(name).description(description));
 }
 
 function describeExamples({ examples }: Pick<CommandDefinition<never>, 'examples'>): string {

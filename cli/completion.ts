@@ -1,4 +1,4 @@
-// `completion`: a shell's completion of every verb and option.
+// The command `completion`: prints the completion script of a shell.
 
 import { Argument, type Command } from 'commander';
 import { describeWords } from './completion/words.ts';
@@ -9,11 +9,14 @@ import type { CommandDefinition } from './command-definition.ts';
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
-/** @param createProgram the command line that is completed */
-export function completionVerb(createProgram: () => Command): CommandDefinition<object> {
+/**
+ * Returns the command `completion`.
+ * @param createProgram returns the program whose commands are completed
+ */
+export function completionCommand(createProgram: () => Command): CommandDefinition<object> {
   return {
     name: 'completion',
-    description: 'Print the script that completes verbs, options and their values in a shell.',
+    description: 'Print the script that completes commands, options and their values in a shell.',
     exitCodes: { 0: 'the script was printed', 1: 'error: there is no such shell' },
     examples: [
       { command: 'completion bash', does: 'in ~/.bashrc: eval "$(service-router completion bash)"' },

@@ -1,32 +1,33 @@
-// Asks an operator before something is changed that is not easily changed back.
+// Asks the operator to confirm a change.
 
 import type { Command } from 'commander';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { CommandError } from './outcome.ts';
 
-/** Where the question goes and the answer comes from. The question never goes to stdout: that is for results. */
+/** The streams for question and answer. The question goes to stderr, since stdout is for results. */
 export interface Terminal {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly output: NodeJS.WritableStream;
 }
 
+/** The options that decide whether the operator is asked. */
 export interface Confirmation {
   /** `--yes` was given. */
   readonly yes: boolean;
-  /** `--json` was given: a program reads, and nobody would see what is asked about. */
+  /** `--json` was given: a program reads the output, so no operator can see what the question is about. */
   readonly json: boolean;
 }
 
-/** The options of every command that asks. */
+/** Adds `--yes` and `--dry-run` to a command that asks for confirmation. */
 export function addConfirmationOptions(command: Command): Command {
   return command
     .option('-y, --yes', 'do not ask; needed to change anything without a terminal and with --json')
     .option('--dry-run', 'only show what would be done; changes nothing');
 }
 
-/** Why nobody can be asked; undefined when the answer is known or somebody can. */
-export function whyUnanswered({ yes, json }: Confirmation, { input }: Pick<Terminal, 'input'>): string | undefined {
+/** Returns why the operator cannot be asked; undefined with `--yes`, or when there is a terminal to ask on. */
+export function reasonNotToAsk({ yes, json }: Confirmation, { input }: Pick<Terminal, 'input'>): string | undefined {
   if (yes) return undefined;
   if (json) return 'nothing was changed: --json needs --yes';
   if (input.isTTY === true) return undefined;
@@ -34,17 +35,17 @@ export function whyUnanswered({ yes, json }: Confirmation, { input }: Pick<Termi
 }
 
 /**
- * Asks, unless `--yes` was given; resolves when the answer was `y` or `yes`.
- * @throws VerbError for any other answer, for Ctrl-C or Ctrl-D, and where nobody can be asked
+ * Asks the operator unless `--yes` was given. Resolves when the answer is `y` or `yes`.
+ * @throws CommandError for any other answer, for Ctrl-C or Ctrl-D, and when the operator cannot be asked
  */
 export async function confirm(question: string, confirmation: Confirmation, terminal: Terminal): Promise<void> {
-  const reason = whyUnanswered(confirmation, terminal);
+  const reason = reasonNotToAsk(confirmation, terminal);
   if (reason !== undefined) throw new CommandError([reason]);
   if (confirmation.yes) return;
   const { input, output } = terminal;
   const lines = createInterface({ input, output });
-  const gaveUp = once(lines, 'close').then(() => '');
-  const asked = lines.question(`${question} [y/N] `).catch(() => '');
-  const answer = await Promise.race([asked, gaveUp]).finally(() => lines.close());
+  const closed = once(lines, 'close').then(() => '');
+  const answered = lines.question(`${question} [y/N] `).catch(() => '');
+  const answer = await Promise.race([answered, closed]).finally(() => lines.close());
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError(['nothing was changed: the answer was not yes']);
 }

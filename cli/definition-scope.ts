@@ -1,4 +1,4 @@
-// Which definitions a verb looks at, on both sides, and how the two are compared.
+// Selects definitions in the files and in the engine, and compares them.
 
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -12,44 +12,48 @@ import { addEngineOptions, type EngineAccessOptions } from './engine-access.ts';
 import { CommandError } from './outcome.ts';
 import { findGateway } from './read-gateway.ts';
 import { rootDir } from './root-dir.ts';
-import { type MappedRoute, mapRoutes, versionsOf } from './route-map.ts';
+import { type RouteTableEntry, createRouteTable, versionsOf } from './route-map.ts';
 
+/** Options that select definitions. */
 export interface ScopeOptions extends EngineAccessOptions {
   readonly dir?: string;
-  /** Patterns of names, `*` for anything; all when absent. */
+  /** Name patterns, `*` for any text; all definitions when absent. */
   readonly only?: readonly string[];
 }
 
-export interface PlanVerbOptions extends ScopeOptions {
+/** Options of `plan`, which `apply` shares. */
+export interface PlanCommandOptions extends ScopeOptions {
   readonly prune?: boolean;
   readonly force?: boolean;
-  /** False: without the diffs. */
+  /** False to leave out the diffs. */
   readonly diff: boolean;
 }
 
-/** A change with what an operator wants to know of it. */
+/** A change with its impact on executions and routes. */
 export interface ShownChange extends TouchingChange {
-  /** Routes that start the workflow version which is to be removed. */
+  /** Routes that start the workflow version that the change removes. */
   readonly routes: readonly string[];
 }
 
+/** A plan with the impact of its changes. */
 export interface ShownPlan extends Plan {
   readonly changes: readonly ShownChange[];
-  /** What routes start and nobody has, a line each. */
+  /** One line for each workflow version that a route starts and that neither the files nor the engine have. */
   readonly missing: readonly string[];
 }
 
+/** Adds the options that select definitions. */
 export function addScopeOptions(command: Command): Command {
   return addEngineOptions(command)
     .option('--dir <directory>', 'directory with workflows/ and event-handlers/ (default: the product)')
     .option(
       '--only <pattern>',
-      'look at definitions with such a name only, on both sides; * is anything; may be given again',
+      'only definitions whose name matches, in the files and in the engine; * is any text; may be repeated',
       (pattern: string, others: readonly string[] = []) => [...others, pattern],
     );
 }
 
-/** The options that plan and apply share: the same options make the same plan. */
+/** Adds the options that plan and apply share. The same options produce the same plan. */
 export function addPlanOptions(command: Command): Command {
   return addScopeOptions(command)
     .option('--prune', 'remove what the engine has and the files have not (default: leave it)')
@@ -57,8 +61,8 @@ export function addPlanOptions(command: Command): Command {
     .option('--no-diff', 'list the changes without their diffs');
 }
 
-/** Whether a name is looked at. */
-export function concernedBy({ only }: Pick<ScopeOptions, 'only'>): (name: string) => boolean {
+/** Returns a predicate that tells whether `--only` selects a name. */
+export function createNameFilter({ only }: Pick<ScopeOptions, 'only'>): (name: string) => boolean {
   if (only === undefined) return () => true;
   const patterns = only.map((pattern) => {
     const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
@@ -67,7 +71,7 @@ export function concernedBy({ only }: Pick<ScopeOptions, 'only'>): (name: string
   return (name) => patterns.some((pattern) => pattern.test(name));
 }
 
-/** The definitions of the files. @throws VerbError with everything that is wrong with them */
+/** Reads and checks the definitions in the files. @throws CommandError that lists every problem */
 export function readRepository({ dir }: Pick<ScopeOptions, 'dir'>): Definitions {
   const definitions = readDefinitions(resolve(dir ?? rootDir));
   const problems = checkDefinitions(definitions);
@@ -75,48 +79,48 @@ export function readRepository({ dir }: Pick<ScopeOptions, 'dir'>): Definitions 
   return definitions;
 }
 
-/** Compares the files with the engine. @throws VerbError when --only fits nothing, EngineError */
-export async function readPlan(repository: Definitions, api: MetadataApi, options: PlanVerbOptions): Promise<Plan> {
+/** Compares the files with the engine. @throws CommandError when `--only` matches no definition, EngineError */
+export async function readPlan(repository: Definitions, api: MetadataApi, options: PlanCommandOptions): Promise<Plan> {
   return (await compare(repository, api, options)).plan;
 }
 
-/** The same with the running executions and the routes that each change touches. */
+/** Like `readPlan`, with the running executions and the routes that each change affects. */
 export async function readShownPlan(
   { repository, config }: { readonly repository: Definitions; readonly config: Config },
   api: MetadataApi,
-  options: PlanVerbOptions,
+  options: PlanCommandOptions,
 ): Promise<ShownPlan> {
   const { plan, registered } = await compare(repository, api, options);
   const gateway = await findGateway(config, options.dir);
-  const map = mapRoutes(gateway?.routes ?? [], config, repository);
+  const table = createRouteTable(gateway?.routes ?? [], config, repository);
   const touching = await countRunning(plan.changes, registered, api);
-  const concerns = concernedBy(options);
+  const concerns = createNameFilter(options);
   const known = [...repository.workflows.map(({ definition }) => definition), ...registered.workflows];
   return {
     ...plan,
-    changes: touching.map((change) => ({ ...change, routes: routesStarting(change, map) })),
+    changes: touching.map((change) => ({ ...change, routes: routesStarting(change, table) })),
     missing: findMissing(
-      map.filter(({ workflow }) => workflow !== undefined && concerns(workflow.name)),
+      table.filter(({ workflow }) => workflow !== undefined && concerns(workflow.name)),
       known,
     ),
   };
 }
 
-function routesStarting({ action, kind, name, version }: Change, map: readonly MappedRoute[]): string[] {
+function routesStarting({ action, kind, name, version }: Change, table: readonly RouteTableEntry[]): string[] {
   if (action !== 'remove' || kind !== 'workflow') return [];
-  return map
+  return table
     .filter(
       ({ workflow }) => workflow?.name === name && version !== undefined && versionsOf(workflow).includes(version),
     )
     .map(({ route }) => route);
 }
 
-/** Versions that a route starts and that neither side has: requests that get them are answered 503. */
+/** Finds versions that a route starts and that neither side has. Requests for them get a 503 response. */
 function findMissing(
-  map: readonly MappedRoute[],
+  table: readonly RouteTableEntry[],
   known: readonly { readonly name: string; readonly version: number }[],
 ): string[] {
-  return map.flatMap(({ route, workflow }) => {
+  return table.flatMap(({ route, workflow }) => {
     if (workflow === undefined) return [];
     const missing = versionsOf(workflow).filter(
       (version) => !known.some((other) => other.name === workflow.name && other.version === version),
@@ -127,9 +131,12 @@ function findMissing(
   });
 }
 
-async function compare(repository: Definitions, api: MetadataApi, options: PlanVerbOptions) {
+async function compare(repository: Definitions, api: MetadataApi, options: PlanCommandOptions) {
   const registered = await api.readDefinitions();
-  const plan = planChanges(repository, registered, { prune: options.prune === true, concerns: concernedBy(options) });
+  const plan = planChanges(repository, registered, {
+    prune: options.prune === true,
+    concerns: createNameFilter(options),
+  });
   if (options.only !== undefined && plan.changes.length + plan.unchanged + plan.kept.length === 0) {
     throw new CommandError([
       `no definition has a name like ${options.only.join(' or ')}, in the files or in the engine`,

@@ -1,4 +1,4 @@
-// The engine's definitions as files: where each belongs, whether it says the same already, and how it gets there.
+// Maps the engine's definitions to files: path, comparison with the current file, and atomic writing.
 
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -17,27 +17,29 @@ import {
 import { unifiedDiff } from '#lib/conductor/metadata/unified-diff.ts';
 import type { Config } from '#lib/config/schema.ts';
 
-/** One definition of the engine and its file. */
+/** The file of one definition of the engine. */
 export interface DumpedFile {
-  /** Path below the directory, with `/`. */
+  /** Path relative to the directory, with `/`. */
   readonly file: string;
-  /** `same`: says what the engine has, however it is written; it is left as it is. */
+  /** `same`: the file is equivalent to the engine's definition, whatever its formatting, and is not written. */
   readonly state: 'new' | 'differs' | 'same';
+  /** Content to write. */
   readonly text: string;
-  /** From what the file says to what the engine has; empty when they are the same. */
+  /** Unified diff from the file to the engine's definition; empty when they are equivalent. */
   readonly diff: readonly string[];
 }
 
+/** Where and what to dump. */
 export interface DumpOptions {
   readonly dir: string;
-  /** Which definitions are written. */
+  /** Selects definitions by name. */
   readonly concerns: (name: string) => boolean;
-  /** Decides which handlers are inactive in the engine although their files say otherwise. */
+  /** Decides which event handlers are inactive in the engine although their files say otherwise. */
   readonly config: Pick<Config, 'mdm.updateQueue'>;
 }
 
-/** Names become file names: what is not a plain word could lead anywhere. One line each. */
-export function findForeignNames(registered: RegisteredDefinitions, concerns: DumpOptions['concerns']): string[] {
+/** Returns one line for each name that is not safe as a file name, such as one with a path separator. */
+export function findUnsafeNames(registered: RegisteredDefinitions, concerns: DumpOptions['concerns']): string[] {
   return listed(registered)
     .filter(({ definition: { name } }) => concerns(name) && !/^[A-Za-z0-9_-]+$/.test(name))
     .map(
@@ -46,14 +48,14 @@ export function findForeignNames(registered: RegisteredDefinitions, concerns: Du
     );
 }
 
-/** What would be written; nothing is. */
+/** Returns the files that a dump would write, without writing them. */
 export function planDump(registered: RegisteredDefinitions, options: DumpOptions): DumpedFile[] {
   return listed(registered)
     .filter(({ definition }) => options.concerns(definition.name))
     .map(({ kind, definition }) => toFile(kind, definition, options));
 }
 
-/** Each file is there whole or not at all, whenever this is interrupted. */
+/** Writes the files. Each file is replaced atomically, so an interruption leaves no partial file. */
 export function writeDump(files: readonly DumpedFile[], dir: string): void {
   for (const directory of ['workflows/tasks', 'event-handlers']) mkdirSync(join(dir, directory), { recursive: true });
   for (const { file, state, text } of files) {
@@ -76,24 +78,24 @@ function toFile(kind: DefinitionKind, definition: RegisteredDefinition, { dir, c
   const version = definition['version'] as number | undefined;
   const file = fileOf(kind, { name, version });
   const path = join(dir, file);
-  const present = existsSync(path) ? readPresent(kind, path) : undefined;
-  const after = orderLike(normaliseDefinition(kind, withoutSwitch(definition, present, config)), present);
-  const state = present === undefined ? 'new' : isEqual(present, after) ? 'same' : 'differs';
+  const current = existsSync(path) ? readCurrent(kind, path) : undefined;
+  const after = orderLike(normaliseDefinition(kind, restoreActive(definition, current, config)), current);
+  const state = current === undefined ? 'new' : isEqual(current, after) ? 'same' : 'differs';
   const text = `${JSON.stringify(after, null, 2)}\n`;
   const engine = `engine: ${kind} ${name}${kind === 'workflow' ? ` v${version}` : ''}`;
   const diff =
-    state === 'same' ? [] : unifiedDiff({ title: file, definition: present }, { title: engine, definition: after });
+    state === 'same' ? [] : unifiedDiff({ title: file, definition: current }, { title: engine, definition: after });
   return { file, state, text, diff };
 }
 
-/** The engine's definition as `asConfigured` got it: a handler that only the configuration keeps inactive is as active as in its file. */
-function withoutSwitch(definition: RegisteredDefinition, present: unknown, config: DumpOptions['config']): object {
-  const isFile = isObject(present) && definition['active'] !== true && isSwitchedOff(definition['event'], config);
-  return isFile ? { ...definition, active: present['active'] } : definition;
+/** Reverts `asConfigured`: a handler that only the configuration deactivates gets the `active` of its file. */
+function restoreActive(definition: RegisteredDefinition, current: unknown, config: DumpOptions['config']): object {
+  const isFile = isObject(current) && definition['active'] !== true && isSwitchedOff(definition['event'], config);
+  return isFile ? { ...definition, active: current['active'] } : definition;
 }
 
-/** What the file says, normalised; its text when it is no JSON. */
-function readPresent(kind: DefinitionKind, path: string): unknown {
+/** Returns the normalised definition in a file, or the file's text when it is not JSON. */
+function readCurrent(kind: DefinitionKind, path: string): unknown {
   const text = readFileSync(path, 'utf8');
   const parsed = parseJsonText(text);
   return 'value' in parsed ? normaliseDefinition(kind, parsed.value) : text;

@@ -1,9 +1,9 @@
-// `dump`: writes the engine's definitions into files, in the layout of the repository.
+// The command `dump`: writes the engine's definitions into files, in the layout of the repository.
 
 import { resolve } from 'node:path';
 import { readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
-import { addScopeOptions, concernedBy, type ScopeOptions } from './definition-scope.ts';
-import { type DumpedFile, findForeignNames, planDump, writeDump } from './dump-files.ts';
+import { addScopeOptions, createNameFilter, type ScopeOptions } from './definition-scope.ts';
+import { type DumpedFile, findUnsafeNames, planDump, writeDump } from './dump-files.ts';
 import { openEngine } from './engine-access.ts';
 import { type Outcome, CommandError } from './outcome.ts';
 import { paintDiffLine } from './plan-lines.ts';
@@ -11,10 +11,12 @@ import { rootDir } from './root-dir.ts';
 import { alignColumns, countOf } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
+/** Options of `dump`. */
 export interface DumpOptions extends ScopeOptions {
   readonly force?: boolean;
 }
 
+/** The command `dump`. */
 export const dump: CommandDefinition<DumpOptions> = {
   name: 'dump',
   description: 'Write the definitions of the engine into files, as `plan` and `apply` read them.',
@@ -32,14 +34,18 @@ export const dump: CommandDefinition<DumpOptions> = {
   run: runDump,
 };
 
+/**
+ * Writes the engine's definitions into files. Writes nothing when files would be overwritten without `--force`.
+ * @throws ConfigError, EngineError, or CommandError for names that cannot be file names
+ */
 export async function runDump(options: DumpOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const dir = resolve(options.dir ?? rootDir);
   const engine = await openEngine(options, host);
   try {
     const registered = await engine.api.readDefinitions();
-    const concerns = concernedBy(options);
-    const foreign = findForeignNames(registered, concerns);
-    if (foreign.length > 0) throw new CommandError(foreign);
+    const concerns = createNameFilter(options);
+    const unsafeNames = findUnsafeNames(registered, concerns);
+    if (unsafeNames.length > 0) throw new CommandError(unsafeNames);
     const files = planDump(registered, { dir, concerns, config: engine.config });
     if (files.length === 0) throw new CommandError([`the engine has no definition${nameNote(options)}`]);
     const differ = files.filter(({ state }) => state === 'differs');

@@ -1,4 +1,4 @@
-// Two ways to the engine's API: straight to it, or through the router with the ops client.
+// Access to the engine's API, directly or through the router with an OAuth client.
 
 import type { Command } from 'commander';
 import type { Config } from '#lib/config/schema.ts';
@@ -9,16 +9,17 @@ import { loadCommandConfig, type StackKey } from './command-config.ts';
 import type { Host } from './host.ts';
 import { CommandError } from './outcome.ts';
 
+/** The CLI options that select the engine and how it is reached. */
 export interface EngineAccessOptions {
   /** Base URL of the engine, or of each of its servers, comma-separated. */
   readonly engine?: string;
-  /** Base URL of the router, or true for the one of `conductor.apiURL`; replaces `engine`. */
+  /** Base URL of the router, or true for that of `conductor.apiURL`. Excludes `engine`. */
   readonly router?: string | true;
   readonly clientId?: string;
   readonly clientSecret?: string;
 }
 
-/** The option of every command that talks to an engine. All that a command needs when the router forwards none of its calls. */
+/** Adds `--engine`. Commands whose calls the router does not forward use this one instead of `addEngineOptions`. */
 export function addEngineOption(command: Command): Command {
   return command.option(
     '--engine <url>',
@@ -26,7 +27,7 @@ export function addEngineOption(command: Command): Command {
   );
 }
 
-/** The options of a command whose calls the router forwards. */
+/** Adds `--engine` and `--router` with its client options, for commands whose calls the router forwards. */
 export function addEngineOptions(command: Command): Command {
   return addEngineOption(command)
     .option(
@@ -37,22 +38,23 @@ export function addEngineOptions(command: Command): Command {
     .option('--client-secret <secret>', 'its secret (default: ops.clientSecret)');
 }
 
-/** An engine within reach. */
+/** An open connection to an engine. */
 export interface EngineAccess {
-  /** What was asked for, for people. */
+  /** The requested address, for messages. */
   readonly address: string;
   readonly api: MetadataApi;
-  /** Any call of the engine's API; the router lets only some of them pass. */
+  /** Sends any request to the engine's API. The router forwards only some of them. */
   readonly call: EngineCall;
   readonly config: Config;
   close(): Promise<void>;
 }
 
 /**
- * Loads the configuration and opens the way that the options ask for: of an option, the configuration and a running stack,
- * the first that names an address.
- * @param keys what else the command takes from the running stack whose engine it uses
- * @throws ConfigError, or VerbError when an address or a client is missing or refused; an unreachable engine shows at the first call
+ * Loads the configuration and opens a connection to the engine. The address comes from the first of these that has
+ * one: the option, the configuration, the running stack.
+ * @param keys further keys that the command takes from the running stack whose engine it uses
+ * @throws ConfigError, or CommandError when an address or a client is missing or refused. An unreachable engine is
+ *   detected by the first request.
  */
 export async function openEngine(
   options: EngineAccessOptions,
@@ -91,12 +93,12 @@ function addressKeys({ engine, router }: EngineAccessOptions, keys: readonly Sta
   return router === true ? ['conductor.apiURL'] : [];
 }
 
-/** Base URL of the router: the given one, or the one that workers use. */
+/** Returns the base URL of the router: the given one, or that of `conductor.apiURL`, which the workers use. */
 export function routerUrlOf(router: string | true, config: Config): string {
   return router === true ? config['conductor.apiURL'].replace(/\/conductor\/api\/?$/, '') : router;
 }
 
-/** Of servers that are one engine: below the same path. */
+/** Parses the base URLs of one engine's servers. @throws CommandError unless all of them have the same path */
 function parseBases(urls: readonly string[], suffix: string): { origins: string[]; prefix: string; address: string } {
   const bases = urls.map((url) => parseBase(url.trim(), suffix));
   const [first, ...others] = bases as [Base, ...Base[]];
@@ -135,7 +137,7 @@ function clientOf({ clientId, clientSecret }: EngineAccessOptions, config: Confi
   return { id, secret };
 }
 
-/** The way of every Conductor SDK: key and secret for a token. */
+/** Exchanges key and secret for a token, as Conductor's SDKs do. */
 async function fetchToken(send: (request: EngineRequest) => Promise<EngineResponse>, client: Client): Promise<string> {
   const { status, body } = await send({
     method: 'POST',

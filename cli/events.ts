@@ -1,4 +1,5 @@
-// `events`: what the handlers saw, what they started, what they skipped and why. The engine's API does not tell; its database does.
+// The command `events`: shows the events of each handler and their results. Reads the engine's database, since the
+// engine's API does not expose events.
 
 import type { EngineDatabase, EventRecord } from '#lib/conductor/database/database.ts';
 import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
@@ -12,6 +13,7 @@ import { describeReason } from './executions/reason.ts';
 import { countOf, formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
+/** Options of `events`. */
 export interface EventsOptions {
   readonly handler?: string;
   readonly state?: string;
@@ -20,10 +22,11 @@ export interface EventsOptions {
   readonly database?: string;
 }
 
-export const eventsVerb: CommandDefinition<EventsOptions> = {
+/** The command `events`. */
+export const eventsCommand: CommandDefinition<EventsOptions> = {
   name: 'events',
   description:
-    'Show what the event handlers saw: what each started, what it skipped and why. Reads the engine database.',
+    'Show the events of the event handlers: what each started, what it skipped and why. Reads the engine database.',
   exitCodes: {
     0: 'the events are shown, also when there are none',
     1: 'error: there is no database, or it is out of reach',
@@ -48,6 +51,7 @@ export const eventsVerb: CommandDefinition<EventsOptions> = {
 
 const states = ['COMPLETED', 'SKIPPED', 'FAILED', 'IN_PROGRESS'];
 
+/** Reads event records from the engine's database. @throws ConfigError or CommandError */
 export async function runEvents(options: EventsOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const { handler, state, since, limit } = options;
   const query = {
@@ -60,7 +64,7 @@ export async function runEvents(options: EventsOptions, { host }: Pick<CommandCo
   const url = options.database ?? config['conductor.databaseURL'];
   if (url === undefined) {
     throw new CommandError([
-      "the engine's API does not tell of events, only its database does: set conductor.databaseURL or give --database (sqlite:<file> or postgresql://…)",
+      "the engine's API does not expose events, only its database does: set conductor.databaseURL or give --database (sqlite:<file> or postgresql://…)",
     ]);
   }
   const database = await openEngineDatabase(url);
@@ -72,7 +76,7 @@ export async function runEvents(options: EventsOptions, { host }: Pick<CommandCo
 }
 
 function describe(events: readonly EventRecord[], { kind }: EngineDatabase): Outcome {
-  const told = events.map((event) => ({
+  const shownEvents = events.map((event) => ({
     ...event,
     ...(event.failure === undefined ? {} : { failure: describeReason(event.failure) }),
   }));
@@ -80,8 +84,10 @@ function describe(events: readonly EventRecord[], { kind }: EngineDatabase): Out
   return {
     exitCode: 0,
     lines:
-      told.length === 0 ? ['no event'] : [...formatTable(columns, told.map(toRow)), '', countOf(told.length, 'event')],
-    json: { ok: true, database: kind, events: told },
+      shownEvents.length === 0
+        ? ['no event']
+        : [...formatTable(columns, shownEvents.map(toRow)), '', countOf(shownEvents.length, 'event')],
+    json: { ok: true, database: kind, events: shownEvents },
   };
 }
 
@@ -112,6 +118,6 @@ function outcomeOf({ state, started, condition, source, method, answered, failur
   }
   if (failure !== undefined) return failure;
   return state === 'IN_PROGRESS'
-    ? `begun and not ended: the engine was killed over it; the reconciler looks after it (EVENT task ${messageId})`
+    ? `begun and not ended: the engine was killed meanwhile; the reconciler repairs it (EVENT task ${messageId})`
     : `nothing was started (EVENT task ${messageId})`;
 }

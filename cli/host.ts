@@ -1,24 +1,25 @@
-// The process the CLI runs in, as far as the CLI knows it: `process` is one, and a test makes its own.
+// The host process as the CLI sees it: `process` in production, a fake in tests.
 
 import type { EventEmitter } from 'node:events';
 
-/** Everything that a run takes from outside. Nothing in this directory but `main.ts` touches `process`. */
+/** Environment, streams and signals of a run. In this directory only `main.ts` uses `process`. */
 export interface Host {
-  /** Configuration, and whether there are colours. */
+  /** Environment variables: configuration, and whether colours are used. */
   readonly env: NodeJS.ProcessEnv;
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
-  /** Results. */
+  /** Receives results. */
   readonly stdout: Output;
-  /** What is wrong, questions, progress. */
+  /** Receives errors, questions and progress. */
   readonly stderr: Output;
   /** SIGINT, SIGTERM and SIGHUP, as `process` emits them. */
   readonly on: Listen;
   readonly once: Listen;
   readonly off: Listen;
-  /** Ends the process at once: for whoever presses Ctrl-C twice. */
+  /** Ends the process immediately, after a second Ctrl-C. */
   exit(code: number): never;
 }
 
+/** An output stream, possibly a terminal. */
 export type Output = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
 type Listen = (signal: NodeJS.Signals, listener: () => void) => Pick<EventEmitter, 'off'>;

@@ -1,15 +1,17 @@
-// Ctrl-C during long work: the first ends it in an orderly way, the second at once.
+// Handles Ctrl-C during long work: the first aborts a signal, the second ends the process.
 
 import type { Host } from './host.ts';
 
+/** A running listener for SIGINT and SIGTERM. */
 export interface Interruption {
+  /** Aborted by the first SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
-  /** Ctrl-C is what it was again. */
+  /** Removes the signal listeners. */
   stop(): void;
 }
 
-/** Begins to listen for SIGINT and SIGTERM. */
-export function startInterruption(host: Host): Interruption {
+/** Starts to listen for SIGINT and SIGTERM. A second signal ends the process with exit code 130. */
+export function listenForInterruption(host: Host): Interruption {
   const controller = new AbortController();
   const interrupt = () => {
     if (controller.signal.aborted) host.exit(130);

@@ -1,12 +1,12 @@
-// The ops CLI: `npm run -s router -- <verb>`.
+// Entry point of the operations CLI: `npm run -s router -- <command>`.
 
 import { run } from './run.ts';
 
-// `service-router … | head`: what nobody reads any more is no error.
+// A closed pipe, as in `service-router … | head`, is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();
 });
 
-// The exit code is set, never forced: stdout is always written whole.
+// Setting exitCode instead of calling exit() lets stdout drain.
 process.exitCode = await run(process.argv.slice(2), process);

@@ -1,19 +1,20 @@
-// What a verb comes to: an exit code, lines for people, a document for programs.
+// The outcome of a command: exit code, text lines and JSON document.
 
-/** 0: all is well · 1: error · 2: there are differences. */
+/** 0: success · 1: error · 2: differences or findings remain. */
 export type ExitCode = 0 | 1 | 2;
 
+/** The result of a command. */
 export interface Outcome {
   readonly exitCode: ExitCode;
-  /** For people, on stdout; what is wrong goes to stderr when the exit code is 1. */
+  /** Text output, printed to stdout, or to stderr when the exit code is 1. */
   readonly lines: readonly string[];
-  /** For `--json`. */
+  /** The document that `--json` prints. */
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-/** An error somebody foresaw: its lines say what to do. */
+/** An expected error. Its lines tell the operator what to do. */
 export class CommandError extends Error {
-  override readonly name = 'VerbError';
+  override readonly name = 'CommandError';
   readonly lines: readonly string[];
   constructor(lines: readonly string[], options: { cause?: unknown } = {}) {
     super(lines.join('\n'), options);
@@ -21,13 +22,13 @@ export class CommandError extends Error {
   }
 }
 
-/** The outcome of a verb that could not do its work. */
+/** Returns the outcome of a command that threw `error`: exit code 1 with the lines of the error. */
 export function toFailure(error: unknown): Outcome {
   const lines = linesOf(error);
   return { exitCode: 1, lines, json: { ok: false, problems: lines } };
 }
 
-/** ConfigError, DefinitionError and the like carry a list; everything else is one line. */
+/** Errors such as ConfigError and DefinitionError have a list of problems; every other error has one line. */
 function linesOf(error: unknown): readonly string[] {
   if (error instanceof CommandError) return error.lines;
   const { problems, message } = error as { problems?: readonly string[]; message?: string };

@@ -1,4 +1,4 @@
-// A plan, as text and as JSON.
+// Formats a plan as text and as JSON.
 
 import { type Change, digestPlan, isRepublished } from '#lib/conductor/metadata/plan.ts';
 import { diffOf } from '#lib/conductor/metadata/unified-diff.ts';
@@ -9,14 +9,15 @@ import { countOf } from './table.ts';
 const signs = { add: '+', change: '~', remove: '-' } as const;
 const meanings: Record<Change['action'], Meaning> = { add: 'added', change: 'changed', remove: 'removed' };
 
+/** Options of the text output. */
 export interface PlanLineOptions {
-  /** With the diff of each change. */
+  /** Whether the diff of each change is shown. */
   readonly diff: boolean;
-  /** `--force` was given: what it is needed for needs no mark. */
+  /** Whether `--force` was given: changes that need it are then not marked. */
   readonly force: boolean;
 }
 
-/** One line a change, its diff below it. */
+/** Returns one line per change, each followed by its diff. */
 export function describePlan({ changes, kept }: ShownPlan, { diff, force }: PlanLineOptions): string[] {
   const blocks = changes.map((change) => [
     describeChange(change, force),
@@ -25,25 +26,26 @@ export function describePlan({ changes, kept }: ShownPlan, { diff, force }: Plan
   return [...blocks.flat(), ...describeKept(kept)];
 }
 
-/** `2 to add, 1 to change, 0 to remove; 10 are the same` */
+/** Returns the counts of a plan: `2 to add, 1 to change, 0 to remove; 10 the same`. */
 export function describeCounts({ changes, unchanged }: ShownPlan): string {
   const count = (action: Change['action']) => changes.filter((change) => change.action === action).length;
   return `${count('add')} to add, ${count('change')} to change, ${count('remove')} to remove; ${unchanged} the same`;
 }
 
-/** Why a change is not made without `--force`; empty when it is. */
+/** Returns why a change needs `--force`; empty when it does not. */
 export function forceReasonsOf(change: ShownChange): string[] {
   const { routes } = change;
   const routed = routes.length === 0 ? [] : [`started by route ${routes.join(', ')}`];
   return [...(isRepublished(change) ? ['published'] : []), ...routed];
 }
 
-/** `workflow moviesWF v1` */
+/** Returns kind, name and version: `workflow moviesWF v1`. */
 export function nameOf(change: Pick<Change, 'kind' | 'name' | 'version'>): string {
   const { kind, name, version } = change;
   return printable(`${kind} ${name}${version === undefined ? '' : ` v${version}`}`);
 }
 
+/** Returns the JSON document of a plan. */
 export function planToJson(plan: ShownPlan): Record<string, unknown> {
   return {
     plan: digestPlan(plan),
@@ -68,7 +70,7 @@ function describeChange(change: ShownChange, force: boolean): string {
   return `${paint(meanings[action], `${signs[action]} ${nameOf(change)}`)}  ${notes.join('  ')}`;
 }
 
-/** What it means for those that run: the engine gives each execution a copy of its definitions at the start. */
+/** Describes the impact on running executions, which keep the definitions that they were started with. */
 function describeRunning({ kind, running }: ShownChange): string[] {
   if (running === undefined || running.count === 0) return [];
   const executions = `${running.more ? 'at least ' : ''}${countOf(running.count, 'running execution')}`;
@@ -82,7 +84,7 @@ function describeKept(kept: ShownPlan['kept']): string[] {
   return [paint('faint', `Only in the engine, and left there (--prune removes them):`), ...names, ''];
 }
 
-/** A line of a unified diff in the colours people know. */
+/** Colours a line of a unified diff as git does. */
 export function paintDiffLine(line: string): string {
   const text = printable(line);
   if (text.startsWith('---') || text.startsWith('+++')) return paint('heading', text);

@@ -1,11 +1,11 @@
-// `plan`: what would make the engine's definitions those of the files, and whom it would touch.
+// The command `plan`: shows which changes would bring the engine's definitions in line with the files.
 
 import { paint, printable } from './colours.ts';
 import { asConfigured } from '#lib/conductor/definitions/activation.ts';
 import { digestPlan } from '#lib/conductor/metadata/plan.ts';
 import {
   addPlanOptions,
-  type PlanVerbOptions,
+  type PlanCommandOptions,
   readRepository,
   readShownPlan,
   type ShownPlan,
@@ -15,25 +15,27 @@ import type { ExitCode, Outcome } from './outcome.ts';
 import { describeCounts, describePlan, planToJson } from './plan-lines.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
-export const plan: CommandDefinition<PlanVerbOptions> = {
+/** The command `plan`. */
+export const plan: CommandDefinition<PlanCommandOptions> = {
   name: 'plan',
   description: 'Compare files, engine and running executions: what `apply` would do, as diffs. Changes nothing.',
   exitCodes: {
     0: 'there is nothing to do',
-    1: 'error: a definition file is not valid, the engine is out of reach, or a route starts a version that nobody has',
+    1: 'error: a definition file is not valid, the engine is out of reach, or a route starts a version that does not exist',
     2: 'there are changes',
   },
   examples: [
     { command: 'plan', does: 'what `apply` would do' },
     { command: 'plan --prune --no-diff', does: 'the same with what would be removed, as a list' },
-    { command: "plan --only 'mdm*'", does: 'only what begins with mdm' },
+    { command: "plan --only 'mdm*'", does: 'only definitions whose names begin with mdm' },
     { command: 'plan --json', does: 'for programs: the number of the plan, every change and its diff' },
   ],
   addOptions: addPlanOptions,
   run: runPlan,
 };
 
-export async function runPlan(options: PlanVerbOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
+/** Compares files and engine and describes the plan. @throws ConfigError, CommandError or EngineError */
+export async function runPlan(options: PlanCommandOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const files = readRepository(options);
   const engine = await openEngine(options, host);
   const { config } = engine;
@@ -45,7 +47,7 @@ export async function runPlan(options: PlanVerbOptions, { host }: Pick<CommandCo
   }
 }
 
-function describe(shown: ShownPlan, address: string, { diff, force = false }: PlanVerbOptions): Outcome {
+function describe(shown: ShownPlan, address: string, { diff, force = false }: PlanCommandOptions): Outcome {
   const { missing } = shown;
   const exitCode: ExitCode = missing.length > 0 ? 1 : shown.changes.length === 0 ? 0 : 2;
   const problems = missing.map((line) => paint('bad', printable(line)));

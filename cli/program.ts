@@ -1,26 +1,26 @@
-// The whole command line: every verb in the order in which people meet it. Nothing runs until it is parsed.
+// The commander program with every command, in the order of the help.
 
 import { Command } from 'commander';
 import { apply } from './apply.ts';
 import { check } from './check.ts';
 import { paint } from './colours.ts';
 import { commandsOf } from './command-tree.ts';
-import { completionVerb } from './completion.ts';
+import { completionCommand } from './completion.ts';
 import { dump } from './dump.ts';
 import { plan } from './plan.ts';
-import { eventsVerb } from './events.ts';
+import { eventsCommand } from './events.ts';
 import { executionsCommand } from './executions/index.ts';
-import { pruneVerb } from './prune.ts';
-import { reconcileVerb } from './reconcile.ts';
-import { registerVerb } from './register.ts';
+import { pruneCommand } from './prune.ts';
+import { reconcileCommand } from './reconcile.ts';
+import { registerCommand } from './register.ts';
 import { readVersion } from './root-dir.ts';
 import { routes } from './routes.ts';
 import { status } from './status.ts';
-import { tokenVerb } from './token.ts';
+import { tokenCommand } from './token.ts';
 import { programName, toCommand } from './command-definition.ts';
-import { workersVerb } from './workers.ts';
+import { workersCommand } from './workers.ts';
 
-/** A new command line. Its help, its completion and docs/cli.md are all made from it. */
+/** Returns a new program. The help, the shell completion and docs/cli.md are generated from it. */
 export function createProgram(): Command {
   const program = new Command(programName)
     .description('Operate the service router: its files, its definitions, its engine.')
@@ -34,15 +34,15 @@ export function createProgram(): Command {
     .addCommand(toCommand(plan))
     .addCommand(toCommand(apply))
     .addCommand(toCommand(dump))
-    .addCommand(toCommand(registerVerb))
+    .addCommand(toCommand(registerCommand))
     .addCommand(toCommand(routes))
     .addCommand(executionsCommand())
-    .addCommand(toCommand(workersVerb))
-    .addCommand(toCommand(eventsVerb))
-    .addCommand(toCommand(tokenVerb))
-    .addCommand(toCommand(reconcileVerb))
-    .addCommand(toCommand(pruneVerb))
-    .addCommand(toCommand(completionVerb(createProgram)));
+    .addCommand(toCommand(workersCommand))
+    .addCommand(toCommand(eventsCommand))
+    .addCommand(toCommand(tokenCommand))
+    .addCommand(toCommand(reconcileCommand))
+    .addCommand(toCommand(pruneCommand))
+    .addCommand(toCommand(completionCommand(createProgram)));
   for (const { command } of commandsOf(program)) {
     command.configureHelp({ styleTitle: (title) => paint('heading', title) });
   }

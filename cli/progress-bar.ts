@@ -1,21 +1,24 @@
-// A bar for long work: on a terminal only, on stderr, gone when the work is done.
+// A progress bar on stderr, shown on terminals only.
 
 import type { Output } from './host.ts';
 
+/** A progress bar that is on the screen. */
 export interface ProgressBar {
-  /** Moves it on by so many of the total. */
+  /** Adds `done` items to the progress. */
   advance(done: number): void;
-  /** Takes it away. */
+  /** Removes the bar from the screen. */
   stop(): void;
 }
 
+/** Width of the bar in characters. */
 const width = 30;
-/** A terminal need not be written to more often, in milliseconds. */
+/** Shortest time between two redraws, in milliseconds. */
 const redrawMs = 50;
 
 /**
- * @param total how many there are to do; more may come
- * @param stream standard error: results go to stdout
+ * Shows a progress bar. Does nothing when the stream is not a terminal.
+ * @param total expected number of items; the actual number may be larger
+ * @param stream standard error, since results go to stdout
  */
 export function startProgressBar(label: string, total: number, stream: Output): ProgressBar {
   if (stream.isTTY !== true) return { advance: () => undefined, stop: () => undefined };
@@ -32,7 +35,7 @@ export function startProgressBar(label: string, total: number, stream: Output): 
   };
 }
 
-/** `deleting  ██████░░░░  1200 of 3000`. */
+/** Returns the bar as text: `deleting  ██████░░░░  1200 of 3000`. */
 export function formatBar(label: string, done: number, total: number): string {
   const filled = total === 0 ? width : Math.min(width, Math.floor((done / total) * width));
   return `${label}  ${'█'.repeat(filled)}${'░'.repeat(width - filled)}  ${done} of ${Math.max(done, total)}`;

@@ -1,4 +1,4 @@
-// What `prune` is asked to delete, as rules.
+// Converts the options of `prune` into rules.
 
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -8,6 +8,7 @@ import { parseName } from './input/names.ts';
 import { parseStates } from './input/states.ts';
 import { CommandError } from './outcome.ts';
 
+/** Options that restrict which executions `prune` deletes. */
 export interface RuleOptions {
   readonly olderThan?: string;
   readonly state?: string;
@@ -15,14 +16,14 @@ export interface RuleOptions {
   readonly workflow?: string;
 }
 
-/** True when the command says more than the configuration. */
+/** Returns true when an option overrides the rules of the configuration. */
 export function isNarrowed({ olderThan, state, route, workflow }: RuleOptions): boolean {
   return [olderThan, state, route, workflow].some((option) => option !== undefined);
 }
 
 const dayMs = 86_400_000;
 
-/** @throws VerbError for what cannot be asked for */
+/** Returns the rules that the options describe. @throws CommandError when the options are not valid */
 export function rulesFor(options: RuleOptions, config: Config, routes: readonly RouteWorkflow[]): PruneRule[] {
   const { olderThan, state, route, workflow } = options;
   if (route !== undefined && workflow !== undefined) throw new CommandError(['give --route or --workflow, not both']);
@@ -44,9 +45,9 @@ export function rulesFor(options: RuleOptions, config: Config, routes: readonly 
     { kind: ['COMPLETED'] as readonly WorkflowStatus[], days: own ?? config['prune.completedDays'] },
     { kind: failedStates, days: own ?? config['prune.failedDays'] },
   ].flatMap(({ kind, days }) => {
-    const wanted = kind.filter((one) => statuses.includes(one));
-    const name = [where, nameOf(wanted)].filter(Boolean).join(', ');
-    return wanted.length === 0 ? [] : [{ name, statuses: wanted, olderThanMs: days * dayMs, ...what }];
+    const selected = kind.filter((one) => statuses.includes(one));
+    const name = [where, nameOf(selected)].filter(Boolean).join(', ');
+    return selected.length === 0 ? [] : [{ name, statuses: selected, olderThanMs: days * dayMs, ...what }];
   });
 }
 

@@ -1,4 +1,4 @@
-// `prune`: deletes what has ended long ago, and the engine's records of events.
+// The command `prune`: deletes executions that ended long ago, and the engine's records of events.
 
 import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
 import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
@@ -11,7 +11,7 @@ import { paint } from './colours.ts';
 import { addConfirmationOptions } from './confirmation.ts';
 import { addEngineOption, type EngineAccess, type EngineAccessOptions, openEngine } from './engine-access.ts';
 import { formatSpan, parseCount, parseDuration } from './input/duration.ts';
-import { startInterruption } from './interruption.ts';
+import { listenForInterruption } from './interruption.ts';
 import { type Outcome, CommandError } from './outcome.ts';
 import { startProgressBar } from './progress-bar.ts';
 import { isNarrowed, type RuleOptions, rulesFor } from './prune-rules.ts';
@@ -19,26 +19,28 @@ import { readGateway } from './read-gateway.ts';
 import { countOf, formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
-export interface PruneVerbOptions extends Pick<EngineAccessOptions, 'engine'>, RuleOptions {
+/** Options of `prune`. */
+export interface PruneCommandOptions extends Pick<EngineAccessOptions, 'engine'>, RuleOptions {
   readonly events: boolean;
   readonly database?: string;
   readonly batch?: string;
   readonly yes?: boolean;
 }
 
-export const pruneVerb: CommandDefinition<PruneVerbOptions> = {
+/** The command `prune`. */
+export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
   name: 'prune',
   description:
-    'Show which executions ended long ago, and the records of events in the engine database, ask, and delete them. Only shows them where nobody can be asked.',
+    'Show which executions ended long ago, and the records of events in the engine database, ask, and delete them. Without a terminal it only shows them.',
   exitCodes: {
     0: 'there is nothing to delete, or it was deleted',
-    1: 'error, or the answer was no; what was deleted until then stays deleted, and running it again goes on',
+    1: 'error, or the answer was no; what was deleted until then stays deleted, and the next run continues',
     2: 'there is more to delete: only shown, or interrupted',
   },
   examples: [
     {
       command: 'prune --dry-run',
-      does: 'what would go by prune.completedDays, prune.failedDays, prune.eventDays and prune.<route>.days',
+      does: 'what prune.completedDays, prune.failedDays, prune.eventDays and prune.<route>.days would delete',
     },
     { command: 'prune', does: 'show it and ask' },
     { command: 'prune --yes', does: 'delete it; safe to interrupt and to run again' },
@@ -62,13 +64,14 @@ export const pruneVerb: CommandDefinition<PruneVerbOptions> = {
   run: runPrune,
 };
 
-export async function runPrune(options: PruneVerbOptions, context: CommandContext): Promise<Outcome> {
+/** Deletes old executions and event records. @throws ConfigError, EngineError or CommandError */
+export async function runPrune(options: PruneCommandOptions, context: CommandContext): Promise<Outcome> {
   const { host, onlyShows } = context;
   const engine = await openEngine(options, host, options.events ? ['conductor.databaseURL'] : []);
   const { config } = engine;
   const url = options.events ? (options.database ?? config['conductor.databaseURL']) : undefined;
   const database = url === undefined ? null : await openEngineDatabase(url);
-  const interruption = startInterruption(host);
+  const interruption = listenForInterruption(host);
   try {
     const plan = await toPlan(options, { config, engine });
     const work: PruneOptions = { ...plan, database, signal: interruption.signal };
@@ -91,7 +94,7 @@ export async function runPrune(options: PruneVerbOptions, context: CommandContex
 }
 
 async function toPlan(
-  options: PruneVerbOptions,
+  options: PruneCommandOptions,
   { config, engine }: { config: Config; engine: EngineAccess },
 ): Promise<Omit<PruneOptions, 'database' | 'signal'>> {
   const routes = workflowRoutes((await readGateway(config)).routes);

@@ -1,4 +1,4 @@
-// gateway.config.yml of a directory, validated as the router validates it.
+// Reads and validates gateway.config.yml as the router does.
 
 import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
@@ -9,15 +9,15 @@ import type { Gateway } from '../gateway/configuration/validate-gateway.ts';
 import { CommandError } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
 
-/** The file that the configuration names (`router.mapFile`), in a directory. */
+/** Returns the gateway configuration file in a directory, by the key `router.mapFile`. */
 export function gatewayFile(config: Config, dir = rootDir): GatewayFile {
   const directory = resolve(dir);
   return { config, rootDir: directory, file: resolve(directory, config['router.mapFile']) };
 }
 
-/** @throws VerbError that lists everything wrong with it */
+/** Returns the validated gateway configuration. @throws CommandError that lists every problem */
 export async function readGateway(config: Config, dir?: string): Promise<Gateway> {
-  // Only some commands need the plugins, which take longer to load than the rest of the CLI.
+  // Imported here because only some commands need the plugins, which load slowly.
   const { validateGateway } = await import('../gateway/configuration/validate-gateway.ts');
   const { gateway, problems } = await validateGateway(gatewayFile(config, dir));
   if (gateway === undefined) throw new CommandError(problems.lines);
@@ -25,15 +25,16 @@ export async function readGateway(config: Config, dir?: string): Promise<Gateway
 }
 
 /**
- * The same for definitions that may stand alone: undefined when their directory has no gateway configuration. One that
- * the configuration names by an absolute path belongs to the product, wherever the definitions are. @throws VerbError
+ * Returns the validated gateway configuration of a directory, or undefined when the directory has none. An absolute
+ * `router.mapFile` is used whatever the directory.
+ * @throws CommandError that lists every problem
  */
 export async function findGateway(config: Config, dir?: string): Promise<Gateway | undefined> {
   if (isAbsolute(config['router.mapFile'])) return readGateway(config);
   return existsSync(gatewayFile(config, dir).file) ? readGateway(config, dir) : undefined;
 }
 
-/** The route of this name. @throws VerbError that names those there are */
+/** Returns the route of this name. @throws CommandError that lists the existing routes */
 export function routeNamed<Route extends GatewayRoute>(routes: readonly Route[], name: string): Route {
   const found = routes.find((route) => route.name === name);
   if (found !== undefined) return found;

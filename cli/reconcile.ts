@@ -1,4 +1,4 @@
-// `reconcile`: finds what the engine dropped between a PATCH and MDM, asks, and repairs it.
+// The command `reconcile`: finds what the engine dropped between a PATCH and MDM, asks, and repairs it.
 
 import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -14,25 +14,27 @@ import { rootDir } from './root-dir.ts';
 import { countOf, formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
+/** Options of `reconcile`. */
 export interface ReconcileOptions extends EngineAccessOptions {
   readonly lookBack?: string;
   readonly after?: string;
   readonly yes?: boolean;
 }
 
-export const reconcileVerb: CommandDefinition<ReconcileOptions> = {
+/** The command `reconcile`. */
+export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
   name: 'reconcile',
   description:
-    'Find what should have followed a PATCH and did not, ask, and repair it as the routers do. Only shows it where nobody can be asked.',
+    'Find what should have followed a PATCH and did not, ask, and repair it as the routers do. Without a terminal it only shows the findings.',
   exitCodes: {
     0: 'nothing is missing, or all of it was repaired',
     1: 'error: the engine is out of reach, or the answer was no',
-    2: 'something is missing still',
+    2: 'something is still missing',
   },
   examples: [
     { command: 'reconcile --dry-run', does: 'what is missing now' },
     { command: 'reconcile', does: 'show it and ask' },
-    { command: 'reconcile --yes', does: 'repair it; doing it twice, or beside the routers, does no harm' },
+    { command: 'reconcile --yes', does: 'repair it; safe to run twice, and while the routers repair it too' },
     { command: 'reconcile --look-back 7d', does: 'look further back than reconciler.lookBackSeconds' },
   ],
   addOptions: (command) =>
@@ -40,14 +42,15 @@ export const reconcileVerb: CommandDefinition<ReconcileOptions> = {
       .option('--look-back <duration>', 'how far back, such as 7d (default: reconciler.lookBackSeconds)')
       .option(
         '--after <duration>',
-        'how long the engine gets to do it by itself, such as 30s (default: reconciler.afterMs)',
+        'how long to wait for the engine to do it by itself, such as 30s (default: reconciler.afterMs)',
       ),
   run: runReconcile,
 };
 
-const forwardsNoRepair =
+const routerForwardsNoRepair =
   'nothing was changed: the router forwards no repair; go to the engine itself with --engine <url>';
 
+/** Runs one round of the reconciler. @throws ConfigError, EngineError or CommandError */
 export async function runReconcile(options: ReconcileOptions, context: CommandContext): Promise<Outcome> {
   const engine = await openEngine(options, context.host);
   const { address } = engine;
@@ -55,17 +58,17 @@ export async function runReconcile(options: ReconcileOptions, context: CommandCo
     const config = withTimes(engine.config, options);
     const definitions = loadDefinitions(rootDir);
     const sources = { config, definitions: () => definitions, call: engine.call };
-    const look = (dryRun: boolean) => runRound(createReconciliation(sources), { dryRun });
-    const note = context.onlyShows ?? (options.router === undefined ? undefined : forwardsNoRepair);
-    if (note === forwardsNoRepair && options.yes === true) throw new CommandError([note]);
-    if (note !== undefined) return describe(await look(true), { address, note });
+    const reconcileOnce = (dryRun: boolean) => runRound(createReconciliation(sources), { dryRun });
+    const note = context.onlyShows ?? (options.router === undefined ? undefined : routerForwardsNoRepair);
+    if (note === routerForwardsNoRepair && options.yes === true) throw new CommandError([note]);
+    if (note !== undefined) return describe(await reconcileOnce(true), { address, note });
     if (options.yes !== true) {
-      const found = await look(true);
+      const found = await reconcileOnce(true);
       if (found.findings.length === 0) return describe(found, { address });
       context.show(describeFindings(found));
       await context.confirm(`Repair ${countOf(found.findings.length, 'execution')} in ${address}?`);
     }
-    return describe(await look(false), { address });
+    return describe(await reconcileOnce(false), { address });
   } finally {
     await engine.close();
   }
@@ -87,7 +90,7 @@ const wouldBe: Readonly<Record<Repair, string>> = {
   ask: 'ask its back end what became of it',
 };
 
-/** @param note why nothing was changed, when this was only a look */
+/** @param note why nothing was changed, for a dry run */
 function describe(report: RoundSummary, { address, note }: { address: string; note?: string }): Outcome {
   const { findings, scanned, inspected, isComplete } = report;
   const open = findings.filter((finding) => !isRepaired(finding)).length;
@@ -120,17 +123,17 @@ function describeFindings({ findings }: RoundSummary): string[] {
   return [...formatTable(['execution', 'case', column, 'started'], findings.map(toRow)), ''];
 }
 
-/** True when what was missing was started or goes on. False while a back end has still to say what became of a PATCH. */
+/** Returns true when the missing execution was started or continued, false while the result of a PATCH is unknown. */
 function isRepaired({ action, started }: Finding): boolean {
   return ['continued', 'retried', 'started'].includes(action) || (action === 'terminated' && started.length > 0);
 }
 
-function toRow({ executionId, case: owed, action, wouldBe: repair, started, reason }: Finding): string[] {
+function toRow({ executionId, case: kind, action, wouldBe: repair, started, reason }: Finding): string[] {
   const done =
     repair !== undefined
       ? wouldBe[repair]
       : action === 'none'
         ? paint('warning', reason ?? 'nothing yet')
         : paint('good', action);
-  return [executionId, owed, done, started.join(' ') || '-'];
+  return [executionId, kind, done, started.join(' ') || '-'];
 }

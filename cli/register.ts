@@ -1,25 +1,27 @@
-// `register`: `apply --yes` under a name of its own, for start scripts.
+// The command `register`: an alias of `apply --yes` for start scripts.
 
 import { runApply } from './apply.ts';
 import { addEngineOptions, type EngineAccessOptions } from './engine-access.ts';
 import type { CommandDefinition } from './command-definition.ts';
 
-export interface RegisterVerbOptions extends EngineAccessOptions {
+/** Options of `register`. */
+export interface RegisterOptions extends EngineAccessOptions {
   readonly dir?: string;
   readonly force?: boolean;
   readonly dryRun?: boolean;
 }
 
-export const registerVerb: CommandDefinition<RegisterVerbOptions> = {
+/** The command `register`. */
+export const registerCommand: CommandDefinition<RegisterOptions> = {
   name: 'register',
-  description: 'The same as `apply --yes`, for start scripts. Doing it twice changes nothing.',
+  description: 'The same as `apply --yes`, for start scripts. Running it twice changes nothing.',
   exitCodes: {
     0: 'the engine has every definition as the files say',
     1: 'error: a definition is not valid, or the engine is out of reach or refused one',
     2: 'nothing was written: a published workflow version differs and --force was not given, or --dry-run found differences',
   },
   examples: [
-    { command: 'register', does: 'bring the engine in step with the files; where nobody looks, as in a start script' },
+    { command: 'register', does: 'bring the engine in step with the files, in a start script' },
     { command: 'register --dry-run', does: 'what would be done' },
   ],
   addOptions: (command) =>

@@ -1,4 +1,4 @@
-// The effective map: what a request on each public path goes through, with the values of the configuration filled in.
+// The effective route table: policies and limits of each public path, with the values of the configuration filled in.
 
 import type { Config } from '#lib/config/schema.ts';
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
@@ -7,73 +7,79 @@ import { findWorkflow, taskTypesOf } from '#lib/conductor/definitions/workflow-t
 import { pathsOf, type PipelineStep } from '../gateway/plugin-api/gateway-config-schema.ts';
 import { actionOf, type GatewayRoute } from '../gateway/plugin-api/gateway-routes.ts';
 
-/** One apiEndpoint of the map. What a pipeline does not have is absent. */
-export interface MappedRoute {
+/** One apiEndpoint of the gateway configuration. Properties of policies that its pipeline lacks are absent. */
+export interface RouteTableEntry {
   /** Name of the apiEndpoint, as in metrics and logs. */
   readonly route: string;
   readonly paths: readonly string[];
-  /** Absent: every method. */
+  /** Absent when the route takes every method. */
   readonly methods?: readonly string[];
-  /** The host this endpoint is for; absent: any. */
+  /** Host of the endpoint; absent when it takes any host. */
   readonly host?: string;
   readonly access: Access;
-  readonly workflow?: MappedWorkflow;
-  /** How long a client waits, milliseconds. */
+  readonly workflow?: WorkflowTarget;
+  /** Response deadline in milliseconds. */
   readonly waitBudgetMs?: number;
-  readonly lane?: Lane;
+  readonly lane?: RouteBulkhead;
   readonly limits: Limits;
-  /** Policies that stand behind a condition: `rate-limit if pathMatch`. */
+  /** Policies with a condition: `rate-limit if pathMatch`. */
   readonly conditions: readonly string[];
 }
 
-/** What the route starts: one version, or several by their shares of the clients. */
-export interface MappedWorkflow {
+/** The workflow that a route starts: one version, or several versions by their share of the clients. */
+export interface WorkflowTarget {
   readonly name: string;
   readonly version?: number;
   readonly versions?: Readonly<Record<string, number>>;
-  /** Of all versions; absent when one of them is in no file. */
+  /** Task types of all versions; absent when a version is in no file. */
   readonly taskTypes?: readonly string[];
 }
 
-/** Whom the route lets in. */
+/** What the route requires of a client. */
 export interface Access {
-  /** False: no access token is asked for. */
+  /** False when the route needs no access token. */
   readonly token: boolean;
-  /** All of them are needed. */
+  /** The token needs all of these scopes. */
   readonly scopes: readonly string[];
-  /** One of them is needed. */
+  /** The token needs one of these scopes. */
   readonly anyScope: readonly string[];
-  /** Needed besides by every method but GET, HEAD and OPTIONS. */
+  /** Needed in addition by every method but GET, HEAD and OPTIONS. */
   readonly writeScope?: string;
 }
 
-/** Which share of the limits, and which circuit breaker, the route's back ends have. */
-export interface Lane {
-  /** `movies`; for a back end each, `adaptor :mis`. */
+/** The bulkhead of a route: its share of the concurrency limits and its circuit breaker. */
+export interface RouteBulkhead {
+  /** `movies`, or `adaptor :mis` for one bulkhead per back end. */
   readonly name: string;
-  /** Task domain by the value of the path parameter; others go to the default pool. */
+  /** Task domain by the value of the path parameter; other values go to the default worker pool. */
   readonly domains: Readonly<Record<string, string>>;
 }
 
+/** The limits of a route. */
 export interface Limits {
-  /** Requests in a window, of each client or of all together. */
+  /** Rate limits; `by` says whether each client has its own window or all share one. */
   readonly rates: readonly { readonly by: string; readonly requests: number; readonly windowSeconds: number }[];
-  /** Requests at a time; a client's own limit is not in the map. */
+  /** Limits of concurrent requests, without limits that the configuration sets for single clients. */
   readonly inFlight: readonly { readonly by: string; readonly requests: number }[];
-  /** The path parameter that is held against the MIS codes of the client. */
+  /** The path parameter that must be among the MIS codes of the client. */
   readonly misCodes?: string;
-  /** Of routes with a workflow; others have limits of their own. */
+  /** Largest request body of a route with a workflow. */
   readonly maxBodyBytes?: number;
+  /** Largest response body of a route with a workflow. */
   readonly maxAnswerBytes?: number;
 }
 
-/** The versions that a route may start. */
-export function versionsOf({ version, versions }: MappedWorkflow): number[] {
+/** Returns the workflow versions that a route may start. */
+export function versionsOf({ version, versions }: WorkflowTarget): number[] {
   return versions === undefined ? [version ?? Number.NaN] : Object.keys(versions).map(Number);
 }
 
-/** Every route as operators are shown it. */
-export function mapRoutes(routes: readonly GatewayRoute[], config: Config, definitions: Definitions): MappedRoute[] {
+/** Returns an entry for each route, in the order of the gateway configuration. */
+export function createRouteTable(
+  routes: readonly GatewayRoute[],
+  config: Config,
+  definitions: Definitions,
+): RouteTableEntry[] {
   return routes.map(({ name: route, endpoint, steps }) => {
     const { host, methods } = endpoint;
     return {
@@ -83,7 +89,7 @@ export function mapRoutes(routes: readonly GatewayRoute[], config: Config, defin
       ...(host === undefined ? {} : { host }),
       access: accessOf(steps),
       ...workflowOf(steps, config, definitions),
-      ...laneOf(route, steps, config),
+      ...bulkheadOf(route, steps, config),
       limits: limitsOf(steps, config),
       conditions: steps.flatMap(({ policy, condition }) => (condition ? [`${policy} if ${condition.name}`] : [])),
     };
@@ -100,7 +106,7 @@ function workflowOf(
   steps: readonly PipelineStep[],
   config: Config,
   definitions: Definitions,
-): Pick<MappedRoute, 'workflow' | 'waitBudgetMs'> {
+): Pick<RouteTableEntry, 'workflow' | 'waitBudgetMs'> {
   const action = actionOf(steps, 'workflow');
   if (action === undefined) return {};
   const name = String(action['name']);
@@ -118,7 +124,7 @@ function workflowOf(
   };
 }
 
-function laneOf(route: string, steps: readonly PipelineStep[], config: Config): Pick<MappedRoute, 'lane'> {
+function bulkheadOf(route: string, steps: readonly PipelineStep[], config: Config): Pick<RouteTableEntry, 'lane'> {
   const action = actionOf(steps, 'admission');
   if (action === undefined) return {};
   const parameter = action['backEndOf'];
@@ -127,7 +133,7 @@ function laneOf(route: string, steps: readonly PipelineStep[], config: Config): 
   return { lane: { name, domains: hasDomains ? domainsOf(config) : {} } };
 }
 
-/** `adaptor.<mis>.domain` by MIS code. */
+/** Returns the values of `adaptor.<mis>.domain` by MIS code. */
 function domainsOf(config: Config): Record<string, string> {
   const entries = Object.entries(config).flatMap(([key, value]) => {
     const code = /^adaptor\.([0-9A-Za-z]{1,8})\.domain$/.exec(key)?.[1];

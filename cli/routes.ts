@@ -1,4 +1,4 @@
-// `routes`: the effective map as a table.
+// The command `routes`: prints the effective route table.
 
 import { resolve } from 'node:path';
 import { loadConfig } from '#lib/config/load.ts';
@@ -8,26 +8,28 @@ import { paint } from './colours.ts';
 import type { Outcome } from './outcome.ts';
 import { readGateway } from './read-gateway.ts';
 import { rootDir } from './root-dir.ts';
-import { type Access, type Limits, mapRoutes, type MappedRoute, type MappedWorkflow } from './route-map.ts';
+import { type Access, type Limits, createRouteTable, type RouteTableEntry, type WorkflowTarget } from './route-map.ts';
 import { formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
+/** Options of `routes`. */
 export interface RoutesOptions {
   readonly dir?: string;
 }
 
+/** The command `routes`. */
 export const routes: CommandDefinition<RoutesOptions> = {
   name: 'routes',
   description:
-    'Show the effective map: each public path with its scope, workflow, wait, task types, lane and limits; needs no engine.',
+    'Show the route table: each public path with its scope, workflow, wait, task types, bulkhead and limits; needs no engine.',
   exitCodes: {
-    0: 'the map was printed',
+    0: 'the route table was printed',
     1: 'error: configuration, gateway.config.yml or a definition file is not valid',
   },
   examples: [
-    { command: 'routes', does: 'the map with the values of the configuration filled in' },
+    { command: 'routes', does: 'the route table with the values of the configuration filled in' },
     { command: 'routes --json', does: 'for programs' },
-    { command: 'routes --dir ../candidate', does: 'the map of another checkout' },
+    { command: 'routes --dir ../candidate', does: 'the route table of another checkout' },
   ],
   addOptions: (command) =>
     command.option(
@@ -37,27 +39,28 @@ export const routes: CommandDefinition<RoutesOptions> = {
   run: runRoutes,
 };
 
+/** Builds the route table of a directory. @throws ConfigError, CommandError or DefinitionError for invalid files */
 export async function runRoutes(options: RoutesOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const dir = resolve(options.dir ?? rootDir);
   const { config } = await loadConfig({ env: host.env, rootDir: dir });
   const { routes: found } = await readGateway(config, dir);
-  const map = mapRoutes(found, config, loadDefinitions(dir));
-  return { exitCode: 0, lines: describe(map), json: { ok: true, routes: map } };
+  const table = createRouteTable(found, config, loadDefinitions(dir));
+  return { exitCode: 0, lines: describe(table), json: { ok: true, routes: table } };
 }
 
-const columns = ['route', 'methods', 'path', 'scope', 'workflow', 'wait', 'task types', 'lane', 'limits'];
+const columns = ['route', 'methods', 'path', 'scope', 'workflow', 'wait', 'task types', 'bulkhead', 'limits'];
 
-/** A row a path: what a route's further paths share with the first is not said again. */
-function describe(map: readonly MappedRoute[]): string[] {
-  const rows = map.flatMap((route) => {
+/** One row per path. Only the first path of a route shows what all of its paths share. */
+function describe(table: readonly RouteTableEntry[]): string[] {
+  const rows = table.flatMap((route) => {
     const [first = '', ...others] = route.paths;
     return [describeRoute(route, first), ...others.map((path) => ['', '', path])];
   });
-  return [...formatTable(columns, rows), ...map.flatMap(describeNotes)];
+  return [...formatTable(columns, rows), ...table.flatMap(describeNotes)];
 }
 
 function describeRoute(
-  { route, methods, host, access, workflow, waitBudgetMs, lane, limits }: MappedRoute,
+  { route, methods, host, access, workflow, waitBudgetMs, lane, limits }: RouteTableEntry,
   path: string,
 ) {
   return [
@@ -73,7 +76,7 @@ function describeRoute(
   ];
 }
 
-function describeVersions(workflow: MappedWorkflow): string {
+function describeVersions(workflow: WorkflowTarget): string {
   const { pinned } = readPinnedVersions(workflow);
   return pinned === undefined ? '' : describeShares(pinned);
 }
@@ -97,7 +100,7 @@ function describeLimits({ rates, inFlight, misCodes, maxBodyBytes, maxAnswerByte
     ...inFlight.map(({ by, requests }) => `${requests} at a time ${whose(by)}`),
     ...(misCodes === undefined ? [] : [`:${misCodes} by client`]),
     ...(maxBodyBytes === undefined ? [] : [`body ${bytes(maxBodyBytes)}`]),
-    ...(maxAnswerBytes === undefined ? [] : [`answer ${bytes(maxAnswerBytes)}`]),
+    ...(maxAnswerBytes === undefined ? [] : [`response ${bytes(maxAnswerBytes)}`]),
   ];
   return limits.length === 0 ? '-' : limits.join(', ');
 }
@@ -111,7 +114,7 @@ function bytes(count: number): string {
   return `${count / size} ${unit}`;
 }
 
-function describeNotes({ route, lane, conditions }: MappedRoute): string[] {
+function describeNotes({ route, lane, conditions }: RouteTableEntry): string[] {
   const domains = Object.entries(lane?.domains ?? {}).map(([code, domain]) => `${code} to domain ${domain}`);
   const notes = [...(domains.length > 0 ? [`tasks of ${domains.join(', ')}`] : []), ...conditions];
   return notes.length === 0 ? [] : [`${route}: ${notes.join('; ')}`];

@@ -1,16 +1,16 @@
-// The CLI as a function: arguments and the process around it in, an exit code out.
+// Runs the CLI as a function of its arguments and its host process.
 
 import { CommanderError } from 'commander';
 import { commandsOf } from './command-tree.ts';
 import { hasColours } from './colours.ts';
 import type { Host, Output } from './host.ts';
 import { createProgram } from './program.ts';
-import { NestedCommand } from './command-definition.ts';
+import { DefinedCommand } from './command-definition.ts';
 
 /**
  * Runs one command line.
- * @param args what follows the name of the program
- * @returns the exit code: 0, 1 for an error, 2 as the verb says. The host is left as it was; nothing ends it.
+ * @param args the arguments after the name of the program
+ * @returns the exit code: 0, 1 for an error, 2 as the command defines. The function never ends the process.
  */
 export async function run(args: readonly string[], host: Host): Promise<number> {
   const program = createProgram();
@@ -24,7 +24,7 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
       getOutHelpWidth: () => widthOf(host.stdout),
       getErrHelpWidth: () => widthOf(host.stderr),
     });
-    if (command instanceof NestedCommand) {
+    if (command instanceof DefinedCommand) {
       command.action(async () => {
         exitCode = await command.execute(host);
       });
@@ -34,13 +34,13 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
-    // Help, or arguments that are none: it has been written already.
+    // Commander has already written the help or the usage error.
     if (error instanceof CommanderError) return error.exitCode;
     throw error;
   }
 }
 
-/** Columns of a terminal; 80 where there is none. */
+/** Columns of the terminal; 80 when the output is not a terminal. */
 function widthOf({ isTTY, columns }: Output): number {
   return isTTY === true && columns !== undefined ? columns : 80;
 }

@@ -1,4 +1,4 @@
-// `status`: the engine, its definitions against the files, the workers that poll, what waits and what failed.
+// The command `status`: shows the engine, its definitions, its workers, waiting tasks and execution counts.
 
 import { resolve } from 'node:path';
 import { asConfigured } from '#lib/conductor/definitions/activation.ts';
@@ -15,19 +15,21 @@ import { rootDir } from './root-dir.ts';
 import { formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
+/** Options of `status`. */
 export interface StatusOptions extends EngineAccessOptions {
   readonly dir?: string;
   readonly staleAfter: string;
 }
 
+/** The command `status`. */
 export const status: CommandDefinition<StatusOptions> = {
   name: 'status',
   description:
-    'Show the engine, whether its definitions are in step with the files, the polling workers and what waits.',
+    'Show the engine, whether its definitions are in step with the files, its workers and the waiting tasks.',
   exitCodes: {
-    0: 'the engine answers and has every definition as the files say',
+    0: 'the engine responds and has every definition as the files say',
     1: 'error: the engine is out of reach, or a definition file is not valid',
-    2: 'the engine answers, but a definition is missing or differs',
+    2: 'the engine responds, but a definition is missing or differs',
   },
   examples: [
     { command: 'status', does: 'the engine that the configuration names' },
@@ -48,10 +50,11 @@ interface Status {
   readonly definitions: Plan;
   readonly pools: readonly WorkerPool[];
   readonly executions: Readonly<Record<string, number>>;
-  /** Events that wait without a handler, by name. */
+  /** Number of waiting events without a handler, by event name. */
   readonly unheard: Readonly<Record<string, number>>;
 }
 
+/** Reads the status of the engine. @throws ConfigError, DefinitionError, CommandError or EngineError */
 export async function runStatus(options: StatusOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const staleAfterMs = parseStaleAfter(options.staleAfter);
   const files = loadDefinitions(resolve(options.dir ?? rootDir));

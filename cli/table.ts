@@ -1,8 +1,8 @@
-// Text in columns.
+// Formats text in columns.
 
 import { paint, widthOf } from './colours.ts';
 
-/** Lines with the cells of each column one under the other, two spaces between columns, nothing at the end. */
+/** Returns one line per row, with aligned columns, two spaces between columns and no trailing spaces. */
 export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, column) =>
@@ -16,12 +16,12 @@ export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** A table: the names of its columns above its rows. Cells may be painted. */
+/** Returns the lines of a table: the column names, then the rows. Cells may contain colours. */
 export function formatTable(columns: readonly string[], rows: readonly (readonly string[])[]): string[] {
   return alignColumns([columns.map((name) => paint('heading', name)), ...rows]);
 }
 
-/** `1 workflow`, `2 workflows`. */
+/** Returns a count with its noun: `1 workflow`, `2 workflows`. */
 export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,4 +1,4 @@
-// The routes of gateway.config.yml as the time-out ladder needs them.
+// The routes of gateway.config.yml with the data that the timeout check needs.
 
 import { readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
 import type { Route } from '#lib/conductor/definitions/time-outs.ts';
@@ -6,7 +6,10 @@ import type { ReadGateway } from '../gateway/configuration/read-gateway-config.t
 
 const readMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** One for each version that a pipeline may start; what is wrong with a place leaves it out. */
+/**
+ * Returns one entry for each workflow version that a pipeline may start. Steps with invalid parameters are left out.
+ * @param defaultBudgetMs response deadline of pipelines that set none, in milliseconds
+ */
 export function timedRoutes({ steps, routes, problems }: ReadGateway, defaultBudgetMs: number): Route[] {
   return [...steps].flatMap(([name, ofPipeline]) => {
     const methods = routes.filter(({ pipeline }) => pipeline === name).map(({ endpoint }) => endpoint.methods);

@@ -1,4 +1,4 @@
-// `token`: gets or takes an access token, shows what it says, and whether the routes would let its holder in.
+// The command `token`: obtains or reads an access token, and shows its claims and which routes accept it.
 
 import type { Config } from '#lib/config/schema.ts';
 import type { AccessToken } from '../plugins/oauth2/access-token/access-token.ts';
@@ -16,6 +16,7 @@ import { openOAuth } from './token/oauth-parts.ts';
 import { obtainToken, type TokenSource } from './token/obtain.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
+/** Options of `token`. */
 export interface TokenOptions extends TokenSource {
   readonly route?: string;
   readonly method?: string;
@@ -23,17 +24,18 @@ export interface TokenOptions extends TokenSource {
   readonly raw?: boolean;
 }
 
-export const tokenVerb: CommandDefinition<TokenOptions> = {
+/** The command `token`. */
+export const tokenCommand: CommandDefinition<TokenOptions> = {
   name: 'token',
   description:
-    'Get an access token or take a given one, show what it says, and why routes refuse it. The token itself is shown only with --raw.',
+    'Get an access token or read a given one, show its claims, and why routes refuse it. The token itself is shown only with --raw.',
   exitCodes: {
-    0: 'the token is valid, and the route lets it in when one is named',
+    0: 'the token is valid, and the named route, if any, accepts it',
     1: 'error: there is no token, or it cannot be checked now',
-    2: 'the token is refused, or the named route refuses its holder',
+    2: 'the token is refused, or the named route refuses it',
   },
   examples: [
-    { command: 'token', does: 'one for ops.clientId from the identity provider, and what it may do' },
+    { command: 'token', does: 'a token for ops.clientId from the identity provider, and the routes that accept it' },
     {
       command: 'token --token-file - --route adaptor --method PATCH',
       does: 'why the token on standard input is refused there',
@@ -46,30 +48,31 @@ export const tokenVerb: CommandDefinition<TokenOptions> = {
   ],
   addOptions: (command) =>
     command
-      .option('--token-file <file>', 'a token that exists already; - is standard input')
+      .option('--token-file <file>', 'check the token in this file; - is standard input')
       .option(
         '--router [url]',
         "get it at the router's token path (default: at the identity provider: oauth.issuer, or that of the running stack)",
       )
       .option('--client-id <id>', 'OAuth client (default: ops.clientId)')
-      .option('--client-secret <secret>', 'its secret; others can see a command line, so better in OPS_CLIENTSECRET')
-      .option('--scope <scopes>', 'scopes to ask for, separated by spaces (default: all the client may have)')
-      .option('--route <name>', 'judge this route of gateway.config.yml (default: all)')
-      .option('--method <method>', 'and this method (default: all of the route)')
-      .option('--path <path>', 'and this path, such as /adaptor/001/x: limits on MIS codes, calls of the engine')
+      .option('--client-secret <secret>', 'its secret; command lines are visible to others, so prefer OPS_CLIENTSECRET')
+      .option('--scope <scopes>', 'scopes to request, separated by spaces (default: all scopes of the client)')
+      .option('--route <name>', 'check this route of gateway.config.yml (default: all)')
+      .option('--method <method>', 'check this method (default: all of the route)')
+      .option('--path <path>', 'check this path, such as /adaptor/001/x: limits on MIS codes, calls of the engine')
       .option('--raw', 'print the token and nothing else'),
   run: runToken,
 };
 
+/** Obtains a token, checks it and evaluates the routes. @throws ConfigError or CommandError */
 export async function runToken(options: TokenOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const config = await loadTokenConfig(options, host);
   const routes = routesWith((await readGateway(config)).routes, 'bearer');
-  const wanted = options.route === undefined ? routes : [routeNamed(routes, options.route)];
+  const selectedRoutes = options.route === undefined ? routes : [routeNamed(routes, options.route)];
   const oauth = openOAuth(config);
   try {
     const token = await obtainToken(options, { config, oauth, stdin: host.stdin });
     const checked = await check(token, config, oauth);
-    const judgements = 'scopes' in checked.result ? judge(wanted, checked.result, { options, config }) : [];
+    const judgements = 'scopes' in checked.result ? judge(selectedRoutes, checked.result, { options, config }) : [];
     const outcome = describe(checked, judgements, options);
     return options.raw === true ? { ...outcome, lines: [token], json: { ...outcome.json, token } } : outcome;
   } finally {
@@ -88,16 +91,16 @@ async function loadTokenConfig({ router }: TokenOptions, host: CommandContext['h
 
 interface Checked {
   readonly characters: number;
-  readonly said: ShownClaims | null;
+  readonly claims: ShownClaims | null;
   readonly result: AccessToken | Refusal;
 }
 
-/** By the very code that the bearer policy uses. */
+/** Checks the token with the code of the bearer policy. */
 async function check(token: string, config: Config, { accessTokens }: OAuth2): Promise<Checked> {
   const decoded = decodeToken(token);
-  const said = decoded === null ? null : showClaims(decoded);
-  const result = await accessTokens.check(token).catch((error: unknown) => explainRefusal(error, said, config));
-  return { characters: token.length, said, result };
+  const claims = decoded === null ? null : showClaims(decoded);
+  const result = await accessTokens.check(token).catch((error: unknown) => explainRefusal(error, claims, config));
+  return { characters: token.length, claims, result };
 }
 
 const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -117,14 +120,14 @@ function judge(
 }
 
 function describe(
-  { characters, said, result }: Checked,
+  { characters, claims, result }: Checked,
   judgements: readonly Judgement[],
   { route }: TokenOptions,
 ): Outcome {
   const isValid = 'scopes' in result;
   const isLetIn = route === undefined || judgements.some(({ outcome }) => outcome === 'passes');
   const facts =
-    said === null ? [['kind', 'opaque']] : [['kind', 'JWT'], ...Object.entries(said as Record<string, string>)];
+    claims === null ? [['kind', 'opaque']] : [['kind', 'JWT'], ...Object.entries(claims as Record<string, string>)];
   const verdict = isValid
     ? `${paint('good', 'valid')}: client ${printable(result.clientId)}, scopes ${printable([...result.scopes].join(' ') || 'none')}`
     : `${paint('bad', `refused with ${result.status}`)}: ${result.reason}: ${printable(result.explanation)}`;
@@ -150,7 +153,7 @@ function describe(
     ],
     json: {
       ok: exitCode === 0,
-      token: { characters, ...(said ?? {}) },
+      token: { characters, ...(claims ?? {}) },
       ...(isValid
         ? { valid: true, clientId: result.clientId, scopes: [...result.scopes] }
         : { valid: false, ...result }),
@@ -159,7 +162,7 @@ function describe(
   };
 }
 
-/** `issuedAt` → `issued at`. */
+/** Converts `issuedAt` to `issued at`. */
 function nameOf(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }

@@ -1,4 +1,4 @@
-// `workers`: who polls which task type in which domain, when last, and what waits there.
+// The command `workers`: shows the workers of each task type and domain, their last polls and the waiting tasks.
 
 import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { poolsOf, type WorkerPool } from '#lib/conductor/metadata/worker-pools.ts';
@@ -12,23 +12,25 @@ import { rootDir } from './root-dir.ts';
 import { formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
+/** Options of `workers`. */
 export interface WorkersOptions extends EngineAccessOptions {
   readonly task?: string;
   readonly domain?: string;
   readonly staleAfter: string;
 }
 
-export const workersVerb: CommandDefinition<WorkersOptions> = {
+/** The command `workers`. */
+export const workersCommand: CommandDefinition<WorkersOptions> = {
   name: 'workers',
-  description: 'Show who polls which task type in which domain, when last, and how many tasks wait there.',
+  description: 'Show the workers of each task type and domain, when they last polled, and how many tasks wait.',
   exitCodes: {
-    0: 'somebody polls every pool',
+    0: 'every pool has an active worker',
     1: 'error: the engine is out of reach',
-    2: 'nobody polls a task type, or a domain in which tasks wait',
+    2: 'a task type has no active worker, or a domain in which tasks wait has none',
   },
   examples: [
     { command: 'workers', does: 'all pools' },
-    { command: 'workers --domain 002', does: 'those beside one college adaptor' },
+    { command: 'workers --domain 002', does: 'the workers of one college adaptor' },
     { command: 'workers --task mdm_share --stale-after 30s', does: 'one task type; gone after 30 s without a poll' },
   ],
   addOptions: (command) =>
@@ -38,19 +40,20 @@ export const workersVerb: CommandDefinition<WorkersOptions> = {
   run: runWorkers,
 };
 
+/** Reads the worker pools from the engine. @throws ConfigError, CommandError or EngineError */
 export async function runWorkers(options: WorkersOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const staleAfterMs = parseStaleAfter(options.staleAfter);
   const engine = await openEngine(options, host);
   try {
     const [pollData, queues] = await Promise.all([engine.api.readPollData(), engine.api.readQueueSizes()]);
     const pools = poolsOf(loadDefinitions(rootDir), { pollData, queues, staleAfterMs, now: Date.now() });
-    return describe(pools.filter(wanted(options)));
+    return describe(pools.filter(createPoolFilter(options)));
   } finally {
     await engine.close();
   }
 }
 
-function wanted({ task, domain }: WorkersOptions): (pool: WorkerPool) => boolean {
+function createPoolFilter({ task, domain }: WorkersOptions): (pool: WorkerPool) => boolean {
   const taskType = task === undefined ? undefined : parseName(task, '--task');
   const inDomain = domain === undefined || domain === '-' ? domain : parseName(domain, '--domain');
   return (pool) =>
@@ -58,19 +61,21 @@ function wanted({ task, domain }: WorkersOptions): (pool: WorkerPool) => boolean
     (inDomain === undefined || (pool.domain ?? '-') === inDomain);
 }
 
-/** Nobody there who has polled lately: what waits in it waits on. */
-export function isDeserted({ workers }: WorkerPool): boolean {
+/** Returns true when no worker of the pool has polled recently. */
+export function hasNoActiveWorker({ workers }: WorkerPool): boolean {
   return workers.every(({ stale }) => stale);
 }
 
 function describe(pools: readonly WorkerPool[]): Outcome {
-  const deserted = pools.filter((pool) => isDeserted(pool) && (pool.waiting > 0 || pool.domain === undefined));
+  const withoutWorkers = pools.filter(
+    (pool) => hasNoActiveWorker(pool) && (pool.waiting > 0 || pool.domain === undefined),
+  );
   const rows = pools.flatMap(toRows);
   return {
-    exitCode: deserted.length === 0 ? 0 : 2,
+    exitCode: withoutWorkers.length === 0 ? 0 : 2,
     lines:
       rows.length === 0 ? ['no pool'] : formatTable(['task type', 'domain', 'waiting', 'last poll', 'worker'], rows),
-    json: { ok: deserted.length === 0, workers: pools },
+    json: { ok: withoutWorkers.length === 0, workers: pools },
   };
 }
 

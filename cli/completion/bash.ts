@@ -1,9 +1,9 @@
-// Completion for bash 3.2 and newer.
+// Generates the completion script for bash 3.2 and newer.
 
 import { programName } from '../command-definition.ts';
 import type { CommandWords, OptionValue } from './words.ts';
 
-/** A script to be evaluated in ~/.bashrc. */
+/** Returns a script to be evaluated in ~/.bashrc. */
 export function bashScript(commands: readonly CommandWords[]): string {
   const paths = commands.map(({ path }) => path).filter((path) => path !== '');
   return `# Completion of ${programName} for bash; made by \`completion bash\`.
@@ -38,7 +38,7 @@ function completeValue(value: OptionValue['value']): string {
   return `COMPREPLY=($(compgen -W '${value.words.join(' ')}' -- "$current"));`;
 }
 
-/** Options only once a dash was typed, or where nothing else can stand. */
+/** Offers options only after a dash, or when the command takes nothing else. */
 function wordsCase({ path, commands, values, options }: CommandWords): string {
   const plain = [...commands, ...values].map(({ text }) => text).join(' ');
   const flags = options.map(({ text }) => text).join(' ');

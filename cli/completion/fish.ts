@@ -1,9 +1,9 @@
-// Completion for fish, with descriptions.
+// Generates the completion script for fish, with descriptions.
 
 import { programName } from '../command-definition.ts';
 import type { CommandWords, Word } from './words.ts';
 
-/** A script to be sourced in config.fish, or saved as completions/service-router.fish. */
+/** Returns a script to be sourced in config.fish, or saved as completions/service-router.fish. */
 export function fishScript(commands: readonly CommandWords[]): string {
   const paths = commands.map(({ path }) => path).filter((path) => path !== '');
   return `# Completion of ${programName} for fish; made by \`completion fish\`.

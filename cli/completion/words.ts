@@ -1,34 +1,34 @@
-// What can be typed at each place of the command line, read from the commander program itself.
+// Lists the completion words of every command, read from the commander program.
 
 import type { Command, Option } from 'commander';
 import { commandsOf } from '../command-tree.ts';
 
-/** What a shell may offer at one place. */
+/** One completion word. */
 export interface Word {
   readonly text: string;
   readonly description: string;
 }
 
-/** What follows an option that takes a value. */
+/** The completion of an option's value. */
 export interface OptionValue {
   readonly flags: readonly string[];
-  /** A closed set of values, or what the shell itself can list, or nothing that anybody knows. */
+  /** A closed set of values, a kind of path that the shell completes, or `unknown`. */
   readonly value: { readonly words: readonly string[] } | 'file' | 'directory' | 'unknown';
 }
 
-/** One command with everything that can follow it. */
+/** The completion words of one command. */
 export interface CommandWords {
-  /** `/executions/list`; empty for the program itself. */
+  /** Path such as `/executions/list`; empty for the program itself. */
   readonly path: string;
-  /** Words that lead to another command. */
+  /** Subcommands. */
   readonly commands: readonly Word[];
   readonly options: readonly Word[];
-  /** Values of the positional arguments that have a closed set of them. */
+  /** Values of positional arguments with a closed set of values. */
   readonly values: readonly Word[];
   readonly optionValues: readonly OptionValue[];
 }
 
-/** Every place of the command line, the program first. */
+/** Returns the completion words of the program and of every command. */
 export function describeWords(program: Command): CommandWords[] {
   return commandsOf(program).map(({ command, words }) => {
     const help = command.createHelp();
@@ -55,7 +55,7 @@ function takesValue({ required, optional }: Option): boolean {
   return required || optional;
 }
 
-/** The word in the brackets says what it is: `--dir <directory>`, `--out <file>`. */
+/** Derives the kind of value from the placeholder: `--dir <directory>`, `--out <file>`. */
 function valueOf({ argChoices, flags }: Option): OptionValue['value'] {
   if (argChoices !== undefined) return { words: argChoices };
   if (/[<[](dir|directory)[>\]]/.test(flags)) return 'directory';

@@ -1,9 +1,9 @@
-// Completion for zsh, with descriptions.
+// Generates the completion script for zsh, with descriptions.
 
 import { programName } from '../command-definition.ts';
 import type { CommandWords, OptionValue, Word } from './words.ts';
 
-/** A script to be evaluated in ~/.zshrc after compinit, or to be saved as `_service_router` on the fpath. */
+/** Returns a script to be evaluated in ~/.zshrc after compinit, or saved as `_service_router` on the fpath. */
 export function zshScript(commands: readonly CommandWords[]): string {
   const paths = commands.map(({ path }) => path).filter((path) => path !== '');
   return `#compdef ${programName}

@@ -1,4 +1,4 @@
-// `executions`: its verbs, in the order in which people meet them.
+// The command group `executions`.
 
 import type { Command } from 'commander';
 import { toCommand, toGroup } from '../command-definition.ts';
@@ -8,8 +8,9 @@ import { retryExecutions } from './retry.ts';
 import { showExecution } from './show.ts';
 import { terminateExecutions } from './terminate.ts';
 
+/** Returns the group with its subcommands, in the order of the help. */
 export function executionsCommand(): Command {
-  return toGroup('executions', 'Look at executions, and retry or end them.', [
+  return toGroup('executions', 'Show executions, and retry or end them.', [
     toCommand(listExecutions),
     toCommand(showExecution),
     toCommand(retryExecutions),

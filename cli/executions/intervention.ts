@@ -1,4 +1,4 @@
-// `executions retry`, `terminate` and `cancel`: what all three do alike.
+// The shared implementation of `executions retry`, `terminate` and `cancel`.
 
 import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import {
@@ -16,15 +16,19 @@ import { type Outcome, CommandError } from '../outcome.ts';
 import { alignColumns, countOf } from '../table.ts';
 import type { CommandDefinition, CommandContext } from '../command-definition.ts';
 
+/** Options of the three commands. */
 export interface InterventionOptions extends Pick<EngineAccessOptions, 'engine'> {
   readonly reason?: string;
   readonly dryRun?: boolean;
 }
 
-const did = { retry: 'retried', terminate: 'terminated', cancel: 'cancelled' } as const;
+const pastTense = { retry: 'retried', terminate: 'terminated', cancel: 'cancelled' } as const;
 
-/** @param words what stands in its help */
-export function interventionVerb(
+/**
+ * Returns the command that applies an intervention to the given executions.
+ * @param words description and examples of its help
+ */
+export function interventionCommand(
   intervention: Intervention,
   words: Pick<CommandDefinition<InterventionOptions>, 'description' | 'examples'>,
 ): CommandDefinition<InterventionOptions> {
@@ -32,7 +36,7 @@ export function interventionVerb(
     name: intervention,
     ...words,
     exitCodes: {
-      0: `every one of them was ${did[intervention]}`,
+      0: `every one of them was ${pastTense[intervention]}`,
       1: 'error: nothing was changed, or the engine went out of reach on the way',
       2: 'some were refused and the others were done, or --dry-run found something to do',
     },
@@ -42,7 +46,7 @@ export function interventionVerb(
         ? withIds
         : withIds.option(
             '--reason <text>',
-            'stands in the execution, for everybody to read',
+            'reason recorded in the execution, visible to everybody who can read it',
             `${intervention} by an operator`,
           );
     },
@@ -59,53 +63,53 @@ async function run(
   const engine = await openEngine(options, context.host);
   try {
     const api = new ExecutionApi(engine.call);
-    const prospects: InterventionPreview[] = [];
-    for (const id of ids) prospects.push(await previewInterventions(intervention, id, api));
-    const possible = prospects.filter((prospect) => prospect.kind === 'possible');
+    const previews: InterventionPreview[] = [];
+    for (const id of ids) previews.push(await previewInterventions(intervention, id, api));
+    const possible = previews.filter((preview) => preview.kind === 'possible');
     if (possible.length === 0) {
-      throw new CommandError(prospects.map((prospect) => `${prospect.executionId}: ${describeProspect(prospect)}`));
+      throw new CommandError(previews.map((preview) => `${preview.executionId}: ${describePossibility(preview)}`));
     }
-    const preview = alignColumns(prospects.map((prospect) => [prospect.executionId, describeProspect(prospect)]));
-    if (options.dryRun === true) return describePreview(preview, prospects);
-    context.show(preview);
+    const lines = alignColumns(previews.map((preview) => [preview.executionId, describePossibility(preview)]));
+    if (options.dryRun === true) return describeDryRun(lines, previews);
+    context.show(lines);
     await context.confirm(`${intervention} ${countOf(possible.length, 'execution')}?`);
     const reason = options.reason ?? '';
     const results: InterventionResult[] = [];
     for (const { executionId } of possible) results.push(await intervene(intervention, executionId, { api, reason }));
-    return describe(intervention, prospects, results);
+    return describe(intervention, previews, results);
   } finally {
     await engine.close();
   }
 }
 
-function describeProspect(prospect: InterventionPreview): string {
-  if (prospect.kind === 'refused') return prospect.reason;
-  return prospect.warning === undefined ? 'can be done' : paint('warning', prospect.warning);
+function describePossibility(preview: InterventionPreview): string {
+  if (preview.kind === 'refused') return preview.reason;
+  return preview.warning === undefined ? 'can be done' : paint('warning', preview.warning);
 }
 
-function describePreview(preview: readonly string[], prospects: readonly InterventionPreview[]): Outcome {
+function describeDryRun(lines: readonly string[], previews: readonly InterventionPreview[]): Outcome {
   return {
     exitCode: 2,
-    lines: [...preview, '', 'nothing was changed (--dry-run)'],
-    json: { ok: false, dryRun: true, executions: prospects },
+    lines: [...lines, '', 'nothing was changed (--dry-run)'],
+    json: { ok: false, dryRun: true, executions: previews },
   };
 }
 
 function describe(
   intervention: Intervention,
-  prospects: readonly InterventionPreview[],
+  previews: readonly InterventionPreview[],
   results: readonly InterventionResult[],
 ): Outcome {
-  const early = prospects.flatMap((prospect): InterventionResult[] =>
-    prospect.kind === 'refused'
-      ? [{ executionId: prospect.executionId, outcome: 'refused', reason: prospect.reason }]
+  const early = previews.flatMap((preview): InterventionResult[] =>
+    preview.kind === 'refused'
+      ? [{ executionId: preview.executionId, outcome: 'refused', reason: preview.reason }]
       : [],
   );
   const all = [...results, ...early];
   const refused = all.filter(({ outcome }) => outcome === 'refused').length;
   const rows = all.map(({ executionId, outcome, reason = '' }) => [
     executionId,
-    outcome === 'done' ? paint('good', did[intervention]) : paint('bad', 'refused'),
+    outcome === 'done' ? paint('good', pastTense[intervention]) : paint('bad', 'refused'),
     reason,
   ]);
   return {

@@ -1,4 +1,4 @@
-// `executions list`: the newest executions, by route, client, workflow, state and time.
+// The command `executions list`: the newest executions by route, client, workflow, state and time.
 
 import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import {
@@ -20,6 +20,7 @@ import { countOf, formatTable } from '../table.ts';
 import type { CommandDefinition, CommandContext } from '../command-definition.ts';
 import { paintState } from './paint-state.ts';
 
+/** Options of `executions list`. */
 export interface ListOptions extends EngineAccessOptions {
   readonly route?: string;
   readonly client?: string;
@@ -30,12 +31,13 @@ export interface ListOptions extends EngineAccessOptions {
   readonly limit: string;
 }
 
-/** Rows of the engine's index that a search reads before it gives up. */
+/** Maximum number of rows of the engine's index that a search reads. */
 const maxScanned = 20_000;
 
+/** The command `executions list`. */
 export const listExecutions: CommandDefinition<ListOptions> = {
   name: 'list',
-  description: 'List executions, the newest first. Neither requests nor answers are shown.',
+  description: 'List executions, the newest first. Neither requests nor responses are shown.',
   exitCodes: { 0: 'the list is shown, also when it is empty', 1: 'error' },
   examples: [
     { command: 'executions list', does: 'the newest' },
@@ -44,9 +46,12 @@ export const listExecutions: CommandDefinition<ListOptions> = {
   ],
   addOptions: (command) =>
     addEngineOptions(command)
-      .option('--route <name>', 'only those of this route of gateway.config.yml')
-      .option('--client <id>', 'only those of this OAuth client')
-      .option('--workflow <name>', 'only those of this workflow; also mdmWF and mdm-shareWF, which no route starts')
+      .option('--route <name>', 'only executions of this route of gateway.config.yml')
+      .option('--client <id>', 'only executions of this OAuth client')
+      .option(
+        '--workflow <name>',
+        'only executions of this workflow; also mdmWF and mdm-shareWF, which no route starts',
+      )
       .option(
         '--state <states>',
         'running, completed, failed, timed-out, terminated (or cancelled), paused; comma-separated',
@@ -57,6 +62,7 @@ export const listExecutions: CommandDefinition<ListOptions> = {
   run: runList,
 };
 
+/** Searches executions. @throws ConfigError, CommandError or EngineError */
 export async function runList(options: ListOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const limit = parseCount(options.limit, '--limit');
   const engine = await openEngine(options, host);
@@ -73,9 +79,9 @@ async function toFilter(
   config: Config,
 ): Promise<ExecutionFilter> {
   const now = Date.now();
-  const mapped =
+  const routed =
     route === undefined ? undefined : routeNamed(workflowRoutes((await readGateway(config)).routes), route);
-  const workflows = [workflow === undefined ? undefined : parseName(workflow, '--workflow'), mapped?.workflow];
+  const workflows = [workflow === undefined ? undefined : parseName(workflow, '--workflow'), routed?.workflow];
   const named = workflows.find((name) => name !== undefined);
   return {
     ...(named === undefined ? {} : { workflows: [named] }),
@@ -98,7 +104,7 @@ function describe(list: ExecutionList): Outcome {
       ? ['no execution', ...gaveUp]
       : [
           ...formatTable(
-            ['execution', 'started', 'took', 'state', 'answer', 'route', 'method', 'client', 'workflow'],
+            ['execution', 'started', 'took', 'state', 'response', 'route', 'method', 'client', 'workflow'],
             rows,
           ),
           '',

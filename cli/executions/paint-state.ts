@@ -1,4 +1,4 @@
-// The state of an execution or a task, as people read it.
+// Formats the state of an execution or a task.
 
 import { type Meaning, paint } from '../colours.ts';
 import { nameOfState } from '../input/states.ts';
@@ -12,6 +12,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   SKIPPED: 'faint',
 };
 
+/** Returns the state in lower case with spaces, coloured by its meaning. */
 export function paintState(state: string): string {
   return paint(meanings[state] ?? 'bad', nameOfState(state));
 }

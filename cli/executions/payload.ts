@@ -1,4 +1,4 @@
-// The request and the answer of an execution, for an operator who asked for them: they tell who a person is.
+// Decodes the request and the response of an execution for `--payload`. Both may hold personal data.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -11,25 +11,26 @@ interface Side {
   readonly body: Buffer;
 }
 
+/** Request and response as text and as JSON. */
 export interface ShownPayload {
   readonly lines: readonly string[];
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-/** Bodies that are no text are named by their size. What cannot be read says why. */
+/** Decodes request and response. Binary bodies are shown by their size. Undecodable parts are shown with the reason. */
 export function readPayload({ workflowId, input, output }: WholeExecution, config: Config): ShownPayload {
   const codec = createPayloadCodec(config);
   const request = side('request', () => {
     const { httpMethod, path, query, headers, body } = codec.unpackInbound(input['inbound']);
     return { title: `${httpMethod} ${path}${query === undefined ? '' : `?${query}`}`, headers, body };
   });
-  const answer = side('answer', () => {
+  const response = side('response', () => {
     const { status, headers, body } = codec.unpackOutbound(output['outbound'], workflowId);
     return { title: String(status), headers, body };
   });
   return {
-    lines: [...request.lines, '', ...answer.lines],
-    json: { request: request.json, answer: answer.json },
+    lines: [...request.lines, '', ...response.lines],
+    json: { request: request.json, answer: response.json },
   };
 }
 
@@ -52,6 +53,6 @@ function textOf(body: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch {
-    return `(${body.length} bytes that are no text)`;
+    return `(${body.length} bytes that are not text)`;
   }
 }

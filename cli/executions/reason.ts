@@ -1,9 +1,12 @@
-// Why something did not complete, without what a worker may have written about a person.
+// Formats the reason of a failure without personal data.
 
 import { parseFailure } from '#lib/envelope/failure.ts';
 import { scrubText } from '#lib/telemetry/error-tracking/scrub-text.ts';
 
-/** Our workers' reasons stand as they are: they never name a person. Anybody else's are scrubbed, and cut to one line. */
+/**
+ * Returns a failure's reason with personal data scrubbed. Reasons that are not in the format of the router's workers
+ * are also cut to one line of at most 300 characters.
+ */
 export function describeReason(reason: string): string {
   const failure = parseFailure(reason);
   if (failure !== null) return scrubText(`${failure.code}: ${failure.text}`);

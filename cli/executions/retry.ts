@@ -1,9 +1,9 @@
-// `executions retry`.
+// The command `executions retry`.
 
-import { interventionVerb } from './intervention.ts';
+import { interventionCommand } from './intervention.ts';
 
-export const retryExecutions = interventionVerb('retry', {
-  description: 'Let the engine go on with failed executions at the task that failed. A write is sent once more.',
+export const retryExecutions = interventionCommand('retry', {
+  description: 'Continue failed executions at the task that failed. A write is sent once more.',
   examples: [
     {
       command: 'executions retry 0fc5f23b-426d-4282-aaed-d10bc2399d72',

@@ -1,4 +1,4 @@
-// `executions show`: one execution and what happened to it, step by step.
+// The command `executions show`: one execution with its tasks, in order.
 
 import { callerOf } from '#lib/conductor/executions/caller.ts';
 import { ExecutionApi, type WholeExecution } from '#lib/conductor/executions/execution-api.ts';
@@ -16,32 +16,35 @@ import { readPayload } from './payload.ts';
 import { describeReason } from './reason.ts';
 import { describeSteps } from './step-lines.ts';
 
+/** Options of `executions show`. */
 export interface ShowOptions extends EngineAccessOptions {
   readonly payload?: boolean;
 }
 
+/** The command `executions show`. */
 export const showExecution: CommandDefinition<ShowOptions> = {
   name: 'show',
-  description: 'Show one execution: who asked, its tasks in order, what waited, who worked on it and what failed.',
+  description: 'Show one execution: its client, its tasks in order, how long they waited, their workers and failures.',
   exitCodes: { 0: 'it is shown', 1: 'error: the engine has no such execution, or is out of reach' },
   examples: [
     {
       command: 'executions show 8d7639e9-acd5-4759-a909-d12318e8e65b',
-      does: 'the id is the X-Execution-Id of an answer',
+      does: 'the id is the X-Execution-Id of a response',
     },
     {
       command: 'executions show 8d7639e9-acd5-4759-a909-d12318e8e65b --payload',
-      does: 'with paths and bodies: whole persons',
+      does: 'with paths and bodies, which hold personal data',
     },
   ],
   addOptions: (command) =>
     addEngineOptions(command.argument('<id>', 'execution id')).option(
       '--payload',
-      'also show the request and the answer; decrypted with the keys of payload.*',
+      'also show the request and the response, decrypted with the keys of payload.*',
     ),
   run: runShow,
 };
 
+/** Reads one execution. @throws ConfigError, EngineError, or CommandError when the engine does not have it */
 export async function runShow(
   options: ShowOptions,
   { args, host }: Pick<CommandContext, 'args' | 'host'>,

@@ -1,4 +1,4 @@
-// The timeline of an execution as lines.
+// Formats the timeline of an execution.
 
 import type { Timeline, TimelineStep } from '#lib/conductor/executions/timeline.ts';
 import { paint, printable } from '../colours.ts';
@@ -9,7 +9,7 @@ import { describeReason } from './reason.ts';
 
 const columns = ['at', 'task', 'type', 'state', 'attempt', 'waited', 'took', 'worker', 'domain'];
 
-/** A table with a line below it for each step that says why it did not complete. */
+/** Returns the lines of a table. A step that did not complete has its reason in the line below. */
 export function describeSteps({ steps }: Timeline): string[] {
   if (steps.length === 0) return ['the engine has given it no task'];
   const [heading = '', ...rows] = formatTable(columns, steps.map(toRow));

@@ -1,13 +1,13 @@
-// `executions terminate`.
+// The command `executions terminate`.
 
-import { interventionVerb } from './intervention.ts';
+import { interventionCommand } from './intervention.ts';
 
-export const terminateExecutions = interventionVerb('terminate', {
-  description: 'End running executions, whoever works on them. What a back end has done already stays done.',
+export const terminateExecutions = interventionCommand('terminate', {
+  description: 'End running executions, even while a worker runs a task. Changes that a back end has made remain.',
   examples: [
     {
       command: 'executions terminate 8d7639e9-acd5-4759-a909-d12318e8e65b',
-      does: 'one that nobody waits for any more',
+      does: 'an execution that no client waits for',
     },
     {
       command: 'executions terminate 8d7639e9-acd5-4759-a909-d12318e8e65b --reason "college 002 is closed"',

@@ -1,13 +1,13 @@
-// Spans and moments of time as people type them.
+// Parses durations, moments and counts in options, and formats durations.
 
 import { CommandError } from '../outcome.ts';
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * `500ms`, `90s`, `15m`, `2h`, `30d` in milliseconds.
- * @param option for the message
- * @throws VerbError for anything else
+ * Returns a duration such as `500ms`, `90s`, `15m`, `2h` or `30d` in milliseconds.
+ * @param option name of the option, for the message
+ * @throws CommandError for any other text
  */
 export function parseDuration(text: string, option: string): number {
   const [, amount = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|[smhd])$/.exec(text) ?? [];
@@ -18,8 +18,8 @@ export function parseDuration(text: string, option: string): number {
 }
 
 /**
- * A moment in milliseconds since 1970: RFC 3339 (`2026-11-21`, `2026-11-21T08:00:00Z`), or how long ago (`2h`).
- * @throws VerbError for anything else
+ * Returns a moment in milliseconds since 1970. Takes RFC 3339 (`2026-11-21`, `2026-11-21T08:00:00Z`) or an age (`2h`).
+ * @throws CommandError for any other text
  */
 export function parseMoment(text: string, option: string, now: number): number {
   if (/^\d{4}-\d{2}-\d{2}/.test(text)) {
@@ -32,7 +32,7 @@ export function parseMoment(text: string, option: string, now: number): number {
   ]);
 }
 
-/** A number of things, at least `least`. @throws VerbError */
+/** Returns a whole number of at least `least`. @throws CommandError for any other text */
 export function parseCount(text: string, option: string, least = 1): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < least) {
@@ -41,7 +41,7 @@ export function parseCount(text: string, option: string, least = 1): number {
   return value;
 }
 
-/** Milliseconds for people: `870 ms`, `12.3 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`. */
+/** Formats milliseconds: `870 ms`, `12.3 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`. */
 export function formatSpan(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1).replace(/\.0$/, '')} s`;

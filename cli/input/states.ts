@@ -1,9 +1,9 @@
-// States as people type them: in any case, with `-`, `_` or a space between words.
+// Parses states in options: in any case, with `-`, `_` or a space between words.
 
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import { CommandError } from '../outcome.ts';
 
-/** Conductor's states of an execution. */
+/** Conductor's workflow states. */
 const executionStates: readonly WorkflowStatus[] = [
   'RUNNING',
   'COMPLETED',
@@ -12,18 +12,18 @@ const executionStates: readonly WorkflowStatus[] = [
   'TERMINATED',
   'PAUSED',
 ];
-/** States of the router's documents that Conductor calls otherwise. */
+/** States of the router's documents that have another name in Conductor. */
 const aliases: Readonly<Record<string, WorkflowStatus>> = { CANCELLED: 'TERMINATED' };
 
 /**
- * Conductor's states for `failed,Timed-Out,cancelled`.
- * @throws VerbError that lists the allowed ones
+ * Returns Conductor's states for a list such as `failed,Timed-Out,cancelled`.
+ * @throws CommandError that lists the allowed states
  */
 export function parseStates(text: string, allowed: readonly WorkflowStatus[] = executionStates): WorkflowStatus[] {
   return [...new Set(parseWords(text, allowed, aliases))];
 }
 
-/** The same for any set of states. @throws VerbError that lists the allowed ones */
+/** Like `parseStates`, for any set of states. @throws CommandError that lists the allowed states */
 export function parseWords<Word extends string>(
   text: string,
   allowed: readonly Word[],
@@ -37,10 +37,10 @@ export function parseWords<Word extends string>(
   });
 }
 
-/** `timed-out`, as options are written. */
+/** Returns a state in the spelling of options: `timed-out`. */
 const optionWord = (state: string) => state.toLowerCase().replaceAll('_', '-');
 
-/** `timed out`. */
+/** Returns a state in the spelling of texts: `timed out`. */
 export function nameOfState(state: string): string {
   return state.toLowerCase().replaceAll('_', ' ');
 }

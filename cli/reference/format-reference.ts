@@ -1,13 +1,13 @@
-// The documentation of the CLI, made from the help that it prints itself.
+// Formats the CLI reference from the CLI's own help.
 
 import type { Command } from 'commander';
 import { stripVTControlCharacters } from 'node:util';
 import { commandsOf } from '../command-tree.ts';
 
-/** Columns of the help in the documentation. */
+/** Width of the help in the documentation, in columns. */
 const width = 100;
 
-/** What a command prints with `--help`, without colours, whatever terminal this runs in. */
+/** Returns the output of `--help` without colours, independent of the terminal. */
 export function helpOf(command: Command): string {
   let text = '';
   const writeOut = (part: string) => void (text += part);
@@ -15,15 +15,17 @@ export function helpOf(command: Command): string {
   return stripVTControlCharacters(text).trimEnd();
 }
 
-/** The help of the program itself, for the README. */
+/** Returns the help of the program for the README. */
 export function formatOverview(program: Command): string {
   return fence(helpOf(program));
 }
 
-/** A section for each verb, in the order of the help, for docs/cli.md. */
+/** Returns a section for each command, in the order of the help, for docs/cli.md. */
 export function formatReference(program: Command): string {
-  const verbs = commandsOf(program).filter(({ words, command }) => words.length > 0 && command.commands.length === 0);
-  return verbs.map(({ words, command }) => `### ${words.join(' ')}\n\n${fence(helpOf(command))}`).join('\n\n');
+  const leafCommands = commandsOf(program).filter(
+    ({ words, command }) => words.length > 0 && command.commands.length === 0,
+  );
+  return leafCommands.map(({ words, command }) => `### ${words.join(' ')}\n\n${fence(helpOf(command))}`).join('\n\n');
 }
 
 function fence(text: string): string {

@@ -1,15 +1,15 @@
-// The part of a page that a command writes, between two comments that say which.
+// Reads and replaces the generated part of a page, which stands between two comments.
 
 const begin = '<!-- generated: npm run docs:cli -->';
 const end = '<!-- end of generated -->';
 
-/** The generated part, without its comments. @throws Error when the page has none */
+/** Returns the generated part without its comments. @throws Error when the page has none */
 export function readGeneratedPart(page: string): string {
   const { from, to } = findPart(page);
   return page.slice(from, to).trim();
 }
 
-/** The page with another generated part. */
+/** Returns the page with its generated part replaced. @throws Error when the page has none */
 export function replaceGeneratedPart(page: string, part: string): string {
   const { from, to } = findPart(page);
   return `${page.slice(0, from)}\n\n${part}\n\n${page.slice(to)}`;

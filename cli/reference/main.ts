@@ -1,4 +1,4 @@
-// `npm run docs:cli`: writes the CLI's own help into the pages that show it.
+// Entry point of `npm run docs:cli`: writes the CLI's help into README.md and docs/cli.md.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,11 +1,12 @@
-// What a token says of itself, without believing it.
+// Decodes a JWT without verifying it.
 
+/** Header and claims of a JWT, not verified. */
 export interface DecodedToken {
   readonly header: Readonly<Record<string, unknown>>;
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** Header and claims of a JWT (RFC 7519); null for what is none: only its issuer can tell what it says. */
+/** Returns header and claims of a JWT (RFC 7519), or null when the token is opaque. */
 export function decodeToken(token: string): DecodedToken | null {
   const [header, claims, signature, ...rest] = token.split('.');
   if (header === undefined || claims === undefined || signature === undefined || rest.length > 0) return null;
@@ -24,7 +25,7 @@ function decode(segment: string): Record<string, unknown> | null {
   }
 }
 
-/** What is shown of a token: who it is for and until when. Other claims may tell who a person is: their names only. */
+/** The claims that the CLI shows. Other claims may hold personal data, so only their names are shown. */
 export interface ShownClaims {
   readonly algorithm?: string;
   readonly keyId?: string;
@@ -41,6 +42,7 @@ export interface ShownClaims {
 
 const shown = ['iss', 'aud', 'client_id', 'azp', 'scope', 'scp', 'scopes', 'iat', 'nbf', 'exp'];
 
+/** Returns the claims to show, as text. */
 export function showClaims({ header, claims }: DecodedToken): ShownClaims {
   const other = Object.keys(claims).filter((name) => !shown.includes(name));
   return {
@@ -64,7 +66,7 @@ function field(name: keyof ShownClaims, value: unknown): Partial<ShownClaims> {
   return { [name]: text };
 }
 
-/** A NumericDate as RFC 3339; what is none stays as it is. */
+/** Converts a NumericDate (RFC 7519) to RFC 3339. Other values stay as they are. */
 function timeOf(value: unknown): unknown {
   return typeof value === 'number' && Math.abs(value) < 8.64e12 ? new Date(value * 1_000).toISOString() : value;
 }

@@ -1,4 +1,4 @@
-// Whether a route lets a client with these scopes in, judged by the code of its own policies.
+// Evaluates whether a route accepts a request, with the code of the route's policies.
 
 import type { Config } from '#lib/config/schema.ts';
 import type { GatewayRoute } from '../../gateway/plugin-api/gateway-routes.ts';
@@ -8,26 +8,29 @@ import { checkAdaptor, checkMisCodes } from '../../plugins/limits/mis-codes.ts';
 import { type BearerParameters, missingScopes } from '../../plugins/oauth2/bearer/required-scopes.ts';
 import { Problem } from '#lib/problem/problem.ts';
 
-export interface Asked {
+/** The request to evaluate. */
+export interface RouteRequest {
   readonly clientId: string;
   readonly scopes: ReadonlySet<string>;
   readonly method: string;
-  /** Raw path, such as `/adaptor/001/x`; judged as far as the policies need it. */
+  /** Raw path, such as `/adaptor/001/x`; policies that need a path are skipped without it. */
   readonly path?: string;
 }
 
+/** The result for one route and method. */
 export interface Judgement {
   readonly route: string;
   readonly method: string;
   readonly outcome: 'passes' | 'refused';
-  /** Of the answer, when it is refused. */
+  /** HTTP status of the response when the request is refused. */
   readonly status?: number;
   readonly reason?: string;
 }
 
-export function judgeRoute(route: GatewayRoute, asked: Asked, config: Config): Judgement {
+/** Evaluates methods, path and policies of a route in order, and returns the first refusal. */
+export function judgeRoute(route: GatewayRoute, request: RouteRequest, config: Config): Judgement {
   const { name, endpoint } = route;
-  const { method, path } = asked;
+  const { method, path } = request;
   const refused = (status: number, reason: string): Judgement => ({
     route: name,
     method,
@@ -40,25 +43,25 @@ export function judgeRoute(route: GatewayRoute, asked: Asked, config: Config): J
   const parameters = path === undefined ? {} : parametersOf(pathsOf(endpoint), path);
   if (parameters === null) return refused(404, `${path} is not a path of this route (${pathsOf(endpoint).join(', ')})`);
   for (const { policy, action } of route.steps) {
-    const refusal = judgeStep(policy, action, { asked, parameters, config });
+    const refusal = judgeStep(policy, action, { request, parameters, config });
     if (refusal !== null) return refused(refusal.status, refusal.reason);
   }
   return { route: name, method, outcome: 'passes' };
 }
 
 interface StepContext {
-  readonly asked: Asked;
+  readonly request: RouteRequest;
   readonly parameters: Readonly<Record<string, string>>;
   readonly config: Config;
 }
 
-/** Rate limits and admission are not judged: they depend on the moment. */
+/** Evaluates one policy. Rate limits and admission are skipped, since they depend on the current load. */
 function judgeStep(
   policy: string,
   action: Readonly<Record<string, unknown>>,
-  { asked, parameters, config }: StepContext,
+  { request, parameters, config }: StepContext,
 ): { status: number; reason: string } | null {
-  const { scopes, method, path, clientId } = asked;
+  const { scopes, method, path, clientId } = request;
   switch (policy) {
     case 'bearer': {
       const missing = missingScopes(scopes, method, action as BearerParameters);
@@ -85,19 +88,19 @@ function judgeStep(
       }
     }
     case 'engine-api':
-      return path === undefined ? null : judgeEngineCall(asked, path.slice(String(action['strip'] ?? '').length));
+      return path === undefined ? null : judgeEngineCall(request, path.slice(String(action['strip'] ?? '').length));
     default:
       return null;
   }
 }
 
-function judgeEngineCall({ method, scopes }: Asked, path: string): { status: number; reason: string } | null {
+function judgeEngineCall({ method, scopes }: RouteRequest, path: string): { status: number; reason: string } | null {
   const call = findAllowedCall(method, path.split('?', 1)[0] ?? '');
   if (call === undefined) return { status: 404, reason: 'this call of the engine does not pass the router' };
   return scopes.has(call.scope) ? null : { status: 403, reason: `this call needs ${call.scope}` };
 }
 
-/** The path parameters by the patterns of an endpoint (`/adaptor/:mis/*`); null when none fits. */
+/** Returns the path parameters by the patterns of an endpoint (`/adaptor/:mis/*`), or null when no pattern matches. */
 function parametersOf(patterns: readonly string[], path: string): Record<string, string> | null {
   const segments = (path.split('?', 1)[0] ?? '').replace(/(?<=.)\/$/, '').split('/');
   for (const pattern of patterns) {

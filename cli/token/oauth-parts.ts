@@ -1,4 +1,4 @@
-// The router's own OAuth parts, for one command: nothing is fetched before it is needed.
+// Creates the router's OAuth components for one command.
 
 import { Registry } from 'prom-client';
 import type { Config } from '#lib/config/schema.ts';
@@ -8,7 +8,7 @@ import { createOAuth2, type OAuth2 } from '../../plugins/oauth2/create-oauth2.ts
 import { createMetrics } from '../../plugins/oauth2/metrics.ts';
 import { CommandError } from '../outcome.ts';
 
-/** @throws VerbError that lists every setting that is wrong */
+/** Returns the OAuth components; they fetch metadata and keys on first use. @throws CommandError that lists every invalid setting */
 export function openOAuth(config: Config): OAuth2 {
   try {
     const metrics = createMetrics(new Registry());

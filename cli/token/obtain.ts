@@ -1,4 +1,4 @@
-// Where the token comes from: a file, standard input, the router's token path, or the identity provider itself.
+// Obtains an access token from a file, standard input, the router's token path or the identity provider.
 
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
@@ -9,25 +9,26 @@ import { ProviderError } from '../../plugins/oauth2/provider/provider-error.ts';
 import { routerUrlOf } from '../engine-access.ts';
 import { CommandError } from '../outcome.ts';
 
+/** The options that select where the token comes from. */
 export interface TokenSource {
   /** `-` is standard input. */
   readonly tokenFile?: string;
-  /** Base URL of the router, or true for the one of `conductor.apiURL`. */
+  /** Base URL of the router, or true for that of `conductor.apiURL`. */
   readonly router?: string | true;
   readonly clientId?: string;
   readonly clientSecret?: string;
-  /** Separated by spaces. */
+  /** Requested scopes, separated by spaces. */
   readonly scope?: string;
 }
 
-interface Means {
+interface TokenDependencies {
   readonly config: Config;
   readonly oauth: OAuth2;
   readonly stdin: NodeJS.ReadableStream;
 }
 
-/** @throws VerbError that never holds the token or a secret */
-export async function obtainToken(source: TokenSource, { config, oauth, stdin }: Means): Promise<string> {
+/** Returns the access token. @throws CommandError whose message never contains the token or a secret */
+export async function obtainToken(source: TokenSource, { config, oauth, stdin }: TokenDependencies): Promise<string> {
   if (source.tokenFile !== undefined) return readToken(source.tokenFile, stdin);
   const clientId = source.clientId ?? config['ops.clientId'];
   const clientSecret = source.clientSecret ?? config['ops.clientSecret'];
@@ -38,7 +39,8 @@ export async function obtainToken(source: TokenSource, { config, oauth, stdin }:
   }
   const client = { clientId, clientSecret };
   try {
-    if (source.router !== undefined) return await askRouter(routerUrlOf(source.router, config), client, source.scope);
+    if (source.router !== undefined)
+      return await requestFromRouter(routerUrlOf(source.router, config), client, source.scope);
     return (await oauth.grant.request(client, source.scope)).access_token;
   } catch (error) {
     if (error instanceof OAuthError) {
@@ -66,7 +68,7 @@ interface Client {
   readonly clientSecret: string;
 }
 
-async function askRouter(
+async function requestFromRouter(
   router: string,
   { clientId, clientSecret }: Client,
   scope: string | undefined,

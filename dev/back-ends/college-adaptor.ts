@@ -7,7 +7,7 @@ import type { Section, Term } from './college-records.ts';
 import { createEcho } from './echo.ts';
 import { createFaults } from './faults.ts';
 import { describeKey } from './idempotency.ts';
-import { allowOnly, answerWith, BackEndError } from './json-answer.ts';
+import { allowOnly, respondWith, BackEndError } from './json-response.ts';
 import { parseRecord, type Store } from './store.ts';
 
 /** The adaptor of one college, to be mounted at its base path. The lists are also below `/mock/colleges/{mis}`. */
@@ -28,7 +28,7 @@ export function createCollegeAdaptor(store: Store, mis: string): Router {
   adaptor.use('/mock/colleges/:mis', refuseOtherColleges(mis), college);
   adaptor.get(
     '/mock/idempotency-keys/:key',
-    answerWith(({ params }) => describeKey(store, mis, String(params['key']))),
+    respondWith(({ params }) => describeKey(store, mis, String(params['key']))),
   );
   adaptor.use('/mock/echo', createEcho());
   adaptor.use('/mock/faults', createFaults());
@@ -55,7 +55,7 @@ function addTermList(router: Router, store: Store, mis: string): void {
     const rows = store.all('SELECT record FROM terms WHERE mis = ? ORDER BY sis_term_id', mis);
     return { status: 200, body: rows.map((row) => parseRecord<Term>(row)) };
   };
-  router.route('/terms').get(answerWith(list)).all(allowOnly('GET, HEAD'));
+  router.route('/terms').get(respondWith(list)).all(allowOnly('GET, HEAD'));
 }
 
 function addTerm(router: Router, store: Store, mis: string): void {
@@ -65,7 +65,7 @@ function addTerm(router: Router, store: Store, mis: string): void {
     if (row === undefined) throw new BackEndError('404 unknown-term', 'the college has no such term');
     return { status: 200, body: parseRecord<Term>(row) };
   };
-  router.route('/terms/:sisTermId').get(answerWith(get)).all(allowOnly('GET, HEAD'));
+  router.route('/terms/:sisTermId').get(respondWith(get)).all(allowOnly('GET, HEAD'));
 }
 
 function addSectionList(router: Router, store: Store, mis: string): void {
@@ -77,7 +77,7 @@ function addSectionList(router: Router, store: Store, mis: string): void {
     const body = sections.filter(({ sisTermId, sisCourseId }) => isTerm(sisTermId) && isCourse(sisCourseId));
     return { status: 200, body };
   };
-  router.route('/sections').get(answerWith(list)).all(allowOnly('GET, HEAD'));
+  router.route('/sections').get(respondWith(list)).all(allowOnly('GET, HEAD'));
 }
 
 function addSection(router: Router, store: Store, mis: string): void {
@@ -92,7 +92,7 @@ function addSection(router: Router, store: Store, mis: string): void {
     }
     return { status: 200, body: section };
   };
-  router.route('/sections/:sisSectionId').get(answerWith(get)).all(allowOnly('GET, HEAD'));
+  router.route('/sections/:sisSectionId').get(respondWith(get)).all(allowOnly('GET, HEAD'));
 }
 
 function sectionsOf(store: Store, mis: string): Section[] {

@@ -2,7 +2,7 @@
 
 import type { Router } from 'express';
 import { applyOnce, idempotencyKeyOf } from './idempotency.ts';
-import { type Answer, allowOnly, answerWith, BackEndError } from './json-answer.ts';
+import { type JsonResponse, allowOnly, respondWith, BackEndError } from './json-response.ts';
 import { createPerson, mergePerson } from './person-fields.ts';
 import { createPersonStore, type PersonStore, type WriteOrigin } from './person-store.ts';
 import { parseJsonObject, readBody, requireText } from './request-body.ts';
@@ -12,9 +12,9 @@ import type { Store } from './store.ts';
 export function addPersons(college: Router, store: Store, mis: string): void {
   const persons = createPersonStore(store, mis);
   const read = (handle: (sisPersonId: string) => unknown) =>
-    answerWith(({ params }) => ({ status: 200, body: handle(String(params['sisPersonId'])) }));
+    respondWith(({ params }) => ({ status: 200, body: handle(String(params['sisPersonId'])) }));
   const write = (apply: PersonWrite) =>
-    answerWith(async (request) => {
+    respondWith(async (request) => {
       const body = await readBody(request);
       const origin = { method: request.method, idempotencyKey: idempotencyKeyOf(request) };
       const identity = { misCode: mis, sisPersonId: String(request.params['sisPersonId']) };
@@ -43,7 +43,7 @@ interface PersonWriteContext {
   readonly origin: WriteOrigin;
 }
 
-type PersonWrite = (context: PersonWriteContext) => Answer;
+type PersonWrite = (context: PersonWriteContext) => JsonResponse;
 
 const addPerson: PersonWrite = ({ persons, identity: { misCode }, fields, origin }) => {
   const given = fields();

@@ -1,7 +1,7 @@
 // The learning-management data warehouse: the last sync of each college.
 
 import { type Request, Router } from 'express';
-import { allowOnly, answerWith, BackEndError } from './json-answer.ts';
+import { allowOnly, respondWith, BackEndError } from './json-response.ts';
 import { parseRecord, type Store } from './store.ts';
 
 /** What the warehouse copied from a college's learning management system. */
@@ -41,6 +41,6 @@ export function createDataWarehouse(store: Store): Router {
     if (row === undefined) throw new BackEndError('404 unknown-college', 'the warehouse has no data of this college');
     return { status: 200, body: parseRecord<Sync>(row) };
   };
-  router.route('/:collegeId/dataSync/').get(answerWith(get)).all(allowOnly('GET, HEAD'));
+  router.route('/:collegeId/dataSync/').get(respondWith(get)).all(allowOnly('GET, HEAD'));
   return router;
 }

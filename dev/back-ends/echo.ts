@@ -1,7 +1,7 @@
 // Answers with what arrived, to the byte: shows tests and curious callers what the router and its workers passed on.
 
 import { Router } from 'express';
-import { answerWith } from './json-answer.ts';
+import { respondWith } from './json-response.ts';
 import { readBody } from './request-body.ts';
 
 /** Answers any method at any path below its mount. */
@@ -9,7 +9,7 @@ export function createEcho(): Router {
   const router = Router();
   // `use`, not a route pattern: Express would decode the path, and refuse what it cannot decode.
   router.use(
-    answerWith(async (request) => {
+    respondWith(async (request) => {
       const body = await readBody(request);
       return {
         status: 200,

@@ -22,10 +22,10 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { type Request, type Response, Router } from 'express';
-import { answerWith, BackEndError } from './json-answer.ts';
+import { respondWith, BackEndError } from './json-response.ts';
 import { readBody } from './request-body.ts';
 
-interface Exchange {
+interface FaultContext {
   readonly request: Request;
   readonly response: Response;
   readonly socket: Socket;
@@ -33,7 +33,7 @@ interface Exchange {
   number(least: number, most: number): number;
 }
 
-type Fault = (exchange: Exchange) => void | Promise<void>;
+type Fault = (context: FaultContext) => void | Promise<void>;
 
 const mebibyte = 1_048_576;
 
@@ -103,7 +103,7 @@ export function createFaults(): Router {
   const router = Router({ caseSensitive: true });
   router.get(
     '/',
-    answerWith(() => ({ status: 200, body: { kinds: Object.keys(faults), open: open.size } })),
+    respondWith(() => ({ status: 200, body: { kinds: Object.keys(faults), open: open.size } })),
   );
   router.all('/:kind/:number?', (request, response, next) => {
     const { kind = '', number } = request.params;
@@ -111,15 +111,15 @@ export function createFaults(): Router {
     if (fault === undefined) return next();
     open.add(response);
     response.on('close', () => open.delete(response));
-    const exchange = { request, response, socket: request.socket, number: parseNumber(number) };
+    const context = { request, response, socket: request.socket, number: parseNumber(number) };
     Promise.resolve()
-      .then(() => fault(exchange))
+      .then(() => fault(context))
       .catch(next);
   });
   return router;
 }
 
-function parseNumber(text: string | undefined): Exchange['number'] {
+function parseNumber(text: string | undefined): FaultContext['number'] {
   return (least, most) => {
     const number = /^\d{1,9}$/.test(text ?? '') ? Number(text) : Number.NaN;
     if (number >= least && number <= most) return number;

@@ -16,8 +16,8 @@ export interface EntryKey {
   readonly cccid: string | null;
 }
 
-export interface Entry<T> {
-  readonly answer: T;
+export interface LoggedDelivery<T> {
+  readonly response: T;
   /** False when it had been logged before: `answer` is the one of then. */
   readonly isNew: boolean;
 }
@@ -37,11 +37,11 @@ export function logOnce<T>(
   store: Store,
   key: EntryKey,
   { content, work }: { content: object; work: () => T },
-): Entry<T> {
+): LoggedDelivery<T> {
   return store.transaction(() => {
     const earlier = store.get(...findSql(key));
-    if (earlier !== undefined) return { answer: parseRecord<T>(earlier, 'answer'), isNew: false };
-    const answer = work();
+    if (earlier !== undefined) return { response: parseRecord<T>(earlier, 'answer'), isNew: false };
+    const response = work();
     const { kind, executionId, misCode, sisPersonId, status } = key;
     const row = [kind, executionId, misCode, sisPersonId, status, new Date().toISOString()] as const;
     store.run(
@@ -49,9 +49,9 @@ export function logOnce<T>(
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       ...row,
       JSON.stringify(content),
-      JSON.stringify(answer),
+      JSON.stringify(response),
     );
-    return { answer, isNew: true };
+    return { response, isNew: true };
   });
 }
 

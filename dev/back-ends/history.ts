@@ -19,7 +19,7 @@ type Content =
   | { actor: 'mdm'; event: 'notified'; executionId: string; effective: boolean };
 
 /** Records every request, and what handlers add with {@link record}. A line is in the file before the answer leaves. */
-export function keepHistory(file: string): RequestHandler {
+export function recordHistory(file: string): RequestHandler {
   const append = (event: object) => appendFileSync(file, `${JSON.stringify(event)}\n`);
   return (request, response, next) => {
     response.locals['history'] = append;

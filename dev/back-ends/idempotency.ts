@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Request } from 'express';
 import { record } from './history.ts';
-import { type Answer, BackEndError, toErrorAnswer } from './json-answer.ts';
+import { type JsonResponse, BackEndError, toErrorResponse } from './json-response.ts';
 import { parseRecord, type Store } from './store.ts';
 
 /** One write as it arrived. */
@@ -23,12 +23,12 @@ export function idempotencyKeyOf(request: Request): string | undefined {
  * @param apply changes the store; runs in the same transaction that keeps its answer
  * @throws BackEndError 422 when the key was used for another request
  */
-export function applyOnce(store: Store, { mis, request, body }: Write, apply: () => Answer): Answer {
+export function applyOnce(store: Store, { mis, request, body }: Write, apply: () => JsonResponse): JsonResponse {
   const key = idempotencyKeyOf(request);
   const applyNow = () => {
-    const answer = answerOf(apply);
-    if (answer.status < 300) record(request, { actor: 'back-end', event: 'applied' });
-    return answer;
+    const response = responseOf(apply);
+    if (response.status < 300) record(request, { actor: 'back-end', event: 'applied' });
+    return response;
   };
   if (key === undefined) return store.transaction(applyNow);
   const fingerprint = fingerprintOf(request, body);
@@ -45,26 +45,26 @@ export function applyOnce(store: Store, { mis, request, body }: Write, apply: ()
     }
     record(request, { actor: 'back-end', event: 'replayed' });
     store.run('UPDATE idempotency_keys SET received = received + 1 WHERE mis = ? AND idempotency_key = ?', mis, key);
-    const { headers, ...answer } = parseRecord<Answer>(earlier, 'answer');
-    return { ...answer, headers: { ...headers, 'idempotency-replayed': 'true' } };
+    const { headers, ...response } = parseRecord<JsonResponse>(earlier, 'answer');
+    return { ...response, headers: { ...headers, 'idempotency-replayed': 'true' } };
   });
 }
 
 /** What became of a key: requests received with it, and writes applied for it (counted in their own journal). */
-export function describeKey(store: Store, mis: string, key: string): Answer {
+export function describeKey(store: Store, mis: string, key: string): JsonResponse {
   const row = store.get('SELECT * FROM idempotency_keys WHERE mis = ? AND idempotency_key = ?', mis, key);
   if (row === undefined) throw new BackEndError('404 unknown-idempotency-key', 'no write came with this key');
   const journal = 'SELECT count(*) AS applied FROM person_writes WHERE mis = ? AND idempotency_key = ?';
   const applied = store.get(journal, mis, key)?.['applied'];
-  const { status } = parseRecord<Answer>(row, 'answer');
+  const { status } = parseRecord<JsonResponse>(row, 'answer');
   return { status: 200, body: { idempotencyKey: key, received: row['received'], applied, status } };
 }
 
-function answerOf(apply: () => Answer): Answer {
+function responseOf(apply: () => JsonResponse): JsonResponse {
   try {
     return apply();
   } catch (error) {
-    if (error instanceof BackEndError) return toErrorAnswer(error);
+    if (error instanceof BackEndError) return toErrorResponse(error);
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { type Request, type RequestHandler, Router } from 'express';
 import { findEntries, logOnce } from './governance-log.ts';
 import { record } from './history.ts';
-import { type Answer, allowOnly, answerWith, BackEndError } from './json-answer.ts';
+import { type JsonResponse, allowOnly, respondWith, BackEndError } from './json-response.ts';
 import { parseJsonObject, readBody, requireText } from './request-body.ts';
 import type { Store } from './store.ts';
 
@@ -15,7 +15,7 @@ export interface InterestedSystem {
   readonly cccid: string;
 }
 
-export interface NotificationAnswer {
+export interface NotificationResponse {
   readonly notificationId: string;
   readonly interestedSystems: readonly InterestedSystem[];
 }
@@ -46,12 +46,12 @@ function addAvailability(router: Router): void {
       'retry-after': '1',
     });
   };
-  router.route('/availability').get(answerWith(describe)).put(answerWith(set)).all(allowOnly('GET, HEAD, PUT'));
+  router.route('/availability').get(respondWith(describe)).put(respondWith(set)).all(allowOnly('GET, HEAD, PUT'));
   router.use(refuseWhileAway);
 }
 
 function addDeliveries(router: Router, store: Store): void {
-  const notify = async (request: Request): Promise<Answer> => {
+  const notify = async (request: Request): Promise<JsonResponse> => {
     const content = parseJsonObject(request, await readBody(request));
     const cccid = content['cccid'] === undefined ? null : requireText(content, 'cccid');
     const key = { kind: 'notification', status: 'recorded', ...readPerson(content), cccid } as const;
@@ -60,19 +60,19 @@ function addDeliveries(router: Router, store: Store): void {
       notificationId: randomUUID(),
       interestedSystems: updateGoldenRecord(store, { ...key, changedAt }),
     });
-    const { answer, isNew } = logOnce<NotificationAnswer>(store, key, { content, work });
+    const { response, isNew } = logOnce<NotificationResponse>(store, key, { content, work });
     record(request, { actor: 'mdm', event: 'notified', executionId: key.executionId, effective: isNew });
-    return { status: 200, body: answer };
+    return { status: 200, body: response };
   };
-  const recordShare = async (request: Request): Promise<Answer> => {
+  const recordShare = async (request: Request): Promise<JsonResponse> => {
     const content = parseJsonObject(request, await readBody(request));
     const cccid = content['cccid'] === undefined ? null : requireText(content, 'cccid');
     const key = { kind: 'share', status: requireText(content, 'status'), ...readPerson(content), cccid } as const;
-    const { answer, isNew } = logOnce(store, key, { content, work: () => ({ shareId: randomUUID() }) });
-    return { status: isNew ? 201 : 200, body: { ...answer, ...currentCccid(store, key) } };
+    const { response, isNew } = logOnce(store, key, { content, work: () => ({ shareId: randomUUID() }) });
+    return { status: isNew ? 201 : 200, body: { ...response, ...currentCccid(store, key) } };
   };
-  router.route('/notifications').post(answerWith(notify)).all(allowOnly('POST'));
-  router.route('/shares').post(answerWith(recordShare)).all(allowOnly('POST'));
+  router.route('/notifications').post(respondWith(notify)).all(allowOnly('POST'));
+  router.route('/shares').post(respondWith(recordShare)).all(allowOnly('POST'));
 }
 
 function readPerson(content: Readonly<Record<string, unknown>>) {
@@ -147,8 +147,8 @@ function addReads(router: Router, store: Store): void {
     const body = findEntries(store, { executionId: filter('executionId'), sisPersonId: filter('sisPersonId') });
     return { status: 200, body };
   };
-  const listOf = (sql: string) => answerWith(() => ({ status: 200, body: store.all(sql) }));
-  router.route('/governance-log').get(answerWith(log)).all(allowOnly('GET, HEAD'));
+  const listOf = (sql: string) => respondWith(() => ({ status: 200, body: store.all(sql) }));
+  router.route('/governance-log').get(respondWith(log)).all(allowOnly('GET, HEAD'));
   router
     .route('/crosswalk')
     .get(
@@ -172,7 +172,7 @@ function addReads(router: Router, store: Store): void {
 function addInterestedSystems(router: Router, store: Store): void {
   const list = () => store.all('SELECT mis AS misCode, name FROM interested_systems ORDER BY mis');
   const find = (mis: string) => store.get('SELECT mis AS misCode, name FROM interested_systems WHERE mis = ?', mis);
-  const register = async (request: Request): Promise<Answer> => {
+  const register = async (request: Request): Promise<JsonResponse> => {
     const mis = String(request.params['mis']);
     const body = await readBody(request);
     const name = body.length === 0 ? mis : requireText(parseJsonObject(request, body), 'name');
@@ -180,7 +180,7 @@ function addInterestedSystems(router: Router, store: Store): void {
     store.run('INSERT OR REPLACE INTO interested_systems VALUES (?, ?)', mis, name);
     return { status, body: find(mis) };
   };
-  const remove = ({ params }: Request): Answer => {
+  const remove = ({ params }: Request): JsonResponse => {
     const mis = String(params['mis']);
     if (find(mis) === undefined) throw new BackEndError('404 unknown-system', 'no such system is registered');
     store.run('DELETE FROM interested_systems WHERE mis = ?', mis);
@@ -188,11 +188,11 @@ function addInterestedSystems(router: Router, store: Store): void {
   };
   router
     .route('/interested-systems')
-    .get(answerWith(() => ({ status: 200, body: list() })))
+    .get(respondWith(() => ({ status: 200, body: list() })))
     .all(allowOnly('GET, HEAD'));
   router
     .route('/interested-systems/:mis')
-    .put(answerWith(register))
-    .delete(answerWith(remove))
+    .put(respondWith(register))
+    .delete(respondWith(remove))
     .all(allowOnly('PUT, DELETE'));
 }

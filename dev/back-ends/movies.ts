@@ -1,7 +1,7 @@
 // The movies prototype: looks a film up by its title.
 
 import { type Request, Router } from 'express';
-import { allowOnly, answerWith, BackEndError } from './json-answer.ts';
+import { allowOnly, respondWith, BackEndError } from './json-response.ts';
 import { parseRecord, type Store } from './store.ts';
 
 export interface Movie {
@@ -32,7 +32,7 @@ export function createMovies(store: Store): Router {
     if (row === undefined) throw new BackEndError('404 unknown-movie', 'no movie has this title');
     return { status: 200, body: parseRecord<Movie>(row) };
   };
-  router.route('/').get(answerWith(list)).all(allowOnly('GET, HEAD'));
-  router.route('/:title').get(answerWith(get)).all(allowOnly('GET, HEAD'));
+  router.route('/').get(respondWith(list)).all(allowOnly('GET, HEAD'));
+  router.route('/:title').get(respondWith(get)).all(allowOnly('GET, HEAD'));
   return router;
 }

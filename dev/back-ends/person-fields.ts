@@ -1,7 +1,7 @@
 // What a caller may write into a person record: known fields are checked, unknown ones are kept as they are.
 
 import type { Person } from './college-records.ts';
-import { BackEndError } from './json-answer.ts';
+import { BackEndError } from './json-response.ts';
 import { requireText } from './request-body.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 // The persons of one college: reads, and writes that keep a journal.
 
 import type { Person } from './college-records.ts';
-import { BackEndError } from './json-answer.ts';
+import { BackEndError } from './json-response.ts';
 import { parseRecord, type Store } from './store.ts';
 
 /** Which request a write belongs to. */

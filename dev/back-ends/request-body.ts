@@ -1,7 +1,7 @@
 // Reads request bodies: as bytes, or as the JSON object a write needs.
 
 import type { IncomingMessage } from 'node:http';
-import { BackEndError } from './json-answer.ts';
+import { BackEndError } from './json-response.ts';
 
 /** Larger bodies are refused. */
 const maxBodyBytes = 16_777_216;

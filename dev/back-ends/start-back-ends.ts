@@ -6,8 +6,8 @@ import { createLog, type Logger } from '#lib/telemetry/logging/log.ts';
 import { listenOnLoopback } from '../loopback-server.ts';
 import { createCollegeAdaptor } from './college-adaptor.ts';
 import { createDataWarehouse } from './data-warehouse.ts';
-import { keepHistory } from './history.ts';
-import { answerErrors, refuseUnknownPath } from './json-answer.ts';
+import { recordHistory } from './history.ts';
+import { respondWithErrors, refuseUnknownPath } from './json-response.ts';
 import { createMdm } from './mdm.ts';
 import { createMovies } from './movies.ts';
 import { seed } from './seed/seed.ts';
@@ -62,12 +62,12 @@ export async function startBackEnds(options: BackEndsOptions): Promise<BackEnds>
 /** The mounts are the default base URLs of `config/default.properties`. */
 function createApp(store: Store, { log, historyFile }: { log: Logger; historyFile?: string | undefined }): Express {
   const app = express().disable('x-powered-by').enable('case sensitive routing');
-  if (historyFile !== undefined) app.use(keepHistory(historyFile));
+  if (historyFile !== undefined) app.use(recordHistory(historyFile));
   app.use('/lms-dw', createDataWarehouse(store));
   for (const mis of colleges) app.use(`/adaptors/${mis}`, createCollegeAdaptor(store, mis));
   app.use('/movies', createMovies(store));
   app.use('/mdm', createMdm(store));
   app.use(refuseUnknownPath);
-  app.use(answerErrors(log));
+  app.use(respondWithErrors(log));
   return app;
 }

@@ -16,7 +16,7 @@ export interface ClassArchiveOptions {
   readonly cache: string;
   readonly say: (line: string) => void;
   /** Runs work that no other process may do at the same time. */
-  readonly alone: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly withLock: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** An archive fits one build of Java only; a run that makes one must not take for ever. */
@@ -24,14 +24,14 @@ const deadlineMs = 180_000;
 
 /** Path of the archive, made when there is none for this Java; undefined when it cannot be made, which costs seconds only. */
 export async function ensureClassArchive(options: ClassArchiveOptions): Promise<string | undefined> {
-  const { java, jar, cache, alone } = options;
+  const { java, jar, cache, withLock } = options;
   const path = join(cache, `classes-${await fingerprint(java, jar)}.jsa`);
   if (await exists(path)) return path;
   // Tried before, in vain.
   if (await exists(`${path}.failed`)) return undefined;
-  return alone(async () => {
+  return withLock(async () => {
     if (await exists(path)) return path;
-    const { signal } = await make(options, `${path}.draft`);
+    const { signal } = await createArchive(options, `${path}.draft`);
     const isMade = await rename(`${path}.draft`, path).then(
       () => true,
       () => false,
@@ -50,7 +50,7 @@ async function fingerprint(java: Java, jar: string): Promise<string> {
 }
 
 /** A start that ends as soon as everything is loaded, on a database of its own. */
-async function make({ java, jar, cache, say }: ClassArchiveOptions, path: string): Promise<Ending> {
+async function createArchive({ java, jar, cache, say }: ClassArchiveOptions, path: string): Promise<Ending> {
   say('Preparing the workflow engine for quick starts (once, about 20 s).');
   const folder = join(cache, 'training');
   await rm(folder, { recursive: true, force: true });

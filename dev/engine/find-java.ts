@@ -13,15 +13,15 @@ export interface Java {
 }
 
 /** One place that was looked at, and what was there. */
-export interface JavaLook {
-  readonly place: string;
+export interface SearchedLocation {
+  readonly location: string;
   readonly found: string;
 }
 
 /** The outcome of a search: the Java to use, or none, and every place that was looked at on the way. */
 export interface JavaSearch {
   readonly java: Java | undefined;
-  readonly looks: readonly JavaLook[];
+  readonly searched: readonly SearchedLocation[];
 }
 
 export interface JavaSearchOptions {
@@ -51,22 +51,22 @@ export function javaFolders(env: NodeJS.ProcessEnv): string[] {
 /** Searches in the order above; in a folder of installations the newest one wins. */
 export async function findJava(options: JavaSearchOptions): Promise<JavaSearch> {
   const { minMajor, env = process.env } = options;
-  const looks: JavaLook[] = [];
-  const places: (() => Promise<JavaLook & { java?: Java | undefined }>)[] = [
-    async () => lookAt('JAVA_HOME', env['JAVA_HOME'] ? [join(env['JAVA_HOME'], 'bin/java')] : []),
+  const searched: SearchedLocation[] = [];
+  const searches: (() => Promise<SearchedLocation & { java?: Java | undefined }>)[] = [
+    async () => searchLocation('JAVA_HOME', env['JAVA_HOME'] ? [join(env['JAVA_HOME'], 'bin/java')] : []),
     async () =>
-      lookAt(
+      searchLocation(
         'PATH',
         pathFolders(env).map((folder) => join(folder, 'java')),
       ),
-    ...(options.folders ?? javaFolders(env)).map((folder) => async () => lookAt(folder, await javasIn(folder))),
+    ...(options.folders ?? javaFolders(env)).map((folder) => async () => searchLocation(folder, await javasIn(folder))),
   ];
-  for (const look of places) {
-    const { java, ...place } = await look();
-    looks.push(place);
-    if (java !== undefined && java.major >= minMajor) return { java, looks };
+  for (const search of searches) {
+    const { java, ...location } = await search();
+    searched.push(location);
+    if (java !== undefined && java.major >= minMajor) return { java, searched };
   }
-  return { java: undefined, looks };
+  return { java: undefined, searched };
 }
 
 function pathFolders(env: NodeJS.ProcessEnv): string[] {
@@ -74,12 +74,15 @@ function pathFolders(env: NodeJS.ProcessEnv): string[] {
 }
 
 /** The newest of some commands. */
-async function lookAt(place: string, commands: string[]): Promise<JavaLook & { java?: Java | undefined }> {
+async function searchLocation(
+  location: string,
+  commands: string[],
+): Promise<SearchedLocation & { java?: Java | undefined }> {
   const javas = (await Promise.all(commands.map(identify))).filter((java) => java !== undefined);
   const java = javas.sort((a, b) => b.major - a.major)[0];
   const found =
     javas.length === 0 ? 'none' : javas.map(({ major, command }) => `Java ${major} (${command})`).join(', ');
-  return { place, found, java };
+  return { location, found, java };
 }
 
 /** The `java` commands of installations that lie side by side in a folder. */
@@ -99,7 +102,7 @@ async function identify(command: string): Promise<Java | undefined> {
     await access(command, constants.X_OK);
     const home = dirname(dirname(await realpath(command)));
     const release = await readFile(join(home, 'release'), 'utf8').catch(() => '');
-    const major = majorOf(/^JAVA_VERSION="([^"]+)"/m.exec(release)?.[1]) ?? majorOf(await askVersion(command));
+    const major = majorOf(/^JAVA_VERSION="([^"]+)"/m.exec(release)?.[1]) ?? majorOf(await runJavaVersion(command));
     return major === undefined ? undefined : { command, major };
   } catch {
     return undefined;
@@ -107,7 +110,7 @@ async function identify(command: string): Promise<Java | undefined> {
 }
 
 /** `java -version` prints `openjdk version "25.0.3" …` on standard error. */
-function askVersion(command: string): Promise<string | undefined> {
+function runJavaVersion(command: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     execFile(command, ['-version'], { timeout: 10_000 }, (_error, stdout, stderr) => {
       resolve(/version "([^"]+)"/.exec(stdout + stderr)?.[1]);

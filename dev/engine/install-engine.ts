@@ -9,7 +9,7 @@ import { acquireLock } from '../setup/lock.mjs';
 import { ensureClassArchive } from './class-archive.ts';
 import { fetchJar } from './fetch-jar.ts';
 import type { Java } from './find-java.ts';
-import { admit, cacheFolder, digestOf } from './jar.ts';
+import { verifyAndStamp, cacheFolder, digestOf } from './jar.ts';
 import { type EngineRelease, engineRelease } from './release.ts';
 
 export interface InstallOptions {
@@ -43,38 +43,39 @@ export async function installEngine(options: InstallOptions): Promise<InstalledE
   const folder = join(cache, `conductor-server-${release.version}`);
   const jar = join(folder, release.fileName);
   await mkdir(cache, { recursive: true });
-  const alone = async <T>(work: () => Promise<T>): Promise<T> => {
+  const withLock = async <T>(work: () => Promise<T>): Promise<T> => {
     const unlock = await acquireLock(join(cache, 'install.lock'), {
       onWait: (pid) => say(`Another start (process ${pid}) is preparing the engine; waiting for it.`),
     });
     return work().finally(unlock);
   };
   if (!(await isUnpacked(folder, release))) {
-    await alone(async () => {
+    await withLock(async () => {
       if (!(await isUnpacked(folder, release)))
         await unpack(await findBootJar(cache, options), { folder, java, release });
     });
   }
-  return { jar, classArchive: await ensureClassArchive({ java, jar, cache, say, alone }) };
+  return { jar, classArchive: await ensureClassArchive({ java, jar, cache, say, withLock }) };
 }
 
 /** The jar as it is published; its digest is right. */
 interface BootJar {
   readonly path: string;
   /** Lies in Maven's own repository, which is not ours to tidy up. */
-  readonly isMavens: boolean;
+  readonly isInMavenRepository: boolean;
 }
 
 async function findBootJar(cache: string, options: InstallOptions): Promise<BootJar> {
   const { java, say, env = process.env, signal, release = engineRelease } = options;
   const { repositoryPath, fileName, bytes, sha256 } = release;
-  const ofMaven = join(env['HOME'] ?? homedir(), '.m2/repository', repositoryPath, fileName);
-  const found = await stat(ofMaven).catch(() => undefined);
-  if (found?.size === bytes && (await digestOf(ofMaven)) === sha256) return { path: ofMaven, isMavens: true };
+  const inMavenRepository = join(env['HOME'] ?? homedir(), '.m2/repository', repositoryPath, fileName);
+  const found = await stat(inMavenRepository).catch(() => undefined);
+  if (found?.size === bytes && (await digestOf(inMavenRepository)) === sha256)
+    return { path: inMavenRepository, isInMavenRepository: true };
   const fetched = join(cache, fileName);
   await fetchJar({ release, folder: join(cache, 'maven'), java, say, env, signal }, fetched);
-  await admit(fetched, release);
-  return { path: fetched, isMavens: false };
+  await verifyAndStamp(fetched, release);
+  return { path: fetched, isInMavenRepository: false };
 }
 
 interface UnpackOptions {
@@ -84,7 +85,7 @@ interface UnpackOptions {
 }
 
 /** Spring Boot's own layout for quick starts: one small jar that names the others beside it. */
-async function unpack({ path, isMavens }: BootJar, { folder, java, release }: UnpackOptions): Promise<void> {
+async function unpack({ path, isInMavenRepository }: BootJar, { folder, java, release }: UnpackOptions): Promise<void> {
   const draft = `${folder}.draft`;
   await rm(draft, { recursive: true, force: true });
   const args = ['-Djarmode=tools', '-jar', path, 'extract', '--destination', draft];
@@ -92,7 +93,7 @@ async function unpack({ path, isMavens }: BootJar, { folder, java, release }: Un
   await rm(folder, { recursive: true, force: true });
   await rename(draft, folder);
   await writeFile(`${folder}.stamp`, await contentOf(folder, release));
-  if (isMavens) return;
+  if (isInMavenRepository) return;
   await rm(path);
   await rm(`${path}.stamp`, { force: true });
 }

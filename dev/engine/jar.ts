@@ -37,7 +37,7 @@ export async function isStamped(path: string, file: CachedFile): Promise<boolean
  * Reads the whole file, and stamps it when its digest is right.
  * @throws Error that names both digests; the file is removed, so that the next start fetches it anew
  */
-export async function admit(path: string, file: CachedFile): Promise<void> {
+export async function verifyAndStamp(path: string, file: CachedFile): Promise<void> {
   const digest = await digestOf(path);
   if (digest !== file.sha256) {
     const { size } = await stat(path);

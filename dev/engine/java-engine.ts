@@ -60,8 +60,8 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
   const url = `http://127.0.0.1:${port}`;
   const { jar, classArchive } = installed;
   const { properties = engineProperties, database = join(folder, 'conductor.db'), updateQueue } = tuning;
-  const own = typeof properties === 'string' ? [properties] : properties;
-  const files = updateQueue === undefined ? own : [...own, queueProperties];
+  const ownProperties = typeof properties === 'string' ? [properties] : properties;
+  const files = updateQueue === undefined ? ownProperties : [...ownProperties, queueProperties];
   return startChild({
     command: java.command,
     args: [

@@ -31,13 +31,13 @@ export async function findMaven(env: NodeJS.ProcessEnv): Promise<Maven | undefin
       () => true,
       () => false,
     );
-    if (isThere) return askMaven(command, env);
+    if (isThere) return readMavenVersion(command, env);
   }
   return undefined;
 }
 
 /** `mvn -v` prints `Apache Maven 3.9.11 (…)` and `Maven home: <folder>`. */
-function askMaven(command: string, env: NodeJS.ProcessEnv): Promise<Maven | undefined> {
+function readMavenVersion(command: string, env: NodeJS.ProcessEnv): Promise<Maven | undefined> {
   return new Promise((resolve) => {
     execFile(command, ['-B', '-v'], { env, timeout: 60_000 }, (_error, stdout) => {
       const version = /Apache Maven (\d+\.\d+\.\d+)/.exec(stdout)?.[1];

@@ -26,8 +26,8 @@ export interface ResumingOptions {
 export async function resumingMaven(maven: Maven, { folder, args, env, signal }: ResumingOptions): Promise<Maven> {
   if (maven.version.startsWith('3.8.')) return maven;
   const command = join(folder, `apache-maven-${resumingVersion}`, 'bin/mvn');
-  const ours = { ...maven, command, version: resumingVersion };
-  if (await exists(command)) return ours;
+  const resuming = { ...maven, command, version: resumingVersion };
+  if (await exists(command)) return resuming;
   const unpack = [
     'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack',
     `-Dartifact=org.apache.maven:apache-maven:${resumingVersion}:zip:bin`,
@@ -36,7 +36,7 @@ export async function resumingMaven(maven: Maven, { folder, args, env, signal }:
   ];
   try {
     await runMaven(maven, { args: [...args, ...unpack], cwd: folder, env, signal });
-    return (await exists(command)) ? ours : maven;
+    return (await exists(command)) ? resuming : maven;
   } catch {
     signal?.throwIfAborted();
     // It will do: an interrupted download then starts over. When there is no way out at all, it says so itself.

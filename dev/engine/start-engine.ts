@@ -44,7 +44,7 @@ export interface RunningEngine {
  * @throws Error for people, when there is none or the given one does not answer
  */
 export async function planEngine(options: EngineOptions): Promise<EnginePlan> {
-  const { port, stateDir, url = process.env['CONDUCTOR_URL'] || undefined, say = sayOnStandardError } = options;
+  const { port, stateDir, url = process.env['CONDUCTOR_URL'] || undefined, say = writeToStandardError } = options;
   const { tuning } = options;
   if (url !== undefined) {
     if (!(await isHealthy(url.replace(/\/$/, ''))))
@@ -96,11 +96,11 @@ export async function startEngine(options: EngineOptions): Promise<RunningEngine
 }
 
 /** One message: what was looked for, where, and the two ways to fix it. */
-export function noEngineMessage({ looks }: JavaSearch): string {
+export function noEngineMessage({ searched }: JavaSearch): string {
   const { minJava, version } = engineRelease;
   return [
     `The workflow engine (Conductor ${version}) needs Java ${minJava} or newer, or Docker; neither was found.`,
-    ...looks.map(({ place, found }) => `  ${place}: ${found}`),
+    ...searched.map(({ location, found }) => `  ${location}: ${found}`),
     '  Docker: no daemon answers',
     'Do one of these:',
     `  - install a JDK ${minJava} or newer and Maven, and set JAVA_HOME when it lies elsewhere`,
@@ -109,6 +109,6 @@ export function noEngineMessage({ looks }: JavaSearch): string {
   ].join('\n');
 }
 
-function sayOnStandardError(line: string): void {
+function writeToStandardError(line: string): void {
   process.stderr.write(`${line}\n`);
 }

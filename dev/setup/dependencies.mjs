@@ -8,7 +8,7 @@ import { acquireLock } from './lock.mjs';
 import { createProgress } from './progress.mjs';
 
 /** Half an installation must not go on unseen when we are killed. */
-const tether = fileURLToPath(new URL('./tether.sh', import.meta.url));
+const exitWithParent = fileURLToPath(new URL('./exit-with-parent.sh', import.meta.url));
 
 /** What all packages take in node_modules, measured. */
 const diskGigabytes = 0.5;
@@ -92,7 +92,7 @@ function runNpm(root, onText) {
   const [command, ...before] = own?.endsWith('.js') ? [process.execPath, own] : ['npm'];
   return new Promise((resolve, reject) => {
     const stdio = ['ignore', 'pipe', 'pipe', 'ignore', 'pipe'];
-    const npm = spawn('/bin/sh', [tether, command, ...before, ...args], { cwd: root, stdio });
+    const npm = spawn('/bin/sh', [exitWithParent, command, ...before, ...args], { cwd: root, stdio });
     for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', onText);
     npm.stdio[4].on('error', () => {});
     npm.on('error', reject);

@@ -5,7 +5,7 @@ import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const tether = fileURLToPath(new URL('./tether.mjs', import.meta.url));
+const exitWithParent = fileURLToPath(new URL('./exit-with-parent.mjs', import.meta.url));
 
 /** Ctrl-C reaches us from the terminal and once more from npm: what comes this close together is one signal. */
 const sameSignalMs = 500;
@@ -15,11 +15,11 @@ const parentCheckMs = 1_000;
 
 /**
  * Runs it and ends as it ends: with its exit code, or by its signal. The child leads a process group of its own, so
- * that a signal reaches the group through us and exactly once. Should we be killed, the child notices (tether.mjs).
+ * that a signal reaches the group through us and exactly once. Should we be killed, the child notices (exit-with-parent.mjs).
  * @param {{ node: string, root: string, entry: string, args: string[] }} options `entry` is relative to `root`
  */
 export function runEntry({ node, root, entry, args }) {
-  const flags = ['--disable-warning=ExperimentalWarning', `--import=${tether}`];
+  const flags = ['--disable-warning=ExperimentalWarning', `--import=${exitWithParent}`];
   const child = spawn(node, [...flags, resolve(root, entry), ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     detached: true,

@@ -48,7 +48,7 @@ export interface ChildOptions {
 }
 
 /** Runs a command and leaves a watcher that ends it should this process die. */
-const tether = fileURLToPath(new URL('../setup/tether.sh', import.meta.url));
+const exitWithParent = fileURLToPath(new URL('../setup/exit-with-parent.sh', import.meta.url));
 
 /**
  * Starts a process in a process group of its own: Ctrl-C in the terminal reaches only this process, which then stops
@@ -56,13 +56,13 @@ const tether = fileURLToPath(new URL('../setup/tether.sh', import.meta.url));
  */
 export function startChild(options: ChildOptions): Child {
   const channel = options.waitUntilReady === undefined ? 'ipc' : 'ignore';
-  const child = spawn('/bin/sh', [tether, options.command, ...options.args], {
+  const child = spawn('/bin/sh', [exitWithParent, options.command, ...options.args], {
     stdio: ['ignore', 'pipe', 'pipe', channel, 'pipe'],
     env: options.env,
     cwd: options.cwd,
     detached: true,
   });
-  standBack(child.pid, options.niceness ?? 0);
+  lowerPriority(child.pid, options.niceness ?? 0);
   child.stdout?.pipe(options.output, { end: false });
   child.stderr?.pipe(options.output, { end: false });
   const ended = untilEnded(child);
@@ -85,7 +85,7 @@ export function startChild(options: ChildOptions): Child {
   };
 }
 
-function standBack(pid: number | undefined, niceness: number): void {
+function lowerPriority(pid: number | undefined, niceness: number): void {
   if (pid === undefined || niceness === 0) return;
   try {
     setNiceness(pid, niceness);
@@ -101,11 +101,11 @@ export function describeEnding({ code, signal, error }: Ending): string {
 }
 
 function untilEnded(child: ChildProcess): Promise<Ending> {
-  const tether = child.stdio[4] as Writable | null | undefined;
-  tether?.on('error', () => {});
+  const exitWithParent = child.stdio[4] as Writable | null | undefined;
+  exitWithParent?.on('error', () => {});
   return new Promise((resolve) => {
     child.on('exit', (code, signal) => {
-      tether?.end('ended\n');
+      exitWithParent?.end('ended\n');
       // Its output is complete at `close`, which something it left behind could hold up for ever.
       setTimeout(resolve, 1_000, { code, signal }).unref();
     });

@@ -14,10 +14,10 @@ export interface ProgramLogOptions {
 }
 
 /** How many lines are at hand. */
-const keptLines = 20;
+const maxLastLines = 20;
 
 /** Longest line that is kept or passed on, in characters; the file has it whole. */
-const longestLine = 2_000;
+const maxLineLength = 2_000;
 
 /** Takes what a program prints. Survives the program: the next run writes on in the same file. */
 export class ProgramLog extends Writable {
@@ -42,8 +42,8 @@ export class ProgramLog extends Writable {
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     const lines = (this.#rest + this.#decoder.write(chunk)).split('\n');
-    this.#rest = (lines.pop() ?? '').slice(0, longestLine);
-    for (const line of lines) this.#keep(line.slice(0, longestLine));
+    this.#rest = (lines.pop() ?? '').slice(0, maxLineLength);
+    for (const line of lines) this.#addLine(line.slice(0, maxLineLength));
     try {
       writeSync(this.#file, chunk);
     } catch {
@@ -56,9 +56,9 @@ export class ProgramLog extends Writable {
     close(this.#file, () => done(error));
   }
 
-  #keep(line: string): void {
+  #addLine(line: string): void {
     this.#lines.push(line);
-    if (this.#lines.length > keptLines) this.#lines.shift();
+    if (this.#lines.length > maxLastLines) this.#lines.shift();
     this.#onLine?.(line);
   }
 }

@@ -18,7 +18,7 @@ export interface Program {
 }
 
 /** A program that is kept running. */
-export interface LastingProgram extends Program {
+export interface LongRunningProgram extends Program {
   /** When it ends: those of the lowest number first, and those of the same number together. */
   readonly stopOrder: number;
 }
@@ -29,7 +29,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const coLocated = '002';
 
 /** Workers end first, so that they can still report what they have in hand through the router. The pruner needs only the engine. */
-export const lastingPrograms: readonly LastingProgram[] = [
+export const longRunningPrograms: readonly LongRunningProgram[] = [
   { name: 'router', entry: 'gateway/main.ts', stopOrder: 2 },
   { name: 'workers', entry: 'workers/main.ts', stopOrder: 1 },
   { name: `workers-${coLocated}`, entry: 'workers/main.ts', env: { WORKERS_DOMAIN: coLocated }, stopOrder: 1 },
@@ -39,8 +39,8 @@ export const lastingPrograms: readonly LastingProgram[] = [
 ];
 
 /** The programs of a stack with these settings: none for what runs already. */
-export function programsOf({ givenIssuer }: Pick<StackSettings, 'givenIssuer'>): readonly LastingProgram[] {
-  return lastingPrograms.filter(({ name }) => givenIssuer === undefined || name !== 'identity-provider');
+export function programsOf({ givenIssuer }: Pick<StackSettings, 'givenIssuer'>): readonly LongRunningProgram[] {
+  return longRunningPrograms.filter(({ name }) => givenIssuer === undefined || name !== 'identity-provider');
 }
 
 /** The engine ends last: everything else may still talk to it. */
@@ -53,7 +53,7 @@ export interface LaunchOptions {
 }
 
 /** Registers the definitions with an engine and ends. */
-export function registration(engineUrl: string): Program {
+export function registrationProgram(engineUrl: string): Program {
   return { name: 'definitions', entry: 'cli/main.ts', args: ['register', '--engine', engineUrl] };
 }
 

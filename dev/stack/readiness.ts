@@ -17,16 +17,16 @@ export type Missing = Readonly<Record<string, readonly string[]>>;
 const pauseMs = 100;
 
 /** Resolves at the first 200. @throws the signal's reason when it aborts */
-export async function untilReady({ operations, signal, onWait }: ReadinessOptions): Promise<void> {
+export async function waitUntilReady({ operations, signal, onWait }: ReadinessOptions): Promise<void> {
   for (;;) {
-    const missing = await askReadiness(operations);
+    const missing = await fetchMissing(operations);
     if (missing === undefined) return;
     onWait(missing);
     await delay(pauseMs, undefined, { signal });
   }
 }
 
-async function askReadiness(operations: string): Promise<Missing | undefined> {
+async function fetchMissing(operations: string): Promise<Missing | undefined> {
   try {
     const response = await fetch(`${operations}/health/ready`, { signal: AbortSignal.timeout(3_000) });
     const { reasons } = (await response.json()) as { reasons?: Missing };

@@ -6,7 +6,7 @@ import { createProgress, type Progress } from '../setup/progress.mjs';
 import { addressesOf } from './addresses.ts';
 import { checkGateway } from './check-gateway.ts';
 import { help, parseFlags, readSettings, type StackSettings } from './options.ts';
-import { type Missing, untilReady } from './readiness.ts';
+import { type Missing, waitUntilReady } from './readiness.ts';
 import { Stack } from './stack.ts';
 import { openStateDir } from './state-dir.ts';
 import { summary } from './summary.ts';
@@ -34,7 +34,7 @@ export async function runStack(args: readonly string[], env: NodeJS.ProcessEnv):
     await checkGateway(settings.env);
     removeAddresses = writeRunningStack(settings.stateDir, addressesOf(settings));
     const stack = new Stack({ settings, verbose: flags.verbose, say });
-    await live({ stack, startedAt, progress, say, settings });
+    await runUntilStopped({ stack, startedAt, progress, say, settings });
     return 0;
   } catch (error) {
     progress.clear();
@@ -46,7 +46,7 @@ export async function runStack(args: readonly string[], env: NodeJS.ProcessEnv):
   }
 }
 
-interface Life {
+interface StackRun {
   readonly stack: Stack;
   readonly startedAt: number;
   readonly progress: Progress;
@@ -55,15 +55,15 @@ interface Life {
 }
 
 /** Starts, waits for a signal, stops. @throws Error for people, after everything has been stopped */
-async function live({ stack, startedAt, progress, say, settings }: Life): Promise<void> {
+async function runUntilStopped({ stack, startedAt, progress, say, settings }: StackRun): Promise<void> {
   const ending = new AbortController();
-  const asked = untilAsked(stack, ending, say);
+  const stopRequested = untilSignal(stack, ending, say);
   const run = async () => {
     await stack.prepare(ending.signal);
     // Before anything is waited for: a worker that runs elsewhere needs the address and a client.
     say(summary(settings, stack.engineKind));
     const onWait = (missing: Missing) => progress.show(`  waiting for ${describeMissing(missing)}`);
-    const ready = untilReady({ operations: settings.urls.operations, signal: ending.signal, onWait });
+    const ready = waitUntilReady({ operations: settings.urls.operations, signal: ending.signal, onWait });
     ready.catch(() => {});
     await Promise.race([stack.start(), stack.failed]);
     await Promise.race([ready, stack.failed]);
@@ -71,7 +71,7 @@ async function live({ stack, startedAt, progress, say, settings }: Life): Promis
     await stack.failed;
   };
   try {
-    await Promise.race([run(), asked]);
+    await Promise.race([run(), stopRequested]);
   } catch (error) {
     // What was cut short by the wish to stop is no failure.
     if (!ending.signal.aborted) throw error;
@@ -90,7 +90,7 @@ function describeMissing(missing: Missing): string {
 }
 
 /** Resolves at the first signal; a second one ends everything at once. */
-function untilAsked(stack: Stack, ending: AbortController, say: (line: string) => void): Promise<void> {
+function untilSignal(stack: Stack, ending: AbortController, say: (line: string) => void): Promise<void> {
   return new Promise((resolve) => {
     const stop = () => {
       if (ending.signal.aborted) {

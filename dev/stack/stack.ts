@@ -8,10 +8,10 @@ import { openProgramLog, type ProgramLog } from './program-log.ts';
 import {
   engineStopOrder,
   launchProgram,
-  type LastingProgram,
+  type LongRunningProgram,
   type Program,
   programsOf,
-  registration,
+  registrationProgram,
   runProgramOnce,
 } from './programs.ts';
 import { readableLine } from './readable-line.ts';
@@ -24,13 +24,13 @@ export interface StackOptions {
   /** Shows a line. */
   readonly say: (line: string) => void;
   /** Default: those of the product. */
-  readonly programs?: readonly LastingProgram[];
+  readonly programs?: readonly LongRunningProgram[];
   /** Sends the definitions to the engine. Default: the product's CLI. */
   readonly registration?: Program;
 }
 
 /** A part of the stack as it runs. */
-interface Part {
+interface SupervisedProgram {
   readonly name: string;
   readonly supervisor: Supervisor;
   readonly stopOrder: number;
@@ -43,7 +43,7 @@ export class Stack {
   readonly failed: Promise<never>;
   readonly #options: StackOptions;
   readonly #failure = Promise.withResolvers<never>();
-  readonly #parts: Part[] = [];
+  readonly #supervised: SupervisedProgram[] = [];
   #registration: Child | undefined;
   #stopping: Promise<void> | undefined;
   #plan: EnginePlan | undefined;
@@ -90,7 +90,7 @@ export class Stack {
   /** Ends everything at once. */
   kill(): void {
     this.#registration?.kill();
-    for (const { supervisor } of this.#parts) supervisor.kill();
+    for (const { supervisor } of this.#supervised) supervisor.kill();
   }
 
   async #startEngine(plan: EnginePlan): Promise<void> {
@@ -98,21 +98,21 @@ export class Stack {
     await this.#supervise({ name: 'engine', stopOrder: engineStopOrder }, plan.launch).supervisor.ready;
   }
 
-  async #startProgram(program: LastingProgram): Promise<void> {
+  async #startProgram(program: LongRunningProgram): Promise<void> {
     const { env } = this.#options.settings;
     await this.#supervise(program, (output) => launchProgram(program, { env, output })).supervisor.ready;
   }
 
   #supervise(
-    { name, stopOrder }: Pick<LastingProgram, 'name' | 'stopOrder'>,
+    { name, stopOrder }: Pick<LongRunningProgram, 'name' | 'stopOrder'>,
     launch: (output: ProgramLog) => Child,
-  ): Part {
+  ): SupervisedProgram {
     const log = this.#openLog(name);
     const onDeath = (death: Death) => this.#onDeath(name, log, death);
     const onReturn = () => this.#options.say(`${name} works again.`);
     const supervisor = new Supervisor({ launch: () => launch(log), onDeath, onReturn });
     const part = { name, stopOrder, log, supervisor };
-    this.#parts.push(part);
+    this.#supervised.push(part);
     part.supervisor.start();
     return part;
   }
@@ -142,7 +142,7 @@ export class Stack {
   /** Sends the definitions to the engine. What the CLI refuses is shown; the stack goes on with what is registered. */
   async #register(): Promise<void> {
     const { settings, say } = this.#options;
-    const program = this.#options.registration ?? registration(settings.urls.engine);
+    const program = this.#options.registration ?? registrationProgram(settings.urls.engine);
     const log = this.#openLog(program.name);
     for (let tries = 1; !this.#stopping; tries++) {
       this.#registration = runProgramOnce(program, { env: settings.env, output: log });
@@ -159,12 +159,12 @@ export class Stack {
 
   async #stopInOrder(): Promise<void> {
     await this.#registration?.stop();
-    const orders = [...new Set(this.#parts.map(({ stopOrder }) => stopOrder))].sort((a, b) => a - b);
+    const orders = [...new Set(this.#supervised.map(({ stopOrder }) => stopOrder))].sort((a, b) => a - b);
     for (const order of orders) {
-      const parts = this.#parts.filter(({ stopOrder }) => stopOrder === order);
+      const parts = this.#supervised.filter(({ stopOrder }) => stopOrder === order);
       this.#options.say(`Waiting for ${parts.map(({ name }) => name).join(', ')} to end.`);
       await Promise.all(parts.map(({ supervisor }) => supervisor.stop()));
     }
-    for (const { log } of this.#parts) log.end();
+    for (const { log } of this.#supervised) log.end();
   }
 }

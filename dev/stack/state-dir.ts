@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { tryLock } from '../setup/lock.mjs';
 
 /** What a stack keeps there: folders, and files beside them. Whatever else is there is somebody else's. */
-const kept = /^(engine|identity-provider|logs|stack\.json|back-ends\.sqlite.*)$/;
+const ownFiles = /^(engine|identity-provider|logs|stack\.json|back-ends\.sqlite.*)$/;
 
 /**
  * Takes the lock of the directory, and makes it and what an earlier stack has left there readable by its owner only.
@@ -24,7 +24,7 @@ export function openStateDir(stateDir: string): () => void {
   try {
     // A directory that everybody may write to, such as /tmp, stays one.
     if ((statSync(stateDir).mode & 0o1000) === 0) chmodSync(stateDir, 0o700);
-    for (const name of readdirSync(stateDir)) if (kept.test(name)) closeToOthers(join(stateDir, name));
+    for (const name of readdirSync(stateDir)) if (ownFiles.test(name)) closeToOthers(join(stateDir, name));
     return release;
   } catch (error) {
     release();

@@ -26,14 +26,14 @@ export class Supervisor {
   /** Resolves when it works for the first time; rejects when it is given up or stopped before that. */
   readonly ready: Promise<Ready>;
   readonly #options: SupervisorOptions;
-  readonly #settled = Promise.withResolvers<Ready>();
+  readonly #firstReady = Promise.withResolvers<Ready>();
   readonly #stopping = new AbortController();
   #child: Child | undefined;
   #running: Promise<void> | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    this.ready = this.#settled.promise;
+    this.ready = this.#firstReady.promise;
     this.ready.catch(() => {});
   }
 
@@ -62,27 +62,27 @@ export class Supervisor {
   async #run(): Promise<void> {
     const deaths: number[] = [];
     while (!this.#stopping.signal.aborted) {
-      const ending = await this.#live(deaths.length > 0);
+      const ending = await this.#runOnce(deaths.length > 0);
       if (this.#stopping.signal.aborted) break;
       deaths.push(performance.now());
       const decision = decideRestart(deaths, this.#options.policy ?? restartPolicy);
       this.#options.onDeath({ ending, count: deaths.length, decision });
       if (decision.action === 'give up') {
-        this.#settled.reject(new Error('it cannot stay up'));
+        this.#firstReady.reject(new Error('it cannot stay up'));
         return;
       }
       await delay(decision.delayMs, undefined, { signal: this.#stopping.signal }).catch(() => {});
     }
-    this.#settled.reject(new Error('it was stopped'));
+    this.#firstReady.reject(new Error('it was stopped'));
   }
 
   /** One life, from start to end. */
-  async #live(isAgain: boolean): Promise<Ending> {
+  async #runOnce(isAgain: boolean): Promise<Ending> {
     const child = this.#options.launch();
     this.#child = child;
     child.ready.then(
       (ready) => {
-        this.#settled.resolve(ready);
+        this.#firstReady.resolve(ready);
         if (isAgain) this.#options.onReturn?.();
       },
       () => {},

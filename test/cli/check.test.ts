@@ -159,7 +159,7 @@ describe('router check', () => {
 });
 
 describe('router check, what back ends are said to answer', () => {
-  it('a file that does not exist, and one that describes what is not routed: each at its place in the map, exit 1', async () => {
+  it('a file that does not exist, and one that describes what is not routed: each at its place in gateway.config.yml, exit 1', async () => {
     copy.replace('gateway.config.yml', 'config/openapi/movies.yml', 'config/openapi/films.yml');
     copy.replace('gateway.config.yml', 'strip: /lmsDW }', 'strip: /lms }');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);

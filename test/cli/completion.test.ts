@@ -12,7 +12,7 @@ import { createProgram } from '../../cli/program.ts';
 import { toGroup } from '../../cli/command-definition.ts';
 import { runCli } from './run-cli.ts';
 
-/** The product's command line with a group of verbs and options of every kind in it. */
+/** The product's command line with a group of commands and options of every kind in it. */
 function program(): Command {
   const list = new Command('list')
     .description("Find executions; those of today's clients.")
@@ -44,7 +44,7 @@ function completeInBash(...words: string[]): string[] {
 describe('words of the command line', () => {
   const wordsOf = (path: string) => describeWords(program()).find((place) => place.path === path) as CommandWords;
 
-  it('every verb of the help, groups included', () => {
+  it('every command of the help, groups included', () => {
     const names = program().commands.map((command) => command.name());
     expect(wordsOf('').commands.map(({ text }) => text)).toEqual([...names, 'help']);
     expect(wordsOf('/samples').commands.map(({ text }) => text)).toContain('list');
@@ -95,7 +95,7 @@ describe.each([
 ] as const)('the script for %s', (shell, toScript) => {
   const isThere = spawnSync(shell, ['--version']).status === 0;
 
-  it('holds every verb and every option', () => {
+  it('holds every command and every option', () => {
     const script = toScript(describeWords(program()));
     for (const { commands, options } of describeWords(program())) {
       for (const { text } of commands) expect(script).toContain(text);

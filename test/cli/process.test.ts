@@ -15,7 +15,7 @@ describe('exit code and streams', () => {
   it.each([
     ['what went well', ['routes'], 0],
     ['the help', ['plan', '--help'], 0],
-    ['no verb', [], 1],
+    ['no command', [], 1],
     ['arguments that are none', ['apply', 'everything'], 1],
     ['an engine that is away, as a document', ['plan', '--json', '--engine', 'http://127.0.0.1:1'], 1],
   ])('%s: the same as from the function', async (_what, args, code) => {
@@ -25,7 +25,7 @@ describe('exit code and streams', () => {
     expect({ exitCode, stdout, stderr }).toEqual(withoutJson(await inProcess));
   });
 
-  it('a verb with more to do: exit 2, with the environment of the process', async () => {
+  it('a command with more to do: exit 2, with the environment of the process', async () => {
     const engine = await startFakeEngine();
     const { exitCode, stdout } = await startCli(['plan', '--no-diff'], { CONDUCTOR_URL: engine.url }).result;
     await engine.stop();

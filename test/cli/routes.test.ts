@@ -14,20 +14,20 @@ interface RoutesJson {
 }
 
 describe('router routes', () => {
-  it('the product: a row a path with methods, scope, workflow, wait, task types, lane and limits', async () => {
+  it('the product: a row a path with methods, scope, workflow, wait, task types, bulkhead and limits', async () => {
     const { exitCode, stdout, stderr } = await runCli(['routes']);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const rows = stdout.split('\n').map((line) => line.split(/ {2,}/));
     expect(rows[0]).toEqual([
-      ...['route', 'methods', 'path', 'scope', 'workflow', 'wait', 'task types', 'lane', 'limits'],
+      ...['route', 'methods', 'path', 'scope', 'workflow', 'wait', 'task types', 'bulkhead', 'limits'],
     ]);
     expect(rows).toContainEqual([
       ...['movies', 'GET', '/movies/:title', 'any token', 'moviesWF v1', '25 s', 'movies_intake', 'movies'],
-      '1000/s each client, body 256 KiB, answer 8 MiB',
+      '1000/s each client, body 256 KiB, response 8 MiB',
     ]);
     expect(rows).toContainEqual([
       ...['adaptor', 'any', '/adaptor/:mis', 'to write sisdata_W', 'college-adaptorWF v2', '25 s'],
-      ...['college-adaptor_intake', 'adaptor :mis', '1000/s each client, :mis by client, body 256 KiB, answer 8 MiB'],
+      ...['college-adaptor_intake', 'adaptor :mis', '1000/s each client, :mis by client, body 256 KiB, response 8 MiB'],
     ]);
     expect(rows).toContainEqual(['', '/adaptor/:mis/*']);
     expect(rows).toContainEqual([...['token', 'POST', '/token/v1/token', 'no token', '-', '-', '-', '-', '-']]);
@@ -73,7 +73,7 @@ describe('router routes', () => {
     expect(stdout).toMatch(/moviesWF v1 10 %, v9 90 % .*no such version/);
   });
 
-  it('several versions, --json: the shares as the map has them, and the task types of all', async () => {
+  it('several versions, --json: the shares as gateway.config.yml has them, and the task types of all', async () => {
     copy.replace('gateway.config.yml', 'version: ${adaptor.workflowVersion}', 'versions: { 1: 10, 2: 30 }');
     const { routes } = (await runCli(['routes', '--json', '--dir', copy.dir])).json<RoutesJson>();
     expect(routes.find(({ route }) => route === 'adaptor')?.['workflow']).toEqual({
@@ -126,7 +126,7 @@ describe('router routes', () => {
   });
 
   it.each([
-    ['a broken map', 'gateway.config.yml', /^gateway\.config\.yml:\d+:\d+: /],
+    ['an invalid gateway configuration', 'gateway.config.yml', /^gateway\.config\.yml:\d+:\d+: /],
     ['a broken definition', 'workflows/moviesWF.v1.json', /^workflows\/moviesWF\.v1\.json:1:\d+: /],
   ])('%s: what is wrong, exit 1', async (_what, file, reason) => {
     copy.write(file, '{');
@@ -136,7 +136,7 @@ describe('router routes', () => {
     expect(stderr).toMatch(reason);
   });
 
-  it('a directory without a map: says so, exit 1', async () => {
+  it('a directory without a gateway configuration: says so, exit 1', async () => {
     copy.remove('gateway.config.yml');
     const { exitCode, stderr } = await runCli(['routes', '--dir', copy.dir]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: 'gateway.config.yml: there is no such file\n' });

@@ -18,7 +18,7 @@ export interface CliResult {
   json<T = Record<string, unknown>>(): T;
 }
 
-/** A verb that may still run. */
+/** A command that may still run. */
 export interface StartedCli {
   readonly process: ChildProcess;
   readonly result: Promise<CliResult>;

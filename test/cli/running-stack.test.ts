@@ -74,7 +74,7 @@ describe('commands for the database and for tokens', () => {
     const { exitCode, stderr } = await run(['events']);
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(file) });
     const other = await run(['events'], { CONDUCTOR_URL: 'http://127.0.0.1:9' });
-    expect(other.stderr).toMatch(/^the engine's API does not tell of events/);
+    expect(other.stderr).toMatch(/^the engine's API does not expose events/);
   });
 
   it('token: checks against the issuer and the audience of the stack', async () => {

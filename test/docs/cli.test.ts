@@ -11,7 +11,7 @@ describe('the documentation of the CLI', () => {
     expect(readGeneratedPart(readPage(file).text)).toBe(format(createProgram()));
   });
 
-  it('every verb: has examples that begin with its own words', () => {
+  it('every command: has examples that begin with its own words', () => {
     const reference = pages[1]?.format(createProgram()) ?? '';
     const sections = reference.split(/^### /m).slice(1);
     expect(sections.length).toBeGreaterThan(3);

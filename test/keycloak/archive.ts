@@ -3,7 +3,7 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Java } from '../../dev/engine/find-java.ts';
-import { admit, cacheFolder, isStamped } from '../../dev/engine/jar.ts';
+import { verifyAndStamp, cacheFolder, isStamped } from '../../dev/engine/jar.ts';
 import { findMaven, runMaven } from '../../dev/engine/maven.ts';
 import { acquireLock } from '../../dev/setup/lock.mjs';
 import { keycloakRelease } from './release.ts';
@@ -37,6 +37,6 @@ async function fetchArchive(archive: string, java: Java): Promise<void> {
   const args = ['-B', `-Dmaven.repo.local=${folder}`, ...get, `-Dartifact=${coordinates}`];
   await runMaven(maven, { args, cwd: folder, env });
   await rename(join(folder, repositoryPath, fileName), archive);
-  await admit(archive, keycloakRelease);
+  await verifyAndStamp(archive, keycloakRelease);
   await rm(folder, { recursive: true, force: true });
 }

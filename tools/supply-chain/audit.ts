@@ -2,9 +2,9 @@
 
 export type AuditResult =
   /** Names and severities of packages with something high or critical. */
-  | { readonly asked: true; readonly severe: readonly string[]; readonly total: number }
+  | { readonly completed: true; readonly severe: readonly string[]; readonly total: number }
   /** The registry could not be asked. */
-  | { readonly asked: false; readonly reason: string };
+  | { readonly completed: false; readonly reason: string };
 
 interface Report {
   auditReportVersion?: number;
@@ -19,15 +19,15 @@ export function readAudit(stdout: string): AuditResult {
   try {
     report = JSON.parse(stdout) as Report;
   } catch {
-    return { asked: false, reason: 'npm printed no report' };
+    return { completed: false, reason: 'npm printed no report' };
   }
   const { auditReportVersion, vulnerabilities, message, error } = report;
   if (auditReportVersion === undefined || vulnerabilities === undefined)
-    return { asked: false, reason: message ?? error?.summary ?? 'npm printed no report' };
+    return { completed: false, reason: message ?? error?.summary ?? 'npm printed no report' };
   const found = Object.entries(vulnerabilities);
   const severe = found.filter(([, { severity }]) => severity === 'high' || severity === 'critical');
   return {
-    asked: true,
+    completed: true,
     severe: severe.map(([name, { severity, range = '*' }]) => `${name} ${range}: ${severity}`),
     total: found.length,
   };

@@ -19,7 +19,7 @@ export const allowedLicences: readonly string[] = [
 export const allowedForDevelopment: readonly string[] = [...allowedLicences, 'MPL-2.0'];
 
 /** Packages whose package.json names no licence in SPDX form: what the LICENSE or README of this version says. */
-export const readByHand: Readonly<Record<string, string>> = {
+export const reviewedLicences: Readonly<Record<string, string>> = {
   'buildcheck@0.0.7': 'MIT',
   'compute-gcd@1.2.1': 'MIT',
   'compute-lcm@1.1.2': 'MIT',
@@ -39,7 +39,7 @@ export const readByHand: Readonly<Record<string, string>> = {
 
 /** The SPDX expression; undefined when nobody knows it. */
 export function licenceOf({ name, version, licence }: Pick<LockedPackage, 'name' | 'version' | 'licence'>) {
-  return licence ?? readByHand[`${name}@${version}`];
+  return licence ?? reviewedLicences[`${name}@${version}`];
 }
 
 /** One line for each package whose licence is unknown or not allowed. */

@@ -10,7 +10,7 @@ import { createSbom } from './sbom.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const help = 'Usage: npm run -s sbom | npm run -s licences | npm run -s audit\n';
 
-const verbs: Readonly<Record<string, () => number>> = {
+const commands: Readonly<Record<string, () => number>> = {
   /** The bill of materials on standard output. */
   sbom() {
     process.stdout.write(`${JSON.stringify(createSbom(readLockFile(`${root}package-lock.json`)), null, 2)}\n`);
@@ -32,7 +32,7 @@ const verbs: Readonly<Record<string, () => number>> = {
   audit() {
     const { stdout } = spawnSync('npm', ['audit', '--json'], { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 });
     const result = readAudit(stdout);
-    if (!result.asked) {
+    if (!result.completed) {
       process.stderr.write(
         `The registry could not be asked for advisories: ${result.reason}\n` +
           'Run it where npm may send POST requests to a registry. test/supply-chain/ checks the known ones offline.\n',
@@ -45,6 +45,6 @@ const verbs: Readonly<Record<string, () => number>> = {
   },
 };
 
-const verb = verbs[process.argv[2] ?? ''];
-if (verb === undefined) process.stderr.write(help);
-process.exitCode = verb?.() ?? 1;
+const command = commands[process.argv[2] ?? ''];
+if (command === undefined) process.stderr.write(help);
+process.exitCode = command?.() ?? 1;

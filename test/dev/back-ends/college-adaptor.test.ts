@@ -347,7 +347,7 @@ describe('Idempotency-Key', () => {
   const patchWithKey = (cccid: string, path = ramona) =>
     backEnds.call('PATCH', path, { body: { cccid }, headers: { 'idempotency-key': key } });
 
-  test('the same request again gets the first answer, even though the record has changed since', async () => {
+  test('the same request again gets the first response, even though the record has changed since', async () => {
     const cccid = newCccid();
     const first = await patchWithKey(cccid);
     const later = newCccid();
@@ -361,8 +361,8 @@ describe('Idempotency-Key', () => {
 
   test('twenty at once are applied once', async () => {
     const cccid = newCccid();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => patchWithKey(cccid)));
-    expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => patchWithKey(cccid)));
+    expect(new Set(responses.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1);
     expect(await describeKey()).toMatchObject({ received: 20, applied: 1 });
   });
 
@@ -392,7 +392,7 @@ describe('Idempotency-Key', () => {
     expect([(await remove()).status, (await remove()).status]).toEqual([204, 204]);
   });
 
-  test('an answer is still replayed after a restart', async () => {
+  test('a response is still replayed after a restart', async () => {
     const cccid = newCccid();
     const first = await patchWithKey(cccid);
     await backEnds.restart();

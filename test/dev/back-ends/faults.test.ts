@@ -70,7 +70,7 @@ test('bad-length: the body is whole, the content-length promises more, the close
   expect([text, ended]).toEqual([expect.stringMatching(/content-length: 117\r\n[\s\S]*\{"complete":true\}$/), 'close']);
 });
 
-test('bad-header: HTTP clients refuse the answer', async () => {
+test('bad-header: HTTP clients refuse the response', async () => {
   expect((await readRaw('bad-header')).text).toContain('\r\nthis is no header\r\n');
   await expect(ask('bad-header')).rejects.toThrow('fetch failed');
 });

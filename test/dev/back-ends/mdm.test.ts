@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { NotificationAnswer } from '../../../dev/back-ends/mdm.ts';
+import type { NotificationResponse } from '../../../dev/back-ends/mdm.ts';
 import { type FreshBackEnds, startFreshBackEnds } from './fresh-back-ends.ts';
 
 let backEnds: FreshBackEnds;
@@ -21,8 +21,8 @@ const newNotification = (fields: object = {}) => ({
   ...fields,
 });
 const notify = async (body: object) => {
-  const { status, body: answer } = await backEnds.call('POST', '/mdm/notifications', { body });
-  return { status, answer: answer as NotificationAnswer };
+  const { status, body } = await backEnds.call('POST', '/mdm/notifications', { body });
+  return { status, response: body as NotificationResponse };
 };
 const readLog = async (query: string) => (await backEnds.get(`/mdm/governance-log${query}`)).body as object[];
 
@@ -31,7 +31,7 @@ describe('notifications', () => {
     const notification = newNotification();
     expect(await notify(notification)).toEqual({
       status: 200,
-      answer: {
+      response: {
         notificationId: expect.any(String),
         interestedSystems: [{ misCode: '002', sisPersonId: 'B00417733', cccid: notification.cccid }],
       },
@@ -52,7 +52,7 @@ describe('notifications', () => {
     ]);
   });
 
-  test('a second delivery of an execution: the same answer, no second entry, no second update', async () => {
+  test('a second delivery of an execution: the same response, no second entry, no second update', async () => {
     const notification = newNotification();
     const first = await notify(notification);
     const newer = newNotification();
@@ -77,8 +77,8 @@ describe('notifications', () => {
     const changedAt = at(2);
     const newest = newNotification({ sisPersonId: '0322467', changedAt });
     const older = newNotification({ sisPersonId: '0322467', changedAt: at(1) });
-    expect((await notify(newest)).answer.interestedSystems).toHaveLength(1);
-    expect((await notify(older)).answer.interestedSystems).toEqual([]);
+    expect((await notify(newest)).response.interestedSystems).toHaveLength(1);
+    expect((await notify(older)).response.interestedSystems).toEqual([]);
     expect(await readLog(`?executionId=${older.executionId}`)).toHaveLength(1);
     expect((await backEnds.get('/mdm/golden-records')).body).toContainEqual({
       goldenId: 'GR-100031',
@@ -105,25 +105,25 @@ describe('notifications', () => {
   });
 
   test('a person that only its own college has → nobody is interested', async () => {
-    expect((await notify(newNotification({ sisPersonId: '0319375' }))).answer.interestedSystems).toEqual([]);
+    expect((await notify(newNotification({ sisPersonId: '0319375' }))).response.interestedSystems).toEqual([]);
   });
 
   test('a person nobody has mapped gets a golden record of its own', async () => {
     const sisPersonId = randomUUID();
-    expect((await notify(newNotification({ sisPersonId }))).answer.interestedSystems).toEqual([]);
+    expect((await notify(newNotification({ sisPersonId }))).response.interestedSystems).toEqual([]);
     const { body } = await backEnds.get('/mdm/crosswalk');
     expect(body).toContainEqual({ misCode: '001', sisPersonId, goldenId: expect.any(String) });
   });
 
   test('a change that does not touch the cccid is logged; there is nothing to share', async () => {
     const notification = newNotification({ cccid: undefined });
-    expect((await notify(notification)).answer.interestedSystems).toEqual([]);
+    expect((await notify(notification)).response.interestedSystems).toEqual([]);
     expect(await readLog(`?executionId=${notification.executionId}`)).toHaveLength(1);
   });
 
   test('the source is never named as interested in its own change', async () => {
     const notification = newNotification({ misCode: '002', sisPersonId: 'B00417733' });
-    expect((await notify(notification)).answer.interestedSystems).toEqual([]);
+    expect((await notify(notification)).response.interestedSystems).toEqual([]);
   });
 
   test.each(['misCode', 'sisPersonId', 'executionId', 'cccid'])(
@@ -163,7 +163,7 @@ describe('shares', () => {
     ]);
   });
 
-  test('of a cccid that has changed since: the answer names the new one', async () => {
+  test('of a cccid that has changed since: the response names the new one', async () => {
     const person = { misCode: '002', sisPersonId: 'B00421960' };
     const changedAt = new Date(Date.now() + 10_000).toISOString();
     const { cccid } = newNotification();
@@ -205,11 +205,11 @@ describe('interested systems', () => {
     });
     expect((await backEnds.call('PUT', path)).status).toBe(200);
     const fromTwo = () => notify(newNotification({ misCode: '002', sisPersonId: 'B00417733' }));
-    expect((await fromTwo()).answer.interestedSystems).toMatchObject([{ misCode: '001', sisPersonId: '0318204' }]);
+    expect((await fromTwo()).response.interestedSystems).toMatchObject([{ misCode: '001', sisPersonId: '0318204' }]);
 
     expect((await backEnds.call('DELETE', path)).status).toBe(204);
     expect((await backEnds.call('DELETE', path)).status).toBe(404);
-    expect((await fromTwo()).answer.interestedSystems).toEqual([]);
+    expect((await fromTwo()).response.interestedSystems).toEqual([]);
     expect((await backEnds.get('/mdm/interested-systems')).body).toEqual([
       { misCode: '002', name: expect.any(String) },
     ]);

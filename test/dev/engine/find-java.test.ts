@@ -37,10 +37,10 @@ describe('findJava', () => {
     const command = installJava('jvm/jdk-25', '25.0.3');
     installJava('jvm/jdk-8', '1.8.0_412');
     const env = { JAVA_HOME: join(root, 'old'), PATH: join(root, 'old/bin') };
-    const { java, looks } = await search(env, [join(root, 'nowhere'), join(root, 'jvm')]);
+    const { java, searched } = await search(env, [join(root, 'nowhere'), join(root, 'jvm')]);
     expect(java).toEqual({ command, major: 25 });
-    expect(looks[0]).toEqual({ place: 'JAVA_HOME', found: `Java 17 (${join(root, 'old/bin/java')})` });
-    expect(looks[2]).toEqual({ place: join(root, 'nowhere'), found: 'none' });
+    expect(searched[0]).toEqual({ location: 'JAVA_HOME', found: `Java 17 (${join(root, 'old/bin/java')})` });
+    expect(searched[2]).toEqual({ location: join(root, 'nowhere'), found: 'none' });
   });
 
   it('reads the release file instead of running Java', async () => {
@@ -59,9 +59,9 @@ describe('findJava', () => {
   it('lists an installation with several names once', async () => {
     installJava('jvm/java-17', '17.0.15');
     symlinkSync(join(root, 'jvm/java-17'), join(root, 'jvm/default'));
-    const { java, looks } = await search({}, [join(root, 'jvm')]);
+    const { java, searched } = await search({}, [join(root, 'jvm')]);
     expect(java).toBeUndefined();
-    expect(looks.at(-1)?.found).toBe(`Java 17 (${join(root, 'jvm/java-17/bin/java')})`);
+    expect(searched.at(-1)?.found).toBe(`Java 17 (${join(root, 'jvm/java-17/bin/java')})`);
   });
 
   it('passes by what is no Java: a stub that fails, a file that cannot be run, a folder', async () => {
@@ -70,12 +70,12 @@ describe('findJava', () => {
     chmodSync(command, 0o644);
     mkdirSync(join(root, 'folder/bin/java'), { recursive: true });
     const PATH = ['stub', 'plain', 'folder'].map((name) => join(root, name, 'bin')).join(':');
-    const { java, looks } = await search({ PATH });
+    const { java, searched } = await search({ PATH });
     expect(java).toBeUndefined();
-    expect(looks[1]).toEqual({ place: 'PATH', found: 'none' });
+    expect(searched[1]).toEqual({ location: 'PATH', found: 'none' });
   });
 
-  it('looks into the usual folders of both systems and of version managers', () => {
+  it('searched into the usual folders of both systems and of version managers', () => {
     expect(javaFolders({ HOME: '/home/x' })).toEqual(
       expect.arrayContaining(['/usr/lib/jvm', '/Library/Java/JavaVirtualMachines', '/home/x/.sdkman/candidates/java']),
     );

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { admit, cacheFolder, isStamped } from '../../../dev/engine/jar.ts';
+import { verifyAndStamp, cacheFolder, isStamped } from '../../../dev/engine/jar.ts';
 
 const content = 'not really an engine';
 const file = {
@@ -24,13 +24,13 @@ describe('admit', () => {
   it('stamps a file with the right digest', async () => {
     writeFileSync(path, content);
     expect(await isStamped(path, file)).toBe(false);
-    await admit(path, file);
+    await verifyAndStamp(path, file);
     expect(await isStamped(path, file)).toBe(true);
   });
 
   it('removes a file with a wrong digest and names both digests', async () => {
     writeFileSync(path, content.toUpperCase());
-    await expect(admit(path, file)).rejects.toThrow(
+    await expect(verifyAndStamp(path, file)).rejects.toThrow(
       new RegExp(
         `engine.jar is not the file it should be[\\s\\S]*expected 20 bytes, sha256 ${file.sha256}\n  got      20`,
       ),
@@ -43,14 +43,14 @@ describe('admit', () => {
 describe('isStamped', () => {
   it('sees that a file has been changed or touched since', async () => {
     writeFileSync(path, content);
-    await admit(path, file);
+    await verifyAndStamp(path, file);
     utimesSync(path, new Date(), new Date(1_000_000));
     expect(await isStamped(path, file)).toBe(false);
   });
 
   it('sees that another release is wanted', async () => {
     writeFileSync(path, content);
-    await admit(path, file);
+    await verifyAndStamp(path, file);
     expect(await isStamped(path, { ...file, sha256: '0'.repeat(64) })).toBe(false);
   });
 });

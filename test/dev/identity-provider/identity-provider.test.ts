@@ -80,9 +80,9 @@ describe('token endpoint', () => {
     ['worker', 'conductor_worker'],
     ['ops', 'conductor_admin'],
   ])('client %s: no scope asked → all of its scopes, %s', async (clientId, scope) => {
-    const answer = await requestToken(server, { clientId });
-    expect(answer).toMatchObject({ token_type: 'bearer', expires_in: 3600, scope });
-    expect(jsonwebtoken.decode(answer.access_token)).toMatchObject({ scope, client_id: clientId });
+    const response = await requestToken(server, { clientId });
+    expect(response).toMatchObject({ token_type: 'bearer', expires_in: 3600, scope });
+    expect(jsonwebtoken.decode(response.access_token)).toMatchObject({ scope, client_id: clientId });
   });
 
   test('an access token is a JWT as RFC 9068 section 2 describes it, verifiable with the published keys', async () => {
@@ -105,14 +105,14 @@ describe('token endpoint', () => {
     ['client_secret_post', oauth.ClientSecretPost],
   ])('every client may authenticate by %s', async (_method, authentication) => {
     for (const clientId of ['demo', 'reader', 'worker', 'ops', 'opaque']) {
-      const answer = await requestToken(server, { clientId, authentication });
-      expect(answer.access_token).not.toBe('');
+      const response = await requestToken(server, { clientId, authentication });
+      expect(response.access_token).not.toBe('');
     }
   });
 
   test('the scope asked for is granted when the client has it', async () => {
-    const answer = await requestToken(server, { clientId: 'demo', parameters: { scope: 'sisdata_W' } });
-    expect(answer.scope).toBe('sisdata_W');
+    const response = await requestToken(server, { clientId: 'demo', parameters: { scope: 'sisdata_W' } });
+    expect(response.scope).toBe('sisdata_W');
   });
 
   test.each(['conductor_admin', 'no-such-scope', 'sisdata_W conductor_admin', 'openid'])(

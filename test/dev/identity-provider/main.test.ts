@@ -20,8 +20,8 @@ function requestToken(url: unknown, secret = 'demo-secret'): Promise<Response> {
 test('tells its launcher where it listens, gives tokens of the lifetime asked for, ends with 0 on SIGTERM', async () => {
   const program = await startProgram(entry, { ...env, IDP_TOKEN_SECONDS: '11' });
   expect(program.ready).toEqual({ url: program.ready['url'], issuer: program.ready['url'] });
-  const answer = await requestToken(program.ready['url']);
-  expect(await answer.json()).toMatchObject({ expires_in: 11 });
+  const response = await requestToken(program.ready['url']);
+  expect(await response.json()).toMatchObject({ expires_in: 11 });
   expect(await program.stop()).toBe(0);
 });
 
@@ -45,8 +45,8 @@ test('writes nothing but JSON log lines, one a refused request, never a secret',
 test('SIGUSR2 rotates the signing keys', async () => {
   const program = await startProgram(entry, env);
   const countKeys = async () => {
-    const answer = await fetch(`${String(program.ready['url'])}/jwks`);
-    return ((await answer.json()) as { keys: unknown[] }).keys.length;
+    const response = await fetch(`${String(program.ready['url'])}/jwks`);
+    return ((await response.json()) as { keys: unknown[] }).keys.length;
   };
   const before = await countKeys();
   program.child.kill('SIGUSR2');

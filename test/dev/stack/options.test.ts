@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { help, parseFlags, readSettings } from '../../../dev/stack/options.ts';
 import { configSchema } from '#lib/config/schema.ts';
 import { stackPorts } from '../../../dev/setup/ports.mjs';
-import { lastingPrograms, programsOf } from '../../../dev/stack/programs.ts';
+import { longRunningPrograms, programsOf } from '../../../dev/stack/programs.ts';
 
 describe('parseFlags', () => {
   it('knows --verbose and --help', () => {
@@ -56,7 +56,7 @@ describe('readSettings', () => {
   it('tells the pruner where its own engine keeps its data, and nothing of a given one', async () => {
     const own = await readSettings({ STATE_DIR: '/tmp/a-stack' });
     expect(own.env['CONDUCTOR_DATABASEURL']).toBe('sqlite:/tmp/a-stack/engine/conductor.db');
-    expect(lastingPrograms.map(({ entry }) => entry)).toContain('jobs/prune/main.ts');
+    expect(longRunningPrograms.map(({ entry }) => entry)).toContain('jobs/prune/main.ts');
     const given = await readSettings({ CONDUCTOR_URL: 'http://engine.example:9000' });
     expect(given.env['CONDUCTOR_DATABASEURL']).toBeUndefined();
     const named = await readSettings({ CONDUCTOR_DATABASEURL: 'postgresql://u:p@db/conductor' });
@@ -90,7 +90,7 @@ describe('readSettings', () => {
       expect(programsOf(settings).map(({ name }) => name)).not.toContain('identity-provider');
       const own = await readSettings({});
       expect(own.givenIssuer).toBeUndefined();
-      expect(programsOf(own)).toEqual(lastingPrograms);
+      expect(programsOf(own)).toEqual(longRunningPrograms);
     },
   );
 

@@ -5,7 +5,7 @@ import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { LastingProgram } from '../../../dev/stack/programs.ts';
+import type { LongRunningProgram } from '../../../dev/stack/programs.ts';
 import { Stack } from '../../../dev/stack/stack.ts';
 import { pollUntil } from '../poll-until.ts';
 
@@ -30,14 +30,14 @@ afterEach(async () => {
   rmSync(stateDir, { recursive: true });
 });
 
-const fixture = (name: string, entry: string, options: Partial<LastingProgram> = {}): LastingProgram => ({
+const fixture = (name: string, entry: string, options: Partial<LongRunningProgram> = {}): LongRunningProgram => ({
   name,
   entry: `test/dev/fixtures/${entry}`,
   stopOrder: 1,
   ...options,
 });
 
-function createStack(programs: readonly LastingProgram[], options: { verbose?: boolean; registers?: number } = {}) {
+function createStack(programs: readonly LongRunningProgram[], options: { verbose?: boolean; registers?: number } = {}) {
   const said: string[] = [];
   const urls = { router: '', operations: '', engine: engineUrl, identityProvider: '', backEnds: '' };
   const stack = new Stack({

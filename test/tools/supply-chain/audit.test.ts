@@ -53,13 +53,13 @@ describe('the report', () => {
       b: { severity: 'high' },
       c: { severity: 'moderate' },
     };
-    expect(readAudit(report(found))).toEqual({ asked: true, severe: ['a <2.0.0: critical', 'b *: high'], total: 3 });
+    expect(readAudit(report(found))).toEqual({ completed: true, severe: ['a <2.0.0: critical', 'b *: high'], total: 3 });
   });
 
   it.each(['', 'npm error', '[]', '{}', '{"auditReportVersion":2}', '{"message":"405 Method Not Allowed"}'])(
     '%j is no report',
     (stdout) => {
-      expect(readAudit(stdout)).toMatchObject({ asked: false, reason: expect.stringMatching(/./) });
+      expect(readAudit(stdout)).toMatchObject({ completed: false, reason: expect.stringMatching(/./) });
     },
   );
 });

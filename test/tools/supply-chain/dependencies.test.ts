@@ -8,7 +8,7 @@ import {
   allowedForDevelopment,
   allowedLicences,
   licenceProblems,
-  readByHand,
+  reviewedLicences,
 } from '../../../tools/supply-chain/licences.ts';
 import { readLockFile } from '../../../tools/supply-chain/lock-file.ts';
 import { readPage, rootDir, rowsOf, sectionOf } from '../../docs/pages.ts';
@@ -66,7 +66,7 @@ describe('licences', () => {
   });
 
   it('what was read by hand is still installed in that version, and its LICENSE says so where it is', () => {
-    for (const named of Object.keys(readByHand)) {
+    for (const named of Object.keys(reviewedLicences)) {
       const locked = lock.packages.find(({ name, version }) => `${name}@${version}` === named);
       expect([named, locked?.licence]).toEqual([named, undefined]);
       expect(locked).toBeDefined();

@@ -4,7 +4,7 @@ import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'exp
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 
 /** What a stand-in answers; no body when `body` is absent. */
-export interface Answer {
+export interface JsonResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -27,11 +27,11 @@ export class BackEndError extends Error {
 }
 
 /** A handler that returns its answer, or throws a {@link BackEndError}. */
-export function answerWith(handle: (request: Request) => Answer | Promise<Answer>): RequestHandler {
+export function respondWith(handle: (request: Request) => JsonResponse | Promise<JsonResponse>): RequestHandler {
   return (request, response, next) => {
     Promise.resolve()
       .then(() => handle(request))
-      .then((answer) => sendAnswer(response, answer))
+      .then((result) => sendResponse(response, result))
       .catch(next);
   };
 }
@@ -49,17 +49,17 @@ export const refuseUnknownPath: RequestHandler = () => {
 };
 
 /** Turns whatever was thrown into a JSON answer; what nobody foresaw is logged. */
-export function answerErrors(log: Logger): ErrorRequestHandler {
+export function respondWithErrors(log: Logger): ErrorRequestHandler {
   // eslint-disable-next-line max-params -- Express knows an error handler by its four parameters
   return (error: unknown, request, response, _next) => {
     // The caller has gone: nobody is left to answer.
     if (request.socket.destroyed) return;
     if (response.headersSent) response.destroy();
-    else sendAnswer(response, toErrorAnswer(toBackEndError(error, log)));
+    else sendResponse(response, toErrorResponse(toBackEndError(error, log)));
   };
 }
 
-export function toErrorAnswer({ status, code, message, headers }: BackEndError): Answer {
+export function toErrorResponse({ status, code, message, headers }: BackEndError): JsonResponse {
   return { status, headers, body: { code, message } };
 }
 
@@ -74,7 +74,7 @@ function toBackEndError(error: unknown, log: Logger): BackEndError {
   return new BackEndError('500 internal-error', 'the back end failed');
 }
 
-function sendAnswer(response: Response, { status, headers = {}, body }: Answer): void {
+function sendResponse(response: Response, { status, headers = {}, body }: JsonResponse): void {
   if (body === undefined) {
     response.writeHead(status, headers).end();
     return;

@@ -29,11 +29,11 @@ async function startRouterThatAnswers(status: number, body: unknown): Promise<st
 }
 
 describe('the command line', () => {
-  it('no verb: the list of verbs on stderr, exit 1', async () => {
+  it('no command: the list of commands on stderr, exit 1', async () => {
     const { exitCode, stderr } = await runCli([]);
     expect(exitCode).toBe(1);
-    for (const verb of ['check', 'status', 'plan', 'apply', 'dump', 'register', 'routes'])
-      expect(stderr).toContain(`\n  ${verb} `);
+    for (const command of ['check', 'status', 'plan', 'apply', 'dump', 'register', 'routes'])
+      expect(stderr).toContain(`\n  ${command} `);
   });
 
   it.each(['--version', '-V'])('%s: the version of the package, exit 0', async (option) => {
@@ -66,12 +66,12 @@ describe('the command line', () => {
 
   it.each(['check', 'plan', 'routes'])(
     '%s --help: options, examples and what each exit code means, exit 0',
-    async (verb) => {
-      const { exitCode, stdout } = await runCli([verb, '--help']);
+    async (command) => {
+      const { exitCode, stdout } = await runCli([command, '--help']);
       expect(exitCode).toBe(0);
-      expect(stdout).toContain(`Usage: service-router ${verb} [options]`);
+      expect(stdout).toContain(`Usage: service-router ${command} [options]`);
       expect(stdout).toContain('--json');
-      expect(stdout).toMatch(new RegExp(`Examples:\n  # .+\n  service-router ${verb}`));
+      expect(stdout).toMatch(new RegExp(`Examples:\n  # .+\n  service-router ${command}`));
       expect(stdout).toMatch(/Exit codes:\n {2}0 {2}.+\n {2}1 {2}.+/);
     },
   );
@@ -100,23 +100,23 @@ it.each(['prune', 'executions retry x', 'executions terminate x', 'executions ca
   },
 );
 
-describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %s', (verb) => {
+describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %s', (command) => {
   it('no engine at the address: one line that names it, exit 1', async () => {
-    const { exitCode, stdout, stderr } = await runCli([verb, '--engine', 'http://127.0.0.1:1']);
+    const { exitCode, stdout, stderr } = await runCli([command, '--engine', 'http://127.0.0.1:1']);
     expect(exitCode).toBe(1);
     expect(stdout).toBe('');
     expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:1 does not answer: GET \/api\/\S+: ECONNREFUSED\n$/);
   });
 
   it('no address given: that of the configuration', async () => {
-    const { exitCode, stderr } = await runCli([verb], { CONDUCTOR_URL: 'http://127.0.0.1:2' });
+    const { exitCode, stderr } = await runCli([command], { CONDUCTOR_URL: 'http://127.0.0.1:2' });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:2 does not answer/);
   });
 
   it('several addresses, no engine at any: one line that names them, exit 1', async () => {
     const engines = 'http://127.0.0.1:1,http://127.0.0.1:2';
-    const { exitCode, stderr } = await runCli([verb, '--engine', engines]);
+    const { exitCode, stderr } = await runCli([command, '--engine', engines]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:1,http:\/\/127\.0\.0\.1:2 does not answer: .*ECONNREFUSED\n$/);
   });
@@ -127,7 +127,7 @@ describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %
     ['both ways at once', ['--engine', 'http://a', '--router', 'http://b'], 'give --engine or --router, not both'],
     ['a router without a client', ['--router', 'http://127.0.0.1:1'], '--router needs a client'],
   ])('%s: one line, exit 1', async (_what, args, reason) => {
-    const { exitCode, stderr } = await runCli([verb, ...args]);
+    const { exitCode, stderr } = await runCli([command, ...args]);
     expect(exitCode).toBe(1);
     expect(stderr).toContain(reason);
     expect(stderr.trim().split('\n')).toHaveLength(1);
@@ -136,22 +136,22 @@ describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %
   it('a router that does not know the client: says so without the secret, exit 1', async () => {
     const router = await startRouterThatAnswers(401, { error: 'invalid_client' });
     const env = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'do-not-show' };
-    const { exitCode, stderr } = await runCli([verb, '--router', router], env);
+    const { exitCode, stderr } = await runCli([command, '--router', router], env);
     expect(exitCode).toBe(1);
     expect(stderr).toBe('the router gave client "ops" no token: 401 invalid_client\n');
   });
 
   it('--json and an error: the reason in the document, exit 1', async () => {
-    const result = await runCli([verb, '--json', '--engine', 'http://127.0.0.1:1']);
+    const result = await runCli([command, '--json', '--engine', 'http://127.0.0.1:1']);
     expect(result.exitCode).toBe(1);
     expect(result.json()).toEqual({ ok: false, problems: [expect.stringContaining('does not answer')] });
   });
 
-  it.skipIf(verb === 'dump')('a broken definition file: refused before anything is sent, exit 1', async () => {
+  it.skipIf(command === 'dump')('a broken definition file: refused before anything is sent, exit 1', async () => {
     const copy = copyOfProduct();
     const engine = await startFakeEngine();
     copy.write('event-handlers/mdm.json', '{');
-    const { exitCode, stderr } = await runCli([verb, '--dir', copy.dir, '--engine', engine.url]);
+    const { exitCode, stderr } = await runCli([command, '--dir', copy.dir, '--engine', engine.url]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^event-handlers\/mdm\.json:1:2: /);
     expect(engine.writes).toEqual([]);
@@ -160,25 +160,28 @@ describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %
   });
 });
 
-it.each(['plan', 'apply', 'dump'])('service-router %s, an address that is no engine: says so, exit 1', async (verb) => {
-  server = createServer((_request, response) => response.end('<html>'));
-  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const { exitCode, stderr } = await runCli([verb, '--engine', url]);
-  expect(exitCode).toBe(1);
-  expect(stderr).toBe('the answer is not JSON: is this address a Conductor server?\n');
-});
+it.each(['plan', 'apply', 'dump'])(
+  'service-router %s, an address that is no engine: says so, exit 1',
+  async (command) => {
+    server = createServer((_request, response) => response.end('<html>'));
+    await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { exitCode, stderr } = await runCli([command, '--engine', url]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toBe('the answer is not JSON: is this address a Conductor server?\n');
+  },
+);
 
-describe.each(['status', 'workers'])('service-router %s --stale-after', (verb) => {
+describe.each(['status', 'workers'])('service-router %s --stale-after', (command) => {
   it('takes a duration, or a bare number of seconds', async () => {
     for (const duration of ['90', '0.5', '500ms', '30s', '5m']) {
-      const { stderr } = await runCli([verb, '--stale-after', duration, '--engine', 'http://127.0.0.1:1']);
+      const { stderr } = await runCli([command, '--stale-after', duration, '--engine', 'http://127.0.0.1:1']);
       expect(stderr, duration).toContain('does not answer');
     }
   });
 
   it('refuses anything else with an example, exit 1', async () => {
-    const { exitCode, stderr } = await runCli([verb, '--stale-after', 'soon']);
+    const { exitCode, stderr } = await runCli([command, '--stale-after', 'soon']);
     expect(exitCode).toBe(1);
     expect(stderr).toBe('--stale-after must be a duration such as 500ms, 90s, 15m, 2h or 30d, not soon\n');
   });
