@@ -1,29 +1,29 @@
-// An HTTP server of the embedded stack: reachable from this machine only, unless told otherwise, and stopped without waiting for anybody.
+// Starts and stops HTTP servers of the development stack, on the loopback address by default.
 
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A server that listens. */
+/** A listening server. */
 export interface LoopbackServer {
   /** `http://<host>:<port>` */
   readonly url: string;
-  /** Ends it at once: requests in flight are cut, as these stand-ins hold some of them open for ever on purpose. */
+  /** Stops the server immediately and cuts requests in flight: the stand-ins never complete some of them on purpose. */
   close(): Promise<void>;
 }
 
-/** Where to listen, and what to tell the user when that is not possible. */
+/** Address to listen on. */
 export interface ListenOptions {
   /** TCP port; 0 = any free one. */
   port: number;
   /** The environment variable that sets the port, named in the error. */
   variable: string;
-  /** Address to bind to; default 127.0.0.1. Another one is for a container, whose network is its fence. */
+  /** Address to bind to; default 127.0.0.1. Containers bind to another address. */
   host?: string | undefined;
 }
 
 /**
- * Binds a server to 127.0.0.1, unless `host` says otherwise.
- * @throws Error that names the port and its variable when the port is taken
+ * Starts to listen on `host`.
+ * @throws Error that names the port and its environment variable when the port is taken
  */
 export async function listenOnLoopback(server: Server, options: ListenOptions): Promise<LoopbackServer> {
   const { port, variable, host = '127.0.0.1' } = options;

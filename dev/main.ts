@@ -1,4 +1,4 @@
-// npm start: runs the whole stack on this machine until Ctrl-C.
+// Entry point of `npm start`: runs the whole stack on this machine until Ctrl-C.
 
 import { runStack } from './stack/run-stack.ts';
 

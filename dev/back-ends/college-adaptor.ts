@@ -1,5 +1,5 @@
-// A college adaptor: terms, sections and persons of one MIS code. OAuth is off here, so that a token that leaks down
-// through the router shows at once.
+// A stand-in for a college adaptor: terms, sections and persons of one MIS code. It refuses requests with credentials,
+// so that tests detect tokens that the router forwards.
 
 import { type Request, type RequestHandler, Router } from 'express';
 import { addPersons } from './college-persons.ts';
@@ -10,7 +10,7 @@ import { describeKey } from './idempotency.ts';
 import { allowOnly, respondWith, BackEndError } from './json-response.ts';
 import { parseRecord, type Store } from './store.ts';
 
-/** The adaptor of one college, to be mounted at its base path. The lists are also below `/mock/colleges/{mis}`. */
+/** Returns the router of one college, to be mounted at its base path. Lists are also below `/mock/colleges/{mis}`. */
 export function createCollegeAdaptor(store: Store, mis: string): Router {
   const lists = Router({ caseSensitive: true });
   addTermList(lists, store, mis);
@@ -100,19 +100,19 @@ function sectionsOf(store: Store, mis: string): Section[] {
   return rows.map((row) => parseRecord<Section>(row));
 }
 
-/** The query may name the college once more. @throws BackEndError 400 when it names another one */
+/** Checks the optional query parameter `mis`. @throws BackEndError 400 when it names another college */
 function refuseOtherMis(request: Request, mis: string): void {
   if (valuesOf(request, 'mis').every((value) => value === mis)) return;
   throw new BackEndError('400 mis-mismatch', `the query parameter mis must be the college of the path, ${mis}`);
 }
 
-/** A repeated parameter means any of its values; an absent or empty one filters nothing. */
+/** Returns a predicate for a query parameter: any of its values matches, and everything matches without a value. */
 function filterOf(request: Request, name: string): (value: string) => boolean {
-  const wanted = valuesOf(request, name);
-  return (value) => wanted.length === 0 || wanted.includes(value);
+  const accepted = valuesOf(request, name);
+  return (value) => accepted.length === 0 || accepted.includes(value);
 }
 
-/** The values of a query parameter that are not empty. */
+/** Returns the non-empty values of a query parameter. */
 function valuesOf(request: Request, name: string): string[] {
   const query = new URL(request.originalUrl, 'http://adaptor').searchParams;
   return query.getAll(name).filter((value) => value !== '');

@@ -1,4 +1,4 @@
-// The persons of a college adaptor over HTTP: read, add, change, replace, remove.
+// The HTTP routes of a college adaptor's persons: GET, POST, PATCH, PUT, DELETE.
 
 import type { Router } from 'express';
 import { applyOnce, idempotencyKeyOf } from './idempotency.ts';
@@ -8,7 +8,7 @@ import { createPersonStore, type PersonStore, type WriteOrigin } from './person-
 import { parseJsonObject, readBody, requireText } from './request-body.ts';
 import type { Store } from './store.ts';
 
-/** Adds `/persons` and what is below it to the router of one college. */
+/** Adds `/persons` and `/persons/{sisPersonId}` to the router of one college. */
 export function addPersons(college: Router, store: Store, mis: string): void {
   const persons = createPersonStore(store, mis);
   const read = (handle: (sisPersonId: string) => unknown) =>
@@ -38,7 +38,7 @@ export function addPersons(college: Router, store: Store, mis: string): void {
 interface PersonWriteContext {
   readonly persons: PersonStore;
   readonly identity: { readonly misCode: string; readonly sisPersonId: string };
-  /** The JSON object that was sent. @throws BackEndError when it was not one */
+  /** Returns the JSON object in the request body. @throws BackEndError when the body is not a JSON object */
   readonly fields: () => Record<string, unknown>;
   readonly origin: WriteOrigin;
 }
@@ -52,7 +52,7 @@ const addPerson: PersonWrite = ({ persons, identity: { misCode }, fields, origin
     throw new BackEndError('409 person-exists', 'the college has a person with this sisPersonId');
   }
   persons.save(person, origin);
-  // Relative to the request (RFC 9110 section 10.2.2), as a caller behind the router knows another path.
+  // Relative to the request (RFC 9110 section 10.2.2), since clients of the router use another path.
   return { status: 201, headers: { location: `persons/${encodeURIComponent(person.sisPersonId)}` }, body: person };
 };
 

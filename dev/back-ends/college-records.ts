@@ -1,11 +1,12 @@
-// The records a college adaptor serves, field by field.
+// Types of the records that a college adaptor serves.
 
+/** An email address of a person. */
 export interface EmailAddress {
   readonly type: string;
   readonly emailAddress: string;
 }
 
-/** A person as the student information system knows it. Fields the caller added are kept as well. */
+/** A person of the student information system. Unknown fields of a request are stored as well. */
 export interface Person {
   readonly misCode: string;
   readonly sisPersonId: string;
@@ -14,12 +15,12 @@ export interface Person {
   readonly emailAddresses: readonly EmailAddress[];
   readonly loginId: string;
   readonly loginSuffix: string;
-  /** The statewide id; null until somebody assigns one. */
+  /** The statewide id; null until it is assigned. */
   readonly cccid: string | null;
   readonly [unknownField: string]: unknown;
 }
 
-/** Dates are `YYYY-MM-DD`. */
+/** An academic term. Dates are `YYYY-MM-DD`. */
 export interface Term extends Deadlines {
   readonly misCode: string;
   readonly sisTermId: string;
@@ -32,6 +33,7 @@ export interface Term extends Deadlines {
   readonly description: string;
 }
 
+/** Registration dates of a term or section, `YYYY-MM-DD`. */
 export interface Deadlines {
   readonly preRegistrationStart: string;
   readonly preRegistrationEnd: string;
@@ -43,6 +45,7 @@ export interface Deadlines {
   readonly feeDeadline: string;
 }
 
+/** An instructor of a section. */
 export interface Instructor {
   readonly firstName: string;
   readonly lastName: string;
@@ -50,6 +53,7 @@ export interface Instructor {
   readonly sisPersonId: string;
 }
 
+/** A weekly meeting of a section. */
 export interface MeetingTime {
   readonly days: readonly string[];
   /** `HH:MM`, local time. */
@@ -88,7 +92,7 @@ export interface Section extends Deadlines {
   readonly crosslistingDetail: CrosslistingDetail | null;
 }
 
-/** All that one adaptor holds. */
+/** All records of one adaptor. */
 export interface College {
   readonly misCode: string;
   readonly name: string;

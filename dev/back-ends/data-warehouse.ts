@@ -1,15 +1,15 @@
-// The learning-management data warehouse: the last sync of each college.
+// A stand-in for the learning-management data warehouse: the last sync of each college.
 
 import { type Request, Router } from 'express';
 import { allowOnly, respondWith, BackEndError } from './json-response.ts';
 import { parseRecord, type Store } from './store.ts';
 
-/** What the warehouse copied from a college's learning management system. */
+/** The data that the warehouse copied from a college's learning management system. */
 export interface Sync {
   readonly collegeId: string;
   readonly collegeName: string;
   readonly syncId: string;
-  /** ISO 8601. */
+  /** Time of the sync, ISO 8601. */
   readonly generatedAt: string;
   readonly sisTermIds: readonly string[];
   readonly counts: Readonly<Record<'courseShells' | 'enrollments' | 'instructors' | 'students', number>>;
@@ -17,6 +17,7 @@ export interface Sync {
   readonly enrollments: readonly Enrollment[];
 }
 
+/** A course in the learning management system. */
 export interface CourseShell {
   readonly courseShellId: string;
   readonly sisTermId: string;
@@ -26,6 +27,7 @@ export interface CourseShell {
   readonly published: boolean;
 }
 
+/** A person's role in a course. */
 export interface Enrollment {
   readonly courseShellId: string;
   readonly sisPersonId: string;
@@ -33,7 +35,7 @@ export interface Enrollment {
   readonly state: 'active' | 'invited' | 'completed';
 }
 
-/** To be mounted at `/lms-dw`. */
+/** Returns the router of the warehouse, to be mounted at `/lms-dw`. */
 export function createDataWarehouse(store: Store): Router {
   const router = Router({ caseSensitive: true });
   const get = ({ params }: Request) => {

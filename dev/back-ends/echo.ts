@@ -1,13 +1,13 @@
-// Answers with what arrived, to the byte: shows tests and curious callers what the router and its workers passed on.
+// An endpoint that responds with the request as received, byte by byte, to show what the router and workers forward.
 
 import { Router } from 'express';
 import { respondWith } from './json-response.ts';
 import { readBody } from './request-body.ts';
 
-/** Answers any method at any path below its mount. */
+/** Returns a router that responds to any method and path below its mount. */
 export function createEcho(): Router {
   const router = Router();
-  // `use`, not a route pattern: Express would decode the path, and refuse what it cannot decode.
+  // `use` instead of a route pattern, since Express decodes the path of a pattern and refuses malformed ones.
   router.use(
     respondWith(async (request) => {
       const body = await readBody(request);
@@ -27,7 +27,7 @@ export function createEcho(): Router {
   return router;
 }
 
-/** Every field that was received by its lower-case name; repeated ones joined by a comma. */
+/** Returns the header fields by lower-case name; repeated fields are joined with a comma. */
 function joinFields(rawHeaders: readonly string[]): Record<string, string> {
   const fields = new Map<string, string>();
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {

@@ -1,21 +1,21 @@
-// Back ends that misbehave, one a path below `…/mock/faults/`, with any method:
+// Endpoints that misbehave, one per path below `…/mock/faults/`, for any method:
 //
 //   status/{n}   status n (200-999) with the body that was sent, in its content type
-//   slow/{ms}    200 after so many milliseconds; nothing when the client has gone by then
-//   never        no answer at all
+//   slow/{ms}    200 after this many milliseconds, unless the client has disconnected
+//   never        no response
 //   cut          headers with a content-length, half of the body, then a reset
-//   reset        the connection is reset before any answer
+//   reset        the connection is reset before any response
 //   html         200 with an HTML page
-//   bytes/{n}    n bytes that look random and are always the same, as application/octet-stream
+//   bytes/{n}    n deterministic pseudo-random bytes, as application/octet-stream
 //   text/{n}     n characters of JSON: one string of distinct words
-//   bad-header   an answer with a header line that is no header
-//   bad-length   a whole body, but a content-length that promises more, then an orderly close
+//   bad-header   a response with a malformed header line
+//   bad-length   a complete body with a larger content-length, then an orderly close
 //   nul          JSON with a NUL byte in one string and \u0000 in another
 //   redirect     302 to another address on this machine (the echo)
 //   empty        204
 //   gzip         JSON with content-encoding gzip
 //
-// `GET …/mock/faults` tells how many requests of these are open at the moment.
+// `GET …/mock/faults` returns the number of open requests to these endpoints.
 
 import { createCipheriv } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -29,7 +29,7 @@ interface FaultContext {
   readonly request: Request;
   readonly response: Response;
   readonly socket: Socket;
-  /** The number in the path, in the range of its kind. @throws BackEndError 404 */
+  /** Returns the number in the path. @throws BackEndError 404 when it is out of range */
   number(least: number, most: number): number;
 }
 
@@ -97,7 +97,7 @@ const faults: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** The faults of one adaptor. */
+/** Returns the router with the faults of one adaptor. */
 export function createFaults(): Router {
   const open = new Set<Response>();
   const router = Router({ caseSensitive: true });
@@ -131,7 +131,7 @@ function sendJson(response: Response, body: unknown): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** The key stream of a cipher whose key is made of `length`. */
+/** Returns the key stream of a cipher whose key is derived from `length`. */
 function pseudoRandomBytes(length: number): Buffer {
   const key = Buffer.alloc(16);
   key.writeUInt32BE(length);

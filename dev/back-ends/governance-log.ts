@@ -1,37 +1,40 @@
-// MDM's governance log: what was told to MDM and what came of it, each delivery once.
+// MDM's governance log: notifications and shares with their responses, each delivery logged once.
 
 import type { SQLInputValue } from 'node:sqlite';
 import { parseRecord, type Store } from './store.ts';
 
-/** `notification`: a college changed a person · `share`: what became of passing the change on. */
+/** `notification`: a college changed a person · `share`: the result of sharing the change with a college. */
 export type EntryKind = 'notification' | 'share';
 
+/** Identifies a delivery. */
 export interface EntryKey {
   readonly kind: EntryKind;
   readonly executionId: string;
   readonly misCode: string;
   readonly sisPersonId: string;
   readonly status: string;
-  /** Null when it is about something else. */
+  /** Null when the delivery has no cccid. */
   readonly cccid: string | null;
 }
 
+/** The result of logging a delivery. */
 export interface LoggedDelivery<T> {
+  /** The response of the first delivery. */
   readonly response: T;
-  /** False when it had been logged before: `answer` is the one of then. */
+  /** False for a repeated delivery. */
   readonly isNew: boolean;
 }
 
-/** What to look for; absent = anything. */
+/** Filters for log entries; absent filters match every entry. */
 export interface LogQuery {
   readonly executionId?: string | undefined;
   readonly sisPersonId?: string | undefined;
 }
 
 /**
- * Logs a delivery, or finds the answer it was given before.
- * @param content the delivery as it arrived
- * @param work what the delivery causes, done once; its result is the answer that is kept
+ * Logs a delivery, or returns the stored response when the delivery is repeated.
+ * @param content the delivery as received
+ * @param work applies the delivery and returns the response; called for the first delivery only
  */
 export function logOnce<T>(
   store: Store,
@@ -55,7 +58,7 @@ export function logOnce<T>(
   });
 }
 
-/** Entries in the order they were logged: each is its delivery, plus `entryId`, `kind`, `status`, `recordedAt`. */
+/** Returns entries in log order: the delivery with `entryId`, `kind`, `status` and `recordedAt` added. */
 export function findEntries(store: Store, { executionId, sisPersonId }: LogQuery): object[] {
   const rows = store.all(
     `SELECT * FROM governance_log
@@ -72,7 +75,7 @@ export function findEntries(store: Store, { executionId, sisPersonId }: LogQuery
   }));
 }
 
-/** One execution may share with several persons, bring one a newer cccid, and fail before it succeeds. */
+/** The key has person, status and cccid, since one execution may share several of each. */
 function findSql({ kind, executionId, misCode, sisPersonId, status, cccid }: EntryKey): [string, ...SQLInputValue[]] {
   const sql = `SELECT answer FROM governance_log WHERE kind = ? AND execution_id = ? AND mis = ? AND sis_person_id = ?
     AND status = ? AND json_extract(content, '$.cccid') IS ?`;

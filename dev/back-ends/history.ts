@@ -1,16 +1,16 @@
-// A history of what reached the stand-ins and what they did, one JSON line an event, for suites that judge it afterwards.
+// Records the requests that reach the stand-ins and their effects as JSON lines, for tests that check them afterwards.
 
 import { appendFileSync } from 'node:fs';
 import type { Request, RequestHandler } from 'express';
 
-/** One line; `at` is milliseconds since the epoch, `op` the request's `X-Request-Id`, `key` its `Idempotency-Key`. */
+/** One event; `at` is milliseconds since the epoch, `op` the request's `X-Request-Id`, `key` its `Idempotency-Key`. */
 export type BackEndEvent = { readonly at: number; readonly op: string; readonly key?: string | undefined } & (
   | { readonly actor: 'back-end'; readonly event: 'received'; readonly method: string; readonly target: string }
   /** A write changed something. */
   | { readonly actor: 'back-end'; readonly event: 'applied'; readonly target: string }
-  /** A repeated write was answered from the record of its key and changed nothing. */
+  /** A repeated write got the stored response of its key and changed nothing. */
   | { readonly actor: 'back-end'; readonly event: 'replayed'; readonly target: string }
-  /** `effective` is false for a notification that had been recorded before. */
+  /** `effective` is false for a repeated notification. */
   | { readonly actor: 'mdm'; readonly event: 'notified'; readonly executionId: string; readonly effective: boolean }
 );
 
@@ -18,7 +18,7 @@ type Content =
   | { actor: 'back-end'; event: 'applied' | 'replayed' }
   | { actor: 'mdm'; event: 'notified'; executionId: string; effective: boolean };
 
-/** Records every request, and what handlers add with {@link record}. A line is in the file before the answer leaves. */
+/** Returns a handler that records every request. Events are written synchronously, before the response is sent. */
 export function recordHistory(file: string): RequestHandler {
   const append = (event: object) => appendFileSync(file, `${JSON.stringify(event)}\n`);
   return (request, response, next) => {
@@ -28,7 +28,7 @@ export function recordHistory(file: string): RequestHandler {
   };
 }
 
-/** Adds an event of this request; does nothing where no history is kept. */
+/** Records an event of this request; does nothing when no history is recorded. */
 export function record(request: Request, content: Content): void {
   const append = request.res?.locals['history'] as ((event: object) => void) | undefined;
   append?.({ ...commonOf(request), ...content });

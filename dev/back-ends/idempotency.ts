@@ -1,4 +1,4 @@
-// `Idempotency-Key` on writes: a key's first answer is kept and replayed, its write is never applied again.
+// `Idempotency-Key` on writes: applies the write once, stores the response and replays it for repeated requests.
 
 import { createHash } from 'node:crypto';
 import type { Request } from 'express';
@@ -6,21 +6,21 @@ import { record } from './history.ts';
 import { type JsonResponse, BackEndError, toErrorResponse } from './json-response.ts';
 import { parseRecord, type Store } from './store.ts';
 
-/** One write as it arrived. */
+/** A write as received. */
 export interface Write {
   readonly mis: string;
   readonly request: Request;
   readonly body: Buffer;
 }
 
-/** The key of a request, when it has one. */
+/** Returns the Idempotency-Key of a request, if any. */
 export function idempotencyKeyOf(request: Request): string | undefined {
   return request.get('idempotency-key');
 }
 
 /**
- * Applies a write, or replays what its key was answered before; a refusal counts as an answer too.
- * @param apply changes the store; runs in the same transaction that keeps its answer
+ * Applies a write, or replays the stored response of its key. Error responses are stored too.
+ * @param apply changes the store; runs in the transaction that stores the response
  * @throws BackEndError 422 when the key was used for another request
  */
 export function applyOnce(store: Store, { mis, request, body }: Write, apply: () => JsonResponse): JsonResponse {
@@ -50,7 +50,7 @@ export function applyOnce(store: Store, { mis, request, body }: Write, apply: ()
   });
 }
 
-/** What became of a key: requests received with it, and writes applied for it (counted in their own journal). */
+/** Describes a key: its number of requests and of applied writes, the latter counted in the journal of writes. */
 export function describeKey(store: Store, mis: string, key: string): JsonResponse {
   const row = store.get('SELECT * FROM idempotency_keys WHERE mis = ? AND idempotency_key = ?', mis, key);
   if (row === undefined) throw new BackEndError('404 unknown-idempotency-key', 'no write came with this key');

@@ -1,22 +1,22 @@
-// JSON answers of the stand-ins, and their errors in the style of a college adaptor: `{ code, message }`.
+// JSON responses of the stand-ins. Errors have the format of a college adaptor: `{ code, message }`.
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 
-/** What a stand-in answers; no body when `body` is absent. */
+/** A response; it has no content when `body` is absent. */
 export interface JsonResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-/** A refusal the caller is told about. */
+/** An error that is sent to the client. */
 export class BackEndError extends Error {
   override readonly name = 'BackEndError';
   readonly status: number;
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** @param kind `<status> <code>`, e.g. `404 unknown-person` */
+  /** @param kind `<status> <code>`, such as `404 unknown-person` */
   constructor(kind: `${number} ${string}`, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message);
     const [status, code] = kind.split(' ');
@@ -26,7 +26,7 @@ export class BackEndError extends Error {
   }
 }
 
-/** A handler that returns its answer, or throws a {@link BackEndError}. */
+/** Wraps a function that returns a response or throws a {@link BackEndError}. */
 export function respondWith(handle: (request: Request) => JsonResponse | Promise<JsonResponse>): RequestHandler {
   return (request, response, next) => {
     Promise.resolve()
@@ -36,29 +36,30 @@ export function respondWith(handle: (request: Request) => JsonResponse | Promise
   };
 }
 
-/** For every method a path does not have: 405 with `Allow` (RFC 9110 section 15.5.6). */
+/** Returns a handler for unsupported methods: 405 with `Allow` (RFC 9110 section 15.5.6). */
 export function allowOnly(methods: string): RequestHandler {
   return (request) => {
     throw new BackEndError('405 method-not-allowed', `${request.method} is not possible here`, { allow: methods });
   };
 }
 
-/** For every path nobody has. */
+/** Handles unknown paths with 404. */
 export const refuseUnknownPath: RequestHandler = () => {
   throw new BackEndError('404 unknown-path', 'nothing is served at this path');
 };
 
-/** Turns whatever was thrown into a JSON answer; what nobody foresaw is logged. */
+/** Returns an error handler that sends errors as JSON and logs unexpected ones. */
 export function respondWithErrors(log: Logger): ErrorRequestHandler {
   // eslint-disable-next-line max-params -- Express knows an error handler by its four parameters
   return (error: unknown, request, response, _next) => {
-    // The caller has gone: nobody is left to answer.
+    // The client has disconnected.
     if (request.socket.destroyed) return;
     if (response.headersSent) response.destroy();
     else sendResponse(response, toErrorResponse(toBackEndError(error, log)));
   };
 }
 
+/** Returns the response of an error. */
 export function toErrorResponse({ status, code, message, headers }: BackEndError): JsonResponse {
   return { status, headers, body: { code, message } };
 }
@@ -67,10 +68,7 @@ function toBackEndError(error: unknown, log: Logger): BackEndError {
   if (error instanceof BackEndError) return error;
   // Express cannot decode a path parameter.
   if (error instanceof URIError) return new BackEndError('400 malformed-path', 'the path is not percent-encoded UTF-8');
-  log.error(
-    { ...errorFields(error), stack: error instanceof Error ? error.stack : undefined },
-    'an error nobody foresaw',
-  );
+  log.error({ ...errorFields(error), stack: error instanceof Error ? error.stack : undefined }, 'unexpected error');
   return new BackEndError('500 internal-error', 'the back end failed');
 }
 

@@ -1,4 +1,4 @@
-// Entry of the back-end stand-ins' process.
+// Entry point of the back-end stand-ins.
 
 import { loadConfig } from '#lib/config/load.ts';
 import { runProgram } from '#lib/process/run-program.ts';
@@ -10,7 +10,7 @@ await runProgram('back-ends', async (log) => {
     port: config['backends.port'],
     host: config['backends.host'],
     stateDir: config['state.dir'],
-    // For suites that judge a run by what happened in it.
+    // For tests that check the history of a run.
     historyFile: process.env['BACKENDS_HISTORY_FILE'],
     log,
   });

@@ -1,4 +1,4 @@
-// Master data management: told of every change to a person, it names the colleges that want to know.
+// A stand-in for master data management (MDM): takes notifications of changed persons, returns the interested systems.
 
 import { randomUUID } from 'node:crypto';
 import { type Request, type RequestHandler, Router } from 'express';
@@ -8,19 +8,20 @@ import { type JsonResponse, allowOnly, respondWith, BackEndError } from './json-
 import { parseJsonObject, readBody, requireText } from './request-body.ts';
 import type { Store } from './store.ts';
 
-/** A college that MDM names to whoever notified it: its own id of the person, and what is new. */
+/** A college that must get a change: its own id of the person, and the new cccid. */
 export interface InterestedSystem {
   readonly misCode: string;
   readonly sisPersonId: string;
   readonly cccid: string;
 }
 
+/** The response to a notification. */
 export interface NotificationResponse {
   readonly notificationId: string;
   readonly interestedSystems: readonly InterestedSystem[];
 }
 
-/** To be mounted at `/mdm`. Its availability is not kept: after a restart it is there. */
+/** Returns the router of MDM, to be mounted at `/mdm`. The availability switch is on again after a restart. */
 export function createMdm(store: Store): Router {
   const router = Router({ caseSensitive: true });
   addAvailability(router);
@@ -30,14 +31,14 @@ export function createMdm(store: Store): Router {
   return router;
 }
 
-/** A switch for trying what happens while MDM is away. */
+/** Adds a switch that makes MDM unavailable, for tests. */
 function addAvailability(router: Router): void {
   let available = true;
   const describe = () => ({ status: 200, body: { available } });
   const set = async (request: Request) => {
-    const { available: wanted } = parseJsonObject(request, await readBody(request));
-    if (typeof wanted !== 'boolean') throw new BackEndError('422 invalid-field', 'available must be true or false');
-    available = wanted;
+    const { available: requested } = parseJsonObject(request, await readBody(request));
+    if (typeof requested !== 'boolean') throw new BackEndError('422 invalid-field', 'available must be true or false');
+    available = requested;
     return describe();
   };
   const refuseWhileAway: RequestHandler = (_request, _response, next) => {
@@ -83,7 +84,7 @@ function readPerson(content: Readonly<Record<string, unknown>>) {
   };
 }
 
-/** RFC 3339; now when it is absent. */
+/** Reads an RFC 3339 time; returns the current time when the field is absent. */
 function readTime(content: Readonly<Record<string, unknown>>, name: string): string {
   if (content[name] === undefined) return new Date().toISOString();
   const time = Date.parse(requireText(content, name));
@@ -94,16 +95,16 @@ function readTime(content: Readonly<Record<string, unknown>>, name: string): str
 interface PersonUpdate {
   readonly misCode: string;
   readonly sisPersonId: string;
-  /** Null when the change did not touch the cccid: there is nothing to share then. */
+  /** Null when the cccid did not change, so that there is nothing to share. */
   readonly cccid: string | null;
   /** RFC 3339, UTC. */
   readonly changedAt: string;
 }
 
 /**
- * A person nobody mapped yet gets a golden record of its own. Notifications come in any order: one that is older than
- * what the record has changes nothing.
- * @returns the colleges to tell
+ * Updates the golden record of a person; an unmapped person gets a new one. Notifications can arrive out of order,
+ * so one that is older than the record changes nothing.
+ * @returns the colleges that must get the change
  */
 function updateGoldenRecord(store: Store, update: PersonUpdate): InterestedSystem[] {
   const { misCode, sisPersonId, cccid, changedAt } = update;
@@ -128,7 +129,7 @@ function updateGoldenRecord(store: Store, update: PersonUpdate): InterestedSyste
   return interested.map((row) => ({ misCode: String(row['mis']), sisPersonId: String(row['sis_person_id']), cccid }));
 }
 
-/** What a college has to get instead: the person's cccid has changed while an older one was on its way. */
+/** Returns the current cccid when it has changed since the shared one was sent. */
 function currentCccid(store: Store, shared: Omit<PersonUpdate, 'changedAt'> & { status: string }): { cccid?: string } {
   const { misCode, sisPersonId, cccid, status } = shared;
   if (status !== 'shared' || cccid === null) return {};

@@ -1,9 +1,10 @@
-// The movies prototype: looks a film up by its title.
+// A stand-in for the movies prototype: finds a film by its title.
 
 import { type Request, Router } from 'express';
 import { allowOnly, respondWith, BackEndError } from './json-response.ts';
 import { parseRecord, type Store } from './store.ts';
 
+/** A film. */
 export interface Movie {
   readonly title: string;
   readonly year: number;
@@ -15,12 +16,12 @@ export interface Movie {
   readonly plot: string;
 }
 
-/** What two spellings of one title have in common. */
+/** Returns the lookup key of a title, independent of case and Unicode normalisation. */
 export function titleKey(title: string): string {
   return title.normalize('NFC').toLowerCase();
 }
 
-/** To be mounted at `/movies`. */
+/** Returns the router of the movies, to be mounted at `/movies`. */
 export function createMovies(store: Store): Router {
   const router = Router({ caseSensitive: true });
   const list = () => {

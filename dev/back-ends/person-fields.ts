@@ -1,4 +1,4 @@
-// What a caller may write into a person record: known fields are checked, unknown ones are kept as they are.
+// Validates the fields of a person record. Unknown fields are stored unchanged.
 
 import type { Person } from './college-records.ts';
 import { BackEndError } from './json-response.ts';
@@ -7,7 +7,7 @@ import { requireText } from './request-body.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * A person with the given fields changed.
+ * Returns the person with the given fields changed.
  * @throws BackEndError 422 when a known field has the wrong form, or the person's identity would change
  */
 export function mergePerson(person: Person, fields: Fields): Person {
@@ -16,8 +16,8 @@ export function mergePerson(person: Person, fields: Fields): Person {
 }
 
 /**
- * A new person, or the replacement of one; what is absent is empty.
- * @throws BackEndError 422
+ * Returns a new person. Absent optional fields get empty values.
+ * @throws BackEndError 422 when a required field is missing or a field has the wrong form
  */
 export function createPerson(identity: Pick<Person, 'misCode' | 'sisPersonId'>, fields: Fields): Person {
   const empty = { emailAddresses: [], loginId: '', loginSuffix: '', cccid: null };

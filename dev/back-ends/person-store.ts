@@ -1,26 +1,28 @@
-// The persons of one college: reads, and writes that keep a journal.
+// Reads and writes the persons of one college. Every write is recorded in a journal.
 
 import type { Person } from './college-records.ts';
 import { BackEndError } from './json-response.ts';
 import { parseRecord, type Store } from './store.ts';
 
-/** Which request a write belongs to. */
+/** The request of a write. */
 export interface WriteOrigin {
   readonly method: string;
   readonly idempotencyKey: string | undefined;
 }
 
+/** The persons of one college. */
 export interface PersonStore {
   list(): Person[];
   /** @throws BackEndError 404 */
   get(sisPersonId: string): Person;
   has(sisPersonId: string): boolean;
-  /** Creates or replaces. @throws BackEndError 409 when another person of the college has the cccid */
+  /** Creates or replaces a person. @throws BackEndError 409 when another person of the college has the cccid */
   save(person: Person, origin: WriteOrigin): void;
   /** @throws BackEndError 404 */
   remove(sisPersonId: string, origin: WriteOrigin): void;
 }
 
+/** Returns the persons of one college. */
 export function createPersonStore(store: Store, mis: string): PersonStore {
   const find = (sisPersonId: string) =>
     store.get('SELECT record FROM persons WHERE mis = ? AND sis_person_id = ?', mis, sisPersonId);
@@ -54,7 +56,7 @@ export function createPersonStore(store: Store, mis: string): PersonStore {
   };
 }
 
-/** Writes a row without journal, as the seed does. */
+/** Writes a person without a journal entry, for the seed. */
 export function insertPerson(store: Store, person: Person): void {
   const row = [person.misCode, person.sisPersonId, person.cccid, JSON.stringify(person)] as const;
   store.run(

@@ -1,16 +1,16 @@
-// Reads request bodies: as bytes, or as the JSON object a write needs.
+// Reads request bodies as bytes or as JSON objects.
 
 import type { IncomingMessage } from 'node:http';
 import { BackEndError } from './json-response.ts';
 
-/** Larger bodies are refused. */
+/** Largest accepted body. */
 const maxBodyBytes = 16_777_216;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * The whole body. Too large a one is read to its end all the same: the connection can then carry the next request.
- * @throws BackEndError 413
+ * Reads the whole body. A body that is too large is read to its end, so that the connection can be reused.
+ * @throws BackEndError 413 when the body is larger than 16 MiB
  */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
@@ -23,7 +23,10 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** @throws BackEndError 415 when the content type is not JSON, 400 when the text is not, 422 when it is no object */
+/**
+ * Parses a JSON object.
+ * @throws BackEndError 415 when the content type is not JSON, 400 for invalid JSON, 422 when it is not an object
+ */
 export function parseJsonObject(request: IncomingMessage, body: Buffer): Record<string, unknown> {
   const contentType = request.headers['content-type'] ?? '';
   if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(contentType)) {
@@ -36,7 +39,7 @@ export function parseJsonObject(request: IncomingMessage, body: Buffer): Record<
   return value as Record<string, unknown>;
 }
 
-/** @throws BackEndError 422 that names the field */
+/** Returns a non-empty text field. @throws BackEndError 422 that names the field */
 export function requireText(fields: Readonly<Record<string, unknown>>, name: string): string {
   const value = fields[name];
   if (typeof value === 'string' && value.trim() !== '') return value;

@@ -1,4 +1,4 @@
-// Starts the back-end stand-ins: one HTTP server, one mount a back end, one SQLite file.
+// Starts the back-end stand-ins: one HTTP server with a mount for each back end, and one SQLite file.
 
 import { createServer } from 'node:http';
 import express, { type Express } from 'express';
@@ -13,34 +13,36 @@ import { createMovies } from './movies.ts';
 import { seed } from './seed/seed.ts';
 import { openStore, type Store } from './store.ts';
 
+/** Options of the stand-ins. */
 export interface BackEndsOptions {
   /** TCP port; 0 = any free one. */
   port: number;
   /** Address to bind to; default 127.0.0.1. */
   host?: string | undefined;
-  /** Where the state is kept: `<stateDir>/back-ends.sqlite`. */
+  /** State directory; the database is `<stateDir>/back-ends.sqlite`. */
   stateDir: string;
-  /** Every request, write and notification is appended there (history.ts). Default: nowhere. */
+  /** File for the history of requests, writes and notifications (history.ts). Default: no history. */
   historyFile?: string | undefined;
   /** Default: silent. */
   log?: Logger | undefined;
 }
 
+/** The running stand-ins. */
 export interface BackEnds {
-  /** Where it listens; the back ends are below it. */
+  /** Base URL of the server; the back ends are mounted below it. */
   readonly url: string;
-  /** Stops listening, cuts what is in flight and closes the file. */
+  /** Stops the server, cuts requests in flight and closes the database. */
   stop(): Promise<void>;
 }
 
-/** MIS codes of the colleges that have an adaptor here. */
+/** MIS codes of the colleges with an adaptor. */
 const colleges = ['001', '002'];
 
-/** @throws Error when the port is taken or the state is from another version */
+/** Starts the stand-ins. @throws Error when the port is taken or the database is from another version */
 export async function startBackEnds(options: BackEndsOptions): Promise<BackEnds> {
   const store = openStore(options.stateDir, seed);
   const server = createServer(createApp(store, { ...options, log: options.log ?? createLog('back-ends', 'silent') }));
-  // Longer than workers keep idle connections, so that they never write to one that is being closed.
+  // Longer than the workers' keep-alive, so that workers never write to a connection that is being closed.
   server.keepAliveTimeout = 120_000;
   try {
     const listening = await listenOnLoopback(server, {

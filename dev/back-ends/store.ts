@@ -1,10 +1,10 @@
-// The stand-ins' state: one SQLite file that outlasts restarts, seeded when it is new.
+// The stand-ins' database: one SQLite file, seeded when it is created.
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 
-/** Raised with every change of the tables or the seed. */
+/** Version of tables and seed; must be incremented with every change to them. */
 const version = 1;
 
 const tables = `
@@ -37,20 +37,20 @@ const tables = `
 
 type Row = Record<string, SQLOutputValue>;
 
-/** SQL with `?` parameters; everything is synchronous, so what happens between two awaits is atomic. */
+/** A synchronous SQL database. Statements take `?` parameters. */
 export interface Store {
   all(sql: string, ...parameters: SQLInputValue[]): Row[];
   get(sql: string, ...parameters: SQLInputValue[]): Row | undefined;
   run(sql: string, ...parameters: SQLInputValue[]): void;
-  /** All of the writes in `work`, or none when it throws. */
+  /** Runs `work` in a transaction; rolls back when it throws. */
   transaction<T>(work: () => T): T;
   close(): void;
 }
 
 /**
  * Opens `<stateDir>/back-ends.sqlite`.
- * @param seed fills a new file
- * @throws Error when the file was made by another version of the stand-ins
+ * @param seed fills a new database
+ * @throws Error when another version of the stand-ins created the file
  */
 export function openStore(stateDir: string, seed: (store: Store) => void): Store {
   mkdirSync(stateDir, { recursive: true });
@@ -74,7 +74,7 @@ export function openStore(stateDir: string, seed: (store: Store) => void): Store
   }
 }
 
-/** A JSON document kept in a text column. */
+/** Returns the parsed JSON document in a text column. */
 export function parseRecord<T>(row: Row, column = 'record'): T {
   return JSON.parse(String(row[column])) as T;
 }

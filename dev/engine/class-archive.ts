@@ -1,4 +1,4 @@
-// An archive of the classes the engine loads at its start (CDS): with it, a start takes a quarter of the time.
+// Creates a class data sharing (CDS) archive for the engine, which cuts its start time to a quarter.
 
 import { createHash } from 'node:crypto';
 import { access, mkdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -8,26 +8,30 @@ import { type Ending, startChild } from '../stack/child.ts';
 import { engineArguments, engineEnvironment, engineProperties, javaOptions } from './engine-arguments.ts';
 import type { Java } from './find-java.ts';
 
+/** What the archive is made for. */
 export interface ClassArchiveOptions {
   readonly java: Java;
-  /** The engine's jar. */
+  /** Path of the engine's jar. */
   readonly jar: string;
-  /** Folder the archive lies in. */
+  /** Folder of the archive. */
   readonly cache: string;
   readonly say: (line: string) => void;
-  /** Runs work that no other process may do at the same time. */
+  /** Runs work while holding a lock between processes. */
   readonly withLock: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** An archive fits one build of Java only; a run that makes one must not take for ever. */
+/** Longest time that creating an archive may take, in milliseconds. */
 const deadlineMs = 180_000;
 
-/** Path of the archive, made when there is none for this Java; undefined when it cannot be made, which costs seconds only. */
+/**
+ * Returns the path of the archive for this build of Java and creates it when missing. Returns undefined when it
+ * cannot be created; the engine then starts more slowly.
+ */
 export async function ensureClassArchive(options: ClassArchiveOptions): Promise<string | undefined> {
   const { java, jar, cache, withLock } = options;
   const path = join(cache, `classes-${await fingerprint(java, jar)}.jsa`);
   if (await exists(path)) return path;
-  // Tried before, in vain.
+  // An earlier attempt has failed.
   if (await exists(`${path}.failed`)) return undefined;
   return withLock(async () => {
     if (await exists(path)) return path;
@@ -36,7 +40,7 @@ export async function ensureClassArchive(options: ClassArchiveOptions): Promise<
       () => true,
       () => false,
     );
-    // What was cut short may work the next time.
+    // An interrupted attempt is repeated at the next start.
     if (!isMade && signal === null) await writeFile(`${path}.failed`, '');
     return isMade ? path : undefined;
   });
@@ -49,7 +53,7 @@ async function fingerprint(java: Java, jar: string): Promise<string> {
   return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 12);
 }
 
-/** A start that ends as soon as everything is loaded, on a database of its own. */
+/** Starts the engine on a temporary database; it exits as soon as everything is loaded and writes the archive. */
 async function createArchive({ java, jar, cache, say }: ClassArchiveOptions, path: string): Promise<Ending> {
   say('Preparing the workflow engine for quick starts (once, about 20 s).');
   const folder = join(cache, 'training');

@@ -1,4 +1,4 @@
-// Runs the engine's image where Docker runs and no Java is found (testcontainers, loaded only then).
+// Runs the engine's container image with testcontainers, which is imported on demand.
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -8,16 +8,17 @@ import type { Child, Ending } from '../stack/child.ts';
 import { engineArguments, engineJavaOptions, engineProperties } from './engine-arguments.ts';
 import { engineRelease } from './release.ts';
 
+/** How to run the container. */
 export interface ContainerEngineOptions {
   /** TCP port on 127.0.0.1. */
   readonly port: number;
-  /** Its database is `<stateDir>/engine/conductor.db`. */
+  /** State directory; the database is `<stateDir>/engine/conductor.db`. */
   readonly stateDir: string;
-  /** Gets its log. */
+  /** Receives the engine's log. */
   readonly output: Writable;
 }
 
-/** Whether a container runtime answers. */
+/** Returns true when a container runtime responds. */
 export async function isDockerRunning(): Promise<boolean> {
   const { getContainerRuntimeClient } = await import('testcontainers');
   return getContainerRuntimeClient().then(
@@ -26,7 +27,7 @@ export async function isDockerRunning(): Promise<boolean> {
   );
 }
 
-/** Starts it. `ready` resolves with `{ url }` when it answers; should this process die, testcontainers removes it. */
+/** Starts the container. `ready` resolves with `{ url }`. testcontainers removes the container if this process dies. */
 export function launchContainerEngine(options: ContainerEngineOptions): Child {
   const { promise: ended, resolve: end } = Promise.withResolvers<Ending>();
   const container = createContainer(options, () => end({ code: null, signal: null })).then((ready) => ready.start());
@@ -46,7 +47,7 @@ export function launchContainerEngine(options: ContainerEngineOptions): Child {
 
 async function createContainer({ port, stateDir, output }: ContainerEngineOptions, onEnd: () => void) {
   const { GenericContainer, Wait } = await import('testcontainers');
-  /** Publishes the port on the loopback address only; testcontainers itself knows no address. */
+  /** Publishes the port on the loopback address only, which testcontainers does not support by itself. */
   class LoopbackContainer extends GenericContainer {
     protected override async beforeContainerCreated(): Promise<void> {
       this.hostConfig.PortBindings = { '8080/tcp': [{ HostIp: '127.0.0.1', HostPort: String(port) }] };

@@ -1,52 +1,52 @@
-// What the engine is told by its command line and environment, in a container or not.
+// Command-line arguments and environment of the engine, with Java or in a container.
 
 import { fileURLToPath } from 'node:url';
 import type { Java } from './find-java.ts';
 
-/** The product's own properties of an engine on SQLite. */
+/** Path of the properties of an engine on SQLite. */
 export const engineProperties = fileURLToPath(new URL('../../lib/conductor/server/sqlite.properties', import.meta.url));
-/** The same of an engine on PostgreSQL. */
+/** Path of the properties of an engine on PostgreSQL. */
 export const postgresqlProperties = fileURLToPath(
   new URL('../../lib/conductor/server/postgresql.properties', import.meta.url),
 );
-/** What each of several engines on one PostgreSQL database reads after that. */
+/** Path of the additional properties of several engines on one PostgreSQL database. */
 export const clusterProperties = fileURLToPath(
   new URL('../../lib/conductor/server/cluster.properties', import.meta.url),
 );
 
-/** What an engine that listens to MDM's update queue gets besides. */
+/** Path of the additional properties of an engine that consumes MDM's update queue. */
 export const queueProperties = fileURLToPath(new URL('../../lib/conductor/server/amqp.properties', import.meta.url));
 const queueVariable = /^(?:CONDUCTOR_EVENTQUEUES_AMQP_[A-Z]+|SPRING_CONFIG_IMPORT)$/;
 
 /**
- * One logger context for the whole process. The default looks for the caller's own on the stack, and the engine asks
- * for a logger with every query: a tenth of its processor time (bench/engine/README.md).
+ * Selects one logger context for the whole process. The default inspects the call stack for each logger, and the
+ * engine requests a logger with every query: a tenth of its CPU time (bench/engine/README.md).
  */
 export const engineLogOptions = [
   '-Dlog4j2.contextSelector=org.apache.logging.log4j.core.selector.BasicContextSelector',
 ];
 
 /**
- * Options of the Java machine that are the same everywhere; lib/conductor/server/README.md has the measurements.
- * The heap is capped at 384 MiB: enough for eight answers of the largest size at once.
+ * JVM options for every environment; lib/conductor/server/README.md has the measurements. The heap limit of 384 MiB
+ * is enough for eight concurrent responses of the largest size.
  */
 export const engineJavaOptions = [
   '-Xmx384m',
   '-XX:+UseSerialGC',
   '-XX:TieredStopAtLevel=1',
   ...engineLogOptions,
-  // A new process is better than one that has lost a thread; the launcher starts it again.
+  // After an OutOfMemoryError the process may have lost a thread, so it exits and the launcher restarts it.
   '-XX:+ExitOnOutOfMemoryError',
 ];
 
-/** All options for a Java of this machine. */
+/** Returns all JVM options for a Java installation on this machine. */
 export function javaOptions({ major }: Java): string[] {
-  // Without the first, the class archive makes Java say at each start which of its optimisations it leaves out.
+  // Without -Xlog:disable, Java prints at each start which optimisations it cannot use with the class archive.
   const quiet = ['-Xlog:disable', ...(major >= 24 ? ['--sun-misc-unsafe-memory-access=allow'] : [])];
   return [...engineJavaOptions, '--enable-native-access=ALL-UNNAMED', ...quiet];
 }
 
-/** A database that is not a file of the engine's own. */
+/** A database server, as opposed to an SQLite file. */
 export interface DatabaseServer {
   /** JDBC URL. */
   readonly url: string;
@@ -54,15 +54,16 @@ export interface DatabaseServer {
   readonly password: string;
 }
 
+/** The variable part of the engine's arguments. */
 export interface EngineArguments {
-  /** Paths of the property files, the last one wins. */
+  /** Paths of the property files; later files take precedence. */
   readonly properties: readonly string[];
-  /** Path of the SQLite file, or where else the engine keeps its data. */
+  /** Path of the SQLite file, or a database server. */
   readonly database: string | DatabaseServer;
   readonly port: number;
 }
 
-/** Arguments after `-jar <jar>`. */
+/** Returns the arguments after `-jar <jar>`. */
 export function engineArguments({ properties, database, port }: EngineArguments): string[] {
   return [
     `--spring.config.additional-location=${properties.map((file) => `file:${file}`).join(',')}`,
@@ -75,23 +76,23 @@ function dataSourceArguments(database: string | DatabaseServer): string[] {
   if (typeof database !== 'string') {
     return Object.entries(database).map(([key, value]) => `--spring.datasource.${key}=${value}`);
   }
-  // WAL and NORMAL: a commit that was answered survives a crash of the engine, and costs no fsync of its own.
+  // With WAL and NORMAL, a commit survives a crash of the engine and needs no fsync of its own.
   const pragmas = 'busy_timeout=15000&journal_mode=WAL&synchronous=NORMAL';
   return [`--spring.datasource.url=jdbc:sqlite:${database}?${pragmas}`];
 }
 
-/** Only what Java itself needs: Spring turns any variable into a property, and this shell's are not meant for it. */
+/** Returns only the variables that Java needs, since Spring turns every environment variable into a property. */
 export function engineEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const passed = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
   return Object.fromEntries(passed.map((name) => [name, env[name]]).filter(([, value]) => value !== undefined));
 }
 
 /**
- * Where the broker is and who the engine is to it, by the names that Spring takes for
- * `conductor.event-queues.amqp.…`; `SPRING_CONFIG_IMPORT=configtree:<directory>/` reads what is secret from files.
+ * Returns the variables with the broker's address and credentials, in Spring's spelling of
+ * `conductor.event-queues.amqp.…`. `SPRING_CONFIG_IMPORT=configtree:<directory>/` reads secrets from files.
  */
 export function queueEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const passed = Object.entries(env).filter(([name]) => queueVariable.test(name));
-  // A condition that takes longer refuses its message, and the first one has to load the engine's JavaScript: 4 s by default.
+  // The first condition loads the JavaScript engine, which can exceed the default limit of 4 s and refuse the message.
   return { ...Object.fromEntries(passed), CONDUCTOR_SCRIPT_MAX_EXECUTION_SECONDS: '60' };
 }

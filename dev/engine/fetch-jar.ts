@@ -1,4 +1,4 @@
-// Fetches the engine's jar through Maven and shows how far it is.
+// Downloads the engine's jar with Maven and shows the progress.
 
 import { access, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -8,21 +8,22 @@ import { findMaven, type Maven, runMaven } from './maven.ts';
 import type { EngineRelease } from './release.ts';
 import { extensionFolder, resumingMaven } from './resuming-maven.ts';
 
+/** What to download, and how. */
 export interface FetchOptions {
   readonly release: EngineRelease;
-  /** Where Maven keeps what it fetches, until the jar is complete. */
+  /** Folder of Maven's downloads until the jar is complete. */
   readonly folder: string;
-  /** Runs Maven when JAVA_HOME does not say which one should. */
+  /** Java that runs Maven when JAVA_HOME is not set. */
   readonly java: Java;
   readonly env: NodeJS.ProcessEnv;
   readonly say: (line: string) => void;
-  /** Ends the fetch; what has arrived is kept for the next one. */
+  /** Aborts the download; the next one continues it. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Fetches the jar to `target`, in the same file system as `folder`.
- * @throws Error for people, when there is no Maven or it fails
+ * Downloads the jar to `target`, which must be in the file system of `folder`.
+ * @throws Error with a readable message when Maven is missing or fails
  */
 export async function fetchJar(options: FetchOptions, target: string): Promise<void> {
   const { release, folder, java, say, signal } = options;
@@ -32,7 +33,7 @@ export async function fetchJar(options: FetchOptions, target: string): Promise<v
   const size = `${megabytes(release.bytes)} MB, about ${diskGigabytes} GB on disk in ${dirname(folder)}`;
   say(`Fetching the workflow engine (Conductor ${release.version}, ${size}, only this once) through Maven.`);
   await mkdir(folder, { recursive: true });
-  // A repository of its own: the usual one would keep a second copy.
+  // A separate repository, since the default one would keep a second copy.
   const repository = join(folder, 'repository');
   const artifactFolder = join(repository, release.repositoryPath);
   const progress = createProgress();
@@ -61,7 +62,7 @@ export async function fetchJar(options: FetchOptions, target: string): Promise<v
   await rm(folder, { recursive: true, force: true });
 }
 
-/** A Maven of ours knows nothing of the settings that lie beside the machine's own. */
+/** Returns the arguments for the machine's global settings, which a downloaded Maven does not read by itself. */
 async function globalSettings({ globalSettings: file }: Maven): Promise<string[]> {
   return access(file).then(
     () => ['-gs', file],
@@ -78,7 +79,7 @@ function noMavenMessage({ fileName, coordinates, repositoryPath }: EngineRelease
   ].join('\n');
 }
 
-/** Size of the largest file of the artifact: Maven writes it under a name of its own until it is complete. */
+/** Returns the size of the artifact's largest file. Maven uses a temporary name until the download is complete. */
 async function sizeSoFar(artifactFolder: string, { fileName }: EngineRelease): Promise<number> {
   const names = await readdir(artifactFolder).catch(() => []);
   const sizes = names
@@ -98,7 +99,7 @@ function progressLine(bytes: number, release: EngineRelease): string {
   return `  ${megabytes(bytes)} of ${megabytes(release.bytes)} MB (${percent} %)`;
 }
 
-/** What the unpacked engine and the archive of its classes take, measured. */
+/** Measured size of the unpacked engine and its class archive. */
 const diskGigabytes = 0.5;
 
 function megabytes(bytes: number): number {

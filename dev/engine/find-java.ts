@@ -1,39 +1,40 @@
-// Finds a Java that is new enough: JAVA_HOME, PATH, then the folders in which Java is usually installed.
+// Finds a suitable Java: in JAVA_HOME, in PATH, then in the usual installation folders.
 
 import { execFile } from 'node:child_process';
 import { access, constants, readFile, readdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** A Java that can run the engine. */
+/** A Java installation. */
 export interface Java {
   /** Path of the `java` command. */
   readonly command: string;
-  /** First number of its version, e.g. 25. */
+  /** Major version, such as 25. */
   readonly major: number;
 }
 
-/** One place that was looked at, and what was there. */
+/** A searched location and its result. */
 export interface SearchedLocation {
   readonly location: string;
   readonly found: string;
 }
 
-/** The outcome of a search: the Java to use, or none, and every place that was looked at on the way. */
+/** The result of a search: the Java to use, if any, and every searched location. */
 export interface JavaSearch {
   readonly java: Java | undefined;
   readonly searched: readonly SearchedLocation[];
 }
 
+/** What to search for, and where. */
 export interface JavaSearchOptions {
-  /** Oldest version that will do. */
+  /** Oldest acceptable major version. */
   readonly minMajor: number;
   /** Defaults to `process.env`. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Folders that hold Java installations side by side. Default: the usual ones of Linux and macOS. */
+  /** Folders with Java installations. Default: the usual folders of Linux and macOS. */
   readonly folders?: readonly string[];
 }
 
-/** The usual folders; `~` is the home directory of `env`. */
+/** Returns the usual installation folders, including those below `HOME` of `env`. */
 export function javaFolders(env: NodeJS.ProcessEnv): string[] {
   const home = env['HOME'];
   const ofUser = ['.sdkman/candidates/java', '.jdks', '.asdf/installs/java', '.local/share/mise/installs/java'];
@@ -48,7 +49,7 @@ export function javaFolders(env: NodeJS.ProcessEnv): string[] {
   ];
 }
 
-/** Searches in the order above; in a folder of installations the newest one wins. */
+/** Searches JAVA_HOME, PATH and the folders, in this order. In each location the newest Java is chosen. */
 export async function findJava(options: JavaSearchOptions): Promise<JavaSearch> {
   const { minMajor, env = process.env } = options;
   const searched: SearchedLocation[] = [];
@@ -73,7 +74,7 @@ function pathFolders(env: NodeJS.ProcessEnv): string[] {
   return (env['PATH'] ?? '').split(':').filter((folder) => folder !== '');
 }
 
-/** The newest of some commands. */
+/** Returns the newest Java among the commands of a location. */
 async function searchLocation(
   location: string,
   commands: string[],
@@ -85,18 +86,18 @@ async function searchLocation(
   return { location, found, java };
 }
 
-/** The `java` commands of installations that lie side by side in a folder. */
+/** Returns the `java` commands of the installations in a folder. */
 async function javasIn(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => []);
   const homes = ['', 'Contents/Home', 'libexec/openjdk.jdk/Contents/Home'];
   const isJava = (name: string) => !folder.endsWith('/opt') || name.startsWith('openjdk');
   const commands = names.filter(isJava).flatMap((name) => homes.map((home) => join(folder, name, home, 'bin/java')));
-  // The same installation often has several names.
+  // Symbolic links often give an installation several names.
   const real = await Promise.all(commands.map((command) => realpath(command).catch(() => undefined)));
   return [...new Set(real.filter((command) => command !== undefined))];
 }
 
-/** Which Java a command is: told by the `release` file of its installation, else by running it. */
+/** Determines the version of a `java` command from the installation's `release` file, or by running it. */
 async function identify(command: string): Promise<Java | undefined> {
   try {
     await access(command, constants.X_OK);
@@ -109,7 +110,7 @@ async function identify(command: string): Promise<Java | undefined> {
   }
 }
 
-/** `java -version` prints `openjdk version "25.0.3" …` on standard error. */
+/** Runs `java -version`, which prints `openjdk version "25.0.3" …` on standard error. */
 function runJavaVersion(command: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     execFile(command, ['-version'], { timeout: 10_000 }, (_error, stdout, stderr) => {
@@ -118,7 +119,7 @@ function runJavaVersion(command: string): Promise<string | undefined> {
   });
 }
 
-/** `25.0.3` is 25; `1.8.0_412` is 8. */
+/** Returns the major version: 25 for `25.0.3`, 8 for `1.8.0_412`. */
 function majorOf(version: string | undefined): number | undefined {
   const numbers = /^(?:1\.)?(\d+)/.exec(version ?? '');
   return numbers ? Number(numbers[1]) : undefined;

@@ -1,4 +1,4 @@
-// The engine in the cache of this user, ready to start quickly: fetched once, unpacked once, and with an archive of its classes for each Java.
+// Installs the engine in the user's cache: downloaded once, unpacked once, with a class archive for each Java.
 
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -12,30 +12,31 @@ import type { Java } from './find-java.ts';
 import { verifyAndStamp, cacheFolder, digestOf } from './jar.ts';
 import { type EngineRelease, engineRelease } from './release.ts';
 
+/** What to install, and how. */
 export interface InstallOptions {
-  /** Unpacks and runs the engine, and Maven when JAVA_HOME does not say which Java should. */
+  /** Java that unpacks and runs the engine, and runs Maven when JAVA_HOME is not set. */
   readonly java: Java;
-  /** Gets a line about what takes long. */
+  /** Shows a line about a long step. */
   readonly say: (line: string) => void;
   /** Defaults to `process.env`. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Ends the fetch; what has arrived is kept for the next one. */
+  /** Aborts the download; the next one continues it. */
   readonly signal?: AbortSignal | undefined;
-  /** Default: the one this product runs on. */
+  /** Default: the release that this product runs on. */
   readonly release?: EngineRelease;
 }
 
-/** What is started. */
+/** An installed engine. */
 export interface InstalledEngine {
-  /** Path of the jar that names all others. */
+  /** Path of the jar whose class path lists all other jars. */
   readonly jar: string;
-  /** Path of the archive of the classes this Java loads; undefined when it could not be made. */
+  /** Path of the class archive; undefined when it could not be created. */
   readonly classArchive: string | undefined;
 }
 
 /**
- * Sees to it that everything is in place; a few milliseconds when it is. Two starts at once do it once.
- * @throws Error for people, when there is no Maven, it fails, or the digest is wrong
+ * Installs the engine unless it is installed, which takes a few milliseconds to check. Safe to run concurrently.
+ * @throws Error with a readable message when Maven is missing or fails, or the digest is wrong
  */
 export async function installEngine(options: InstallOptions): Promise<InstalledEngine> {
   const { java, say, env = process.env, release = engineRelease } = options;
@@ -58,10 +59,10 @@ export async function installEngine(options: InstallOptions): Promise<InstalledE
   return { jar, classArchive: await ensureClassArchive({ java, jar, cache, say, withLock }) };
 }
 
-/** The jar as it is published; its digest is right. */
+/** The published jar, with a verified digest. */
 interface BootJar {
   readonly path: string;
-  /** Lies in Maven's own repository, which is not ours to tidy up. */
+  /** Whether the jar is in the user's Maven repository and must not be deleted. */
   readonly isInMavenRepository: boolean;
 }
 
@@ -84,7 +85,7 @@ interface UnpackOptions {
   readonly release: EngineRelease;
 }
 
-/** Spring Boot's own layout for quick starts: one small jar that names the others beside it. */
+/** Unpacks the jar into Spring Boot's extracted layout: a small jar that refers to the others, which starts faster. */
 async function unpack({ path, isInMavenRepository }: BootJar, { folder, java, release }: UnpackOptions): Promise<void> {
   const draft = `${folder}.draft`;
   await rm(draft, { recursive: true, force: true });
@@ -106,7 +107,7 @@ async function isUnpacked(folder: string, release: EngineRelease): Promise<boole
   }
 }
 
-/** The release, and number and size of the files: what was deleted or cut short shows. */
+/** Returns the release and the number and size of the files, which reveals deleted or truncated files. */
 async function contentOf(folder: string, { fileName, sha256 }: EngineRelease): Promise<string> {
   const files = [join(folder, fileName)];
   for (const name of await readdir(join(folder, 'lib'))) files.push(join(folder, 'lib', name));

@@ -1,4 +1,4 @@
-// Large files in the cache of this user: never used unless their digest is right, which is cheap to see again.
+// Verifies large files in the user's cache by digest, and records the result so that later checks are cheap.
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -6,14 +6,14 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** A file that is to be in the cache, and how its bytes are recognised. */
+/** A file of the cache with its expected size and digest. */
 export interface CachedFile {
   readonly fileName: string;
   readonly bytes: number;
   readonly sha256: string;
 }
 
-/** Folder of this product in the cache of this user: XDG_CACHE_HOME, else `~/.cache` or, on macOS, `~/Library/Caches`. */
+/** Returns this product's cache folder: below XDG_CACHE_HOME, else `~/.cache` or, on macOS, `~/Library/Caches`. */
 export function cacheFolder(
   env: NodeJS.ProcessEnv = process.env,
   platform: NodeJS.Platform = process.platform,
@@ -23,7 +23,7 @@ export function cacheFolder(
   return join(env['XDG_CACHE_HOME'] || usual, 'service-router');
 }
 
-/** Whether a file was admitted before and has not changed since: its size and time are those of its stamp. */
+/** Returns true when the file was verified before and its size and modification time have not changed since. */
 export async function isStamped(path: string, file: CachedFile): Promise<boolean> {
   try {
     const stamp = await readFile(`${path}.stamp`, 'utf8');
@@ -34,8 +34,8 @@ export async function isStamped(path: string, file: CachedFile): Promise<boolean
 }
 
 /**
- * Reads the whole file, and stamps it when its digest is right.
- * @throws Error that names both digests; the file is removed, so that the next start fetches it anew
+ * Verifies the digest of a file and writes a stamp beside it.
+ * @throws Error that names both digests when they differ; the file is removed, so that the next start downloads it
  */
 export async function verifyAndStamp(path: string, file: CachedFile): Promise<void> {
   const digest = await digestOf(path);
@@ -50,7 +50,7 @@ export async function verifyAndStamp(path: string, file: CachedFile): Promise<vo
   await writeFile(`${path}.stamp`, stampOf(await stat(path), file));
 }
 
-/** SHA-256 of a file, in hexadecimal. */
+/** Returns the SHA-256 digest of a file in hexadecimal. */
 export async function digestOf(path: string): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) hash.update(chunk as Buffer);

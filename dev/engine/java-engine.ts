@@ -1,4 +1,4 @@
-// Runs the engine's jar with Java: on SQLite in the state directory, on 127.0.0.1 only, with the product's own properties.
+// Runs the engine's jar with Java on 127.0.0.1, by default on an SQLite file in the state directory.
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -17,43 +17,44 @@ import {
 import type { Java } from './find-java.ts';
 import type { InstalledEngine } from './install-engine.ts';
 
-/** What an engine may be given instead of the product's own choice, by benches and suites. */
+/** Overrides of the product's settings, for benchmarks and tests. */
 export interface EngineTuning {
-  /** Path of a property file, or of several: later ones win. */
+  /** Path of one or several property files; later files take precedence. */
   readonly properties?: string | readonly string[] | undefined;
   /** Default: an SQLite file in the state directory. */
   readonly database?: DatabaseServer | undefined;
-  /** Listens to MDM's update queue as well, at the broker that these variables name (`CONDUCTOR_EVENTQUEUES_AMQP_…`). */
+  /** Makes the engine consume MDM's update queue from the broker in these variables (`CONDUCTOR_EVENTQUEUES_AMQP_…`). */
   readonly updateQueue?: NodeJS.ProcessEnv | undefined;
-  /** Options of the Java machine, in place of all others. */
+  /** JVM options that replace all others. */
   readonly javaOptions?: readonly string[] | undefined;
-  /** Its niceness, in place of the one that lets the router go first. */
+  /** Niceness of the engine. */
   readonly niceness?: number | undefined;
 }
 
+/** How to run the engine. */
 export interface JavaEngineOptions {
   readonly java: Java;
   readonly installed: InstalledEngine;
   /** TCP port on 127.0.0.1. */
   readonly port: number;
-  /** Its database is `<stateDir>/engine/conductor.db`. */
+  /** State directory; the default database is `<stateDir>/engine/conductor.db`. */
   readonly stateDir: string;
-  /** Gets its log. */
+  /** Receives the engine's log. */
   readonly output: Writable;
   readonly tuning?: EngineTuning | undefined;
 }
 
-/** How long a boot may take, in milliseconds; 4 to 25 s is usual. */
+/** Longest start time in milliseconds; 4 to 25 s is usual. */
 const bootDeadlineMs = 180_000;
 
 /**
- * The engine takes every core it gets, and here it shares them with the router, as it never does in production. A little
- * less than the router's weight: refusals, health and workers' polls get their turn in time. Much less (5 was tried)
- * takes a tenth to a quarter of what it can do, because its threads wait for one that has the database and no core.
+ * On a development machine the engine shares the cores with the router. A slightly lower priority lets the router
+ * respond in time. Higher values cost throughput (a tenth to a quarter at 5), because the engine's threads wait for
+ * a thread that holds the database and has no core.
  */
 const engineNiceness = 1;
 
-/** Starts it. `ready` resolves with `{ url }` when it answers. */
+/** Starts the engine. `ready` resolves with `{ url }` when the engine is healthy. */
 export function launchJavaEngine({ java, installed, port, stateDir, output, tuning = {} }: JavaEngineOptions): Child {
   const folder = resolve(stateDir, 'engine');
   mkdirSync(folder, { recursive: true });
@@ -85,7 +86,7 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
 }
 
 /**
- * Resolves when the engine at `url` says that it is healthy.
+ * Resolves when the engine at `url` reports that it is healthy.
  * @throws Error after three minutes, or when `signal` aborts
  */
 export async function untilHealthy(url: string, signal: AbortSignal): Promise<void> {
@@ -96,7 +97,7 @@ export async function untilHealthy(url: string, signal: AbortSignal): Promise<vo
   }
 }
 
-/** Asks the engine at `url` once. */
+/** Returns true when the engine at `url` reports that it is healthy. Never throws. */
 export async function isHealthy(url: string): Promise<boolean> {
   try {
     const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(2_000) });

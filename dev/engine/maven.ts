@@ -1,4 +1,4 @@
-// Runs Maven: the one of this machine, with the user's own mirrors, proxies and credentials.
+// Finds and runs the machine's Maven, with the user's mirrors, proxies and credentials.
 
 import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
@@ -6,24 +6,26 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { startChild } from '../stack/child.ts';
 
+/** A Maven installation. */
 export interface Maven {
-  /** Path of its `mvn`. */
+  /** Path of the `mvn` command. */
   readonly command: string;
-  /** E.g. `3.9.11`. */
+  /** Version such as `3.9.11`. */
   readonly version: string;
-  /** Settings for all users of this machine. */
+  /** Path of the settings for all users of this machine. */
   readonly globalSettings: string;
 }
 
+/** One run of Maven. */
 export interface MavenRun {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Ends it. */
+  /** Aborts the run. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The `mvn` that PATH finds; undefined when there is none that works. */
+/** Returns the first `mvn` in PATH; undefined when there is none or it does not work. */
 export async function findMaven(env: NodeJS.ProcessEnv): Promise<Maven | undefined> {
   for (const folder of (env['PATH'] ?? '').split(':').filter((path) => path !== '')) {
     const command = join(folder, 'mvn');
@@ -36,7 +38,7 @@ export async function findMaven(env: NodeJS.ProcessEnv): Promise<Maven | undefin
   return undefined;
 }
 
-/** `mvn -v` prints `Apache Maven 3.9.11 (…)` and `Maven home: <folder>`. */
+/** Runs `mvn -v`, which prints `Apache Maven 3.9.11 (…)` and `Maven home: <folder>`. */
 function readMavenVersion(command: string, env: NodeJS.ProcessEnv): Promise<Maven | undefined> {
   return new Promise((resolve) => {
     execFile(command, ['-B', '-v'], { env, timeout: 60_000 }, (_error, stdout) => {
@@ -48,7 +50,7 @@ function readMavenVersion(command: string, env: NodeJS.ProcessEnv): Promise<Mave
   });
 }
 
-/** Runs it to its end. @throws Error with the lines that say why, when it fails or is ended */
+/** Runs Maven to its end. @throws Error with Maven's error lines when it fails, or the signal's reason when aborted */
 export async function runMaven({ command }: Maven, { args, cwd, env, signal }: MavenRun): Promise<void> {
   let printed = '';
   const output = new Writable({

@@ -1,5 +1,6 @@
-// The one release of the engine this product runs on: where Maven finds it and how its bytes are recognised.
+// The release of the engine that this product runs on: coordinates, size and digest.
 
+/** A release of the engine. */
 export interface EngineRelease {
   readonly version: string;
   /** Maven coordinates of the self-contained jar: group:artifact:version:type:classifier. */
@@ -11,10 +12,11 @@ export interface EngineRelease {
   readonly sha256: string;
   /** Container image of the same release. */
   readonly image: string;
-  /** Oldest Java that runs it. */
+  /** Oldest major version of Java that runs the release. */
   readonly minJava: number;
 }
 
+/** The release in use. */
 export const engineRelease: EngineRelease = {
   version: '3.32.1',
   coordinates: 'org.conductoross:conductor-server:3.32.1:jar:boot',

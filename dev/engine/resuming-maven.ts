@@ -1,4 +1,4 @@
-// A Maven that continues an interrupted download, for a file as large as the engine's jar.
+// Provides a Maven that resumes interrupted downloads, for the engine's large jar.
 
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,23 +6,24 @@ import { fileURLToPath } from 'node:url';
 import { type Maven, runMaven } from './maven.ts';
 
 /**
- * Maven from 3.9 on starts every download from its first byte, and so does 3.8 as it comes; 3.8 with the extension of
- * this folder asks for the rest (tried with 3.8.7, 3.8.8 and 3.9.11).
+ * Folder of the Maven extension that resumes downloads. It works with Maven 3.8 (tested: 3.8.7, 3.8.8). Maven 3.9
+ * (tested: 3.9.11) and 3.8 without the extension always start over.
  */
 export const extensionFolder = fileURLToPath(new URL('./maven', import.meta.url));
 
 const resumingVersion = '3.8.8';
 
+/** How to get a Maven 3.8. */
 export interface ResumingOptions {
-  /** Where a Maven of ours is unpacked. */
+  /** Folder in which a downloaded Maven is unpacked. */
   readonly folder: string;
-  /** Options every run gets. */
+  /** Options of every run. */
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** `maven` itself when it is a 3.8; else a 3.8 that it fetches, with the same settings; else itself again. */
+/** Returns `maven` if it is a 3.8, else a downloaded 3.8 with the same settings, or `maven` when the download fails. */
 export async function resumingMaven(maven: Maven, { folder, args, env, signal }: ResumingOptions): Promise<Maven> {
   if (maven.version.startsWith('3.8.')) return maven;
   const command = join(folder, `apache-maven-${resumingVersion}`, 'bin/mvn');
@@ -39,7 +40,7 @@ export async function resumingMaven(maven: Maven, { folder, args, env, signal }:
     return (await exists(command)) ? resuming : maven;
   } catch {
     signal?.throwIfAborted();
-    // It will do: an interrupted download then starts over. When there is no way out at all, it says so itself.
+    // Without a 3.8 an interrupted download starts over. A network failure is reported by the download itself.
     return maven;
   }
 }

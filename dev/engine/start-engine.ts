@@ -1,4 +1,4 @@
-// Starts an engine wherever one can be had: the address it was given, Java on this machine, or a container.
+// Plans and starts an engine: a given address, Java on this machine, or a container.
 
 import type { Writable } from 'node:stream';
 import type { Child } from '../stack/child.ts';
@@ -9,22 +9,23 @@ import { installEngine } from './install-engine.ts';
 import { type EngineTuning, isHealthy, launchJavaEngine } from './java-engine.ts';
 import { engineRelease } from './release.ts';
 
+/** Which engine to use or start. */
 export interface EngineOptions {
-  /** TCP port on 127.0.0.1 the engine will have. */
+  /** TCP port of the engine on 127.0.0.1. */
   readonly port: number;
-  /** Where its database and its log live. */
+  /** Folder of the engine's database and log. */
   readonly stateDir: string;
-  /** Address of an engine that runs already: it is used, and nothing is started. Default: `CONDUCTOR_URL`. */
+  /** Address of a running engine to use instead of starting one. Default: `CONDUCTOR_URL`. */
   readonly url?: string | undefined;
-  /** Gets a line at a time about what takes long or matters. Default: standard error. */
+  /** Shows a line about progress. Default: standard error. */
   readonly say?: (line: string) => void;
-  /** Ends what has been begun: the fetch of the jar, for one. */
+  /** Aborts the preparation, such as the download of the jar. */
   readonly signal?: AbortSignal;
-  /** Only for an engine that Java runs here. */
+  /** Overrides for an engine that Java runs on this machine. */
   readonly tuning?: EngineTuning | undefined;
 }
 
-/** How to run the engine; everything it needs is in place. */
+/** How to run the engine. Everything that it needs is installed. */
 export type EnginePlan =
   | { readonly kind: 'given'; readonly url: string }
   | { readonly kind: 'own'; readonly how: string; launch(output: Writable): Child };
@@ -33,15 +34,15 @@ export type EnginePlan =
 export interface RunningEngine {
   /** Base URL without `/api`. */
   readonly url: string;
-  /** Of its process; undefined when it is not one of ours. */
+  /** Process id of the engine; undefined when it runs elsewhere. */
   readonly pid: number | undefined;
-  /** Ends it; an engine that was given is left alone. */
+  /** Stops the engine; does nothing for a given engine. */
   stop(): Promise<void>;
 }
 
 /**
- * Finds a way to run the engine and fetches what it takes.
- * @throws Error for people, when there is none or the given one does not answer
+ * Finds a way to run the engine and downloads what is missing.
+ * @throws Error with a readable message when there is no way, or the given engine is not healthy
  */
 export async function planEngine(options: EngineOptions): Promise<EnginePlan> {
   const { port, stateDir, url = process.env['CONDUCTOR_URL'] || undefined, say = writeToStandardError } = options;
@@ -70,8 +71,8 @@ export async function planEngine(options: EngineOptions): Promise<EnginePlan> {
 }
 
 /**
- * Starts an engine and waits until it answers; its log is `<stateDir>/logs/engine.log`.
- * @throws Error for people, with the engine's last log lines when it did not come up
+ * Starts an engine and waits until it is healthy. Its log is `<stateDir>/logs/engine.log`.
+ * @throws Error with a readable message, and with the engine's last log lines when it did not start
  */
 export async function startEngine(options: EngineOptions): Promise<RunningEngine> {
   const plan = await planEngine(options);
@@ -95,7 +96,7 @@ export async function startEngine(options: EngineOptions): Promise<RunningEngine
   }
 }
 
-/** One message: what was looked for, where, and the two ways to fix it. */
+/** Returns the message for a failed search: what is needed, the searched locations, and how to fix it. */
 export function noEngineMessage({ searched }: JavaSearch): string {
   const { minJava, version } = engineRelease;
   return [

@@ -1,20 +1,20 @@
-// The OAuth clients of the embedded stack. Their secrets are public: this provider refuses to run in production.
+// The OAuth clients of the development stack. Their secrets are public, so the provider refuses to run in production.
 
 import type { ClientMetadata } from 'oidc-provider';
 
-/** Who may ask for a token, and for which scopes. */
+/** An OAuth client. */
 export interface DevClient {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Every scope the client may have; it gets all of them when it asks for none. */
+  /** Scopes that the client may have; it gets all of them when it requests none. */
   readonly scopes: readonly string[];
-  /** `jwt` (RFC 9068), or `opaque`: a reference that only introspection explains. */
+  /** `jwt` (RFC 9068), or `opaque`: a reference token that needs introspection. */
   readonly tokenFormat: 'jwt' | 'opaque';
-  /** May ask what any token means (RFC 7662). */
+  /** Whether the client may introspect tokens (RFC 7662). */
   readonly mayIntrospect: boolean;
 }
 
-/** The clients of `npm start`, plus the two that tests of opaque tokens need. */
+/** The clients of `npm start`, and two clients for tests of opaque tokens. */
 export const devClients: readonly DevClient[] = [
   createDevClient('demo', { scopes: ['sisdata_W'] }),
   createDevClient('reader', { scopes: ['sisdata_R'] }),
@@ -24,15 +24,15 @@ export const devClients: readonly DevClient[] = [
   createDevClient('introspector', { mayIntrospect: true }),
 ];
 
-/** Every scope this provider knows. */
+/** All scopes of the provider. */
 export const devScopes: readonly string[] = [...new Set(devClients.flatMap((client) => client.scopes))];
 
-/** The client of an id. */
+/** Returns the client with this id, if any. */
 export function findDevClient(clientId: string): DevClient | undefined {
   return devClients.find((client) => client.clientId === clientId);
 }
 
-/** A client as oidc-provider registers it. Either of client_secret_basic and client_secret_post is accepted. */
+/** Returns the metadata of a client for oidc-provider, which accepts client_secret_basic and client_secret_post. */
 export function toClientMetadata(client: DevClient): ClientMetadata {
   return {
     client_id: client.clientId,

@@ -1,4 +1,4 @@
-// Entry of the identity provider process. SIGUSR2 rotates its signing keys.
+// Entry point of the identity provider process. SIGUSR2 rotates its signing keys.
 
 import { errorFields } from '#lib/telemetry/logging/log.ts';
 import { runProgram } from '#lib/process/run-program.ts';

@@ -1,11 +1,12 @@
-// Reads what the identity provider needs from the configuration, and keeps it out of production.
+// Reads the options of the identity provider from the configuration.
 
 import { loadConfig } from '#lib/config/load.ts';
 import type { IdentityProviderOptions } from './start-identity-provider.ts';
 
 /**
+ * Reads the options.
  * @throws ConfigError when the configuration is not valid
- * @throws Error in production, where clients with published secrets have no place
+ * @throws Error when NODE_ENV is production, since the clients' secrets are public
  */
 export async function readOptions(env: NodeJS.ProcessEnv): Promise<Omit<IdentityProviderOptions, 'log'>> {
   if (env['NODE_ENV'] === 'production') {
@@ -24,7 +25,7 @@ export async function readOptions(env: NodeJS.ProcessEnv): Promise<Omit<Identity
   };
 }
 
-/** Not a key of the product's configuration: only tests want tokens that end soon. */
+/** Reads the lifetime of tokens. Not a key of the configuration, since only tests need short-lived tokens. */
 function readTokenSeconds(text: string | undefined): number | undefined {
   if (text === undefined || text === '') return undefined;
   const seconds = Number(text);

@@ -1,4 +1,4 @@
-// Configures oidc-provider: client credentials only, JWT access tokens (RFC 9068), introspection, revocation.
+// Configures oidc-provider with client credentials, JWT access tokens (RFC 9068), introspection and revocation.
 
 import type { EventEmitter } from 'node:events';
 import Provider, { type AdapterFactory, type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
@@ -6,6 +6,7 @@ import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { type DevClient, devClients, devScopes, findDevClient, toClientMetadata } from './clients.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
+/** Options of the provider. */
 export interface ProviderOptions {
   /** `iss` of every token. */
   issuer: string;
@@ -18,10 +19,10 @@ export interface ProviderOptions {
   log: Logger;
 }
 
-/** The one API these tokens are for; clients need not name it (RFC 8707). */
+/** Default resource of all tokens; clients need not name it (RFC 8707). */
 const resource = 'urn:service-router';
 
-/** A provider with fixed keys: a rotation makes a new one. */
+/** Creates a provider. Its keys are fixed; a key rotation creates a new provider. */
 export function createProvider({ issuer, audience, tokenSeconds, keys, tokenStore, log }: ProviderOptions): Provider {
   const provider = new Provider(issuer, {
     adapter: tokenStore,
@@ -64,8 +65,8 @@ export function createProvider({ issuer, audience, tokenSeconds, keys, tokenStor
 }
 
 /**
- * No `scope` parameter: all scopes of the client, a default as RFC 6749 section 3.3 allows. By itself the library
- * would grant none, and drop a scope it does not know instead of refusing it.
+ * Grants all scopes of the client when the request has no `scope`, a default that RFC 6749 section 3.3 allows, and
+ * refuses unknown scopes. The library would grant no scopes by default and ignore unknown ones.
  */
 function applyScopes({ oidc }: KoaContextWithOIDC, { scopes }: DevClient): void {
   const params = oidc.params as { scope?: string | undefined };
@@ -92,6 +93,6 @@ function logErrors(provider: Provider, log: Logger): void {
   provider.on('server_error', (ctx, error) => {
     log.error({ method: ctx.method, path: ctx.path, ...errorFields(error), stack: error.stack }, 'request failed');
   });
-  // Koa prints to the terminal unless somebody listens.
+  // Without a listener, Koa prints errors to the terminal.
   (provider as EventEmitter).on('error', (error: unknown) => log.error(errorFields(error), 'request failed'));
 }

@@ -1,4 +1,4 @@
-// The provider's signing keys: created once, kept in a file that only its owner can read, rotated on demand.
+// Loads, creates and rotates the provider's signing keys, stored in a file that only its owner can read.
 
 import { generateKeyPair } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import type { JWK } from 'oidc-provider';
 
-/** A private JSON Web Key Set (RFC 7517). The first key of an algorithm signs; the others are only published. */
+/** A private JSON Web Key Set (RFC 7517). The first key of each algorithm signs; the others are only published. */
 export interface SigningKeys {
   readonly keys: readonly JWK[];
 }
@@ -14,7 +14,7 @@ export interface SigningKeys {
 const createKeyPair = promisify(generateKeyPair);
 
 /**
- * The keys kept in `path`; creates them (RS256 and ES256) when the file does not exist.
+ * Returns the keys in the file `path`; creates an RS256 and an ES256 key when the file does not exist.
  * @throws Error that names the file when it does not hold a key set
  */
 export async function loadSigningKeys(path: string): Promise<SigningKeys> {
@@ -25,12 +25,12 @@ export async function loadSigningKeys(path: string): Promise<SigningKeys> {
   return text === null ? saveSigningKeys(path, [await createRsaKey(), await createEcKey()]) : parse(path, text);
 }
 
-/** Puts a new RS256 key in front: it signs from now on, while tokens of the old keys can still be verified. */
+/** Adds a new RS256 key that signs from now on. The old keys stay published, so their tokens remain valid. */
 export async function rotateSigningKeys(path: string, current: SigningKeys): Promise<SigningKeys> {
   return saveSigningKeys(path, [await createRsaKey(), ...current.keys]);
 }
 
-/** Writes beside the file and renames, so that a crash leaves the old keys or the new ones. */
+/** Replaces the file atomically, so that a crash leaves either the old or the new keys. */
 async function saveSigningKeys(path: string, keys: readonly JWK[]): Promise<SigningKeys> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.${process.pid}.new`;

@@ -1,4 +1,4 @@
-// Starts the identity provider of the embedded stack; key rotation swaps the provider under the running server.
+// Starts the identity provider of the development stack. Key rotation replaces the provider behind the running server.
 
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
@@ -8,10 +8,11 @@ import { createProvider } from './provider.ts';
 import { loadSigningKeys, rotateSigningKeys } from './signing-keys.ts';
 import { createTokenStore } from './token-store.ts';
 
+/** Options of the identity provider. */
 export interface IdentityProviderOptions {
   /** TCP port on 127.0.0.1; 0 = any free one. */
   port: number;
-  /** Where the signing keys are kept: `<stateDir>/identity-provider/jwks.json`. */
+  /** State directory; the signing keys are in `<stateDir>/identity-provider/jwks.json`. */
   stateDir: string;
   /** `iss` of every token; default `http://127.0.0.1:<port>`. */
   issuer?: string | undefined;
@@ -22,19 +23,20 @@ export interface IdentityProviderOptions {
   log: Logger;
 }
 
+/** A running identity provider. */
 export interface IdentityProvider {
-  /** Where it listens. */
+  /** Base URL of the server. */
   readonly url: string;
   /** The `iss` of its tokens; discovery starts from it (RFC 8414). */
   readonly issuer: string;
-  /** Signs with a new key from now on; the old ones stay published. */
+  /** Creates a new signing key; the old keys stay published. */
   rotateKeys(): Promise<void>;
-  /** Stops listening and cuts what is in flight. */
+  /** Stops the server and cuts requests in flight. */
   stop(): Promise<void>;
 }
 
 /**
- * An OAuth 2 authorization server with the dev clients of `clients.ts`.
+ * Starts an OAuth 2 authorization server with the clients of `clients.ts`.
  * @throws Error when the port is taken or the key file is broken
  */
 export async function startIdentityProvider(options: IdentityProviderOptions): Promise<IdentityProvider> {

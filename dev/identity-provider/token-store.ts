@@ -1,4 +1,4 @@
-// Opaque tokens in memory, for as long as they live. JWT access tokens are never stored: they survive a restart.
+// Stores opaque tokens in memory until they expire. JWT access tokens are not stored and survive a restart.
 
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider';
 
@@ -7,10 +7,10 @@ interface Entry {
   readonly expiresAtMs: number;
 }
 
-/** Above this many tokens, each new one makes room by dropping the expired ones. */
+/** From this number of tokens on, each new token triggers the removal of expired ones. */
 const sweepAbove = 1000;
 
-/** One store for all models of a provider; it outlives the provider objects of key rotations. */
+/** Creates a store for all models of a provider. It is shared by the providers before and after a key rotation. */
 export function createTokenStore(): AdapterFactory {
   const entries = new Map<string, Entry>();
   return (model) => createAdapter(model, entries);
@@ -30,7 +30,7 @@ function createAdapter(model: string, entries: Map<string, Entry>): Adapter {
     async destroy(id) {
       entries.delete(keyOf(id));
     },
-    // The rest belongs to grants with a user, which this provider does not have.
+    // The other methods belong to grants with a user, which this provider does not support.
     findByUid: async () => undefined,
     findByUserCode: async () => undefined,
     consume: async () => undefined,

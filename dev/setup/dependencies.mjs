@@ -1,4 +1,4 @@
-// Sees to it that node_modules is what package-lock.json says: costs a few milliseconds when it is, runs `npm ci` when it is not.
+// Installs the dependencies with `npm ci` when node_modules does not match package-lock.json.
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -7,19 +7,20 @@ import { fileURLToPath } from 'node:url';
 import { acquireLock } from './lock.mjs';
 import { createProgress } from './progress.mjs';
 
-/** Half an installation must not go on unseen when we are killed. */
+/** Script that ends npm when this process is killed, so that no partial installation continues unseen. */
 const exitWithParent = fileURLToPath(new URL('./exit-with-parent.sh', import.meta.url));
 
-/** What all packages take in node_modules, measured. */
+/** Measured size of node_modules. */
 const diskGigabytes = 0.5;
 
-/** What a shell ends with when there is no such command. */
+/** Exit code of a shell for an unknown command. */
 const commandNotFound = 127;
 
 /**
+ * Installs the dependencies unless they are up to date, which takes a few milliseconds to check.
  * @param {string} root folder of package.json
- * @param {() => Promise<void>} [beforeInstall] called when something is to be installed; what it throws prevents that
- * @throws Error for people, with what npm said, when the dependencies cannot be installed
+ * @param {() => Promise<void>} [beforeInstall] called before an installation; an error prevents the installation
+ * @throws Error with npm's output when the installation fails
  */
 export async function ensureDependencies(root, beforeInstall) {
   if (isInStep(root)) return;
@@ -36,7 +37,7 @@ export async function ensureDependencies(root, beforeInstall) {
   }
 }
 
-/** npm keeps a lock file of what it has installed; every package of ours must be in it with the same bytes. */
+/** Compares package-lock.json with the lock file of installed packages that npm keeps in node_modules. */
 function isInStep(root) {
   const hidden = join(root, 'node_modules', '.package-lock.json');
   if (!existsSync(hidden)) return false;
@@ -45,7 +46,7 @@ function isInStep(root) {
   return Object.entries(readPackages(join(root, 'package-lock.json'))).every(([path, wanted]) => {
     if (path === '') return true;
     const found = installed[path];
-    // What is optional may be of another platform; our own Node is not optional to us.
+    // Optional packages may be for another platform. The pinned Node is optional to npm, but required here.
     if (found === undefined) return wanted.optional === true && path !== needed;
     return found.version === wanted.version && found.integrity === wanted.integrity;
   });
@@ -85,7 +86,7 @@ async function install(root) {
   if (code !== 0) throw new Error(`npm ci failed:\n${said.slice(-30).join('\n')}`);
 }
 
-/** Runs `npm ci`; the npm that started us when there is one. Resolves with its exit code. */
+/** Runs `npm ci`, with the npm that started this process if there is one. Resolves with the exit code. */
 function runNpm(root, onText) {
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=http'];
   const own = process.env.npm_execpath;

@@ -1,5 +1,5 @@
-// Loaded before an entry file (run-entry.mjs): when the process that runs it is gone, the entry and its group are asked to stop.
+// Preloaded by run-entry.mjs: sends SIGTERM to the process group when the parent process dies.
 
 process.once('disconnect', () => process.kill(-process.pid, 'SIGTERM'));
-// The channel alone must not keep a finished program alive.
+// The IPC channel must not keep a finished program running.
 process.channel?.unref();

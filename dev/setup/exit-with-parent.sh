@@ -1,7 +1,7 @@
-# sh tether.sh <command> [arguments…]: runs a command that does not outlive the process that started it.
+# sh exit-with-parent.sh <command> [arguments…]: runs a command that ends when the process that started it dies.
 #
-# File descriptor 4 is a pipe whose other end that process holds. A watcher, left behind before `exec`, reads it: a line
-# means that the command has ended; the end of the pipe means that its owner has died: then the watcher ends the command.
+# The parent holds the other end of the pipe on file descriptor 4. A background subshell reads the pipe. A line means
+# that the command has ended. The end of the pipe means that the parent has died; then the subshell ends the command.
 (
   if ! read -r _ <&4; then
     kill -TERM $$

@@ -1,15 +1,15 @@
-// Finds the Node that runs our TypeScript: the pinned one among the dependencies, else the one that runs this, when it is new enough.
+// Finds the Node to run the product: the pinned one in node_modules, else the current one if it is new enough.
 
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 
-/** First major version that runs TypeScript as it is and has everything else we use. */
+/** Oldest major version that runs TypeScript directly and has the APIs in use. */
 const minMajor = 24;
 
 /**
  * @param {string} root folder of package.json
  * @returns {string} path of a Node of version 24 or newer
- * @throws Error for people, when there is none
+ * @throws Error with a readable message when there is none
  */
 export function findNode(root) {
   const name = `node-${process.platform}-${process.arch}`;

@@ -1,14 +1,14 @@
-// A lock between processes of one user: a file that holds the pid of its owner. Plain JavaScript, for it runs before anything is installed.
+// A lock file between processes, with the pid of its owner. Plain JavaScript, since it runs before the installation.
 
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Waits until the lock is ours. A lock whose owner has died is taken over.
+ * Waits for the lock and acquires it. A lock whose owner has died is removed.
  * @param {string} path the lock file; its folder must exist
  * @param {{ onWait?: (pid: number) => void }} [options] `onWait` is called once when another process holds it
- * @returns {Promise<() => void>} releases it
+ * @returns {Promise<() => void>} a function that releases the lock
  */
 export async function acquireLock(path, { onWait } = {}) {
   for (let hasWaited = false; ; hasWaited = true) {
@@ -20,9 +20,9 @@ export async function acquireLock(path, { onWait } = {}) {
 }
 
 /**
- * Takes the lock when nobody who lives holds it.
+ * Acquires the lock unless a running process holds it.
  * @param {string} path the lock file; its folder must exist
- * @returns {{ release?: () => void, owner: number }} `release` when it is ours; `owner` is the pid that holds it
+ * @returns {{ release?: () => void, owner: number }} `release` when the lock was acquired; `owner` is the pid that holds the lock
  */
 export function tryLock(path) {
   while (!makeLock(path)) {
@@ -38,14 +38,14 @@ export function tryLock(path) {
   return { owner: process.pid, release };
 }
 
-/** Locks this process holds: a file with our pid that is not among them is from a process that had it before us. */
+/** Locks of this process. Another lock file with its pid is from an earlier process with the same pid. */
 const ours = new Set();
 
 function isHeld(path, owner) {
   return owner === process.pid ? ours.has(path) : isAlive(owner) && isSinceBoot(path);
 }
 
-/** Makes the file with its content in one step; false when there is one. */
+/** Creates the lock file atomically with its content; returns false when it exists. */
 function makeLock(path) {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, String(process.pid));
@@ -60,13 +60,13 @@ function makeLock(path) {
   }
 }
 
-/** A lock from before the last boot: its owner's pid belongs to somebody else by now. */
+/** Returns true when the lock is newer than the last boot. After a boot the pid may belong to another process. */
 function isSinceBoot(path) {
   const at = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return at > Date.now() - uptime() * 1000;
 }
 
-/** The pid in a lock file; 0 when there is none. */
+/** Returns the pid in a lock file; 0 when the file is missing or invalid. */
 function ownerOf(path) {
   try {
     return Number.parseInt(readFileSync(path, 'utf8'), 10) || 0;
@@ -75,7 +75,7 @@ function ownerOf(path) {
   }
 }
 
-/** Removes a dead owner's lock; what somebody else locked in between is put back. */
+/** Removes the lock of a dead owner; restores the lock when another process has acquired it in between. */
 function takeAway(path, owner) {
   const away = `${path}.${process.pid}.dead`;
   try {
@@ -88,7 +88,7 @@ function takeAway(path, owner) {
   }
 }
 
-/** Whether a process with this pid lives; 0 does not, nor does one that only waits to be collected. */
+/** Returns true when a process with this pid is running. Pid 0 and zombies are not. */
 function isAlive(pid) {
   if (pid <= 0) return false;
   try {

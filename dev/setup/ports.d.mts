@@ -1,28 +1,28 @@
-// Types of ports.mjs.
+// Type declarations of ports.mjs.
 
 /** A port of the stack, on 127.0.0.1. */
 export interface StackPort {
   readonly port: number;
-  /** The environment variable that sets it. */
+  /** Environment variable that sets the port. */
   readonly variable: string;
-  /** What is to listen there. */
+  /** The program that listens on the port. */
   readonly use: string;
 }
 
-/** Every port of `npm start`, with its default; with the key `unless` set, nothing listens there. */
+/** Every port of `npm start` with its default. The port is not used when the key `unless` is set. */
 export const stackPorts: readonly (StackPort & {
   readonly key: 'router.port' | 'ops.port' | 'conductor.port' | 'idp.port' | 'backends.port';
   readonly unless?: 'conductor.url' | 'oauth.issuer';
 })[];
 
-/** The ports that are known without the configuration, which only installed packages can read. */
+/** Returns the ports that are known without loading the configuration, which needs installed packages. */
 export function knownPorts(root: string, env: NodeJS.ProcessEnv): StackPort[];
 
 /**
- * One line for each port that is taken, or that two programs are to have.
- * @returns nothing when all are free
+ * Checks the ports.
+ * @returns one line for each port that is taken or set twice
  */
 export function findTakenPorts(ports: readonly StackPort[]): Promise<string[]>;
 
-/** A port that is free now. */
+/** Returns a port that is currently free. */
 export function findFreePort(): Promise<number>;

@@ -1,4 +1,4 @@
-// The ports of the stack, and whether they are free. Plain JavaScript, for it runs before anything is installed.
+// The ports of the stack, and checks whether they are free. Plain JavaScript, since it runs before the installation.
 
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 const variableOf = (key) => key.replaceAll('.', '_').toUpperCase();
 
-/** Every port of `npm start`; with the key `unless` set, nothing listens there. Defaults are those of the configuration. */
+/** Every port of `npm start` with the configuration's default. The port is not used when the key `unless` is set. */
 export const stackPorts = [
   { key: 'router.port', port: 8080, use: 'router' },
   { key: 'ops.port', port: 8081, use: 'operations' },
@@ -16,8 +16,8 @@ export const stackPorts = [
 ].map((entry) => ({ ...entry, variable: variableOf(entry.key) }));
 
 /**
- * The ports that are known without the configuration, which only installed packages can read: those of environment
- * variables, and the defaults where no property file may set another one.
+ * Returns the ports that are known without loading the configuration, which needs installed packages: those of
+ * environment variables, and defaults that no property file can override.
  * @param {string} root folder of package.json
  * @param {Readonly<Record<string, string | undefined>>} env
  * @returns {{ port: number, variable: string, use: string }[]}
@@ -28,7 +28,7 @@ export function knownPorts(root, env) {
   const hasOtherFiles = Boolean(env['CONFIG_URL'] || env['PROFILE']);
   return stackPorts.flatMap(({ key, variable, port, use, unless }) => {
     if (unless !== undefined && (env[variableOf(unless)] || keysOfFile.has(unless))) return [];
-    // What is no port, and 0 for a free one, is for the configuration to judge.
+    // Invalid values, and 0 for any free port, are left to the configuration.
     if (env[variable])
       return /^[1-9]\d{0,4}$/.test(env[variable]) ? [{ port: Number(env[variable]), variable, use }] : [];
     return hasOtherFiles || keysOfFile.has(key) ? [] : [{ port, variable, use }];
@@ -36,9 +36,9 @@ export function knownPorts(root, env) {
 }
 
 /**
- * One line for each port that is taken, or that two programs are to have.
+ * Checks the ports.
  * @param {readonly { port: number, variable: string, use: string }[]} ports
- * @returns {Promise<string[]>} nothing when all are free
+ * @returns {Promise<string[]>} one line for each port that is taken or set twice
  */
 export async function findTakenPorts(ports) {
   const lines = await Promise.all(
@@ -60,7 +60,7 @@ function isFree(port) {
   });
 }
 
-/** @returns {Promise<number>} a port that is free now */
+/** @returns {Promise<number>} a port that is currently free */
 export function findFreePort() {
   return new Promise((resolve, reject) => {
     const server = createServer();

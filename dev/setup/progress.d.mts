@@ -1,12 +1,12 @@
-// Types of progress.mjs.
+// Type declarations of progress.mjs.
 
-/** A line that moves. */
+/** A progress line. */
 export interface Progress {
-  /** Replaces the line; off a terminal, writes a new one at most every ten seconds. */
+  /** Replaces the line; when the stream is not a terminal, writes a new line at most every ten seconds. */
   show(line: string): void;
-  /** Takes the line away. */
+  /** Removes the line. */
   clear(): void;
 }
 
-/** @param stream where to write; default standard error */
+/** Creates a progress line. @param stream output stream; default standard error */
 export function createProgress(stream?: NodeJS.WriteStream): Progress;

@@ -1,12 +1,12 @@
-// A line on the terminal that moves while something takes long; off a terminal, a new line at most every ten seconds. Plain JavaScript, for it runs before anything is installed.
+// A progress line with a spinner. Plain JavaScript, since it runs before the installation.
 
-/** Off a terminal, a moving line would fill the log. */
+/** Shortest time between two lines when the stream is not a terminal, in milliseconds. */
 const quietMs = 10_000;
 
 /**
- * @param {NodeJS.WriteStream} [stream] where to write; default standard error
- * @returns {{ show(line: string): void, clear(): void }} `show` replaces the line, and off a terminal writes it unless it
- *   is the same as before; `clear` takes it away
+ * @param {NodeJS.WriteStream} [stream] output stream; default standard error
+ * @returns {{ show(line: string): void, clear(): void }} `show` replaces the line, or writes a changed line when the
+ *   stream is not a terminal; `clear` removes the line
  */
 export function createProgress(stream = process.stderr) {
   let shownAt = Date.now();

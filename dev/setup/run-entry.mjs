@@ -1,4 +1,4 @@
-// Runs an entry file as a child, and makes the two live and die together.
+// Runs an entry file as a child process, forwards signals to it and exits as it exits.
 
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
@@ -7,15 +7,16 @@ import { fileURLToPath } from 'node:url';
 
 const exitWithParent = fileURLToPath(new URL('./exit-with-parent.mjs', import.meta.url));
 
-/** Ctrl-C reaches us from the terminal and once more from npm: what comes this close together is one signal. */
+/** Ctrl-C arrives from the terminal and again from npm. Signals within this many milliseconds count as one. */
 const sameSignalMs = 500;
 
-/** How often we look whether the npm that started us is still there, in milliseconds. */
+/** Interval for checking that the parent npm is still running, in milliseconds. */
 const parentCheckMs = 1_000;
 
 /**
- * Runs it and ends as it ends: with its exit code, or by its signal. The child leads a process group of its own, so
- * that a signal reaches the group through us and exactly once. Should we be killed, the child notices (exit-with-parent.mjs).
+ * Runs the entry file and ends with its exit code or by its signal. The child leads its own process group, so that
+ * each signal reaches the group exactly once, through this process. If this process is killed, the child stops
+ * (exit-with-parent.mjs).
  * @param {{ node: string, root: string, entry: string, args: string[] }} options `entry` is relative to `root`
  */
 export function runEntry({ node, root, entry, args }) {
@@ -25,7 +26,7 @@ export function runEntry({ node, root, entry, args }) {
     detached: true,
   });
   const passed = passSignals(child);
-  // Who was told to stop already is not told twice: the second time means at once.
+  // A second signal would mean an immediate stop, so none is sent when one was forwarded already.
   const stopWatching = watchParent(() => passed.size === 0 && signalGroup(child, 'SIGTERM'));
   child.on('error', (error) => {
     stopWatching();
@@ -37,12 +38,12 @@ export function runEntry({ node, root, entry, args }) {
     if (signal === null) process.exit(code);
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
-    // Some signals cannot end us this way; then the code says it as a shell would.
+    // Some signals do not end this process; then it exits with the code that a shell uses.
     setTimeout(() => process.exit(128 + constants.signals[signal]), 200);
   });
 }
 
-/** Returns the signals that were passed, with the time of each. */
+/** Forwards signals to the child. Returns the forwarded signals with their times. */
 function passSignals(child) {
   const passedAt = new Map();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
@@ -56,17 +57,17 @@ function passSignals(child) {
   return passedAt;
 }
 
-/** As the terminal would: what the child runs gets it too, unless it was put into a group of its own. */
+/** Signals the child's process group, as a terminal would. */
 function signalGroup(child, signal) {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   try {
     process.kill(-child.pid, signal);
   } catch {
-    // It ended in this very moment.
+    // The process has ended in the meantime.
   }
 }
 
-/** npm that is killed leaves us behind: then we stop as well. Whoever starts us without npm may leave. */
+/** Calls `onGone` when the npm that started this process has died. Without npm, the parent may end. */
 function watchParent(onGone) {
   if (process.env.npm_lifecycle_event === undefined) return () => {};
   const parent = process.ppid;

@@ -1,4 +1,5 @@
-// node dev/setup/run.mjs <entry.ts> [arguments…]: what `npm start`, `npm test` and the CLI begin with. Runs on any Node from 20 on with nothing installed.
+// node dev/setup/run.mjs <entry.ts> [arguments…]: installs dependencies if needed, then runs an entry file with the
+// pinned Node. Used by `npm start`, `npm test` and the CLI. Needs Node 20 or newer and no installed packages.
 
 import { fileURLToPath } from 'node:url';
 import { ensureDependencies } from './dependencies.mjs';
@@ -8,7 +9,7 @@ import { runEntry } from './run-entry.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Exit code of a set-up that failed. */
+/** Exit code of a failed set-up. */
 const failed = 1;
 
 try {
@@ -22,7 +23,7 @@ try {
   process.exitCode = failed;
 }
 
-/** A port that is taken should not be found out only after a long installation. @throws Error for people */
+/** Reports taken ports before a long installation. @throws Error with a line for each taken port */
 async function refuseTakenPorts() {
   const taken = await findTakenPorts(knownPorts(root, process.env));
   if (taken.length > 0) throw new Error(taken.join('\n'));

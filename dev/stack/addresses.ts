@@ -1,9 +1,9 @@
-// What a running stack tells the CLI: where its programs listen, without any secret.
+// The addresses that a running stack publishes for the CLI, without secrets.
 
 import type { RunningStack } from '#lib/config/running-stack.ts';
 import type { StackSettings } from './options.ts';
 
-/** The addresses of a stack that this process runs from now on. */
+/** Returns the addresses of the stack that this process starts. */
 export function addressesOf({ urls, env, givenEngine }: Pick<StackSettings, 'urls' | 'env' | 'givenEngine'>) {
   const { OAUTH_ISSUER: identityProvider, OAUTH_AUDIENCE: audience, CONDUCTOR_DATABASEURL: database = '' } = env;
   return {

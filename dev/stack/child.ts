@@ -1,58 +1,60 @@
-// One life of one process: start it, learn when it works, end it, and see to it that it never outlives this process.
+// Starts a child process, reports when it is ready, stops it, and ensures that it does not outlive this process.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { setNiceness } from './niceness.ts';
 
-/** How a process ended: exactly one of the two is set, or `error` when it never began. */
+/** How a process ended: either `code` or `signal` is set, or `error` when it could not be started. */
 export interface Ending {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly error?: Error;
 }
 
-/** What a program reports once it works. */
+/** Values that a program reports when it is ready. */
 export type Ready = Readonly<Record<string, unknown>>;
 
-/** A running process, or whatever else can be started and stopped like one. */
+/** A running process, or a container that is started and stopped like one. */
 export interface Child {
   readonly pid: number | undefined;
-  /** Resolves once it works; rejects when it ended before that. */
+  /** Resolves when the process is ready; rejects when it ends before that. */
   readonly ready: Promise<Ready>;
-  /** Resolves when it has ended. Never rejects. */
+  /** Resolves when the process has ended. Never rejects. */
   readonly ended: Promise<Ending>;
-  /** Asks it to end, insists after `stopDeadlineMs`, and resolves when it has ended. Safe to call at any time. */
+  /** Sends SIGTERM, then SIGKILL after `stopDeadlineMs`; resolves when the process has ended. Safe to call repeatedly. */
   stop(): Promise<Ending>;
-  /** Ends it at once. */
+  /** Kills the process immediately. */
   kill(): void;
 }
 
+/** How to start a process. */
 export interface ChildOptions {
   readonly command: string;
   readonly args: readonly string[];
-  /** Its whole environment. */
+  /** The complete environment of the process. */
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** Gets everything it prints, standard output and standard error as they come. Not ended here. */
+  /** Receives standard output and standard error. The caller ends the stream. */
   readonly output: Writable;
-  /** Milliseconds between SIGTERM and SIGKILL. Default 10 000. */
+  /** Time between SIGTERM and SIGKILL, in milliseconds. Default 10 000. */
   readonly stopDeadlineMs?: number;
-  /** How far it stands back for other processes when the cores are busy, 0 to 19 (nice(2)). Default 0. */
+  /** Niceness of the process, 0 to 19 (nice(2)). Default 0. */
   readonly niceness?: number;
   /**
-   * Learns that it works. Default: it sends `{ type: 'ready', ready }` over the IPC channel, as `runProgram` does.
+   * Resolves when the process is ready. Default: waits for the message `{ type: 'ready', ready }` of `runProgram` on
+   * the IPC channel.
    * @param signal aborted when the process has ended
    */
   readonly waitUntilReady?: (signal: AbortSignal) => Promise<Ready>;
 }
 
-/** Runs a command and leaves a watcher that ends it should this process die. */
+/** Script that runs a command and ends it when this process dies. */
 const exitWithParent = fileURLToPath(new URL('../setup/exit-with-parent.sh', import.meta.url));
 
 /**
- * Starts a process in a process group of its own: Ctrl-C in the terminal reaches only this process, which then stops
- * its children in the order it wants.
+ * Starts a process in its own process group. Ctrl-C in the terminal then reaches only this process, which stops its
+ * children in order.
  */
 export function startChild(options: ChildOptions): Child {
   const channel = options.waitUntilReady === undefined ? 'ipc' : 'ignore';
@@ -90,11 +92,11 @@ function lowerPriority(pid: number | undefined, niceness: number): void {
   try {
     setNiceness(pid, niceness);
   } catch {
-    // It has ended already, which is told elsewhere; or the machine has no such thing, and it works without.
+    // The process has already ended, which `ended` reports, or the system does not allow a niceness, which is optional.
   }
 }
 
-/** One phrase for people: `exit code 1`, `SIGKILL`. */
+/** Returns how a process ended as text: `exit code 1`, `SIGKILL`. */
 export function describeEnding({ code, signal, error }: Ending): string {
   if (error !== undefined) return error.message;
   return signal ?? `exit code ${code}`;
@@ -106,7 +108,7 @@ function untilEnded(child: ChildProcess): Promise<Ending> {
   return new Promise((resolve) => {
     child.on('exit', (code, signal) => {
       exitWithParent?.end('ended\n');
-      // Its output is complete at `close`, which something it left behind could hold up for ever.
+      // The output is complete at `close`, which a surviving grandchild could delay for ever.
       setTimeout(resolve, 1_000, { code, signal }).unref();
     });
     child.on('close', (code, signal) => resolve({ code, signal }));
@@ -135,12 +137,12 @@ async function stopChild(child: ChildProcess, ended: Promise<Ending>, deadlineMs
   return ending;
 }
 
-/** The whole group, so that nothing it started is left; it is the group's leader and we started it. */
+/** Kills the whole process group, including everything that the child has started. */
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // It ended in this very moment.
+    // The process has ended in the meantime.
   }
 }

@@ -1,12 +1,12 @@
-// How far a process stands back for others, on its own and with the session it leads.
+// Sets the niceness of a process and of its scheduling group.
 
 import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 
 /**
- * Everything the process starts from here on has the same niceness (nice(2)). Where Linux schedules each session as one
- * group (autogroups, sched(7)), niceness counts only inside of it: the group of a session's leader gets it as well.
- * @throws Error when this user may not, or the process has ended
+ * Sets the niceness of a process (nice(2)), which its later children inherit. With autogroups (sched(7)), Linux
+ * applies niceness only within a session, so the autogroup of a session leader gets the same niceness.
+ * @throws Error when the user lacks the permission or the process has ended
  */
 export function setNiceness(pid: number, niceness: number): void {
   setPriority(pid, niceness);
@@ -17,7 +17,7 @@ export function setNiceness(pid: number, niceness: number): void {
   }
 }
 
-/** Another system, or a kernel without them. */
+/** Returns true when the system is not Linux or the kernel has no autogroups. */
 function isWithoutGroups(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }

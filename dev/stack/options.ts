@@ -1,4 +1,4 @@
-// What `npm start` was asked to do: its flags, its ports and the configuration its programs will get.
+// Reads the flags and the configuration of `npm start` and derives the environment of its programs.
 
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -7,6 +7,7 @@ import { variableOf } from '#lib/config/environment.ts';
 import { queueEnvironment } from '../engine/engine-arguments.ts';
 import { findFreePort, type StackPort, stackPorts } from '../setup/ports.mjs';
 
+/** The output of `npm start -- --help`. */
 export const help = `Usage: npm start [-- --verbose]
 
 Runs the whole stack on this machine until Ctrl-C: workflow engine, identity provider, back-end stand-ins, router, workers.
@@ -22,12 +23,13 @@ Environment (default):
 Every other key of the configuration can be set as well: docs/configuration.md.
 `;
 
+/** The flags of `npm start`. */
 export interface Flags {
   readonly verbose: boolean;
   readonly help: boolean;
 }
 
-/** @throws Error for people, when a flag is unknown */
+/** Parses the flags. @throws Error with the help when a flag is unknown */
 export function parseFlags(args: readonly string[]): Flags {
   try {
     const options = { verbose: { type: 'boolean' }, help: { type: 'boolean' } } as const;
@@ -38,24 +40,25 @@ export function parseFlags(args: readonly string[]): Flags {
   }
 }
 
-/** Everything the stack is built from. */
+/** The settings of a stack. */
 export interface StackSettings {
-  /** Absolute. */
+  /** Absolute path of the state directory. */
   readonly stateDir: string;
-  /** An engine that runs already; it is used instead of one of our own. */
+  /** URL of a running engine to use; undefined when the stack starts its own. */
   readonly givenEngine: string | undefined;
-  /** Issuer of an identity provider that runs already; it is used instead of one of our own. */
+  /** Issuer of a running identity provider to use; undefined when the stack starts its own. */
   readonly givenIssuer: string | undefined;
   /** OAuth client of the workers. */
   readonly workersClient: string;
   readonly urls: StackUrls;
-  /** How the engine reaches the broker of MDM's update queue; undefined when there is none. */
+  /** Environment variables with the broker of MDM's update queue; undefined without an update queue. */
   readonly updateQueue: NodeJS.ProcessEnv | undefined;
   readonly ports: readonly StackPort[];
-  /** What every program finds in its environment. */
+  /** Environment of every program. */
   readonly env: NodeJS.ProcessEnv;
 }
 
+/** Base URLs of the stack's programs. */
 export interface StackUrls {
   readonly router: string;
   readonly operations: string;
@@ -65,9 +68,9 @@ export interface StackUrls {
 }
 
 /**
- * Reads the configuration and fills in the addresses that follow from the ports. What a property file, a profile or
- * the environment says stays as it is.
- * @throws ConfigError, or an Error for people when NODE_ENV is production
+ * Reads the configuration and fills in the addresses that follow from the ports. Values of property files, profiles
+ * and the environment take precedence.
+ * @throws ConfigError, or an Error when NODE_ENV is production
  */
 export async function readSettings(env: NodeJS.ProcessEnv): Promise<StackSettings> {
   if (env['NODE_ENV'] === 'production') {
@@ -100,7 +103,7 @@ export async function readSettings(env: NodeJS.ProcessEnv): Promise<StackSetting
     env: {
       ...env,
       ...toVariables(Object.entries(following).filter(([key]) => isOurs(key))),
-      // The engine of this stack keeps its data there, with Java and in a container.
+      // The stack's own engine keeps its data there, with Java and in a container.
       ...(givenEngine === undefined && isOurs('conductor.databaseURL')
         ? { CONDUCTOR_DATABASEURL: `sqlite:${join(stateDir, 'engine', 'conductor.db')}` }
         : {}),
@@ -115,7 +118,7 @@ function toVariables(values: readonly (readonly [key: string, value: string])[])
   return Object.fromEntries(values.map(([key, value]) => [variableOf(key), value]));
 }
 
-/** Keys whose values follow from the ports, and the dev clients of the identity provider. */
+/** Returns the keys whose values follow from the ports, and the development clients. */
 function followingKeys({ router, engine, identityProvider, backEnds }: StackUrls): Record<string, string> {
   return {
     'conductor.url': engine,

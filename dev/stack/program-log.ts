@@ -1,25 +1,26 @@
-// A program's log file, with its last lines at hand and, on request, every line passed on.
+// Writes the output of a program to its log file, keeps the last lines in memory and optionally forwards every line.
 
 import { close, existsSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 
+/** Where the log goes. */
 export interface ProgramLogOptions {
   readonly stateDir: string;
-  /** Names the file: `<stateDir>/logs/<program>.log`. */
+  /** Name of the program; the file is `<stateDir>/logs/<program>.log`. */
   readonly program: string;
-  /** Gets each line as it comes. */
+  /** Called with each line. */
   readonly onLine?: (line: string) => void;
 }
 
-/** How many lines are at hand. */
+/** Number of lines in memory. */
 const maxLastLines = 20;
 
-/** Longest line that is kept or passed on, in characters; the file has it whole. */
+/** Longest line in memory, in characters; longer lines are cut, but complete in the file. */
 const maxLineLength = 2_000;
 
-/** Takes what a program prints. Survives the program: the next run writes on in the same file. */
+/** The log of one program. Restarts of the program append to the same file. */
 export class ProgramLog extends Writable {
   readonly path: string;
   readonly #file: number;
@@ -35,7 +36,7 @@ export class ProgramLog extends Writable {
     this.#onLine = onLine;
   }
 
-  /** The last lines, oldest first. */
+  /** Returns the last lines, the oldest first. */
   lastLines(): readonly string[] {
     return this.#rest === '' ? this.#lines : [...this.#lines, this.#rest];
   }
@@ -47,7 +48,7 @@ export class ProgramLog extends Writable {
     try {
       writeSync(this.#file, chunk);
     } catch {
-      // A full disk costs lines; what runs goes on.
+      // Lines are lost when the disk is full; the program must go on.
     }
     done();
   }
@@ -63,7 +64,7 @@ export class ProgramLog extends Writable {
   }
 }
 
-/** Opens the log of one program; that of the run before is kept beside it as `<program>.log.1`. */
+/** Opens the log of one program. The log of the previous run is renamed to `<program>.log.1`. */
 export function openProgramLog({ stateDir, program, onLine }: ProgramLogOptions): ProgramLog {
   const folder = join(stateDir, 'logs');
   mkdirSync(folder, { recursive: true });

@@ -1,4 +1,4 @@
-// The programs of the stack besides the engine: what is run, with which environment, and in which order they end.
+// The programs of the stack except the engine: entry files, environments and stop order.
 
 import type { Writable } from 'node:stream';
 import { join } from 'node:path';
@@ -6,29 +6,29 @@ import { fileURLToPath } from 'node:url';
 import { type Child, type ChildOptions, startChild } from './child.ts';
 import type { StackSettings } from './options.ts';
 
-/** One of our programs: an entry file run by the Node that runs this. */
+/** A program: an entry file that is run by the current Node. */
 export interface Program {
-  /** Its name in messages and of its log file. */
+  /** Name in messages and of the log file. */
   readonly name: string;
   /** Entry file, relative to the root. */
   readonly entry: string;
   readonly args?: readonly string[];
-  /** Set besides the environment all programs share. */
+  /** Variables in addition to the shared environment. */
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** A program that is kept running. */
+/** A program that is restarted when it ends. */
 export interface LongRunningProgram extends Program {
-  /** When it ends: those of the lowest number first, and those of the same number together. */
+  /** Position in the stop order: lower numbers stop first, equal numbers together. */
   readonly stopOrder: number;
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** MIS code of the college whose adaptor has workers of its own beside it. */
+/** MIS code of the college whose adaptor has its own workers. */
 const coLocated = '002';
 
-/** Workers end first, so that they can still report what they have in hand through the router. The pruner needs only the engine. */
+/** The programs. Workers stop first, so that they can still report their in-flight tasks through the router. */
 export const longRunningPrograms: readonly LongRunningProgram[] = [
   { name: 'router', entry: 'gateway/main.ts', stopOrder: 2 },
   { name: 'workers', entry: 'workers/main.ts', stopOrder: 1 },
@@ -38,31 +38,32 @@ export const longRunningPrograms: readonly LongRunningProgram[] = [
   { name: 'back-ends', entry: 'dev/back-ends/main.ts', stopOrder: 3 },
 ];
 
-/** The programs of a stack with these settings: none for what runs already. */
+/** Returns the programs that a stack with these settings starts. */
 export function programsOf({ givenIssuer }: Pick<StackSettings, 'givenIssuer'>): readonly LongRunningProgram[] {
   return longRunningPrograms.filter(({ name }) => givenIssuer === undefined || name !== 'identity-provider');
 }
 
-/** The engine ends last: everything else may still talk to it. */
+/** The engine stops last, since all other programs may still call it. */
 export const engineStopOrder = 4;
 
+/** Environment and output of a program. */
 export interface LaunchOptions {
-  /** The environment all programs share. */
+  /** The environment that all programs share. */
   readonly env: NodeJS.ProcessEnv;
   readonly output: Writable;
 }
 
-/** Registers the definitions with an engine and ends. */
+/** Returns the program that registers the definitions with an engine and ends. */
 export function registrationProgram(engineUrl: string): Program {
   return { name: 'definitions', entry: 'cli/main.ts', args: ['register', '--engine', engineUrl] };
 }
 
-/** Starts one life of a program that is kept running. */
+/** Starts a long-running program once. */
 export function launchProgram(program: Program, options: LaunchOptions): Child {
   return startChild(childOptions(program, options));
 }
 
-/** Runs a program to its end. */
+/** Starts a program that runs to its end. */
 export function runProgramOnce(program: Program, options: LaunchOptions): Child {
   return startChild({ ...childOptions(program, options), waitUntilReady: async () => ({}) });
 }

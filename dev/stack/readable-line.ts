@@ -1,6 +1,6 @@
-// Turns a line of a structured log into one for people; any other line stays as it is.
+// Converts a line of a JSON log to readable text.
 
-/** `{"level":"error","msg":"cannot start","error":"…"}` becomes `error: cannot start: …`. */
+/** Converts `{"level":"error","msg":"cannot start","error":"…"}` to `error: cannot start: …`. Other lines stay as they are. */
 export function readableLine(line: string): string {
   try {
     const { level, msg, error } = (JSON.parse(line) ?? {}) as Record<string, unknown>;

@@ -1,22 +1,23 @@
-// Asks the router's operations port until the stack is ready, and says what it still waits for.
+// Polls the router's readiness endpoint until the stack is ready.
 
 import { setTimeout as delay } from 'node:timers/promises';
 
+/** What to poll. */
 export interface ReadinessOptions {
   /** Base URL of the operations port. */
   readonly operations: string;
-  /** Ends the wait. */
+  /** Aborts the wait. */
   readonly signal: AbortSignal;
-  /** Gets what is still missing, each time it was asked. */
+  /** Called after each unsuccessful poll. */
   readonly onWait: (missing: Missing) => void;
 }
 
-/** What the router waits for: the names of its dependencies, and why each is not there. */
+/** Missing dependencies of the router by name, each with the reasons. */
 export type Missing = Readonly<Record<string, readonly string[]>>;
 
 const pauseMs = 100;
 
-/** Resolves at the first 200. @throws the signal's reason when it aborts */
+/** Resolves when the endpoint responds with 200. @throws the reason of `signal` when it aborts */
 export async function waitUntilReady({ operations, signal, onWait }: ReadinessOptions): Promise<void> {
   for (;;) {
     const missing = await fetchMissing(operations);

@@ -1,28 +1,32 @@
-// When a program that died is started again, and when it is given up: arithmetic only.
+// The restart policy of programs: exponential backoff, and a limit of crashes within a time window.
 
+/** Limits and delays of restarts. */
 export interface RestartPolicy {
-  /** This many deaths within `windowMs` end the attempts. */
-  readonly deaths: number;
+  /** Number of crashes within `windowMs` after which the program is not restarted. */
+  readonly crashes: number;
+  /** Length of the window in milliseconds. */
   readonly windowMs: number;
-  /** Pause after the first death; doubles with each further one inside the window. */
+  /** Delay after the first crash, in milliseconds; doubles with each further crash in the window. */
   readonly firstDelayMs: number;
+  /** Longest delay, in milliseconds. */
   readonly maxDelayMs: number;
 }
 
-/** Five deaths in a minute. */
-export const restartPolicy: RestartPolicy = { deaths: 5, windowMs: 60_000, firstDelayMs: 250, maxDelayMs: 5_000 };
+/** The default policy: up to four restarts in a minute. */
+export const restartPolicy: RestartPolicy = { crashes: 5, windowMs: 60_000, firstDelayMs: 250, maxDelayMs: 5_000 };
 
+/** What to do after a crash. */
 export type RestartDecision =
-  { readonly action: 'restart'; readonly delayMs: number } | { readonly action: 'give up'; readonly deaths: number };
+  { readonly action: 'restart'; readonly delayMs: number } | { readonly action: 'give up'; readonly crashes: number };
 
 /**
- * What to do after a death.
- * @param deaths when the program died, in milliseconds, oldest first; the last one is now
+ * Decides what to do after a crash.
+ * @param crashes times of the crashes in milliseconds, oldest first; the last one is the current time
  */
-export function decideRestart(deaths: readonly number[], policy: RestartPolicy = restartPolicy): RestartDecision {
-  const now = deaths.at(-1) ?? 0;
-  const recent = deaths.filter((at) => now - at < policy.windowMs).length;
-  if (recent >= policy.deaths) return { action: 'give up', deaths: recent };
+export function decideRestart(crashes: readonly number[], policy: RestartPolicy = restartPolicy): RestartDecision {
+  const now = crashes.at(-1) ?? 0;
+  const recent = crashes.filter((at) => now - at < policy.windowMs).length;
+  if (recent >= policy.crashes) return { action: 'give up', crashes: recent };
   const delayMs = Math.min(policy.firstDelayMs * 2 ** Math.max(0, recent - 1), policy.maxDelayMs);
   return { action: 'restart', delayMs };
 }

@@ -1,4 +1,4 @@
-// One run of `npm start`, from its flags to its exit code.
+// Runs `npm start`: reads flags, starts the stack, waits for a signal, stops the stack.
 
 import { writeRunningStack } from '#lib/config/running-stack.ts';
 import { findTakenPorts } from '../setup/ports.mjs';
@@ -12,8 +12,8 @@ import { openStateDir } from './state-dir.ts';
 import { summary } from './summary.ts';
 
 /**
- * Runs the stack until a signal or a failure ends it.
- * @returns the exit code: 0 stopped as asked, 1 could not start or could not stay up
+ * Runs the stack until a signal or a failure.
+ * @returns the exit code: 0 after a signal, 1 when the stack could not start or a program kept crashing
  */
 export async function runStack(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const startedAt = performance.now();
@@ -54,13 +54,13 @@ interface StackRun {
   readonly settings: StackSettings;
 }
 
-/** Starts, waits for a signal, stops. @throws Error for people, after everything has been stopped */
+/** Starts the stack, waits for a signal and stops the stack. @throws Error after the stack has been stopped */
 async function runUntilStopped({ stack, startedAt, progress, say, settings }: StackRun): Promise<void> {
   const ending = new AbortController();
   const stopRequested = untilSignal(stack, ending, say);
   const run = async () => {
     await stack.prepare(ending.signal);
-    // Before anything is waited for: a worker that runs elsewhere needs the address and a client.
+    // Shown before waiting: workers that run elsewhere need the address and a client.
     say(summary(settings, stack.engineKind));
     const onWait = (missing: Missing) => progress.show(`  waiting for ${describeMissing(missing)}`);
     const ready = waitUntilReady({ operations: settings.urls.operations, signal: ending.signal, onWait });
@@ -73,7 +73,7 @@ async function runUntilStopped({ stack, startedAt, progress, say, settings }: St
   try {
     await Promise.race([run(), stopRequested]);
   } catch (error) {
-    // What was cut short by the wish to stop is no failure.
+    // Errors that the stop itself causes are not failures.
     if (!ending.signal.aborted) throw error;
   } finally {
     ending.abort();
@@ -82,14 +82,14 @@ async function runUntilStopped({ stack, startedAt, progress, say, settings }: St
   }
 }
 
-/** `workers (no worker polls movies_intake)`. */
+/** Returns text such as `workers (no worker polls movies_intake)`. */
 function describeMissing(missing: Missing): string {
   return Object.entries(missing)
     .map(([name, reasons]) => `${name} (${reasons.join('; ')})`)
     .join(', ');
 }
 
-/** Resolves at the first signal; a second one ends everything at once. */
+/** Resolves at the first signal. A second signal kills every program and ends this process. */
 function untilSignal(stack: Stack, ending: AbortController, say: (line: string) => void): Promise<void> {
   return new Promise((resolve) => {
     const stop = () => {

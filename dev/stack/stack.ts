@@ -1,4 +1,4 @@
-// The whole stack: everything is started side by side, watched over, and stopped in order.
+// The development stack: starts all programs in parallel, restarts them when they crash, and stops them in order.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EnginePlan, planEngine } from '../engine/start-engine.ts';
@@ -15,21 +15,22 @@ import {
   runProgramOnce,
 } from './programs.ts';
 import { readableLine } from './readable-line.ts';
-import { type Death, Supervisor } from './supervisor.ts';
+import { type Crash, Supervisor } from './supervisor.ts';
 
+/** Options of a stack. */
 export interface StackOptions {
   readonly settings: StackSettings;
-  /** Passes every program's log lines to `say` as well. */
+  /** Whether the log lines of every program are passed to `say`. */
   readonly verbose: boolean;
-  /** Shows a line. */
+  /** Shows a line to the user. */
   readonly say: (line: string) => void;
-  /** Default: those of the product. */
+  /** Default: the programs of the product. */
   readonly programs?: readonly LongRunningProgram[];
-  /** Sends the definitions to the engine. Default: the product's CLI. */
+  /** Registers the definitions with the engine. Default: the product's CLI. */
   readonly registration?: Program;
 }
 
-/** A part of the stack as it runs. */
+/** A started program of the stack. */
 interface SupervisedProgram {
   readonly name: string;
   readonly supervisor: Supervisor;
@@ -37,9 +38,9 @@ interface SupervisedProgram {
   readonly log: ProgramLog;
 }
 
-/** Starts, watches and stops. One object for one life of the stack. */
+/** The programs of one stack. Use a new object for each run. */
 export class Stack {
-  /** Rejects, with a message for people, when a program cannot stay up. Never resolves. */
+  /** Rejects with a readable message when a program keeps crashing. Never resolves. */
   readonly failed: Promise<never>;
   readonly #options: StackOptions;
   readonly #failure = Promise.withResolvers<never>();
@@ -54,15 +55,15 @@ export class Stack {
     this.failed.catch(() => {});
   }
 
-  /** How the engine runs, for the summary. */
+  /** How the engine is run, for the summary. */
   get engineKind(): string {
     return this.#plan?.kind === 'own' ? this.#plan.how : 'given by CONDUCTOR_URL';
   }
 
   /**
-   * Finds a way to run the engine and fetches what that takes.
-   * @param signal gives it up
-   * @throws Error for people, when no engine can be had
+   * Finds a way to run the engine and downloads what is missing.
+   * @param signal aborts the download
+   * @throws Error with a readable message when there is no way to run an engine
    */
   async prepare(signal: AbortSignal): Promise<void> {
     const { settings, say } = this.#options;
@@ -71,7 +72,7 @@ export class Stack {
     this.#plan = await planEngine({ port, stateDir, url: givenEngine, say, signal, tuning: { updateQueue } });
   }
 
-  /** Starts everything; resolves when the first life of each program works and the definitions were sent. */
+  /** Starts all programs; resolves when each of them is ready and the definitions are registered. */
   async start(): Promise<void> {
     if (this.#plan === undefined) throw new Error('start() comes after prepare()');
     if (this.#stopping) return;
@@ -82,12 +83,12 @@ export class Stack {
     await Promise.all([...ready, engineReady.then(() => this.#register())]);
   }
 
-  /** Stops everything in order, and says what it waits for; resolves when nothing is left. */
+  /** Stops all programs in order and shows which ones it waits for; resolves when all have ended. */
   stop(): Promise<void> {
     return (this.#stopping ??= this.#stopInOrder());
   }
 
-  /** Ends everything at once. */
+  /** Kills all programs immediately. */
   kill(): void {
     this.#registration?.kill();
     for (const { supervisor } of this.#supervised) supervisor.kill();
@@ -108,9 +109,9 @@ export class Stack {
     launch: (output: ProgramLog) => Child,
   ): SupervisedProgram {
     const log = this.#openLog(name);
-    const onDeath = (death: Death) => this.#onDeath(name, log, death);
-    const onReturn = () => this.#options.say(`${name} works again.`);
-    const supervisor = new Supervisor({ launch: () => launch(log), onDeath, onReturn });
+    const onCrash = (crash: Crash) => this.#onCrash(name, log, crash);
+    const onRecovery = () => this.#options.say(`${name} works again.`);
+    const supervisor = new Supervisor({ launch: () => launch(log), onCrash, onRecovery });
     const part = { name, stopOrder, log, supervisor };
     this.#supervised.push(part);
     part.supervisor.start();
@@ -123,7 +124,7 @@ export class Stack {
     return openProgramLog({ stateDir: settings.stateDir, program, ...(verbose ? { onLine } : {}) });
   }
 
-  #onDeath(name: string, log: ProgramLog, { ending, count, decision }: Death): void {
+  #onCrash(name: string, log: ProgramLog, { ending, count, decision }: Crash): void {
     const { say } = this.#options;
     const lines = log
       .lastLines()
@@ -131,7 +132,7 @@ export class Stack {
       .map((line) => `\n    ${readableLine(line)}`);
     const ended = `${name} ended unexpectedly (${describeEnding(ending)})`;
     if (decision.action === 'give up') {
-      const message = `${ended} for the ${decision.deaths}th time within a minute; giving up. ${log.path} ends with:`;
+      const message = `${ended} for the ${decision.crashes}th time within a minute; giving up. ${log.path} ends with:`;
       this.#failure.reject(new Error(message + lines.join('')));
       return;
     }
@@ -139,7 +140,7 @@ export class Stack {
     say(count === 1 ? `${ended}; ${again} Its last lines:${lines.join('')}` : `${ended}; ${again}`);
   }
 
-  /** Sends the definitions to the engine. What the CLI refuses is shown; the stack goes on with what is registered. */
+  /** Registers the definitions with the engine. Errors are shown; the stack continues with the registered definitions. */
   async #register(): Promise<void> {
     const { settings, say } = this.#options;
     const program = this.#options.registration ?? registrationProgram(settings.urls.engine);
@@ -150,7 +151,7 @@ export class Stack {
       if (ending.code === 0 || this.#stopping) break;
       const lines = log.lastLines().map((line) => `\n    ${readableLine(line)}`);
       say(`The definitions were not registered (${describeEnding(ending)}):${lines.join('')}`);
-      // 2: the engine has other definitions under the same names and versions; trying again would not change that.
+      // Exit code 2: the engine has different definitions of the same versions, which a retry would not change.
       if (ending.code === 2 || tries === 3) break;
       await delay(1_000);
     }

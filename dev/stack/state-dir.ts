@@ -1,17 +1,17 @@
-// The state directory of a stack: only its owner may read it, and only one stack may use it.
+// Opens the state directory of a stack: exclusive to one stack, and readable by its owner only.
 
 import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { tryLock } from '../setup/lock.mjs';
 
-/** What a stack keeps there: folders, and files beside them. Whatever else is there is somebody else's. */
+/** Names of the stack's own files and folders. Other files in the directory are left alone. */
 const ownFiles = /^(engine|identity-provider|logs|stack\.json|back-ends\.sqlite.*)$/;
 
 /**
- * Takes the lock of the directory, and makes it and what an earlier stack has left there readable by its owner only.
- * From now on this process and its children write such files only: they hold personal data, keys and requests.
- * @returns releases the lock
- * @throws Error for people, when another stack runs there or the directory belongs to somebody else
+ * Locks the directory and makes it and the files of earlier stacks readable by the owner only. Also sets the umask of
+ * this process and its children accordingly, since their files hold personal data, keys and requests.
+ * @returns a function that releases the lock
+ * @throws Error with a readable message when another stack uses the directory or another user owns it
  */
 export function openStateDir(stateDir: string): () => void {
   process.umask(0o077);
@@ -22,7 +22,7 @@ export function openStateDir(stateDir: string): () => void {
       `Another stack (process ${owner}) runs on ${stateDir}: stop it, or set STATE_DIR to another folder.`,
     );
   try {
-    // A directory that everybody may write to, such as /tmp, stays one.
+    // A shared directory with the sticky bit, such as /tmp, keeps its mode.
     if ((statSync(stateDir).mode & 0o1000) === 0) chmodSync(stateDir, 0o700);
     for (const name of readdirSync(stateDir)) if (ownFiles.test(name)) closeToOthers(join(stateDir, name));
     return release;
@@ -35,7 +35,7 @@ export function openStateDir(stateDir: string): () => void {
   }
 }
 
-/** 0700 for directories, 0600 for files; links are left alone. */
+/** Sets mode 0700 on directories and 0600 on files, recursively; ignores symbolic links. */
 function closeToOthers(path: string): void {
   const stats = lstatSync(path);
   if (stats.isDirectory()) {

@@ -1,15 +1,18 @@
-// What the terminal shows while the stack starts: what runs where, and lines to try it with.
+// The text that `npm start` prints: addresses of the programs, and commands to try.
 
 import { join, relative } from 'node:path';
 import { devClients } from '../identity-provider/clients.ts';
 import type { StackSettings } from './options.ts';
 
-/** Somebody both colleges of the stand-ins know, under another id each. */
+/** A person that both colleges of the stand-ins have, with the id at each college. */
 const person = { source: '0320991', interested: 'B00418052', cccid: 'ABL0199' };
 
 type Summarised = Pick<StackSettings, 'urls' | 'stateDir' | 'givenIssuer' | 'workersClient'>;
 
-/** @param engineKind how the engine runs: `Java 25`, `Docker`, `given by CONDUCTOR_URL` */
+/**
+ * Returns the summary of a stack.
+ * @param engineKind how the engine is run: `Java 25`, `Docker`, `given by CONDUCTOR_URL`
+ */
 export function summary(settings: Summarised, engineKind: string): string {
   const { urls, stateDir, givenIssuer } = settings;
   return [

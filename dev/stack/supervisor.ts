@@ -1,29 +1,30 @@
-// Keeps one program running: starts it, starts it again when it dies, and gives it up when it cannot stay up.
+// Supervises one program: starts it, restarts it after a crash, and gives up by the restart policy.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Child, Ending, Ready } from './child.ts';
 import { decideRestart, type RestartDecision, restartPolicy, type RestartPolicy } from './restart-policy.ts';
 
-/** A program ended although nobody stopped it. */
-export interface Death {
+/** A crash: the program ended without being stopped. */
+export interface Crash {
   readonly ending: Ending;
-  /** How often it has died so far. */
+  /** Number of crashes so far, including this one. */
   readonly count: number;
   readonly decision: RestartDecision;
 }
 
+/** How to start the program, and what to notify. */
 export interface SupervisorOptions {
-  /** Starts one life of it. */
+  /** Starts the program. */
   readonly launch: () => Child;
-  readonly onDeath: (death: Death) => void;
-  /** It works again after a death. */
-  readonly onReturn?: () => void;
+  readonly onCrash: (crash: Crash) => void;
+  /** Called when the program is ready again after a crash. */
+  readonly onRecovery?: () => void;
   readonly policy?: RestartPolicy;
 }
 
-/** Watches over one program. */
+/** The supervisor of one program. */
 export class Supervisor {
-  /** Resolves when it works for the first time; rejects when it is given up or stopped before that. */
+  /** Resolves when the program is ready for the first time; rejects when the supervisor gives up or is stopped before. */
   readonly ready: Promise<Ready>;
   readonly #options: SupervisorOptions;
   readonly #firstReady = Promise.withResolvers<Ready>();
@@ -37,36 +38,37 @@ export class Supervisor {
     this.ready.catch(() => {});
   }
 
-  /** Of the life it has now. */
+  /** Process id of the current process. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
+  /** Starts the program. Further calls do nothing. */
   start(): void {
     this.#running ??= this.#run();
   }
 
-  /** Ends it; resolves when it has ended. */
+  /** Stops the program; resolves when it has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#child?.stop();
     await this.#running;
   }
 
-  /** Ends it at once, without waiting for anything. */
+  /** Kills the program without waiting. */
   kill(): void {
     this.#stopping.abort();
     this.#child?.kill();
   }
 
   async #run(): Promise<void> {
-    const deaths: number[] = [];
+    const crashes: number[] = [];
     while (!this.#stopping.signal.aborted) {
-      const ending = await this.#runOnce(deaths.length > 0);
+      const ending = await this.#runOnce(crashes.length > 0);
       if (this.#stopping.signal.aborted) break;
-      deaths.push(performance.now());
-      const decision = decideRestart(deaths, this.#options.policy ?? restartPolicy);
-      this.#options.onDeath({ ending, count: deaths.length, decision });
+      crashes.push(performance.now());
+      const decision = decideRestart(crashes, this.#options.policy ?? restartPolicy);
+      this.#options.onCrash({ ending, count: crashes.length, decision });
       if (decision.action === 'give up') {
         this.#firstReady.reject(new Error('it cannot stay up'));
         return;
@@ -76,14 +78,14 @@ export class Supervisor {
     this.#firstReady.reject(new Error('it was stopped'));
   }
 
-  /** One life, from start to end. */
-  async #runOnce(isAgain: boolean): Promise<Ending> {
+  /** Runs the program until it ends. */
+  async #runOnce(isRestart: boolean): Promise<Ending> {
     const child = this.#options.launch();
     this.#child = child;
     child.ready.then(
       (ready) => {
         this.#firstReady.resolve(ready);
-        if (isAgain) this.#options.onReturn?.();
+        if (isRestart) this.#options.onRecovery?.();
       },
       () => {},
     );

@@ -1,16 +1,17 @@
-// What is known to be wrong with the dependencies of Express Gateway 1.16.11, and what the lock file has instead.
+// Known advisories for the dependencies of Express Gateway 1.16.11, and the versions that the lock file has instead.
 
-/** A known weakness of a package, and the answer to it. */
+/** An advisory for a package, and how the lock file resolves it. */
 export interface Advisory {
   readonly package: string;
-  /** Versions it is about: below this one; `*` = all there are. */
+  /** Versions below this one are affected; `*` for all versions. */
   readonly below: string;
-  /** GHSA ids, or the report of those that have none. */
+  /** GHSA or CVE ids, or the issue when there is no id. */
   readonly ids: readonly string[];
-  /** Versions in package-lock.json. None: the package is not installed, or one of our stubs is in its place. */
+  /** Versions in package-lock.json; empty when the package is not installed or replaced by a stub. */
   readonly resolved: readonly string[];
 }
 
+/** The known advisories. */
 export const advisories: readonly Advisory[] = [
   {
     package: 'jsonwebtoken',
@@ -44,7 +45,7 @@ export const advisories: readonly Advisory[] = [
   { package: 'path-to-regexp', below: '0.1.13', ids: ['CVE-2026-4867'], resolved: ['0.1.13'] },
 ];
 
-/** True when `version` is older than `below`. Both are `major.minor.patch`; a pre-release counts as its release. */
+/** Returns true when `version` is below `below`. Both are `major.minor.patch`; pre-release suffixes are ignored. */
 export function isBelow(version: string, below: string): boolean {
   if (below === '*') return true;
   const numbers = (text: string) => text.split(/[-+]/, 1)[0]?.split('.').map(Number) ?? [];

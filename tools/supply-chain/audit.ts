@@ -1,9 +1,10 @@
-// Reads what `npm audit --json` has to say, whatever the registry did.
+// Parses the output of `npm audit --json`.
 
+/** The result of an audit. */
 export type AuditResult =
-  /** Names and severities of packages with something high or critical. */
+  /** Packages with high or critical advisories, and the total number of packages with advisories. */
   | { readonly completed: true; readonly severe: readonly string[]; readonly total: number }
-  /** The registry could not be asked. */
+  /** The registry did not respond with a report. */
   | { readonly completed: false; readonly reason: string };
 
 interface Report {
@@ -13,7 +14,7 @@ interface Report {
   error?: { summary?: string; detail?: string };
 }
 
-/** @param stdout of npm; anything */
+/** Parses a report. Never throws. @param stdout output of npm, possibly not a report */
 export function readAudit(stdout: string): AuditResult {
   let report: Report;
   try {

@@ -1,8 +1,8 @@
-// The licences of everything that is installed, and which of them the product may have.
+// Checks the licences of installed packages against the allowed ones.
 
 import type { LockedPackage } from './lock-file.ts';
 
-/** SPDX identifiers. All of them allow use and distribution in a product that is not open. */
+/** Allowed SPDX identifiers. All of them permit use and distribution in a proprietary product. */
 export const allowedLicences: readonly string[] = [
   '0BSD',
   'Apache-2.0',
@@ -15,10 +15,10 @@ export const allowedLicences: readonly string[] = [
   'Unlicense',
 ];
 
-/** Only for development and tests: not part of what is deployed, and not changed. */
+/** Allowed SPDX identifiers of packages for development and tests, which are neither deployed nor modified. */
 export const allowedForDevelopment: readonly string[] = [...allowedLicences, 'MPL-2.0'];
 
-/** Packages whose package.json names no licence in SPDX form: what the LICENSE or README of this version says. */
+/** Licences of packages without an SPDX licence in package.json, taken from the LICENSE or README of the version. */
 export const reviewedLicences: Readonly<Record<string, string>> = {
   'buildcheck@0.0.7': 'MIT',
   'compute-gcd@1.2.1': 'MIT',
@@ -37,12 +37,12 @@ export const reviewedLicences: Readonly<Record<string, string>> = {
   'validate.io-number@1.0.3': 'MIT',
 };
 
-/** The SPDX expression; undefined when nobody knows it. */
+/** Returns the SPDX expression of a package; undefined when it is unknown. */
 export function licenceOf({ name, version, licence }: Pick<LockedPackage, 'name' | 'version' | 'licence'>) {
   return licence ?? reviewedLicences[`${name}@${version}`];
 }
 
-/** One line for each package whose licence is unknown or not allowed. */
+/** Returns one line for each package whose licence is unknown or not allowed. */
 export function licenceProblems(packages: readonly LockedPackage[]): string[] {
   return packages.flatMap((locked) => {
     const licence = licenceOf(locked);
@@ -53,7 +53,7 @@ export function licenceProblems(packages: readonly LockedPackage[]): string[] {
   });
 }
 
-/** Of `A OR B` one is enough, of `A AND B` both are needed; what is more complicated is for people to read. */
+/** Evaluates `A OR B` and `A AND B`. More complex expressions are not allowed, so that they get a manual review. */
 function isAllowed(expression: string, allowed: readonly string[]): boolean {
   const plain = expression.replace(/^\(([^()]*)\)$/, '$1');
   if (plain.includes(' OR ')) return plain.split(' OR ').some((part) => isAllowed(part, allowed));

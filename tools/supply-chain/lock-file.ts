@@ -1,33 +1,34 @@
-// What package-lock.json says of every package that set-up installs.
+// Reads package-lock.json.
 
 import { readFileSync } from 'node:fs';
 
-/** One installed package. */
+/** An installed package. */
 export interface LockedPackage {
-  /** Folder below the root; it tells which copy another package gets. */
+  /** Folder relative to the root. */
   readonly path: string;
   readonly name: string;
   readonly version: string;
-  /** SPDX expression of its package.json; undefined when that has none in this form. */
+  /** SPDX expression in its package.json; undefined when it has none. */
   readonly licence: string | undefined;
   /** `sha512-…` in base64. */
   readonly integrity: string | undefined;
-  /** Only for development and tests. */
+  /** Whether the package is needed for development and tests only. */
   readonly dev: boolean;
-  /** May be missing, such as what is made for another platform. */
+  /** Whether the package may be missing, such as one for another platform. */
   readonly optional: boolean;
-  /** Names of the packages it depends on. */
+  /** Names of its dependencies. */
   readonly dependencies: readonly string[];
 }
 
+/** A parsed lock file. */
 export interface LockFile {
   readonly name: string;
   readonly version: string;
-  /** What the project itself depends on. */
+  /** Names of the project's direct dependencies. */
   readonly dependencies: readonly string[];
-  /** Packages from the registry, in the order of the file; our stubs of `gateway/overrides/` are none of them. */
+  /** Packages from the registry, in the order of the file, without the stubs in `gateway/overrides/`. */
   readonly packages: readonly LockedPackage[];
-  /** Names in whose place a stub of ours is installed. */
+  /** Names of packages that are replaced by stubs. */
   readonly stubs: readonly string[];
 }
 
@@ -48,7 +49,7 @@ interface Entry {
 
 const folder = 'node_modules/';
 
-/** @param path of a lock file of version 3 */
+/** Reads a lock file. @param path path of a lock file of version 3 */
 export function readLockFile(path: string): LockFile {
   const { packages } = JSON.parse(readFileSync(path, 'utf8')) as { packages: Record<string, Entry> };
   const { '': root = {}, ...others } = packages;
@@ -65,7 +66,7 @@ export function readLockFile(path: string): LockFile {
 function describe(path: string, entry: Entry): LockedPackage {
   return {
     path,
-    // An alias is installed under another name than it was published with.
+    // An alias is installed under a name that differs from its published name.
     name: entry.name ?? nameOf(path),
     version: entry.version ?? '',
     licence: typeof entry.license === 'string' ? entry.license : undefined,
@@ -85,7 +86,7 @@ function namesOf({ dependencies, devDependencies, optionalDependencies, peerDepe
   return Object.keys(all).sort();
 }
 
-/** The copy of `name` that the package in `path` gets (the root: an empty path), as Node looks for it. */
+/** Resolves `name` from the package in `path` (empty for the root) by Node's algorithm. */
 export function resolvePackage(
   byPath: ReadonlyMap<string, LockedPackage>,
   path: string,

@@ -1,4 +1,4 @@
-// npm run sbom, licences, audit: what the product is made of, under which licences, and what is known against it.
+// Entry point of `npm run sbom`, `npm run licences` and `npm run audit`.
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -11,12 +11,12 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const help = 'Usage: npm run -s sbom | npm run -s licences | npm run -s audit\n';
 
 const commands: Readonly<Record<string, () => number>> = {
-  /** The bill of materials on standard output. */
+  /** Prints the bill of materials. */
   sbom() {
     process.stdout.write(`${JSON.stringify(createSbom(readLockFile(`${root}package-lock.json`)), null, 2)}\n`);
     return 0;
   },
-  /** One line a package; 1 when one is unknown or not allowed. */
+  /** Prints one line per package; returns 1 when a licence is unknown or not allowed. */
   licences() {
     const { packages } = readLockFile(`${root}package-lock.json`);
     const lines = packages.map((locked) => {
@@ -28,7 +28,7 @@ const commands: Readonly<Record<string, () => number>> = {
     process.stderr.write(problems.map((problem) => `${problem}\n`).join(''));
     return problems.length === 0 ? 0 : 1;
   },
-  /** 0 nothing high or critical, 1 something is, 2 the registry could not be asked. */
+  /** Returns 0 without high or critical advisories, 1 with any, 2 when the registry did not respond with a report. */
   audit() {
     const { stdout } = spawnSync('npm', ['audit', '--json'], { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 });
     const result = readAudit(stdout);

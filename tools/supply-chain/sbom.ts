@@ -1,24 +1,25 @@
-// The software bill of materials: everything package-lock.json installs and the workflow engine, in CycloneDX 1.6.
+// Creates the software bill of materials in CycloneDX 1.6: the packages of package-lock.json and the workflow engine.
 
 import { createHash } from 'node:crypto';
 import { engineRelease } from '../../dev/engine/release.ts';
 import { licenceOf } from './licences.ts';
 import { type LockedPackage, type LockFile, resolvePackage } from './lock-file.ts';
 
-/** A component of a CycloneDX document, as far as it is used here. */
+/** The used part of a CycloneDX component. */
 export interface Component {
   readonly type: 'library' | 'application';
   readonly 'bom-ref': string;
   readonly group?: string;
   readonly name: string;
   readonly version: string;
-  /** `excluded`: only for development and tests. */
+  /** `excluded` for packages that are needed for development and tests only. */
   readonly scope?: 'required' | 'optional' | 'excluded';
   readonly hashes?: readonly { readonly alg: 'SHA-512' | 'SHA-256'; readonly content: string }[];
   readonly licenses?: readonly object[];
   readonly purl?: string;
 }
 
+/** The used part of a CycloneDX document. */
 export interface Sbom {
   readonly $schema: string;
   readonly bomFormat: 'CycloneDX';
@@ -30,7 +31,7 @@ export interface Sbom {
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
 }
 
-/** The same lock file gives the same document: there is no time in it, and its serial number follows from the rest. */
+/** Returns the document. It is reproducible: it has no timestamp, and its serial number is derived from the content. */
 export function createSbom(lock: LockFile): Sbom {
   const byPath = new Map(lock.packages.map((locked) => [locked.path, locked]));
   const refsOf = (path: string, names: readonly string[]) => {
@@ -60,7 +61,7 @@ export function createSbom(lock: LockFile): Sbom {
   };
 }
 
-/** One version of a package may be installed in several places; it is needed if one of them is. */
+/** Merges installations of the same version; the merged component is required if one installation is. */
 function uniqueComponents(packages: readonly LockedPackage[]): Component[] {
   const byRef = new Map<string, Component>();
   const rank = { required: 0, optional: 1, excluded: 2 };
@@ -103,12 +104,12 @@ function describeEngine(): Component {
   return { type: 'application', 'bom-ref': purl, group, name, version, scope: 'required', hashes, licenses, purl };
 }
 
-/** The package URL; a scope's `@` is percent-encoded. */
+/** Returns the package URL; the `@` of a scope is percent-encoded. */
 function refOf({ name, version }: LockedPackage): string {
   return `pkg:npm/${name.replace(/^@/, '%40')}@${version}`;
 }
 
-/** A name-based UUID (RFC 9562 section 5.8, version 8). */
+/** Returns a UUID derived from a text (RFC 9562 section 5.8, version 8). */
 function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   const variant = ((parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);

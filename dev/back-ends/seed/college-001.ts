@@ -1,4 +1,4 @@
-// Redwood Coast College (001), the source of the MDM round trip. All persons are invented.
+// Seed data of Redwood Coast College (001), the source of the MDM round trip. All persons are invented.
 
 import type { College, Person } from '../college-records.ts';
 import { createSection } from './sections.ts';
@@ -182,7 +182,7 @@ const sections = [
     campus: main,
     status: 'Cancelled',
   }),
-  // Section ids start anew every year: this one exists in the fall as well.
+  // Section ids are reused every year; this one exists in the fall as well.
   createSection({
     term: nextSpring,
     id: '33012',
@@ -212,7 +212,7 @@ interface PersonSeed {
   readonly domain: string;
 }
 
-/** Login ids are the initial and the last name, without accents. */
+/** Returns a login id: initial and last name, without accents. */
 function createPerson({ sisPersonId, name, cccid, domain }: PersonSeed): Person {
   const [firstName = '', lastName = ''] = name.split(' ');
   const loginId = `${firstName[0] ?? ''}${lastName}`

@@ -1,4 +1,4 @@
-// Alder Valley College (002), the interested college of the MDM round trip. All persons are invented.
+// Seed data of Alder Valley College (002), the interested college of the MDM round trip. All persons are invented.
 
 import type { College, Person } from '../college-records.ts';
 import { createSection } from './sections.ts';
@@ -104,7 +104,7 @@ export const collegeTwo: College = {
   persons,
 };
 
-/** Login ids here are made of the id number. */
+/** At this college, login ids are derived from the id number. */
 function person(sisPersonId: string, name: string, cccid: string | null): Person {
   const [firstName = '', lastName = ''] = name.split(' ');
   const loginId = `av${sisPersonId.slice(3)}`;

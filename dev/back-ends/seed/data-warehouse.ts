@@ -1,4 +1,4 @@
-// The last sync of each college, made from its records; a third college has joined but synced nothing yet.
+// Seed data of the data warehouse: a sync of each college, derived from its records, and an empty one of a third college.
 
 import { randomUUID } from 'node:crypto';
 import type { College, Section } from '../college-records.ts';
@@ -45,7 +45,7 @@ function createCourseShell(college: College, section: Section): CourseShell {
   return { courseShellId, sisTermId, sisSectionId, sisCourseId, title, published: sisTermId !== '2027SP' };
 }
 
-/** Every third student is in a section, another third in the next one. */
+/** Distributes the students over the sections: one third each, in turn. */
 function createEnrollments(college: College, section: Section, index: number): Enrollment[] {
   const courseShellId = shellIdOf(college, section);
   const teachers = new Set(college.sections.flatMap(({ instructors }) => instructors.map((each) => each.sisPersonId)));

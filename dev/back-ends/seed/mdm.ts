@@ -1,21 +1,25 @@
-// What MDM knows at the start: who wants to hear of changes, and which records of two colleges are one person.
+// Seed data of MDM: the interested systems, and the crosswalk between the colleges' person ids.
 
+/** An interested system. */
 export interface SystemSeed {
   readonly misCode: string;
   readonly name: string;
 }
 
+/** A golden record with the person's records at the colleges. */
 export interface CrosswalkSeed {
   readonly goldenId: string;
-  /** One record a college. */
+  /** At most one record per college. */
   readonly persons: readonly [PersonSeed, ...PersonSeed[]];
 }
 
+/** The id of a person at a college. */
 export interface PersonSeed {
   readonly misCode: string;
   readonly sisPersonId: string;
 }
 
+/** The registered interested systems. */
 export const interestedSystems: readonly SystemSeed[] = [
   { misCode: '002', name: 'Student information system of Alder Valley College' },
 ];
@@ -23,7 +27,7 @@ export const interestedSystems: readonly SystemSeed[] = [
 const one = (sisPersonId: string): PersonSeed => ({ misCode: '001', sisPersonId });
 const two = (sisPersonId: string): PersonSeed => ({ misCode: '002', sisPersonId });
 
-/** Most persons are known to one college only, and not all of those have been mapped. */
+/** The mapped persons. Some persons of one college only are not mapped. */
 export const crosswalk: readonly CrosswalkSeed[] = [
   { goldenId: 'GR-100017', persons: [one('0318204'), two('B00417733')] },
   { goldenId: 'GR-100024', persons: [one('0320991'), two('B00418052')] },

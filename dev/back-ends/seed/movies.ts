@@ -1,4 +1,4 @@
-// Films of the movies prototype; their titles try spaces, accents, punctuation and a slash in a path.
+// Seed data of the movies prototype. The titles contain spaces, accents, punctuation and a slash.
 
 import type { Movie } from '../movies.ts';
 

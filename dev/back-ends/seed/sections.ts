@@ -1,21 +1,22 @@
-// Builds section records from what differs between them; dates and deadlines come from the term.
+// Builds section records. Dates and deadlines come from the term.
 
 import type { CrosslistingDetail, Instructor, MeetingTime, Person, Section, Term } from '../college-records.ts';
 
+/** The properties in which sections differ. */
 export interface SectionSeed {
   readonly term: Term;
   readonly id: string;
   readonly course: string;
   readonly title: string;
   readonly instructors: readonly Person[];
-  /** A fixed number, or least and most for variable-unit courses. */
+  /** Fixed number of units, or minimum and maximum for variable-unit courses. */
   readonly units: number | readonly [number, number];
-  /** `<days> <start>-<end> <building> <room>`, days as letters of MTWRFSU; none = online, any time. */
+  /** `<days> <start>-<end> <building> <room>`, days as letters of MTWRFSU; empty for online courses. */
   readonly meets: readonly string[];
-  /** Enrolments, then waiting list. */
+  /** Maximum enrolments and length of the waiting list. */
   readonly seats: readonly [number, number];
   readonly campus: string;
-  /** Default 17, or 6 in summer. */
+  /** Weeks of instruction; default 17, or 6 in summer. */
   readonly weeks?: number;
   readonly status?: Section['status'];
   readonly crosslisting?: CrosslistingDetail;

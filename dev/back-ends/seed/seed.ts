@@ -1,4 +1,4 @@
-// Fills a new store: the colleges, their last syncs, the movies, and what MDM knows at the start.
+// Fills a new store with the seed data of all stand-ins.
 
 import type { College } from '../college-records.ts';
 import { titleKey } from '../movies.ts';
@@ -10,7 +10,7 @@ import { crosswalk, interestedSystems } from './mdm.ts';
 import { movies } from './movies.ts';
 import { createSyncs } from './data-warehouse.ts';
 
-/** To be called once, inside a transaction. */
+/** Inserts the seed data. Call once, in a transaction. */
 export function seed(store: Store): void {
   const colleges = [collegeOne, collegeTwo];
   for (const college of colleges) seedCollege(store, college);
@@ -38,7 +38,7 @@ function seedCollege(store: Store, { misCode, terms, sections, persons }: Colleg
   for (const person of persons) insertPerson(store, person);
 }
 
-/** Each golden record starts with the cccid that the first of its colleges has. */
+/** Each golden record gets the cccid of its first college. */
 function seedCrosswalk(store: Store, colleges: readonly College[]): void {
   const now = new Date().toISOString();
   for (const { goldenId, persons } of crosswalk) {

@@ -1,8 +1,8 @@
-// The academic calendar both colleges follow.
+// Seed data of the academic terms, which both colleges share.
 
 import type { Term } from '../college-records.ts';
 
-/** Terms of one college, oldest first. */
+/** Returns the terms of one college, oldest first. */
 export function createTerms(misCode: string): [spring: Term, summer: Term, fall: Term, nextSpring: Term] {
   return [spring2026(misCode), summer2026(misCode), fall2026(misCode), spring2027(misCode)];
 }

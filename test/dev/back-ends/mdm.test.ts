@@ -21,8 +21,8 @@ const newNotification = (fields: object = {}) => ({
   ...fields,
 });
 const notify = async (body: object) => {
-  const { status, body } = await backEnds.call('POST', '/mdm/notifications', { body });
-  return { status, response: body as NotificationResponse };
+  const { status, body: response } = await backEnds.call('POST', '/mdm/notifications', { body });
+  return { status, response: response as NotificationResponse };
 };
 const readLog = async (query: string) => (await backEnds.get(`/mdm/governance-log${query}`)).body as object[];
 

@@ -1,23 +1,23 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startChild } from '../../../dev/stack/child.ts';
-import { type Death, Supervisor } from '../../../dev/stack/supervisor.ts';
+import { type Crash, Supervisor } from '../../../dev/stack/supervisor.ts';
 import { CollectedOutput } from '../collected-output.ts';
 import { pollUntil } from '../poll-until.ts';
 import { isAlive } from '../process-alive.ts';
 
-const policy = { deaths: 3, windowMs: 60_000, firstDelayMs: 10, maxDelayMs: 40 };
+const policy = { crashes: 3, windowMs: 60_000, firstDelayMs: 10, maxDelayMs: 40 };
 
 const supervisors: Supervisor[] = [];
 
 function supervise(name: string, ...parameters: string[]) {
-  const deaths: Death[] = [];
+  const crashes: Crash[] = [];
   const output = new CollectedOutput();
   const args = [fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url)), ...parameters];
   const launch = () => startChild({ command: process.execPath, args, env: process.env, output });
-  const supervisor = new Supervisor({ launch, onDeath: (death) => deaths.push(death), policy });
+  const supervisor = new Supervisor({ launch, onCrash: (crash) => crashes.push(crash), policy });
   supervisors.push(supervisor);
-  return { supervisor, deaths, output };
+  return { supervisor, crashes, output };
 }
 
 afterEach(async () => {
@@ -26,48 +26,48 @@ afterEach(async () => {
 
 describe('a supervisor', () => {
   it('starts a program that was killed again', async () => {
-    const { supervisor, deaths } = supervise('stays.ts');
+    const { supervisor, crashes } = supervise('stays.ts');
     supervisor.start();
     await supervisor.ready;
     const first = supervisor.pid!;
     process.kill(first, 'SIGKILL');
     await pollUntil('it has another process', () => supervisor.pid !== first);
-    expect(deaths).toEqual([
+    expect(crashes).toEqual([
       { ending: { code: null, signal: 'SIGKILL' }, count: 1, decision: { action: 'restart', delayMs: 10 } },
     ]);
     expect(isAlive(supervisor.pid!)).toBe(true);
   });
 
   it('gives up a program that cannot stay up', async () => {
-    const { supervisor, deaths, output } = supervise('dies.ts');
+    const { supervisor, crashes, output } = supervise('dies.ts');
     supervisor.start();
     await expect(supervisor.ready).rejects.toThrow('it cannot stay up');
-    expect(deaths.map(({ decision }) => decision.action)).toEqual(['restart', 'restart', 'give up']);
-    expect(deaths[0]?.ending).toEqual({ code: 3, signal: null });
+    expect(crashes.map(({ decision }) => decision.action)).toEqual(['restart', 'restart', 'give up']);
+    expect(crashes[0]?.ending).toEqual({ code: 3, signal: null });
     expect(output.text.match(/first line/g)).toHaveLength(3);
   });
 
   it('is ready by the first life that works, however often it dies later', async () => {
-    const { supervisor, deaths } = supervise('dies.ts', '20');
+    const { supervisor, crashes } = supervise('dies.ts', '20');
     supervisor.start();
     await expect(supervisor.ready).resolves.toEqual({});
-    await pollUntil('it was given up', () => deaths.at(-1)?.decision.action === 'give up');
+    await pollUntil('it was given up', () => crashes.at(-1)?.decision.action === 'give up');
   });
 
   it('does not start a program again that it stopped', async () => {
-    const { supervisor, deaths } = supervise('stays.ts');
+    const { supervisor, crashes } = supervise('stays.ts');
     supervisor.start();
     await supervisor.ready;
     const pid = supervisor.pid!;
     await supervisor.stop();
     expect(isAlive(pid)).toBe(false);
-    expect(deaths).toEqual([]);
+    expect(crashes).toEqual([]);
   });
 
   it('can be stopped between two lives', async () => {
-    const { supervisor, deaths } = supervise('dies.ts');
+    const { supervisor, crashes } = supervise('dies.ts');
     supervisor.start();
-    await pollUntil('it died', () => deaths.length === 1);
+    await pollUntil('it died', () => crashes.length === 1);
     await supervisor.stop();
     await expect(supervisor.ready).rejects.toThrow('it was stopped');
   });
