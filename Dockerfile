@@ -1,5 +1,5 @@
 # The product's one image: the router, the workers and the ops CLI, chosen by the command.
-#   docker run … gateway/main.ts | workers/main.ts | jobs/prune/main.ts | cli/main.ts <verb>
+#   docker run … gateway/main.ts | workers/main.ts | jobs/prune/main.ts | cli/main.ts <command>
 # The target `demo` adds the back-end stand-ins of dev/.
 
 ARG NODE_IMAGE=node:24-trixie-slim

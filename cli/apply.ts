@@ -79,7 +79,7 @@ export async function runApply(options: ApplyOptions, context: CommandContext): 
 /** Returns why nothing may be written, if so. @throws CommandError for changes that the router does not forward */
 function findRefusal(shown: ShownPlan, { force, plan, router }: ApplyOptions): string | undefined {
   if (router !== undefined && shown.changes.some(({ action }) => action === 'remove')) {
-    throw new CommandError(['nothing was changed: the router lets nobody remove definitions; prune with --engine']);
+    throw new CommandError(['nothing was changed: the router does not forward removals; prune with --engine']);
   }
   if (plan !== undefined && plan !== digestPlan(shown)) {
     return `this is plan ${digestPlan(shown)}, not ${plan}: files or engine have changed since it was shown. Run \`plan\` again`;

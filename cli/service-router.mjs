@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `npx service-router <verb>`: the CLI on the pinned Node, whatever Node runs this.
+// Executable of the CLI (`npx service-router <command>`). It runs the CLI with the pinned Node.
 
 process.argv.splice(2, 0, 'cli/main.ts');
 await import('../dev/setup/run.mjs');

@@ -2,6 +2,7 @@
 
 import { interventionCommand } from './intervention.ts';
 
+/** The command `executions cancel`. */
 export const cancelExecutions = interventionCommand('cancel', {
   description: 'End running executions that no worker has begun, so that no request of theirs reaches a back end.',
   examples: [

@@ -2,6 +2,7 @@
 
 import { interventionCommand } from './intervention.ts';
 
+/** The command `executions retry`. */
 export const retryExecutions = interventionCommand('retry', {
   description: 'Continue failed executions at the task that failed. A write is sent once more.',
   examples: [

@@ -2,6 +2,7 @@
 
 import { interventionCommand } from './intervention.ts';
 
+/** The command `executions terminate`. */
 export const terminateExecutions = interventionCommand('terminate', {
   description: 'End running executions, even while a worker runs a task. Changes that a back end has made remain.',
   examples: [

@@ -35,10 +35,10 @@ export function applyOnce(store: Store, { mis, request, body }: Write, apply: ()
   return store.transaction(() => {
     const earlier = store.get('SELECT * FROM idempotency_keys WHERE mis = ? AND idempotency_key = ?', mis, key);
     if (earlier === undefined) {
-      const answer = applyNow();
-      const row = [mis, key, fingerprint, JSON.stringify(answer)] as const;
+      const response = applyNow();
+      const row = [mis, key, fingerprint, JSON.stringify(response)] as const;
       store.run('INSERT INTO idempotency_keys VALUES (?, ?, ?, ?, 1)', ...row);
-      return answer;
+      return response;
     }
     if (earlier['fingerprint'] !== fingerprint) {
       throw new BackEndError('422 idempotency-key-reused', 'this Idempotency-Key belongs to another request');

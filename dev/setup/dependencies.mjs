@@ -43,12 +43,12 @@ function isInStep(root) {
   if (!existsSync(hidden)) return false;
   const installed = readPackages(hidden);
   const needed = `node_modules/node-${process.platform}-${process.arch}`;
-  return Object.entries(readPackages(join(root, 'package-lock.json'))).every(([path, wanted]) => {
+  return Object.entries(readPackages(join(root, 'package-lock.json'))).every(([path, locked]) => {
     if (path === '') return true;
     const found = installed[path];
     // Optional packages may be for another platform. The pinned Node is optional to npm, but required here.
-    if (found === undefined) return wanted.optional === true && path !== needed;
-    return found.version === wanted.version && found.integrity === wanted.integrity;
+    if (found === undefined) return locked.optional === true && path !== needed;
+    return found.version === locked.version && found.integrity === locked.integrity;
   });
 }
 
@@ -61,8 +61,8 @@ function readPackages(file) {
 }
 
 async function install(root) {
-  const wanted = Object.entries(readPackages(join(root, 'package-lock.json')));
-  const total = wanted.filter(([path, { optional }]) => path !== '' && !optional).length;
+  const locked = Object.entries(readPackages(join(root, 'package-lock.json')));
+  const total = locked.filter(([path, { optional }]) => path !== '' && !optional).length;
   const size = `${total} packages, about ${diskGigabytes} GB on disk`;
   process.stderr.write(`Installing dependencies (${size}, once for each version of package-lock.json).\n`);
   const progress = createProgress();

@@ -18,7 +18,7 @@ afterEach(() => {
   server?.close();
 });
 
-/** A router that answers every call the same way. */
+/** Starts a router that sends the same response to every request. */
 async function startRouterThatAnswers(status: number, body: unknown): Promise<string> {
   server = createServer((request, response) => {
     request.resume();
@@ -49,7 +49,7 @@ describe('the command line', () => {
     }
   });
 
-  it('one list of confirmation options: whoever has --yes has --dry-run, with the same meaning', () => {
+  it('one list of confirmation options: every command with --yes has --dry-run, with the same meaning', () => {
     const asking = commandsOf(createProgram()).filter(({ command }) =>
       command.options.some(({ long }) => long === '--yes'),
     );

@@ -12,7 +12,7 @@ import { createProgram } from '../../cli/program.ts';
 import { toGroup } from '../../cli/command-definition.ts';
 import { runCli } from './run-cli.ts';
 
-/** The product's command line with a group of commands and options of every kind in it. */
+/** The product's program with an additional command group that has options of every kind. */
 function program(): Command {
   const list = new Command('list')
     .description("Find executions; those of today's clients.")
@@ -30,7 +30,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** What bash offers for the last of these words. */
+/** Returns bash's completions of the last word. */
 function completeInBash(...words: string[]): string[] {
   const script = `${bashScript(describeWords(program()))}
     COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _service_router; printf '%s\\n' "\${COMPREPLY[@]}"`;
@@ -83,7 +83,7 @@ describe('completion in bash', () => {
     expect(completeInBash(...words)).toEqual(expect.arrayContaining(expected));
   });
 
-  it('the value of an option that nobody knows: offers nothing', () => {
+  it('the value of an option without a known set of values: offers nothing', () => {
     expect(completeInBash('status', '--engine', '')).toEqual([]);
   });
 });
@@ -114,7 +114,7 @@ describe.each([
   });
 });
 
-it('a shell that nobody knows: refused with those that are known, exit 1', async () => {
+it('an unknown shell: refused with the list of known shells, exit 1', async () => {
   const { exitCode, stderr } = await runCli(['completion', 'tcsh']);
   expect(exitCode).toBe(1);
   expect(stderr).toContain('Allowed choices are bash, zsh, fish');

@@ -4,7 +4,7 @@ import { confirm } from '../../cli/confirmation.ts';
 
 const ask = { yes: false, json: false };
 
-/** Somebody at a terminal who answers this, or closes it. */
+/** A terminal whose operator gives this answer, or closes it. */
 function operator(answer: string | undefined) {
   const input = Object.assign(new PassThrough(), { isTTY: true });
   const output = new PassThrough();
@@ -31,11 +31,11 @@ describe('confirmation', () => {
     await expect(confirm('Sure?', ask, terminal)).rejects.toThrow('there is no terminal to ask on; give --yes');
   });
 
-  it('--json: refused even on a terminal, for nobody sees what is asked about', async () => {
+  it('--json: refused even on a terminal, since the preview is not shown', async () => {
     await expect(confirm('Sure?', { yes: false, json: true }, operator('y'))).rejects.toThrow('--json needs --yes');
   });
 
-  it('--yes: nobody is asked', async () => {
+  it('--yes: asks no question', async () => {
     const terminal = operator('no');
     await confirm('Sure?', { yes: true, json: false }, terminal);
     expect(terminal.output.read()).toBeNull();

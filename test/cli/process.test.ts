@@ -1,4 +1,4 @@
-// The CLI as a process: what `cli/main.ts` and the bin file add to the function that every other test calls.
+// The CLI as a process: what `cli/main.ts` and the executable add to the function `run`.
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -39,7 +39,7 @@ describe('exit code and streams', () => {
   });
 });
 
-it('a reader who goes away: no error', async () => {
+it('a closed pipe: no error', async () => {
   const child = spawn(process.execPath, [cliEntry, 'routes', '--json'], { stdio: ['ignore', 'pipe', 'pipe'] });
   let stderr = '';
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));

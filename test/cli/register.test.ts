@@ -1,4 +1,4 @@
-// `register` does what `apply --yes` does: in the order of what needs what, without a question, and nothing twice.
+// `register` is `apply --yes`: it writes in dependency order, asks nothing and repeats nothing.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 const register = (...options: string[]) => runCli(['register', '--engine', engine.url, '--dir', copy.dir, ...options]);
-/** What the engine is sent while this runs. */
+/** Returns the requests that the engine gets while a function runs. */
 async function writesOf(run: () => Promise<unknown>): Promise<readonly string[]> {
   const before = engine.writes.length;
   await run();

@@ -1,4 +1,4 @@
-// Runs the CLI with nothing in its environment but what the test gives: in this process, or as operators do, in one of its own.
+// Runs the CLI in this process or in a child process, with only the test's environment variables.
 
 import { type ChildProcess, execFile } from 'node:child_process';
 import { EventEmitter } from 'node:events';
@@ -26,7 +26,7 @@ export interface StartedCli {
 
 export const cliEntry = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 
-/** Starts a process: for what only a process has, such as signals and its exit. It takes a second of a processor. */
+/** Starts the CLI as a process, for tests of signals and exit. Costs about a second of CPU time. */
 export function startCli(args: readonly string[], env: Record<string, string> = {}): StartedCli {
   const { promise: result, resolve } = Promise.withResolvers<CliResult>();
   const child = execFile(
@@ -41,7 +41,7 @@ export function startCli(args: readonly string[], env: Record<string, string> = 
 }
 
 /**
- * Runs it here, on streams of its own. Everything that `cli/main.ts` adds to it is in `test/cli/process.test.ts`.
+ * Runs the CLI in this process with its own streams. `test/cli/process.test.ts` covers `cli/main.ts`.
  * @param terminal `answer` is typed on a terminal; without it there is no terminal
  */
 export async function runCli(
@@ -74,7 +74,7 @@ export async function runCli(
 
 function withBasics(env: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME } = process.env;
-  // A stack that runs in this checkout is none of a test's business.
+  // Tests must not use a stack that runs in this checkout.
   return { PATH, HOME, STATE_DIR: '/nonexistent', ...env };
 }
 

@@ -1,13 +1,13 @@
-// Whether processes live, for tests that end some.
+// Checks whether processes are running.
 
 import { execFileSync } from 'node:child_process';
 
-/** A zombie, ended but not yet collected by its parent, does not live. */
+/** A zombie, which its parent has not reaped yet, is not running. */
 export function isAlive(pid: number): boolean {
   return processes().some((process) => process.pid === pid);
 }
 
-/** Whether anything of the process group that `pid` leads, or led, lives. */
+/** Returns true when a process of the group that `pid` leads, or led, is running. */
 export function isGroupAlive(pid: number): boolean {
   return processes().some((process) => process.group === pid);
 }

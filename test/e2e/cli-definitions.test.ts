@@ -270,7 +270,7 @@ describe('what the engine has and the files have not', () => {
     ]);
   });
 
-  it('through the router: refused before anything is done, for it lets nobody remove', async () => {
+  it('through the router: refused before anything is done, since it does not forward removals', async () => {
     const stack: Stack = await startStack({ engineUrl, withWorkers: false });
     try {
       const second = writeSecondVersion();
@@ -284,9 +284,7 @@ describe('what the engine has and the files have not', () => {
       expect(planned.stdout).toContain('1 running execution keeps the old one');
       const refused = await runCli(['apply', '--prune', '--yes', ...through], ops);
       expect(refused.exitCode).toBe(1);
-      expect(refused.stderr).toBe(
-        'nothing was changed: the router lets nobody remove definitions; prune with --engine\n',
-      );
+      expect(refused.stderr).toBe('nothing was changed: the router does not forward removals; prune with --engine\n');
       expect(await on.registered()).toContain('workflow moviesWF v2');
       await on.send('DELETE', `/api/workflow/${id}`);
       const worker = { OPS_CLIENTID: 'worker', OPS_CLIENTSECRET: 'worker-secret' };

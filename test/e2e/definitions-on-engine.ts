@@ -1,4 +1,4 @@
-// The CLI's definition verbs on the shared engine, looking only at definitions that no other test knows.
+// The CLI's definition commands on the shared engine, looking only at definitions that no other test knows.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
@@ -13,10 +13,10 @@ import type { RandomDefinitions } from './random-definitions.ts';
 export interface DefinitionsOnEngine {
   /** Brings the engine in step with the files, without the CLI: where a test begins. */
   prepare(): Promise<void>;
-  /** Runs a verb on these definitions; `--engine` among the options is another way to the engine. */
-  run(verb: string, ...options: string[]): Promise<CliResult>;
+  /** Runs a command on these definitions; `--engine` among the options is another way to the engine. */
+  run(command: string, ...options: string[]): Promise<CliResult>;
   /** Starts it as a process that can be killed, on another way to the engine if need be. */
-  start(verb: string, options: string[], url?: string): StartedCli;
+  start(command: string, options: string[], url?: string): StartedCli;
   /** Which of them the engine has: `workflow moviesWF1a2b v1` without the random part, in the order of the engine. */
   registered(): Promise<string[]>;
   /** Starts an execution and returns its id. */
@@ -56,8 +56,8 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
       await engine.close();
       if (outcome !== 'done') throw new Error(`the definitions were not registered: ${outcome}`);
     },
-    run: (verb, ...options) => runCli([verb, '--engine', engineUrl, ...scope, ...options]),
-    start: (verb, options, url = engineUrl) => startCli([verb, '--engine', url, ...scope, ...options]),
+    run: (command, ...options) => runCli([command, '--engine', engineUrl, ...scope, ...options]),
+    start: (command, options, url = engineUrl) => startCli([command, '--engine', url, ...scope, ...options]),
     async registered() {
       interface Named {
         name: string;

@@ -196,6 +196,7 @@ const sections = [
   }),
 ];
 
+/** All records of college 001. */
 export const collegeOne: College = {
   misCode,
   name: 'Redwood Coast College',

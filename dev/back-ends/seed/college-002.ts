@@ -96,6 +96,7 @@ const sections = [
   }),
 ];
 
+/** All records of college 002. */
 export const collegeTwo: College = {
   misCode,
   name: 'Alder Valley College',

@@ -11,6 +11,7 @@ const stateByTerm: Readonly<Record<string, Enrollment['state']>> = {
   '2027SP': 'invited',
 };
 
+/** Returns one sync per college, and one without data for a college that has no adaptor. */
 export function createSyncs(colleges: readonly College[], generatedAt: Date): Sync[] {
   const joined: College = { misCode: '003', name: 'Mojave Wells College', terms: [], sections: [], persons: [] };
   return [...colleges, joined].map((college) => createSync(college, generatedAt));

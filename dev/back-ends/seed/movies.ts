@@ -2,6 +2,7 @@
 
 import type { Movie } from '../movies.ts';
 
+/** The films. */
 export const movies: readonly Movie[] = [
   {
     title: 'Metropolis',

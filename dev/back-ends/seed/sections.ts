@@ -32,6 +32,7 @@ const dayNames: Readonly<Record<string, string>> = {
   U: 'Sunday',
 };
 
+/** Returns a section record. */
 export function createSection(seed: SectionSeed): Section {
   const { term, units } = seed;
   const [minimumUnits, maximumUnits] = typeof units === 'number' ? [units, units] : units;

@@ -380,7 +380,7 @@ describe('Idempotency-Key', () => {
     expect((await backEnds.get(ramona)).body).toEqual(before);
   });
 
-  test('a replayed POST and DELETE answer as the first time', async () => {
+  test('a replayed POST and DELETE get the first response', async () => {
     const headers = { 'idempotency-key': key };
     const body = { sisPersonId: randomUUID(), firstName: 'Ines', lastName: 'Faro' };
     const first = await backEnds.call('POST', `${college}/persons`, { body, headers });
@@ -400,7 +400,7 @@ describe('Idempotency-Key', () => {
     expect(await describeKey()).toMatchObject({ received: 2, applied: 1 });
   });
 
-  test('a key nobody used → 404', async () => {
+  test('an unused key → 404', async () => {
     expect(await describeKey()).toMatchObject({ code: 'unknown-idempotency-key' });
   });
 });

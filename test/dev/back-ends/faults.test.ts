@@ -1,4 +1,4 @@
-// The back ends that misbehave do so exactly as announced.
+// The fault endpoints behave as documented.
 
 import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';

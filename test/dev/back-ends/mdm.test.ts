@@ -108,7 +108,7 @@ describe('notifications', () => {
     expect((await notify(newNotification({ sisPersonId: '0319375' }))).response.interestedSystems).toEqual([]);
   });
 
-  test('a person nobody has mapped gets a golden record of its own', async () => {
+  test('an unmapped person gets a new golden record', async () => {
     const sisPersonId = randomUUID();
     expect((await notify(newNotification({ sisPersonId }))).response.interestedSystems).toEqual([]);
     const { body } = await backEnds.get('/mdm/crosswalk');

@@ -66,7 +66,7 @@ describe('a lock', () => {
     expect(tryLock(path).owner).toBe(process.pid);
   });
 
-  it('is waited for, and who waits is told once', async () => {
+  it('is waited for, and calls onWait once', async () => {
     const owner = spawn('sleep', ['60']);
     writeFileSync(path, String(owner.pid));
     const told: number[] = [];

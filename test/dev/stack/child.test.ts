@@ -39,7 +39,7 @@ describe('a child', () => {
     expect(output.text).toBe('started one two words\n');
   });
 
-  it('stands back for other processes as far as it is told to', async () => {
+  it('runs with the given niceness', async () => {
     const niceness = Math.min(19, getPriority() + 3);
     const child = start('stays.ts', { niceness });
     await child.ready;

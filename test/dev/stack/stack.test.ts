@@ -9,7 +9,7 @@ import type { LongRunningProgram } from '../../../dev/stack/programs.ts';
 import { Stack } from '../../../dev/stack/stack.ts';
 import { pollUntil } from '../poll-until.ts';
 
-/** An engine that answers that it is healthy, and nothing else. */
+/** An engine that only responds to health checks. */
 let engine: Server;
 let engineUrl: string;
 let stateDir: string;
@@ -127,7 +127,7 @@ describe('a stack', () => {
     expect(stopped).toEqual(['workers', 'router', 'back-ends']);
   });
 
-  it('shows what the CLI refused, and goes on', async () => {
+  it('shows the errors of the CLI and continues', async () => {
     const { start, said } = createStack([fixture('router', 'stays.ts')], { registers: 2 });
     await start();
     expect(said).toEqual(['The definitions were not registered (exit code 2):\n    mdmWF v1 differs']);

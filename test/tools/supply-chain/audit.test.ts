@@ -1,4 +1,4 @@
-// npm run audit: in front of a registry that answers, and of one that does not take the question.
+// npm run audit: with a registry that supports audits, and with one that does not.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ afterEach(() => {
   server?.close();
 });
 
-/** Runs it against a registry that answers every question in one way. */
+/** Runs the audit against a registry that sends the same response to every request. */
 async function audit(status: number, body: string): Promise<{ code: number | null; printed: string }> {
   server = createServer((request, response) => {
     request.resume();
@@ -53,7 +53,11 @@ describe('the report', () => {
       b: { severity: 'high' },
       c: { severity: 'moderate' },
     };
-    expect(readAudit(report(found))).toEqual({ completed: true, severe: ['a <2.0.0: critical', 'b *: high'], total: 3 });
+    expect(readAudit(report(found))).toEqual({
+      completed: true,
+      severe: ['a <2.0.0: critical', 'b *: high'],
+      total: 3,
+    });
   });
 
   it.each(['', 'npm error', '[]', '{}', '{"auditReportVersion":2}', '{"message":"405 Method Not Allowed"}'])(
