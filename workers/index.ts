@@ -1,4 +1,4 @@
-// The list of what the workers can work on.
+// The registry of the task types that a worker process can run.
 
 import type { ConfigKey } from '#lib/config/schema.ts';
 import { createCollegeAdaptorIntake } from './college-adaptor_intake.ts';
@@ -8,21 +8,21 @@ import { createMdmShare } from './mdm_share.ts';
 import { createMoviesIntake } from './movies_intake.ts';
 import type { Worker, WorkerDependencies } from './worker.ts';
 
-/** One task type that a process may work on. */
+/** How a worker process creates the worker of one task type. */
 export interface WorkerRegistration {
   readonly create: (dependencies: WorkerDependencies) => Worker;
-  /** In which pools its tasks wait: `default`, or the task domain of the co-located workers (`workers.domain`). */
+  /** Pools that its tasks are queued in: `default`, or the task domain of co-located workers (`workers.domain`). */
   readonly pools: readonly ('default' | 'domain')[];
-  /** The address it cannot do without. Those of adaptors are looked up by MIS code instead. */
+  /** The configuration key of the URL that it needs. URLs of adaptors are looked up by MIS code instead. */
   readonly needs?: ConfigKey;
 }
 
-/** Every task type by its name. */
+/** Registrations by name of the task type. */
 export const workers = {
   'lms-dw_intake': { create: createLmsDwIntake, pools: ['default'], needs: 'lmsDW.url' },
   'college-adaptor_intake': { create: createCollegeAdaptorIntake, pools: ['default', 'domain'] },
   movies_intake: { create: createMoviesIntake, pools: ['default'], needs: 'movies.url' },
   mdm_notify: { create: createMdmNotify, pools: ['default'], needs: 'mdm.url' },
-  // Always in the domain of the college it is for: only the workers beside an adaptor reach it.
+  // Its tasks are always in the domain of the receiving college: only workers beside its adaptor can reach the adaptor.
   mdm_share: { create: createMdmShare, pools: ['domain'], needs: 'mdm.url' },
 } as const satisfies Record<string, WorkerRegistration>;

@@ -1,4 +1,4 @@
-// What every intake does: hand the client's request to a back end, and complete the task with whatever it answers.
+// The common part of the intake workers: sends the client's request to a back end and returns the response as output.
 
 import type { Task } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -9,13 +9,13 @@ import { receivedInbound } from './received-inbound.ts';
 import { CodedFailure } from './task-failure.ts';
 import type { TaskOutcome, WorkerDependencies } from './worker.ts';
 
-/** Says which back end a request is for. @throws CodedFailure when none is */
-export type BaseOf = (inbound: ReceivedInbound, config: Config) => string;
+/** Returns the base URL of the back end for a request. @throws CodedFailure when there is none */
+export type SelectBaseUrl = (inbound: ReceivedInbound, config: Config) => string;
 
-/** Makes the `execute` of an intake. */
+/** Creates the `execute` function of an intake worker. */
 export function createIntake(
   { config, callBackEnd }: WorkerDependencies,
-  baseOf: BaseOf,
+  selectBaseUrl: SelectBaseUrl,
 ): (task: Task) => Promise<TaskOutcome> {
   const allowsRequest = requestHeaderFilter(config['router.requestHeaders']);
   const allowsResponse = responseHeaderFilter(config['router.responseHeaders']);
@@ -23,30 +23,30 @@ export function createIntake(
   return async (task) => {
     const packed = task.inputData?.['inbound'];
     const inbound = receivedInbound(packed, codec, config);
-    const answer = await callBackEnd({
-      base: baseOf(inbound, config),
+    const response = await callBackEnd({
+      base: selectBaseUrl(inbound, config),
       method: inbound.httpMethod,
       path: inbound.path,
       query: inbound.query,
-      headers: { ...pickHeaders(inbound.headers, allowsRequest), ...ownHeaders(inbound, task.workflowInstanceId) },
+      headers: { ...pickHeaders(inbound.headers, allowsRequest), ...addedHeaders(inbound, task.workflowInstanceId) },
       body: inbound.body,
     });
     const answeredAt = new Date().toISOString();
-    if (answer.status < 200 || answer.status > 599) {
-      throw new CodedFailure('back-end-bad-answer', `the back end answered with the status ${answer.status}`);
+    if (response.status < 200 || response.status > 599) {
+      throw new CodedFailure('back-end-bad-answer', `the back end responded with status ${response.status}`);
     }
-    const headers = pickHeaders(answer.headers, allowsResponse);
-    const of = { inbound: packed, executionId: task.workflowInstanceId };
-    const outbound = codec.packOutbound({ ...answer, headers }, of);
-    return { status: 'COMPLETED', outputData: { outbound: writes(inbound) ? { ...outbound, answeredAt } : outbound } };
+    const headers = pickHeaders(response.headers, allowsResponse);
+    const binding = { inbound: packed, executionId: task.workflowInstanceId };
+    const outbound = codec.packOutbound({ ...response, headers }, binding);
+    return { status: 'COMPLETED', outputData: { outbound: isWrite(inbound) ? { ...outbound, answeredAt } : outbound } };
   };
 }
 
-/** The fields we add: who asks, and for a write the key by which a back end can tell a repetition. */
-function ownHeaders(inbound: ReceivedInbound, executionId: string): Record<string, string> {
-  return { 'x-request-id': inbound.requestId, ...(writes(inbound) ? { 'idempotency-key': executionId } : {}) };
+/** Headers that the worker adds: the request id and, for a write, the key by which a back end detects a repetition. */
+function addedHeaders(inbound: ReceivedInbound, executionId: string): Record<string, string> {
+  return { 'x-request-id': inbound.requestId, ...(isWrite(inbound) ? { 'idempotency-key': executionId } : {}) };
 }
 
-function writes({ httpMethod }: ReceivedInbound): boolean {
+function isWrite({ httpMethod }: ReceivedInbound): boolean {
   return httpMethod !== 'GET' && httpMethod !== 'HEAD';
 }

@@ -1,9 +1,9 @@
-// Task type lms-dw_intake: one request to the learning-management data warehouse.
+// The worker of task type lms-dw_intake: sends one request to the learning-management data warehouse.
 
 import { createIntake } from './intake.ts';
 import type { Worker, WorkerDependencies } from './worker.ts';
 
-/** Needs `lmsDW.url`. */
+/** Creates the worker. Requires `lmsDW.url`. */
 export function createLmsDwIntake(dependencies: WorkerDependencies): Worker {
   return {
     taskDefName: 'lms-dw_intake',

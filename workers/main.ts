@@ -1,4 +1,4 @@
-// Entry of the worker process.
+// The program of the worker process.
 
 import { loadConfig } from '#lib/config/load.ts';
 import { createErrorTracker } from '#lib/telemetry/error-tracking/error-tracker.ts';
@@ -6,7 +6,7 @@ import { runProgram } from '#lib/process/run-program.ts';
 import { createTracer } from '#lib/telemetry/tracing/create-tracer.ts';
 import { startWorkers } from './start-workers.ts';
 
-// With CI set, the Conductor SDK writes a line to stdout for every update, between the log's JSON lines.
+// With CI set, the Conductor SDK writes a line to stdout for every update, which would mix with the JSON log lines.
 delete process.env['CI'];
 
 await runProgram('workers', async (log) => {

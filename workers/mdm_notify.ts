@@ -1,4 +1,4 @@
-// Task type mdm_notify: tells MDM of one patched person, and learns from it which other systems want to know.
+// The worker of task type mdm_notify: notifies MDM of one patched person and returns the interested systems.
 
 import type { Task } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -11,11 +11,11 @@ import { deliver } from './mdm/deliver.ts';
 import { readInterestedSystems } from './mdm/interested-systems.ts';
 import { parseObject, patchedPerson } from './mdm/patched-person.ts';
 import { packSystem } from './mdm/packed-share.ts';
-import { untilDelivered } from './mdm/retryable-error.ts';
-import { receivedInbound, unreadable } from './received-inbound.ts';
+import { retryUntilDelivered } from './mdm/retryable-error.ts';
+import { receivedInbound, unreadablePayload } from './received-inbound.ts';
 import type { TaskOutcome, Worker, WorkerDependencies } from './worker.ts';
 
-/** What mdmWF gives the task. */
+/** Input of the task from mdmWF. */
 interface NotifyInput {
   mis: string;
   inbound: unknown;
@@ -25,7 +25,7 @@ interface NotifyInput {
   executionId: string;
 }
 
-/** A PATCH of something else below `/adaptor/`: MDM is not told, and the workflow completes. */
+/** The outcome for a PATCH of anything but a person: MDM is not notified, and the workflow completes. */
 const nothingToShare: TaskOutcome = {
   status: 'COMPLETED',
   outputData: {
@@ -35,7 +35,7 @@ const nothingToShare: TaskOutcome = {
   },
 };
 
-/** Needs `mdm.url`. */
+/** Creates the worker. Requires `mdm.url`. */
 export function createMdmNotify({ config, callBackEnd }: WorkerDependencies): Worker {
   const codec = createPayloadCodec(config);
   const notify = async (task: Task): Promise<TaskOutcome> => {
@@ -45,13 +45,20 @@ export function createMdmNotify({ config, callBackEnd }: WorkerDependencies): Wo
     const person = patchedPerson(inbound, outbound);
     if (person === null) return nothingToShare;
     const { text } = await deliver(callBackEnd, {
-      to: 'MDM',
+      recipient: 'MDM',
       base: config['mdm.url'] as string,
       method: 'POST',
       path: '/notifications',
-      body: { misCode: mis, ...person, requestId, executionId, ...timeOf(input.outbound), request: requestOf(inbound) },
+      body: {
+        misCode: mis,
+        ...person,
+        requestId,
+        executionId,
+        ...changeTimeOf(input.outbound),
+        request: requestOf(inbound),
+      },
       requestId,
-      // Of the PATCH, not of this workflow: one that is started twice is still one notification.
+      // The execution of the PATCH, not of this workflow: a workflow that is started twice causes one notification.
       idempotencyKey: executionId,
     });
     const { notificationId, interestedSystems } = parseObject(text);
@@ -64,16 +71,16 @@ export function createMdmNotify({ config, callBackEnd }: WorkerDependencies): Wo
       },
     };
   };
-  return { taskDefName: 'mdm_notify', execute: (task) => untilDelivered(task, config, () => notify(task)) };
+  return { taskDefName: 'mdm_notify', execute: (task) => retryUntilDelivered(task, config, () => notify(task)) };
 }
 
-/** MDM gets notifications in any order: by this it tells the newest. Workers in other languages may leave it out. */
-function timeOf(outbound: unknown): { changedAt?: string } {
+/** MDM receives notifications in any order and finds the newest by `changedAt`. Other workers may omit `answeredAt`. */
+function changeTimeOf(outbound: unknown): { changedAt?: string } {
   const { answeredAt } = (outbound ?? {}) as { answeredAt?: unknown };
   return typeof answeredAt === 'string' && !Number.isNaN(Date.parse(answeredAt)) ? { changedAt: answeredAt } : {};
 }
 
-/** The answer to the PATCH. @throws CodedFailure `payload-unreadable` */
+/** Returns the response to the PATCH. @throws CodedFailure `payload-unreadable` when it cannot be decrypted */
 function receivedOutbound(
   value: unknown,
   executionId: string,
@@ -82,12 +89,12 @@ function receivedOutbound(
   try {
     return codec.unpackOutbound(value, executionId, config['router.maxAnswerBytes']);
   } catch (error) {
-    if (error instanceof PayloadUnreadable) throw unreadable('the answer', error);
+    if (error instanceof PayloadUnreadable) throw unreadablePayload('the response', error);
     throw error;
   }
 }
 
-/** The old request as MDM gets it: its body as the text that was sent, other bytes as base64. */
+/** Describes the PATCH for MDM. A body in UTF-8 is sent as text, any other as base64. */
 function requestOf({ httpMethod, path, query, headers, body }: ReceivedInbound): Record<string, unknown> {
   const isText = body.equals(Buffer.from(body.toString('utf8')));
   return {

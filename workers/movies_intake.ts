@@ -1,9 +1,9 @@
-// Task type movies_intake: one request to the movies prototype.
+// The worker of task type movies_intake: sends one request to the movies prototype.
 
 import { createIntake } from './intake.ts';
 import type { Worker, WorkerDependencies } from './worker.ts';
 
-/** Needs `movies.url`. */
+/** Creates the worker. Requires `movies.url`. */
 export function createMoviesIntake(dependencies: WorkerDependencies): Worker {
   return {
     taskDefName: 'movies_intake',

@@ -1,4 +1,4 @@
-// The client's request out of a task's input; what is no request ends the task with a reason, not as a bug.
+// Unpacks the client's request from a task's input. Invalid input ends the task with a reason, not as a defect.
 
 import type { Config } from '#lib/config/schema.ts';
 import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
@@ -7,7 +7,8 @@ import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.t
 import { CodedFailure, TaskFailure } from './task-failure.ts';
 
 /**
- * @throws TaskFailure when the value is no `inbound`, or its body is larger than `router.maxBodyBytes`
+ * Returns the client's request, decoded and decrypted.
+ * @throws TaskFailure when the value is not a valid `inbound`, or its body is larger than `router.maxBodyBytes`
  * @throws CodedFailure `payload-unreadable` when it cannot be decrypted
  */
 export function receivedInbound(value: unknown, codec: PayloadCodec, config: Config): ReceivedInbound {
@@ -15,13 +16,13 @@ export function receivedInbound(value: unknown, codec: PayloadCodec, config: Con
     const inbound = codec.unpackInbound(value, config['router.maxBodyBytes']);
     return { ...inbound, params: inbound.params ?? {}, headers: inbound.headers ?? {} };
   } catch (error) {
-    if (error instanceof PayloadUnreadable) throw unreadable('the request', error);
+    if (error instanceof PayloadUnreadable) throw unreadablePayload('the request', error);
     const text = error instanceof TypeError ? error.message : 'the body of the `inbound` cannot be read';
     throw new TaskFailure(text, { cause: error });
   }
 }
 
-/** What ends a task whose input this process has no key for. @param what names the input */
-export function unreadable(what: string, cause: PayloadUnreadable): CodedFailure {
+/** Creates the failure of a task whose input cannot be decrypted. @param what name of the input in the message */
+export function unreadablePayload(what: string, cause: PayloadUnreadable): CodedFailure {
   return new CodedFailure('payload-unreadable', `${what} cannot be read: ${cause.message}`, { cause });
 }

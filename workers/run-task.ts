@@ -1,4 +1,4 @@
-// Runs one task of a worker: every end it can come to is an outcome, a log line and, if nobody foresaw it, an error report.
+// Runs tasks with logging and error handling: every task ends with an outcome, and unexpected errors are reported.
 
 import type { Task } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
@@ -6,10 +6,10 @@ import { codeOf } from './back-end/back-end-failure.ts';
 import { TaskFailure } from './task-failure.ts';
 import type { TaskOutcome, Worker } from './worker.ts';
 
-/** Reports an error nobody foresaw to the error tracker. */
+/** Reports an unexpected error to the error tracker. */
 export type ReportError = (error: unknown, fields: Record<string, string>) => void;
 
-/** The worker with an `execute` that never rejects. */
+/** Wraps a worker so that its `execute` never rejects. Each task writes one log line. */
 export function supervise(worker: Worker, { log, reportError }: { log: Logger; reportError: ReportError }): Worker {
   const { taskDefName } = worker;
   const execute = async (task: Task): Promise<TaskOutcome> => {
@@ -53,7 +53,7 @@ function requestIdOf({ inputData }: Task): string {
   return typeof id === 'string' ? id : '';
 }
 
-/** The HTTP status the task brought, when it brought one. */
+/** Returns the HTTP status in the output of the task; undefined when there is none. */
 function statusOf(outcome: TaskOutcome): unknown {
   if (outcome.status === 'FAILED_WITH_TERMINAL_ERROR') return undefined;
   const { outbound, status } = outcome.outputData as { outbound?: { statusCodeValue?: unknown }; status?: unknown };

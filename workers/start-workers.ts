@@ -1,4 +1,4 @@
-// Builds the workers of one process and connects them to the router; stopping drains them.
+// Creates the workers of one process and connects them to the router; stopping drains them.
 
 import { hostname } from 'node:os';
 import type { Config } from '#lib/config/schema.ts';
@@ -15,25 +15,26 @@ import { TaskPolls } from './sdk/task-polls.ts';
 import { startTaskRunners } from './sdk/task-runners.ts';
 import { TaskUpdates } from './sdk/task-updates.ts';
 import { InFlightTasks } from './sdk/in-flight-tasks.ts';
-import { observeCalls } from './observe/observe-calls.ts';
-import { observeTask } from './observe/observe-task.ts';
+import { withCallTelemetry } from './observe/observe-calls.ts';
+import { withTaskTelemetry } from './observe/observe-task.ts';
 import { type ReportError, supervise } from './run-task.ts';
 import { selectWorkers } from './select-workers.ts';
 
+/** Dependencies of the worker process. */
 export interface StartWorkersOptions {
-  /** With `workers.clientId` and `workers.clientSecret` set. */
+  /** Must contain `workers.clientId` and `workers.clientSecret`. */
   config: Config;
   log: Logger;
-  /** Told of errors nobody foresaw. Default: nobody is; they are logged anyway. */
+  /** Called with unexpected errors, which are also logged. Default: none. */
   reportError?: ReportError;
-  /** Where spans go; nowhere when absent. */
+  /** Exports spans; no tracing when absent. */
   tracer?: Tracer | undefined;
 }
 
 /**
- * Starts polling. Neither router nor engine need be there yet.
- * `stop` asks for no further task, finishes those in hand and reports their results, for at most `workers.drainMs`.
- * @throws ConfigError when the configuration names task types or lacks addresses such that nothing can start
+ * Starts polling. Router and engine need not be available yet.
+ * `stop` ends polling, finishes in-flight tasks and reports their results, for at most `workers.drainMs`.
+ * @throws ConfigError when a task type is unknown or not in this process's pool, or a URL is missing
  */
 export async function startWorkers({
   config,
@@ -48,10 +49,10 @@ export async function startWorkers({
     timeoutMs: config['workers.backEndTimeoutMs'],
     maxAnswerBytes: config['router.maxAnswerBytes'],
   });
-  const work = new InFlightTasks();
-  const callBackEnd = observeCalls(guardWrites(backEnds.call, (taskId) => work.hasExpired(taskId)));
+  const inFlightTasks = new InFlightTasks();
+  const callBackEnd = withCallTelemetry(guardWrites(backEnds.call, (taskId) => inFlightTasks.hasExpired(taskId)));
   const workers = selected.map(({ create }) =>
-    observeTask(supervise(create({ config, callBackEnd }), { log, reportError }), tracer),
+    withTaskTelemetry(supervise(create({ config, callBackEnd }), { log, reportError }), tracer),
   );
   const api = new RouterApi({
     apiURL: config['conductor.apiURL'],
@@ -59,7 +60,7 @@ export async function startWorkers({
     clientSecret: config['workers.clientSecret'] ?? '',
     timeoutMs: config['conductor.timeoutMs'],
   });
-  const shared = { api, work, availability: new OutageLog(log), abandoned: abandoned.signal };
+  const shared = { api, inFlightTasks, outageLog: new OutageLog(log), abandoned: abandoned.signal };
   const limits = { concurrency: config['workers.concurrency'], pollTimeoutMs: config['workers.pollTimeoutMs'] };
   const polls = new TaskPolls({ ...shared, ...limits, stopping: stopping.signal });
   const identity = { workerId: `${hostname()}:${process.pid}`, domain: config['workers.domain'] };
@@ -74,10 +75,10 @@ export async function startWorkers({
     await stopRunners();
     stopping.abort();
     const drained = new AbortController();
-    await Promise.race([work.idle(drained.signal), pause(config['workers.drainMs'], drained.signal)]);
+    await Promise.race([inFlightTasks.waitUntilIdle(drained.signal), pause(config['workers.drainMs'], drained.signal)]);
     drained.abort();
-    if (work.tasks() > 0)
-      log.error({ tasks: work.tasks() }, 'stopped with tasks in hand: their time to finish is over');
+    if (inFlightTasks.count() > 0)
+      log.error({ tasks: inFlightTasks.count() }, 'stopped with in-flight tasks: workers.drainMs has passed');
     abandoned.abort();
     backEnds.close();
     await api.close();

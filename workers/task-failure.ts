@@ -1,17 +1,20 @@
-// How a task ends without a result: a reason that clients may read.
+// Errors that end a task without a result, with a reason that clients may see.
 
 import { formatFailure, type FailureCode } from '#lib/envelope/failure.ts';
 
-/** Ends a task without a result. Its message becomes the reason, which clients may see: no address, no personal value. */
+/**
+ * Ends a task without a result. The message becomes the reason of the failure, which clients may see. It must contain no
+ * address and no personal data.
+ */
 export class TaskFailure extends Error {
   override readonly name: string = 'TaskFailure';
-  /** The reason as the engine gets it. */
+  /** `reasonForIncompletion` as reported to the engine. */
   get reason(): string {
     return this.message;
   }
 }
 
-/** A failure that the router answers with a problem of its own kind. */
+/** A failure with a code, which the router maps to a problem type. */
 export class CodedFailure extends TaskFailure {
   override readonly name: string = 'CodedFailure';
   readonly code: FailureCode;

@@ -1,10 +1,10 @@
-// What a worker is: a task type and a function from a task to its outcome. Everything else is given to it.
+// The interface of a worker: a task type and a function that turns a task into its outcome.
 
 import type { Task } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { CallBackEnd } from './back-end/call-back-end.ts';
 
-/** How a task ends, in Conductor's words. Nothing here is retried by the engine: what may be tried again, the worker tries. */
+/** The result of a task, with Conductor's status names. The engine retries none of them; workers retry themselves. */
 export type TaskOutcome =
   | { status: 'COMPLETED'; outputData: Record<string, unknown> }
   | {
@@ -12,18 +12,18 @@ export type TaskOutcome =
       reasonForIncompletion: string;
       outputData?: Record<string, unknown>;
     }
-  /** The engine hands the task out again after `callbackAfterSeconds`. */
+  /** The engine returns the task to its queue for `callbackAfterSeconds`. */
   | { status: 'IN_PROGRESS'; callbackAfterSeconds: number; outputData: Record<string, unknown> };
 
-/** One task type. */
+/** A worker of one task type. */
 export interface Worker {
-  /** Name of the task type in Conductor; also the name of the worker's file. */
+  /** Name of the task type in Conductor and of the worker's file. */
   readonly taskDefName: string;
-  /** @throws TaskFailure when there is no outcome to bring, for a reason the client may read */
+  /** Runs the task. @throws TaskFailure when it has no result; the client may see the message */
   execute(task: Task): Promise<TaskOutcome>;
 }
 
-/** What a worker is made from. */
+/** Dependencies of a worker. */
 export interface WorkerDependencies {
   readonly config: Config;
   readonly callBackEnd: CallBackEnd;

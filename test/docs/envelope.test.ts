@@ -88,7 +88,7 @@ describe('envelope.md', () => {
     const example = /Example: `(.*)`/.exec(section.text)?.[1];
     expect(parseFailure(example)).toEqual({
       code: 'back-end-timeout',
-      text: 'no answer within 20000 ms; the change may have been applied',
+      text: 'no response within 20000 ms; the change may have been applied',
     });
   });
 

@@ -133,7 +133,7 @@ describe('Prefer: respond-async', () => {
   it('an answer that is a problem is the same one later: its request id, its detail', async () => {
     const { id, links } = await startLater();
     const task = await worker.take();
-    const reasonForIncompletion = 'back-end-timeout: no answer within 20000 ms; the change may have been applied';
+    const reasonForIncompletion = 'back-end-timeout: no response within 20000 ms; the change may have been applied';
     await worker.reportAs(task, { status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion });
     await pollUntil('its end', async () => (await stateOf(id)) === 'failed');
     const first = await demo(links.response);

@@ -140,7 +140,9 @@ describe.each([
     await setAvailable(false);
     const { answer } = await patchHere(personal('late'));
     const source = String(answer.headers['x-execution-id']);
-    await pollUntil('MDM to be found away', () => stack.written().get('workers.log')?.includes('MDM answered 503'));
+    await pollUntil('MDM to be found away', () =>
+      stack.written().get('workers.log')?.includes('MDM responded with status 503'),
+    );
     await setAvailable(true);
     await untilShared(source, 20_000);
   }

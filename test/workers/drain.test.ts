@@ -117,7 +117,7 @@ describe('stop', () => {
     const startedAt = performance.now();
     await running.stop();
     expect(performance.now() - startedAt).toBeLessThan(2_000);
-    expect(lines.filter(({ msg }) => /tasks in hand/.test(String(msg)))).toMatchObject([{ tasks: 1 }]);
+    expect(lines.filter(({ msg }) => /in-flight tasks/.test(String(msg)))).toMatchObject([{ tasks: 1 }]);
   });
 
   test('a result nobody takes until workers.drainMs is over is given up, and said', async () => {
@@ -128,7 +128,7 @@ describe('stop', () => {
     release();
     await pollUntil('the update', () => router.calls.some(({ path }) => path === '/tasks'));
     await running.stop();
-    await pollUntil('the line', () => lines.some(({ msg }) => /did not take a result/.test(String(msg))));
+    await pollUntil('the line', () => lines.some(({ msg }) => /did not accept a result/.test(String(msg))));
   });
 });
 

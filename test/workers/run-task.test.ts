@@ -68,11 +68,11 @@ describe('supervise', () => {
     const later: TaskOutcome = {
       status: 'IN_PROGRESS',
       callbackAfterSeconds: 2,
-      outputData: { waitingFor: 'MDM answered 503' },
+      outputData: { waitingFor: 'MDM responded with status 503' },
     };
     const { outcome, lines } = await run(async () => later);
     expect(outcome).toBe(later);
-    expect(lines).toMatchObject([{ ...ids, outcome: 'IN_PROGRESS', reason: 'MDM answered 503' }]);
+    expect(lines).toMatchObject([{ ...ids, outcome: 'IN_PROGRESS', reason: 'MDM responded with status 503' }]);
   });
 
   test.each([

@@ -1,11 +1,11 @@
-// Which address a college's adaptor has.
+// Looks up the base URL of a college's adaptor.
 
 import type { Config } from '#lib/config/schema.ts';
 import { CodedFailure } from '../task-failure.ts';
 
 /**
- * The base of the adaptor of a MIS code: its own, else the common one.
- * @throws CodedFailure `unknown-college` when there is neither
+ * Returns the base URL of the adaptor of a MIS code: `adaptor.<mis>.url`, else `adaptor.url`.
+ * @throws CodedFailure `unknown-college` when neither is set
  */
 export function adaptorOf(mis: string, config: Config): string {
   const base = /^[0-9A-Za-z]{1,8}$/.test(mis) ? (config[`adaptor.${mis}.url`] ?? config['adaptor.url']) : undefined;

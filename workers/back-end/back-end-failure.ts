@@ -1,10 +1,10 @@
-// Why a call to a back end brought no answer, in the words and codes a client gets to see.
+// Maps the error of a failed back-end call to a failure code and a text that clients may see.
 
 import { isAxiosError } from 'axios';
 import { CodedFailure } from '../task-failure.ts';
 
-/** Errors that happen before a byte of the request has left. */
-const neverSent = new Set([
+/** Codes of errors that occur before any byte of the request is sent: DNS, TCP and TLS errors. */
+const connectErrors = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -19,13 +19,13 @@ const neverSent = new Set([
   'CERT_HAS_EXPIRED',
 ]);
 
-/** Code of the error of a request that was not sent because its task had expired. */
-export const tooLate = 'TASK_EXPIRED';
+/** Error code of a request that was not sent because its task had expired. */
+export const taskExpiredCode = 'TASK_EXPIRED';
 
-/** A call without an answer. */
+/** A back-end call without a complete response. */
 export class BackEndFailure extends CodedFailure {
   override readonly name = 'BackEndFailure';
-  /** True when the request was lost before an answer began: a read may be tried again at once. */
+  /** True when the connection failed before a response began. A read may be retried at once. */
   readonly connectionLost: boolean;
 
   constructor(code: BackEndFailure['code'], text: string, options: ErrorOptions & { connectionLost?: boolean } = {}) {
@@ -34,42 +34,46 @@ export class BackEndFailure extends CodedFailure {
   }
 }
 
-/** What of the call decides how its failure reads. */
+/** The properties of a call that determine the code and text of its failure. */
 export interface FailedCall {
   /** False for methods that only read. */
   writes: boolean;
+  /** Deadline of the call in milliseconds. */
   timeoutMs: number;
   /** True when the deadline has passed. */
   timedOut: boolean;
 }
 
-/** Sorts whatever a call threw. A write that may have arrived says so: its outcome is unknown. */
+/**
+ * Converts an error of a call to a `BackEndFailure`. The text of a write that may have reached the back end says that
+ * the change may have been applied.
+ */
 export function toBackEndFailure(error: unknown, { writes, timeoutMs, timedOut }: FailedCall): BackEndFailure {
-  const unsure = writes ? '; the change may have been applied' : '';
+  const outcomeNote = writes ? '; the change may have been applied' : '';
   const code = codeOf(error);
-  if (code === tooLate) {
-    const text = 'the worker was suspended until it was too late to call the back end; nothing was changed';
+  if (code === taskExpiredCode) {
+    const text = 'the worker was suspended until its task had expired; nothing was changed';
     return new BackEndFailure('back-end-unreachable', text, { cause: error });
   }
   if (timedOut)
-    return new BackEndFailure('back-end-timeout', `no answer within ${timeoutMs} ms${unsure}`, { cause: error });
-  if (neverSent.has(code) || code.startsWith('ERR_TLS_')) {
+    return new BackEndFailure('back-end-timeout', `no response within ${timeoutMs} ms${outcomeNote}`, { cause: error });
+  if (connectErrors.has(code) || code.startsWith('ERR_TLS_')) {
     const text = writes ? 'no connection; nothing was changed' : 'no connection';
     return new BackEndFailure('back-end-unreachable', text, { cause: error, connectionLost: true });
   }
-  const answered = isAxiosError(error) && error.response !== undefined;
-  if (code.startsWith('HPE_')) return badAnswer('the answer is not valid HTTP', unsure, error);
-  if (isTooLarge(error)) return badAnswer('the answer is too large', unsure, error);
-  if (answered) return badAnswer('the answer was cut', unsure, error);
-  const text = `the connection was closed before an answer came${unsure}`;
+  const hasResponse = isAxiosError(error) && error.response !== undefined;
+  if (code.startsWith('HPE_')) return badResponse('the response is not valid HTTP', outcomeNote, error);
+  if (isTooLarge(error)) return badResponse('the response is too large', outcomeNote, error);
+  if (hasResponse) return badResponse('the response is incomplete', outcomeNote, error);
+  const text = `the connection was closed before a response arrived${outcomeNote}`;
   return new BackEndFailure('back-end-bad-answer', text, { cause: error, connectionLost: true });
 }
 
-function badAnswer(text: string, unsure: string, cause: unknown): BackEndFailure {
-  return new BackEndFailure('back-end-bad-answer', `${text}${unsure}`, { cause });
+function badResponse(text: string, outcomeNote: string, cause: unknown): BackEndFailure {
+  return new BackEndFailure('back-end-bad-answer', `${text}${outcomeNote}`, { cause });
 }
 
-/** The code of a system error, however deep axios has wrapped it. */
+/** Returns the code of a system error, also when axios wraps it as a `cause`; '' when there is none. */
 export function codeOf(error: unknown): string {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
   if (typeof code === 'string' && !code.startsWith('ERR_BAD_')) return code;

@@ -1,61 +1,67 @@
-// Calls a back end: axios on keep-alive connections, one deadline over the whole call, the exact path, any status.
+// An HTTP client for back ends: keep-alive connections, one deadline per call, retries of reads, unmodified paths.
 
 import http from 'node:http';
 import https from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig } from 'axios';
 import type { HeaderFields } from '#lib/envelope/headers.ts';
 import { backoff, pause } from '../backoff.ts';
-import { type BackEndFailure, toBackEndFailure, tooLate } from './back-end-failure.ts';
+import { type BackEndFailure, toBackEndFailure, taskExpiredCode } from './back-end-failure.ts';
 import { createTarget, type Target } from './request-target.ts';
 
+/** One HTTP request to a back end. */
 export interface BackEndRequest {
-  /** From the configuration; may carry a path. */
+  /** Base URL from the configuration; may have a path. */
   base: string;
   /** Upper case. */
   method: string;
-  /** Goes behind the base as it is. */
+  /** Appended to the base unchanged. */
   path: string;
-  /** Without `?`, as it is. */
+  /** Query without `?`, sent unchanged. */
   query?: string | undefined;
-  /** Lower-case names. Nothing is added but framing, `host`, `connection` and `accept-encoding: identity`. */
+  /** Lower-case names. The client adds only framing, `host`, `connection` and `accept-encoding: identity`. */
   headers: HeaderFields;
   body: Buffer;
-  /** Asked at the last moment before the request leaves. True: it must not leave any more. */
+  /** Called immediately before the request is sent. When it returns true, the request is not sent. */
   isLate?: () => boolean;
 }
 
-/** Whatever the back end answered, redirects and errors included; the body as it came over the wire. */
-export interface BackEndAnswer {
+/** A response of a back end with any status, redirects and errors included. The body is the bytes as received. */
+export interface BackEndResponse {
   status: number;
   headers: Record<string, unknown>;
   body: Buffer;
 }
 
-/** @throws BackEndFailure when there is no complete answer, TaskFailure when the path may not be called */
-export type CallBackEnd = (request: BackEndRequest) => Promise<BackEndAnswer>;
+/**
+ * Sends a request and returns the response.
+ * @throws BackEndFailure when there is no complete response
+ * @throws TaskFailure when the path is not allowed
+ */
+export type CallBackEnd = (request: BackEndRequest) => Promise<BackEndResponse>;
 
+/** Limits of every call. */
 export interface BackEndCallerOptions {
-  /** Deadline of one call in milliseconds: connecting, retries and the last byte of the answer included. */
+  /** Deadline of one call in milliseconds, from connecting to the last byte of the response, retries included. */
   timeoutMs: number;
-  /** Largest answer in bytes. */
+  /** Largest response body in bytes. */
   maxAnswerBytes: number;
 }
 
-/** True for methods that may be sent again: they change nothing. */
+/** Returns true for methods that change nothing (GET, HEAD). They may be retried. */
 export const isRead = (method: string) => method === 'GET' || method === 'HEAD';
-/** Retries of a read whose connection failed, and the pauses before them in milliseconds. */
+/** Retries of a read whose connection failed, and the pauses between them in milliseconds. */
 const maxRetries = 2;
 const retryPause = { base: 100, max: 200 };
 /**
- * Connections that were idle this long (milliseconds) are not used again: a back end that closes one at the moment
- * a write goes out would leave the outcome of that write unknown.
+ * Idle connections are closed after this many milliseconds. When a back end closes an idle connection while a write is
+ * being sent, the outcome of that write is unknown.
  */
 const maxIdleMs = 4_000;
 
-/** Sent only when the caller gives them: axios would add its own. */
-const noDefaults = { accept: false, 'content-type': false, 'user-agent': false, 'accept-encoding': 'identity' };
+/** Stops axios from adding its own values of these headers. */
+const suppressedHeaders = { accept: false, 'content-type': false, 'user-agent': false, 'accept-encoding': 'identity' };
 
-/** Makes the caller of all back ends of a process. `close` ends idle connections. */
+/** Creates the client for all back ends of a process. `close` closes its connections. */
 export function createBackEndCaller(options: BackEndCallerOptions): { call: CallBackEnd; close: () => void } {
   const httpAgent = new http.Agent({ keepAlive: true, timeout: maxIdleMs });
   const httpsAgent = new https.Agent({ keepAlive: true, timeout: maxIdleMs });
@@ -83,23 +89,23 @@ async function callWithRetries(
   client: AxiosInstance,
   request: BackEndRequest,
   timeoutMs: number,
-): Promise<BackEndAnswer> {
+): Promise<BackEndResponse> {
   const target = createTarget(request.base, request.path, request.query);
-  // Not AbortSignal.timeout: its timer would outlive the call and make an error, stack and all, for each.
+  // AbortSignal.timeout is not used: its timer outlives the call and creates an error with a stack for each call.
   const deadline = new AbortController();
   const timer = setTimeout(() => deadline.abort(), timeoutMs);
   try {
-    return await untilDeadline(client, request, { target, timeoutMs, signal: deadline.signal });
+    return await sendUntilDeadline(client, request, { target, timeoutMs, signal: deadline.signal });
   } finally {
     clearTimeout(timer);
   }
 }
 
-async function untilDeadline(
+async function sendUntilDeadline(
   client: AxiosInstance,
   request: BackEndRequest,
   { target, timeoutMs, signal }: { target: Target; timeoutMs: number; signal: AbortSignal },
-): Promise<BackEndAnswer> {
+): Promise<BackEndResponse> {
   const writes = !isRead(request.method);
   for (let failures = 1; ; failures++) {
     let failure: BackEndFailure;
@@ -117,12 +123,12 @@ async function send(
   client: AxiosInstance,
   { method, headers, body, isLate = () => false }: BackEndRequest,
   { target, signal }: { target: Target; signal: AbortSignal },
-): Promise<BackEndAnswer> {
+): Promise<BackEndResponse> {
   const response = await client.request<Buffer>({
     url: target.origin,
     method,
-    headers: { ...noDefaults, ...headers },
-    // Node frames an absent body itself: `content-length: 0` for methods that carry one, nothing for GET.
+    headers: { ...suppressedHeaders, ...headers },
+    // Node frames an absent body itself: `content-length: 0` for methods that have a body, nothing for GET.
     ...(body.length === 0 ? {} : { data: body }),
     signal,
     transport: exactTransport(target, isLate),
@@ -130,24 +136,24 @@ async function send(
   return { status: response.status, headers: { ...response.headers }, body: response.data };
 }
 
-/** Node's own client with the request target as it was given: a URL object would normalise it. */
+/** Returns Node's HTTP client with an unmodified request target. A URL object would normalise the target. */
 function exactTransport({ origin, pathAndQuery }: Target, isLate: () => boolean): { request: typeof http.request } {
   const isSecure = origin.startsWith('https:');
   const { request } = isSecure ? https : http;
   const exact = (options: http.RequestOptions, callback: (response: http.IncomingMessage) => void) => {
-    const sent = request({ ...options, path: pathAndQuery }, callback);
-    const refuseWhenLate = () => {
-      if (isLate()) sent.destroy(Object.assign(new Error('too late to send it'), { code: tooLate }));
+    const clientRequest = request({ ...options, path: pathAndQuery }, callback);
+    const abortWhenLate = () => {
+      if (isLate()) clientRequest.destroy(Object.assign(new Error('the task has expired'), { code: taskExpiredCode }));
     };
-    // What is written before there is a connection leaves the moment there is one.
-    sent.once('socket', (socket) => {
-      refuseWhenLate();
-      if (socket.connecting) socket.prependOnceListener(isSecure ? 'secureConnect' : 'connect', refuseWhenLate);
+    // Bytes written before the connection exists are sent as soon as it does, so the check runs then again.
+    clientRequest.once('socket', (socket) => {
+      abortWhenLate();
+      if (socket.connecting) socket.prependOnceListener(isSecure ? 'secureConnect' : 'connect', abortWhenLate);
     });
-    // Node drops the connection of a 101 that nobody asked for without a word, and axios would wait for ever.
-    return sent.once('upgrade', (_response, socket) => {
+    // Node destroys the connection of an unsolicited 101 without an error, and axios would wait indefinitely.
+    return clientRequest.once('upgrade', (_response, socket) => {
       socket.destroy();
-      sent.emit('error', Object.assign(new Error('101 Switching Protocols'), { code: 'HPE_PAUSED_UPGRADE' }));
+      clientRequest.emit('error', Object.assign(new Error('101 Switching Protocols'), { code: 'HPE_PAUSED_UPGRADE' }));
     });
   };
   return { request: exact as typeof http.request };

@@ -1,11 +1,11 @@
-// Keeps a worker that was suspended from sending a write whose task the engine may have given up.
+// Stops a worker that was suspended from sending a write whose task may have timed out in the engine.
 
 import { currentTask } from '../observe/current-task.ts';
 import { type CallBackEnd, isRead } from './call-back-end.ts';
 
 /**
- * The same caller; a write is refused once its task has expired.
- * @param hasExpired tells of a task, by its id, whether it is too late to begin a write for it
+ * Wraps a back-end client so that it does not send a write once its task has expired.
+ * @param hasExpired returns true when it is too late to start a write for the task with this id
  */
 export function guardWrites(call: CallBackEnd, hasExpired: (taskId: string) => boolean): CallBackEnd {
   return (request) => {

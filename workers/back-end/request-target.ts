@@ -1,21 +1,21 @@
-// Where a request to a back end goes: a base from the configuration with the client's path behind it, byte for byte.
+// Builds the request target of a back-end call: the configured base URL followed by the client's path, byte for byte.
 
 import { TaskFailure } from '../task-failure.ts';
 
-/** A request target below a base. */
+/** A request target below a base URL. */
 export interface Target {
-  /** Scheme, host and port: these come from the configuration alone. */
+  /** Scheme, host and port. They come from the configuration only, never from the client. */
   origin: string;
-  /** Path and query exactly as they go into the request line. */
+  /** Path and query exactly as sent in the request line. */
   pathAndQuery: string;
 }
 
 /**
- * Puts `path` and `query` behind `base`; nothing is re-encoded or normalised.
- * @param path empty, or beginning with `/`
- * @param query without its `?`; undefined = no question mark, empty = a bare one
- * @throws TaskFailure when the path cannot stand in a request line, or has dot segments, encoded ones included: a
- *   back end that resolves them would leave its base
+ * Appends `path` and `query` to `base` without re-encoding or normalising them.
+ * @param path empty, or starts with `/`
+ * @param query without its `?`; undefined: no question mark; empty: a bare question mark
+ * @throws TaskFailure when the path is not valid in a request line, or has dot segments, plain or percent-encoded: a
+ *   back end that resolves them would serve a path outside the base
  */
 export function createTarget(base: string, path: string, query?: string): Target {
   const { origin, pathname } = new URL(base);
@@ -29,8 +29,8 @@ export function createTarget(base: string, path: string, query?: string): Target
 }
 
 /**
- * Tells whether a server could take a part of the path for `.` or `..`: percent-encoded dots and slashes count, as do
- * backslashes and what stands before a path parameter (`..;x`).
+ * Returns true when a server could read a segment of the path as `.` or `..`. Percent-encoded dots and slashes count,
+ * as do backslashes and segments with a path parameter (`..;x`).
  */
 export function hasDotSegment(path: string): boolean {
   const decoded = path.replace(/%2e/gi, '.').replace(/%2f/gi, '/').replace(/%5c/gi, '/').replaceAll('\\', '/');

@@ -1,32 +1,33 @@
-// One JSON call to MDM or to an adaptor, where any 2xx means delivered.
+// Sends one JSON request to MDM or to an adaptor. Any 2xx status means that it was delivered.
 
 import { BackEndFailure } from '../back-end/back-end-failure.ts';
 import type { CallBackEnd } from '../back-end/call-back-end.ts';
 import { TaskFailure } from '../task-failure.ts';
 import { RetryableError } from './retryable-error.ts';
 
+/** One request to MDM or to an adaptor. */
 export interface Delivery {
-  /** Who is called, as reasons and logs name it. */
-  to: string;
+  /** Name of the called system in reasons and log lines. */
+  recipient: string;
   base: string;
   method: 'POST' | 'PATCH';
   path: string;
   body: unknown;
   requestId: string;
-  /** The same for every try of one delivery. */
+  /** The same for every attempt of one delivery. */
   idempotencyKey: string;
 }
 
-/** Statuses below 500 that another try may change. */
+/** Statuses below 500 that are worth a retry: request timeout, too early, too many requests. */
 const transient = new Set([408, 425, 429]);
 
 /**
- * Delivers and returns the answer's status and text.
- * @throws TryLater when the other side is away, busy or failing
- * @throws TaskFailure when it refuses: any other status but 2xx
+ * Sends the request and returns the status and text of the response.
+ * @throws RetryableError when the called system is unavailable or busy, or responds with 5xx
+ * @throws TaskFailure for any other status outside 2xx
  */
 export async function deliver(callBackEnd: CallBackEnd, delivery: Delivery): Promise<{ status: number; text: string }> {
-  const { to, base, method, path, requestId, idempotencyKey } = delivery;
+  const { recipient, base, method, path, requestId, idempotencyKey } = delivery;
   const headers = {
     accept: 'application/json',
     'content-type': 'application/json',
@@ -34,12 +35,13 @@ export async function deliver(callBackEnd: CallBackEnd, delivery: Delivery): Pro
     'idempotency-key': idempotencyKey,
   };
   const body = Buffer.from(JSON.stringify(delivery.body));
-  const answer = await callBackEnd({ base, method, path, headers, body }).catch((error: unknown) => {
-    if (error instanceof BackEndFailure) throw new RetryableError(`${to} is away: ${error.code}`, { cause: error });
+  const response = await callBackEnd({ base, method, path, headers, body }).catch((error: unknown) => {
+    if (error instanceof BackEndFailure)
+      throw new RetryableError(`${recipient} is unavailable: ${error.code}`, { cause: error });
     throw error;
   });
-  const { status } = answer;
-  if (status >= 500 || transient.has(status)) throw new RetryableError(`${to} answered ${status}`);
-  if (status < 200 || status > 299) throw new TaskFailure(`${to} refused it with status ${status}`);
-  return { status, text: answer.body.toString('utf8') };
+  const { status } = response;
+  if (status >= 500 || transient.has(status)) throw new RetryableError(`${recipient} responded with status ${status}`);
+  if (status < 200 || status > 299) throw new TaskFailure(`${recipient} rejected it with status ${status}`);
+  return { status, text: response.body.toString('utf8') };
 }

@@ -1,22 +1,22 @@
-// A person's keys on their way from mdm_notify to mdm_share, through an event and a second workflow: in a form that the engine
-// keeps, and encrypted when the request was.
+// Packs a person's keys for the way from mdm_notify to mdm_share through an event and a second workflow. They are encoded
+// so that the engine does not alter them, and encrypted when the request was.
 
 import type { Binding } from '#lib/envelope/encryption/jwe.ts';
 import type { PackedText, PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
-import { unreadable } from '../received-inbound.ts';
+import { unreadablePayload } from '../received-inbound.ts';
 import { TaskFailure } from '../task-failure.ts';
 import type { InterestedSystem } from './interested-systems.ts';
 
-/** What says who it is. The MIS code, which chooses event and task domain, stays in clear. */
+/** Fields that identify the person. The MIS code selects event and task domain and is not encrypted. */
 type PersonalField = 'sisPersonId' | 'cccid';
 
-/** An interested system as it travels. */
+/** An interested system with its personal fields packed. */
 export type PackedSystem = Pick<InterestedSystem, 'misCode'> & Record<PersonalField, PackedText>;
 
 /**
- * One system for the output of mdm_notify.
- * @param patch the PATCH: the execution of it, and its request as it came out of the engine
+ * Packs one system for the output of mdm_notify.
+ * @param patch execution id of the PATCH, and its request as read from the engine
  */
 export function packSystem(
   { misCode, ...system }: InterestedSystem,
@@ -29,8 +29,9 @@ export function packSystem(
 }
 
 /**
- * The same system in the input of mdm_share.
- * @throws CodedFailure `payload-unreadable`
+ * Unpacks the system in the input of mdm_share.
+ * @throws CodedFailure `payload-unreadable` when it cannot be decrypted
+ * @throws TaskFailure when a field is not packed text
  */
 export function unpackShare<T extends PackedSystem & { sourceExecutionId: string }>(
   input: T,
@@ -41,7 +42,7 @@ export function unpackShare<T extends PackedSystem & { sourceExecutionId: string
       codec.unpackText(input[field], bindField(field, input.sourceExecutionId, input.misCode));
     return { ...input, sisPersonId: open('sisPersonId'), cccid: open('cccid') };
   } catch (error) {
-    if (error instanceof PayloadUnreadable) throw unreadable('the share', error);
+    if (error instanceof PayloadUnreadable) throw unreadablePayload('the share', error);
     if (error instanceof TypeError)
       throw new TaskFailure(`the share cannot be read: ${error.message}`, { cause: error });
     throw error;

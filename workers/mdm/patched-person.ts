@@ -1,16 +1,17 @@
-// Whom a PATCH was about, read from the adaptor's answer or, where that says nothing, from the request.
+// Reads which person a PATCH changed from the adaptor's response or, failing that, from the request.
 
 import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
 import type { Answer } from '#lib/envelope/outbound.ts';
 
+/** The person that a PATCH changed. */
 export interface PatchedPerson {
   /** The person's key in the college's own system. */
   sisPersonId: string;
-  /** The statewide key; absent when the PATCH was not about it and the answer has no record. */
+  /** The statewide key; absent when neither the response nor the PATCH contains it. */
   cccid?: string;
 }
 
-/** The person, or null when neither side names one. */
+/** Returns the person; null when neither the response nor the request names one. */
 export function patchedPerson(inbound: ReceivedInbound, outbound: Answer): PatchedPerson | null {
   const record = parseObject(outbound.body);
   const patch = parseObject(inbound.body);
@@ -20,13 +21,13 @@ export function patchedPerson(inbound: ReceivedInbound, outbound: Answer): Patch
   return { sisPersonId, ...(cccid === undefined ? {} : { cccid }) };
 }
 
-/** Numbers keep the digits they were written with: JSON.parse would round a long key. */
+/** JSON.parse with source text access: numbers keep their digits, because a long key would be rounded. */
 type ExactParse = (
   text: string,
   reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
 ) => unknown;
 
-/** The members of a JSON object; none when the bytes are something else. */
+/** Returns the members of a JSON object, numbers as strings; an empty object when `bytes` is not a JSON object. */
 export function parseObject(bytes: Buffer | string): Record<string, unknown> {
   try {
     const value = (JSON.parse as ExactParse)(bytes.toString(), (_key, member, { source }) =>

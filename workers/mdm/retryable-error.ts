@@ -1,4 +1,4 @@
-// What happens while MDM or an adaptor is away: the engine hands the task out again, ever later, until the window is over.
+// Retries of MDM tasks while MDM or an adaptor is unavailable: the engine reschedules the task until the retry window ends.
 
 import type { Task } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -6,13 +6,16 @@ import { backoff } from '../backoff.ts';
 import { TaskFailure } from '../task-failure.ts';
 import type { TaskOutcome } from '../worker.ts';
 
-/** Somebody is away or busy; the same call may succeed later. The message says who and how. */
+/** The called system is unavailable or busy; the same call may succeed later. The message names the system. */
 export class RetryableError extends Error {
-  override readonly name = 'TryLater';
+  override readonly name = 'RetryableError';
 }
 
-/** Runs `attempt`; when it throws {@link RetryableError}, the task stays in progress. `progress` survives until the next try. */
-export async function untilDelivered(
+/**
+ * Runs `attempt`. When it throws {@link RetryableError}, the outcome is IN_PROGRESS and the engine schedules the task again.
+ * `progress` is stored in the task's output and passed to the next attempt.
+ */
+export async function retryUntilDelivered(
   task: Task,
   config: Config,
   attempt: (progress: Record<string, unknown>) => Promise<TaskOutcome>,
@@ -26,7 +29,7 @@ export async function untilDelivered(
   }
 }
 
-/** @throws TaskFailure when `mdm.retryWindowSeconds` since the task was scheduled are over */
+/** @throws TaskFailure when `mdm.retryWindowSeconds` have passed since the task was scheduled */
 function retryLater(task: Task, config: Config, outputData: { waitingFor: string }): TaskOutcome {
   const windowSeconds = config['mdm.retryWindowSeconds'];
   const leftSeconds = windowSeconds - (Date.now() - scheduledAt(task)) / 1_000;
@@ -35,13 +38,13 @@ function retryLater(task: Task, config: Config, outputData: { waitingFor: string
   const pauseSeconds = backoff(tries, { base: 2, max: config['mdm.retryMaxDelaySeconds'] });
   return {
     status: 'IN_PROGRESS',
-    // The last try comes at the end of the window, not beyond it.
+    // The last attempt is at the end of the window, not after it.
     callbackAfterSeconds: Math.max(1, Math.round(Math.min(pauseSeconds, leftSeconds))),
     outputData: { ...outputData, tries },
   };
 }
 
-/** Milliseconds since the epoch. The engine may move `scheduledTime` when it hands a task out again: the earliest counts. */
+/** Milliseconds since 1970. The engine may change `scheduledTime` when it reschedules a task, so the earliest time counts. */
 function scheduledAt(task: Task): number {
   const times = [task['scheduledTime'], task['startTime']].map(Number).filter((time) => time > 0);
   return times.length === 0 ? Date.now() : Math.min(...times);

@@ -1,13 +1,14 @@
-// The task that is being worked on, for whoever works for it without being handed it: the caller of back ends.
+// The current task of an asynchronous call chain, so that the back-end client need not receive it as a parameter.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Span } from '#lib/telemetry/tracing/tracer.ts';
 
+/** The current task and its telemetry. */
 export interface TaskScope {
   readonly taskId: string;
-  /** The step of the trace that this task is; absent while tracing is off. */
+  /** Span of the task; undefined while tracing is off. */
   readonly span: Span | undefined;
-  /** The trace that the request belongs to, as it arrived. */
+  /** `traceparent` of the client's request as received. */
   readonly traceparent: string | undefined;
   /** Time spent waiting for back ends so far, in milliseconds. */
   backEndMs: number;
@@ -15,12 +16,12 @@ export interface TaskScope {
 
 const scopes = new AsyncLocalStorage<TaskScope>();
 
-/** Undefined outside of {@link runTask}. */
+/** Returns the current task; undefined outside of {@link runInTaskScope}. */
 export function currentTask(): TaskScope | undefined {
   return scopes.getStore();
 }
 
 /** Runs `work` with `scope` as its current task. */
-export function runTask<T>(scope: TaskScope, work: () => Promise<T>): Promise<T> {
+export function runInTaskScope<T>(scope: TaskScope, work: () => Promise<T>): Promise<T> {
   return scopes.run(scope, work);
 }

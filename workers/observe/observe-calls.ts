@@ -1,22 +1,22 @@
-// Times every call to a back end for the task it is made for, and hands the trace on in `traceparent`.
+// Telemetry of back-end calls: their time, a client span, and the `traceparent` header (W3C Trace Context).
 
 import { CodedFailure } from '../task-failure.ts';
 import type { BackEndRequest, CallBackEnd } from '../back-end/call-back-end.ts';
 import { currentTask, type TaskScope } from './current-task.ts';
 
-/** The same caller, watched. A trace goes on to the back end also when this process sends no spans itself. */
-export function observeCalls(call: CallBackEnd): CallBackEnd {
-  return async function callObserved(request) {
+/** Wraps a back-end client with telemetry. The trace context is forwarded also when this process exports no spans. */
+export function withCallTelemetry(call: CallBackEnd): CallBackEnd {
+  return async function callWithTelemetry(request) {
     const scope = currentTask();
     if (scope === undefined) return call(request);
     const span = scope.span?.start(request.method, { kind: 'client', attributes: attributesOf(request) });
     const startedAt = performance.now();
     try {
-      const answer = await call(withTrace(request, span?.traceparent ?? scope.traceparent));
-      const { status } = answer;
+      const response = await call(withTrace(request, span?.traceparent ?? scope.traceparent));
+      const { status } = response;
       const error = status >= 500 ? String(status) : undefined;
       span?.end({ attributes: { 'http.response.status_code': status }, error });
-      return answer;
+      return response;
     } catch (error) {
       span?.end({ error: error instanceof CodedFailure ? error.code : 'failed' });
       throw error;
@@ -34,7 +34,7 @@ function withTrace(request: BackEndRequest, traceparent: string | undefined): Ba
   return traceparent === undefined ? request : { ...request, headers: { ...request.headers, traceparent } };
 }
 
-/** Where the configuration sends it: the path is the client's and stays out. */
+/** Attributes of the configured server. The path comes from the client and is left out. */
 function attributesOf({ method, base }: BackEndRequest) {
   const { hostname, port } = new URL(base);
   return {

@@ -1,19 +1,23 @@
-// What is seen of each task: a span, and in its output how long the back end took.
+// Telemetry of tasks: a consumer span, and the time of back-end calls in the task's output.
 
 import type { Task } from '#lib/conductor/types.ts';
 import { traceparentOf } from '#lib/envelope/traceparent.ts';
 import type { Span, Tracer } from '#lib/telemetry/tracing/tracer.ts';
 import type { TaskOutcome, Worker } from '../worker.ts';
-import { runTask } from './current-task.ts';
+import { runInTaskScope } from './current-task.ts';
 
-/** @param worker one whose `execute` never rejects; `tracer` is undefined while tracing is off */
-export function observeTask(worker: Worker, tracer: Tracer | undefined): Worker {
+/**
+ * Wraps a worker with telemetry.
+ * @param worker a worker whose `execute` never rejects
+ * @param tracer undefined while tracing is off
+ */
+export function withTaskTelemetry(worker: Worker, tracer: Tracer | undefined): Worker {
   const { taskDefName } = worker;
   const execute = async (task: Task): Promise<TaskOutcome> => {
     const traceparent = traceparentOf(task.inputData);
     const span = tracer && startSpan(tracer, task, { taskDefName, traceparent });
     const scope = { taskId: task.taskId, span, traceparent, backEndMs: 0 };
-    const outcome = await runTask(scope, () => worker.execute(task));
+    const outcome = await runInTaskScope(scope, () => worker.execute(task));
     endSpan(span, outcome);
     return withTiming(outcome, scope.backEndMs);
   };
@@ -37,10 +41,10 @@ function endSpan(span: Span | undefined, { status }: TaskOutcome): void {
   span?.end({ attributes: { 'conductor.task_status': status }, error });
 }
 
-/** A task that is handed out again has its time when it ends. */
+/** Adds `timing` to the output. A task in progress gets it when it ends. */
 function withTiming(outcome: TaskOutcome, backEndMs: number): TaskOutcome {
   if (outcome.status === 'IN_PROGRESS') return outcome;
-  // In tenths: numbers with many digits would keep the router from passing the result on in its short form.
+  // Rounded to tenths: numbers with many digits would keep the router from forwarding the result in its short form.
   const timing = { backEndMs: Math.round(backEndMs * 10) / 10 };
   return { ...outcome, outputData: { ...outcome.outputData, timing } };
 }

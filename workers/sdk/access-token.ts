@@ -1,56 +1,56 @@
-// The workers' access token: fetched when it is needed, kept, renewed before it expires.
+// The access token of the workers: requested on demand, cached, and renewed before it expires.
 
-/** A token as the token endpoint hands it out. */
+/** A response of the token endpoint. */
 export interface IssuedToken {
   token: string;
-  /** Seconds it stays valid; when absent, `exp` of a JWT is read instead. */
+  /** Lifetime in seconds; when absent, the `exp` claim of a JWT is used. */
   expires_in?: number;
 }
 
-/** Assumed when neither the answer nor the token tells (RFC 6749 section 5.1 only recommends `expires_in`). */
+/** Assumed when neither response nor token states a lifetime (RFC 6749 section 5.1 only recommends `expires_in`). */
 const unknownLifetimeSeconds = 60;
-/** Share of its lifetime after which a token is renewed in the background. */
+/** Fraction of its lifetime after which a token is renewed in the background. */
 const renewAfter = 0.8;
 
-interface HeldToken {
+interface CachedToken {
   value: string;
   renewAt: number;
   expiresAt: number;
 }
 
-/** One token for all calls. At most one request for a new one is under way at any time. */
+/** A token cache for all calls of a process. At most one token request is in flight at any time. */
 export class AccessToken {
   readonly #issue: () => Promise<IssuedToken>;
-  #held: HeldToken | null = null;
-  #renewal: Promise<HeldToken> | null = null;
+  #cached: CachedToken | null = null;
+  #renewal: Promise<CachedToken> | null = null;
 
-  /** @param issue asks the token endpoint */
+  /** @param issue requests a new token from the token endpoint */
   constructor(issue: () => Promise<IssuedToken>) {
     this.#issue = issue;
   }
 
-  /** A token that has not expired. @throws what `issue` throws, when there is none in hand */
+  /** Returns a token that has not expired. @throws the error of `issue` when no valid token is cached */
   async get(): Promise<string> {
-    const held = this.#held;
-    if (held === null || performance.now() >= held.expiresAt) return (await this.#renew()).value;
-    if (performance.now() >= held.renewAt) this.#renew().catch(() => undefined);
-    return held.value;
+    const cached = this.#cached;
+    if (cached === null || performance.now() >= cached.expiresAt) return (await this.#renew()).value;
+    if (performance.now() >= cached.renewAt) this.#renew().catch(() => undefined);
+    return cached.value;
   }
 
-  /** Says that a token was refused: the next call gets another one. */
-  refuse(value: string): void {
-    if (this.#held?.value === value) this.#held = null;
+  /** Removes a rejected token from the cache; the next call requests a new one. */
+  invalidate(value: string): void {
+    if (this.#cached?.value === value) this.#cached = null;
   }
 
-  #renew(): Promise<HeldToken> {
+  #renew(): Promise<CachedToken> {
     this.#renewal ??= this.#issue()
-      .then((issued) => (this.#held = hold(issued)))
+      .then((issued) => (this.#cached = toCachedToken(issued)))
       .finally(() => (this.#renewal = null));
     return this.#renewal;
   }
 }
 
-function hold(issued: IssuedToken): HeldToken {
+function toCachedToken(issued: IssuedToken): CachedToken {
   const now = performance.now();
   const lifetimeMs = 1_000 * Math.max(0, lifetimeSeconds(issued));
   return { value: issued.token, renewAt: now + lifetimeMs * renewAfter, expiresAt: now + lifetimeMs };
@@ -60,7 +60,7 @@ function lifetimeSeconds({ token, expires_in: expiresIn }: IssuedToken): number 
   if (typeof expiresIn === 'number') return expiresIn;
   const { exp, iat } = readClaims(token);
   if (typeof exp !== 'number') return unknownLifetimeSeconds;
-  // Both claims are by the provider's clock: their difference holds even when ours is wrong.
+  // Both claims use the provider's clock: their difference is right even when the local clock is not.
   return exp - (typeof iat === 'number' ? iat : Date.now() / 1_000);
 }
 

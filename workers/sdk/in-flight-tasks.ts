@@ -1,43 +1,47 @@
-// What this process owes the engine at any moment: polls that may still hand out tasks, and tasks without a reported result.
+// Tracks open polls and tasks in flight, so that the process can limit its concurrency and drain before it stops.
 
 import { startStopwatch } from '#lib/conductor/stopwatch.ts';
 import type { Task } from '#lib/conductor/types.ts';
 
-/** A task between its poll and the moment its result has been accepted. */
-export interface TaskInHand {
+/** A task that was polled and whose result has not been accepted yet. */
+export interface InFlightTask {
   readonly taskType: string;
   readonly executionId: string;
-  /** When it was handed out (performance.now()). */
+  /** When the poll returned the task (performance.now()). */
   readonly receivedAt: number;
-  /** Milliseconds since its poll was sent: the engine handed it out later than that. */
+  /** Returns the milliseconds since the poll was sent, an upper bound of the task's age in the engine. */
   readonly sincePollMs: () => number;
-  /** The engine gives up on it after this time; 0 = never. */
+  /** The engine times the task out after this many seconds without an update; 0: never. */
   readonly responseTimeoutSeconds: number;
 }
 
 /**
- * A write may begin during this part of its task's response time-out. The rest is for the call itself: when the engine
- * gives the task up, nothing is on its way to the back end any more, and the reconciler can look at what stands there.
+ * Fraction of the response time-out in which a write may start. The rest is for the call itself: when the engine times
+ * the task out, no write is in flight to the back end, and the reconciler can read the record.
  */
-const partForBeginning = 2 / 3;
+const writeStartFraction = 2 / 3;
 
-/** The account of all task types of a process. */
+/** The open polls and in-flight tasks of all task types of a process. */
 export class InFlightTasks {
-  readonly #tasks = new Map<string, TaskInHand>();
+  readonly #tasks = new Map<string, InFlightTask>();
   #polls = 0;
-  #changed = Promise.withResolvers<undefined>();
+  #change = Promise.withResolvers<undefined>();
 
-  /** Tasks in hand, of one type or of all. */
-  tasks(taskType?: string): number {
+  /** Returns the number of in-flight tasks of one type, by default of all types. */
+  count(taskType?: string): number {
     if (taskType === undefined) return this.#tasks.size;
     return [...this.#tasks.values()].filter((task) => task.taskType === taskType).length;
   }
 
-  find(taskId: string): TaskInHand | undefined {
+  /** Returns the in-flight task with this id. */
+  get(taskId: string): InFlightTask | undefined {
     return this.#tasks.get(taskId);
   }
 
-  /** Opens a poll; the function closes it and takes over its tasks in the same instant, so that none is ever unaccounted for. */
+  /**
+   * Records an open poll. The returned function closes the poll and adds its tasks in one step, so that `waitUntilIdle`
+   * never misses a task.
+   */
   openPoll(taskType: string): (tasks: readonly Task[]) => void {
     this.#polls += 1;
     const sincePollMs = startStopwatch();
@@ -52,52 +56,52 @@ export class InFlightTasks {
           responseTimeoutSeconds: Number(task['responseTimeoutSeconds'] ?? 0),
         });
       }
-      this.#announce();
+      this.#notifyChange();
     };
   }
 
   /**
-   * True when it is too late to begin a write for a task: this process was suspended (SIGSTOP, a machine that slept) between
-   * its poll and now, and somebody may have decided what became of the write.
+   * Returns true when it is too late to start a write for a task. This happens when the process was suspended after the
+   * poll (SIGSTOP, a sleeping machine): the reconciler may have decided already whether the write was applied.
    */
   hasExpired(taskId: string): boolean {
     const task = this.#tasks.get(taskId);
     if (task === undefined) return true;
     const { responseTimeoutSeconds, sincePollMs } = task;
-    return responseTimeoutSeconds > 0 && sincePollMs() > responseTimeoutSeconds * 1_000 * partForBeginning;
+    return responseTimeoutSeconds > 0 && sincePollMs() > responseTimeoutSeconds * 1_000 * writeStartFraction;
   }
 
-  /** The engine has the result, or nobody wants it any more. */
-  done(taskId: string): void {
+  /** Removes a task whose result was accepted or given up. */
+  remove(taskId: string): void {
     this.#tasks.delete(taskId);
-    this.#announce();
+    this.#notifyChange();
   }
 
-  /** How many tasks of a type fit below `limit`; waits until at least one does. 0 when `signal` aborts first. */
-  async room(taskType: string, { limit, signal }: { limit: number; signal: AbortSignal }): Promise<number> {
+  /** Waits until fewer than `limit` tasks of a type are in flight and returns how many more may start; 0 on abort. */
+  async waitForCapacity(taskType: string, { limit, signal }: { limit: number; signal: AbortSignal }): Promise<number> {
     for (;;) {
       if (signal.aborted) return 0;
-      const room = limit - this.tasks(taskType);
-      if (room > 0) return room;
-      await this.#change(signal);
+      const capacity = limit - this.count(taskType);
+      if (capacity > 0) return capacity;
+      await this.#nextChange(signal);
     }
   }
 
-  /** Resolves when no poll is open and no task is in hand, or when `signal` aborts. */
-  async idle(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && (this.#polls > 0 || this.#tasks.size > 0)) await this.#change(signal);
+  /** Resolves when no poll is open and no task is in flight, or when `signal` aborts. */
+  async waitUntilIdle(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && (this.#polls > 0 || this.#tasks.size > 0)) await this.#nextChange(signal);
   }
 
-  async #change(signal: AbortSignal): Promise<void> {
+  async #nextChange(signal: AbortSignal): Promise<void> {
     const aborted = Promise.withResolvers<undefined>();
     const onAbort = () => aborted.resolve(undefined);
     signal.addEventListener('abort', onAbort, { once: true });
-    await Promise.race([this.#changed.promise, aborted.promise]);
+    await Promise.race([this.#change.promise, aborted.promise]);
     signal.removeEventListener('abort', onAbort);
   }
 
-  #announce(): void {
-    this.#changed.resolve(undefined);
-    this.#changed = Promise.withResolvers<undefined>();
+  #notifyChange(): void {
+    this.#change.resolve(undefined);
+    this.#change = Promise.withResolvers<undefined>();
   }
 }

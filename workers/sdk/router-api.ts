@@ -1,43 +1,47 @@
-// The workers' only way to the engine: the router's /conductor/api, with their own access token.
+// HTTP client of the workers for the router's task API (/conductor/api), authenticated with an access token.
 
 import { Pool } from 'undici';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import { sendCall } from '#lib/conductor/send-call.ts';
 import { AccessToken, type IssuedToken } from './access-token.ts';
 
+/** Address and credentials. */
 export interface RouterApiOptions {
   /** `conductor.apiURL`. */
   apiURL: string;
   clientId: string;
   clientSecret: string;
-  /** Deadline of a call that says none itself, in milliseconds. */
+  /** Default deadline of a call in milliseconds. */
   timeoutMs: number;
 }
 
+/** One call of the task API. */
 export interface ApiCall {
   method: 'GET' | 'POST';
-  /** Path below the API's base, with its query. */
+  /** Path below the API's base, with the query. */
   path: string;
   body?: string;
+  /** Deadline in milliseconds; default: that of the client. */
   timeoutMs?: number;
   signal?: AbortSignal;
 }
 
-export interface ApiAnswer {
+/** A response of the task API. */
+export interface ApiResponse {
   status: number;
   text: string;
 }
 
-/** The router was not reached, or handed out no token. The message is short and fit for a log line. */
+/** The router is unreachable or issued no token. The message is short enough for a log line. */
 export class ApiUnavailable extends Error {
   override readonly name = 'ApiUnavailable';
 }
 
-/** Client of one router. Retries nothing but a call whose token was refused. */
+/** Client of one router. Retries only a call whose token was rejected with 401. */
 export class RouterApi {
   readonly #options: RouterApiOptions;
   readonly #prefix: string;
-  /** As many connections as there are calls: held polls take none away from updates. */
+  /** Opens as many connections as there are concurrent calls, so held polls do not block updates. */
   readonly #pool: Pool;
   readonly #token = new AccessToken(() => this.#issueToken());
 
@@ -48,16 +52,16 @@ export class RouterApi {
     this.#prefix = pathname.replace(/\/+$/, '');
   }
 
-  /** Any answer of the router, whatever its status. @throws ApiUnavailable when there is none */
-  async call(call: ApiCall): Promise<ApiAnswer> {
+  /** Returns the router's response with any status. @throws ApiUnavailable when there is no response */
+  async call(call: ApiCall): Promise<ApiResponse> {
     const token = await this.#token.get();
-    const answer = await this.#send(call, token);
-    if (answer.status !== 401) return answer;
-    this.#token.refuse(token);
+    const response = await this.#send(call, token);
+    if (response.status !== 401) return response;
+    this.#token.invalidate(token);
     return this.#send(call, await this.#token.get());
   }
 
-  /** Breaks off what is still under way. */
+  /** Closes all connections and aborts calls in progress. */
   async close(): Promise<void> {
     await this.#pool.destroy();
   }
@@ -69,19 +73,19 @@ export class RouterApi {
       path: '/token',
       body: JSON.stringify({ keyId, keySecret }),
     });
-    if (status !== 200) throw new ApiUnavailable(`the token endpoint answered ${status}`);
+    if (status !== 200) throw new ApiUnavailable(`the token endpoint responded with status ${status}`);
     try {
       const issued = JSON.parse(text) as IssuedToken;
       if (typeof issued.token === 'string') return issued;
     } catch {
-      // Not JSON: said below.
+      // Not JSON: the error below covers it.
     }
-    throw new ApiUnavailable('the token endpoint answered without a token');
+    throw new ApiUnavailable('the token endpoint returned no token');
   }
 
-  async #send({ method, path, body, timeoutMs, signal }: ApiCall, token?: string): Promise<ApiAnswer> {
+  async #send({ method, path, body, timeoutMs, signal }: ApiCall, token?: string): Promise<ApiResponse> {
     try {
-      const answer = await sendCall(this.#pool, {
+      const response = await sendCall(this.#pool, {
         method,
         path: `${this.#prefix}${path}`,
         headers: {
@@ -92,7 +96,7 @@ export class RouterApi {
         ...(signal === undefined ? {} : { signal }),
         timeoutMs: timeoutMs ?? this.#options.timeoutMs,
       });
-      return { status: answer.status, text: answer.body.toString('utf8') };
+      return { status: response.status, text: response.body.toString('utf8') };
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
       throw new ApiUnavailable(error.message, { cause: error });

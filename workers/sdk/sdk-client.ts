@@ -1,4 +1,4 @@
-// The client given to the Conductor SDK's task runners: their polls and updates go our way, and nothing else leaves the process.
+// A client for the Conductor SDK's task runners that forwards polls and updates to the router and rejects all other calls.
 
 import type { TaskRunner } from '@io-orkes/conductor-javascript';
 import type { TaskResult } from '#lib/conductor/types.ts';
@@ -15,27 +15,27 @@ interface SdkCall {
   readonly body?: TaskResult;
 }
 
-/** "No next task": the SDK would drop one that comes while it stops, so none is ever asked for with an update. */
+/** Response "no next task" to every update: the SDK would drop a task that it receives while it stops. */
 const noNextTask = { response: { ok: true, status: 204 } } as const;
 
 /**
- * Makes the client. Where the calls go is decided by `conductor.apiURL`, not by the SDK's own environment variables
- * (CONDUCTOR_SERVER_URL, CONDUCTOR_AUTH_KEY), and the SDK's time-outs and retries never apply. Nor are there requests
- * and answers of `fetch` between two calls of one process: they took a fifth of a worker's processor time.
+ * Creates the client. Calls go to `conductor.apiURL`; the SDK's environment variables (CONDUCTOR_SERVER_URL,
+ * CONDUCTOR_AUTH_KEY), time-outs and retries have no effect. The client calls the functions directly instead of through
+ * `fetch`, whose request and response objects took a fifth of a worker's CPU time.
  */
 export function createSdkClient(polls: TaskPolls, updates: TaskUpdates): SdkClient {
   const get = async ({ url, path, query }: SdkCall) => {
-    if (url !== '/api/tasks/poll/batch/{tasktype}' || path?.tasktype === undefined) throw notOurs('GET', url);
+    if (url !== '/api/tasks/poll/batch/{tasktype}' || path?.tasktype === undefined) throw unexpectedCall('GET', url);
     return { data: await polls.poll(path.tasktype, query ?? {}) };
   };
   const post = async ({ url, body }: SdkCall) => {
-    if (url !== '/api/tasks/update-v2' || body === undefined) throw notOurs('POST', url);
+    if (url !== '/api/tasks/update-v2' || body === undefined) throw unexpectedCall('POST', url);
     await updates.update(body);
     return noNextTask;
   };
   return { get, post } as unknown as SdkClient;
 }
 
-function notOurs(method: string, url: string): Error {
-  return new Error(`${method} ${url} is no call of a task runner: the SDK has changed`);
+function unexpectedCall(method: string, url: string): Error {
+  return new Error(`${method} ${url} is not a call of a task runner: the SDK has changed`);
 }

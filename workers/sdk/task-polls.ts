@@ -1,4 +1,4 @@
-// Polls for tasks: one held poll a task type, for as many tasks as there is room for, and a quiet wait while nothing answers.
+// Polls the router for tasks: one long poll per task type, limited by the free capacity, with backoff during outages.
 
 import type { Task } from '#lib/conductor/types.ts';
 import { backoff, pause } from '../backoff.ts';
@@ -6,30 +6,31 @@ import type { OutageLog } from './outage-log.ts';
 import type { RouterApi } from './router-api.ts';
 import type { InFlightTasks } from './in-flight-tasks.ts';
 
+/** Dependencies and limits of the polls. */
 export interface TaskPollsOptions {
   api: RouterApi;
-  work: InFlightTasks;
-  availability: OutageLog;
-  /** Tasks of one type worked on at once. */
+  inFlightTasks: InFlightTasks;
+  outageLog: OutageLog;
+  /** Tasks of one type that run at once. */
   concurrency: number;
   /** How long the router may hold a poll, in milliseconds. */
   pollTimeoutMs: number;
-  /** Aborts when no further task may be asked for. Polls under way are read to their end. */
+  /** Aborts when no further poll may start. Open polls are read to their end. */
   stopping: AbortSignal;
-  /** Aborts when even those are given up. */
+  /** Aborts open polls. */
   abandoned: AbortSignal;
 }
 
-/** Pauses in milliseconds while the router is away: short enough to be back within a second or two. */
+/** Pauses in milliseconds while the router is unavailable: short, so that polling resumes within a second or two. */
 const outagePause = { base: 100, max: 1_000 };
-/** Pauses while the router refuses us (401, 403, 400): nothing that mends itself quickly. */
-const refusalPause = { base: 200, max: 5_000 };
-/** Pauses after empty answers that came long before the poll's time was over. */
-const hurriedPause = { base: 20, max: 1_000 };
-/** Added to the time of a poll before the router counts as hanging. */
+/** Pauses while the router rejects polls (400, 401, 403), which an operator has to fix. */
+const rejectionPause = { base: 200, max: 5_000 };
+/** Pauses after empty responses that arrived long before the poll's time-out. */
+const emptyPollPause = { base: 20, max: 1_000 };
+/** Added to the time-out of a poll, in milliseconds, before the router counts as hanging. */
 const graceMs = 10_000;
 
-/** Of the query of a poll, what the worker decides; how many tasks it takes is decided here. */
+/** The query parameters of a poll that the SDK sets. `TaskPolls` adds the number of tasks. */
 export interface PollQuery {
   readonly workerid?: string;
   readonly domain?: string;
@@ -37,44 +38,45 @@ export interface PollQuery {
   readonly timeout?: number;
 }
 
-/** The outcome of one poll: its tasks, or why there is no answer. */
-type Answer = { tasks: readonly Task[] } | { reason: string; refused: boolean };
+/** The outcome of one poll: its tasks, or the reason of its failure. */
+type PollOutcome = { tasks: readonly Task[] } | { reason: string; rejected: boolean };
 
+/** Polls for tasks of any type and slows down during outages. */
 export class TaskPolls {
   readonly #options: TaskPollsOptions;
-  readonly #hurried = new Map<string, number>();
+  readonly #emptyPolls = new Map<string, number>();
 
   constructor(options: TaskPollsOptions) {
     this.#options = options;
   }
 
   /**
-   * The tasks that the router hands out; none when there were none or the process is stopping. Waits while there is no
-   * room for another task, and for as long as the router or the engine is away.
+   * Returns the tasks of one poll; an empty list when there were none or the process is stopping. Waits while there is
+   * no capacity for another task, and while router or engine are unavailable.
    */
   async poll(taskType: string, query: PollQuery): Promise<readonly Task[]> {
-    const { work, availability, concurrency, stopping } = this.#options;
+    const { inFlightTasks, outageLog, concurrency, stopping } = this.#options;
     const call = `poll ${taskType}`;
     for (let failures = 1; ; failures++) {
-      const room = await work.room(taskType, { limit: concurrency, signal: stopping });
-      if (room === 0) return [];
+      const capacity = await inFlightTasks.waitForCapacity(taskType, { limit: concurrency, signal: stopping });
+      if (capacity === 0) return [];
       const startedAt = performance.now();
-      const answer = await this.#ask(taskType, query, room);
-      if ('tasks' in answer) {
-        availability.succeeded(call);
-        await this.#slowDown(taskType, answer.tasks.length, performance.now() - startedAt);
-        return answer.tasks;
+      const outcome = await this.#sendPoll(taskType, query, capacity);
+      if ('tasks' in outcome) {
+        outageLog.succeeded(call);
+        await this.#throttleEmptyPolls(taskType, outcome.tasks.length, performance.now() - startedAt);
+        return outcome.tasks;
       }
       if (stopping.aborted) return [];
-      availability.failed(call, answer.reason);
-      await pause(backoff(failures, answer.refused ? refusalPause : outagePause), stopping);
+      outageLog.failed(call, outcome.reason);
+      await pause(backoff(failures, outcome.rejected ? rejectionPause : outagePause), stopping);
     }
   }
 
-  async #ask(taskType: string, query: PollQuery, count: number): Promise<Answer> {
-    const { api, work, pollTimeoutMs, abandoned } = this.#options;
-    const params = paramsOf(query, count);
-    const closePoll = work.openPoll(taskType);
+  async #sendPoll(taskType: string, query: PollQuery, count: number): Promise<PollOutcome> {
+    const { api, inFlightTasks, pollTimeoutMs, abandoned } = this.#options;
+    const params = pollParams(query, count);
+    const closePoll = inFlightTasks.openPoll(taskType);
     let tasks: readonly Task[] = [];
     try {
       const { status, text } = await api.call({
@@ -84,26 +86,26 @@ export class TaskPolls {
         signal: abandoned,
       });
       if (status === 204) return { tasks };
-      if (status !== 200) return { reason: `status ${status}`, refused: isRefusal(status) };
+      if (status !== 200) return { reason: `status ${status}`, rejected: isRejection(status) };
       tasks = parseTasks(text);
       return { tasks };
     } catch (error) {
-      return { reason: (error as Error).message, refused: false };
+      return { reason: (error as Error).message, rejected: false };
     } finally {
       closePoll(tasks);
     }
   }
 
-  /** Keeps a router that answers at once, without tasks, from turning the poll loop into a hot one. */
-  async #slowDown(taskType: string, tasks: number, ms: number): Promise<void> {
+  /** Prevents a busy loop when the router responds at once without tasks. */
+  async #throttleEmptyPolls(taskType: string, tasks: number, ms: number): Promise<void> {
     const { pollTimeoutMs, stopping } = this.#options;
-    const hurried = tasks === 0 && ms < pollTimeoutMs / 2 ? (this.#hurried.get(taskType) ?? 0) + 1 : 0;
-    this.#hurried.set(taskType, hurried);
-    if (hurried > 0) await pause(backoff(hurried, hurriedPause), stopping);
+    const emptyPolls = tasks === 0 && ms < pollTimeoutMs / 2 ? (this.#emptyPolls.get(taskType) ?? 0) + 1 : 0;
+    this.#emptyPolls.set(taskType, emptyPolls);
+    if (emptyPolls > 0) await pause(backoff(emptyPolls, emptyPollPause), stopping);
   }
 }
 
-function paramsOf({ workerid, domain, timeout }: PollQuery, count: number): URLSearchParams {
+function pollParams({ workerid, domain, timeout }: PollQuery, count: number): URLSearchParams {
   const params = new URLSearchParams({ count: String(count) });
   if (timeout !== undefined) params.set('timeout', String(timeout));
   if (workerid !== undefined) params.set('workerid', workerid);
@@ -111,14 +113,14 @@ function paramsOf({ workerid, domain, timeout }: PollQuery, count: number): URLS
   return params;
 }
 
-function isRefusal(status: number): boolean {
+function isRejection(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
 
-/** @throws Error when the text is no list of tasks; its message does not quote the text, which holds clients' data */
+/** @throws Error when the text is not a list of tasks. The message does not quote the text, which contains client data. */
 function parseTasks(text: string): Task[] {
   const tasks = parseJson(text);
-  if (!Array.isArray(tasks)) throw new Error('the poll answered something other than a list of tasks');
+  if (!Array.isArray(tasks)) throw new Error('the response to the poll is not a list of tasks');
   return tasks.filter((task: Partial<Task> | null) => task?.taskId && task.workflowInstanceId) as Task[];
 }
 

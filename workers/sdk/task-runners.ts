@@ -1,20 +1,24 @@
-// One task runner of the Conductor SDK for each worker.
+// Starts one task runner of the Conductor SDK for each worker.
 
 import { TaskRunner } from '@io-orkes/conductor-javascript';
 import type { Task } from '#lib/conductor/types.ts';
 import type { TaskOutcome, Worker } from '../worker.ts';
 
+/** Options of the task runners. */
 export interface TaskRunnersOptions {
   /** Workers whose `execute` never rejects: the SDK would send a stack trace to the engine. */
   workers: readonly Worker[];
   client: ConstructorParameters<typeof TaskRunner>[0]['client'];
   workerId: string;
+  /** Task domain that is polled; undefined: tasks without a domain. */
   domain: string | undefined;
+  /** Tasks of one type that run at once. */
   concurrency: number;
+  /** How long the router may hold a poll, in milliseconds. */
   pollTimeoutMs: number;
 }
 
-/** Starts them; the function stops them from asking for tasks. Tasks in hand go on. */
+/** Starts the runners. The returned function stops polling; in-flight tasks continue. */
 export function startTaskRunners(options: TaskRunnersOptions): () => Promise<void> {
   const { client, workers } = options;
   const runners = workers.map(
@@ -26,12 +30,12 @@ export function startTaskRunners(options: TaskRunnersOptions): () => Promise<voi
           workerID: options.workerId,
           domain: options.domain,
           batchPollingTimeout: options.pollTimeoutMs,
-          // A runner at its limit wakes up every pollInterval to see whether it still is. One place more than we use
-          // keeps it inside a poll instead, and the poll waits for room (task-polls.ts).
+          // A runner at its limit checks again every pollInterval. One more than the real limit keeps the runner
+          // inside a poll instead, and the poll waits for capacity (task-polls.ts).
           concurrency: options.concurrency + 1,
           pollInterval: 0,
         },
-        // The SDK pauses ten seconds before it repeats an update; task-updates.ts has repeated it already.
+        // The SDK waits ten seconds before it retries an update; task-updates.ts retries sooner.
         maxRetries: 1,
       }),
   );
@@ -41,5 +45,5 @@ export function startTaskRunners(options: TaskRunnersOptions): () => Promise<voi
   };
 }
 
-/** The SDK's own word for {@link TaskOutcome}. */
+/** The part of {@link TaskOutcome} that the SDK's types accept as the result of `execute`. */
 type SdkOutcome = Extract<TaskOutcome, { status: 'IN_PROGRESS' }>;

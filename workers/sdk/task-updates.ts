@@ -1,4 +1,4 @@
-// Reports results: again and again, quickly, until the engine has them or has stopped waiting for them.
+// Reports task results to the engine, with retries until the engine accepts them or has timed the task out.
 
 import type { TaskResult } from '#lib/conductor/types.ts';
 import { formatFailure } from '#lib/envelope/failure.ts';
@@ -6,27 +6,29 @@ import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { backoff, pause } from '../backoff.ts';
 import type { OutageLog } from './outage-log.ts';
 import type { RouterApi } from './router-api.ts';
-import type { TaskInHand, InFlightTasks } from './in-flight-tasks.ts';
+import type { InFlightTask, InFlightTasks } from './in-flight-tasks.ts';
 
+/** Dependencies of the updates. */
 export interface TaskUpdatesOptions {
   api: RouterApi;
-  work: InFlightTasks;
-  availability: OutageLog;
+  inFlightTasks: InFlightTasks;
+  outageLog: OutageLog;
   log: Logger;
-  /** Aborts when results that are not yet accepted are given up. */
+  /** Aborts the retries: results that were not accepted are given up. */
   abandoned: AbortSignal;
 }
 
-/** Pauses in milliseconds between tries of one update. */
+/** Pauses in milliseconds between attempts of one update. */
 const retryPause = { base: 50, max: 1_000 };
 /**
- * A result is offered for this many response time-outs: an engine that was away that long has not yet noticed that
- * the task is late, and takes the result.
+ * A result is retried for this many response time-outs: an engine that was unavailable that long has not yet timed
+ * the task out and accepts the result.
  */
-const responseTimeouts = 2;
-/** Shortest time a result is offered, in milliseconds; also the time for tasks without a response time-out. */
-const shortestOfferMs = 60_000;
+const retryResponseTimeouts = 2;
+/** Minimum time in milliseconds for which a result is retried, also for tasks without a response time-out. */
+const minRetryMs = 60_000;
 
+/** Reports results of tasks. */
 export class TaskUpdates {
   readonly #options: TaskUpdatesOptions;
 
@@ -34,58 +36,61 @@ export class TaskUpdates {
     this.#options = options;
   }
 
-  /** Reports one result; resolves when the engine has it, or when there is no point in going on. Never rejects. */
+  /** Reports one result. Resolves when the engine has accepted it or retries are pointless. Never rejects. */
   async update(result: TaskResult): Promise<void> {
-    const { work, log } = this.#options;
+    const { inFlightTasks, log } = this.#options;
     const body = JSON.stringify(result);
-    const held = work.find(result.taskId);
+    const task = inFlightTasks.get(result.taskId);
     try {
-      const refusal = await this.#offer(body, held);
-      if (refusal === null) return;
-      log.error({ ...fieldsOf(result, held), reason: refusal }, 'the engine did not take a result');
-      if (result.status === 'COMPLETED' && /^status 4/.test(refusal)) await this.#offer(replacement(result), held);
+      const rejection = await this.#send(body, task);
+      if (rejection === null) return;
+      log.error({ ...fieldsOf(result, task), reason: rejection }, 'the engine did not accept a result');
+      if (result.status === 'COMPLETED' && /^status 4/.test(rejection)) await this.#send(replacement(result), task);
     } finally {
-      work.done(result.taskId);
+      inFlightTasks.remove(result.taskId);
     }
   }
 
-  /** Null when the update was accepted, else why not. */
-  async #offer(body: string, held: TaskInHand | undefined): Promise<string | null> {
-    const { api, availability, abandoned } = this.#options;
-    const until = deadlineOf(held);
+  /** Returns null when the update was accepted, else the reason of the failure. */
+  async #send(body: string, task: InFlightTask | undefined): Promise<string | null> {
+    const { api, outageLog, abandoned } = this.#options;
+    const until = retryDeadlineOf(task);
     for (let failures = 1; ; failures++) {
       let reason: string;
       try {
         const { status } = await api.call({ method: 'POST', path: '/tasks', body, signal: abandoned });
         if (status < 300) {
-          availability.succeeded('update');
+          outageLog.succeeded('update');
           return null;
         }
         reason = `status ${status}`;
-        if (isFinal(status)) return reason;
+        if (isPermanentRejection(status)) return reason;
       } catch (error) {
         reason = (error as Error).message;
       }
       if (abandoned.aborted || performance.now() >= until) return reason;
-      availability.failed('update', reason);
+      outageLog.failed('update', reason);
       await pause(backoff(failures, retryPause), abandoned);
     }
   }
 }
 
-function deadlineOf(held: TaskInHand | undefined): number {
-  const offerMs = Math.max(shortestOfferMs, (held?.responseTimeoutSeconds ?? 0) * 1_000 * responseTimeouts);
-  return (held?.receivedAt ?? performance.now()) + offerMs;
+function retryDeadlineOf(task: InFlightTask | undefined): number {
+  const retryMs = Math.max(minRetryMs, (task?.responseTimeoutSeconds ?? 0) * 1_000 * retryResponseTimeouts);
+  return (task?.receivedAt ?? performance.now()) + retryMs;
 }
 
-/** Statuses that another try would only get again: the engine does not know the task, or will not have the result. */
-function isFinal(status: number): boolean {
+/** Returns true for statuses that a retry cannot change: the engine does not know the task or rejects the result. */
+function isPermanentRejection(status: number): boolean {
   return status >= 400 && status < 500 && ![401, 403, 408, 409, 425, 429].includes(status);
 }
 
-/** What is reported when the engine refuses a result itself: a client that waits gets an answer. */
+/** Returns the failure that is reported when the engine rejects a result, so that a waiting client gets a response. */
 function replacement({ taskId, workflowInstanceId, workerId }: TaskResult): string {
-  const reason = formatFailure('back-end-bad-answer', 'the engine refuses the answer; a change may have been applied');
+  const reason = formatFailure(
+    'back-end-bad-answer',
+    'the engine rejected the response; a change may have been applied',
+  );
   return JSON.stringify({
     taskId,
     workflowInstanceId,
@@ -95,6 +100,6 @@ function replacement({ taskId, workflowInstanceId, workerId }: TaskResult): stri
   });
 }
 
-function fieldsOf(result: TaskResult, held: TaskInHand | undefined): Record<string, unknown> {
-  return { taskType: held?.taskType, executionId: result.workflowInstanceId, outcome: result.status };
+function fieldsOf(result: TaskResult, task: InFlightTask | undefined): Record<string, unknown> {
+  return { taskType: task?.taskType, executionId: result.workflowInstanceId, outcome: result.status };
 }

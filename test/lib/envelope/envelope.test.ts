@@ -157,8 +157,8 @@ describe('headers', () => {
 
 describe('a failure', () => {
   it('is read back from the reason, also behind a prefix of the engine', () => {
-    const reason = formatFailure('back-end-timeout', 'no answer within 20000 ms');
-    expect(parseFailure(reason)).toEqual({ code: 'back-end-timeout', text: 'no answer within 20000 ms' });
+    const reason = formatFailure('back-end-timeout', 'no response within 20000 ms');
+    expect(parseFailure(reason)).toEqual({ code: 'back-end-timeout', text: 'no response within 20000 ms' });
     const wrapped = `Task abc failed with status: FAILED_WITH_TERMINAL_ERROR and reason: '${reason}'`;
     expect(parseFailure(wrapped)).toEqual(parseFailure(reason));
   });

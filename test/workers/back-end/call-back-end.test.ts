@@ -217,9 +217,13 @@ describe('what is no answer', () => {
     const { url } = await against(react);
     const startedAt = performance.now();
     const failure = await failureOf(caller.call(write(url)));
-    expect(failure.reason).toBe(`back-end-timeout: no answer within ${timeoutMs} ms; the change may have been applied`);
+    expect(failure.reason).toBe(
+      `back-end-timeout: no response within ${timeoutMs} ms; the change may have been applied`,
+    );
     expect(performance.now() - startedAt).toBeLessThan(timeoutMs + 2_000);
-    expect((await failureOf(caller.call(read(url)))).reason).toBe(`back-end-timeout: no answer within ${timeoutMs} ms`);
+    expect((await failureOf(caller.call(read(url)))).reason).toBe(
+      `back-end-timeout: no response within ${timeoutMs} ms`,
+    );
   });
 
   test.each<[string, Reaction, RegExp]>([
@@ -228,18 +232,18 @@ describe('what is no answer', () => {
       answers('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
       /not valid HTTP/,
     ],
-    ['cuts the body', (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'), /was cut/],
+    ['cuts the body', (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'), /is incomplete/],
     [
       'cuts a chunked body',
       (socket) => void socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab'),
-      /was cut/,
+      /is incomplete/,
     ],
     [
       'resets in the body',
       (socket) => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc', () => socket.resetAndDestroy());
       },
-      /was cut|before an answer/,
+      /is incomplete|before a response/,
     ],
     ['sends a header with a control character', answers('HTTP/1.1 200 OK\r\nX: a\u0000b\r\n\r\n'), /not valid HTTP/],
     ['sends no HTTP at all', answers('SSH-2.0-OpenSSH_9.2\r\n\r\n'), /not valid HTTP/],
@@ -254,8 +258,8 @@ describe('what is no answer', () => {
       answers(`HTTP/1.1 200 OK\r\nContent-Length: 10485760\r\n\r\n${'a'.repeat(maxAnswerBytes + 1)}`),
       /too large/,
     ],
-    ['closes without a word', (socket) => void socket.end(), /before an answer/],
-    ['resets', (socket) => void socket.resetAndDestroy(), /before an answer/],
+    ['closes without a word', (socket) => void socket.end(), /before a response/],
+    ['resets', (socket) => void socket.resetAndDestroy(), /before a response/],
   ])(
     'a back end that %s → back-end-bad-answer, and a write says that it may have been applied',
     async (_l, react, text) => {
@@ -274,7 +278,7 @@ describe('what is no answer', () => {
       const pump = setInterval(() => socket.write('a'.repeat(20_000)), 1);
       socket.on('close', () => clearInterval(pump));
     });
-    expect((await failureOf(caller.call(read(url)))).message).toBe('the answer is too large');
+    expect((await failureOf(caller.call(read(url)))).message).toBe('the response is too large');
   });
 
   test('an answer of exactly the limit is one', async () => {
@@ -286,7 +290,7 @@ describe('what is no answer', () => {
 });
 
 describe('retries', () => {
-  test('a read whose connection was cut twice before an answer → tried three times, then answered', async () => {
+  test('retries a read twice when its connection closes before a response', async () => {
     const { url, requests } = await against((socket, request) => {
       if (requests.length < 3) socket.resetAndDestroy();
       else ok(socket, request);

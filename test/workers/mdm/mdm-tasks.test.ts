@@ -193,7 +193,7 @@ describe('mdm_notify', () => {
     replies['/mdm'] = [status, {}];
     expect(await notify({})).toMatchObject({
       status: 'IN_PROGRESS',
-      outputData: { waitingFor: `MDM answered ${status}`, tries: 1 },
+      outputData: { waitingFor: `MDM responded with status ${status}`, tries: 1 },
     });
     expect(other.requests).toHaveLength(1);
   });
@@ -201,12 +201,12 @@ describe('mdm_notify', () => {
   test('MDM is not there → in progress, without an address in the reason', async () => {
     expect(await notify({})).toMatchObject({
       status: 'IN_PROGRESS',
-      outputData: { waitingFor: 'MDM is away: back-end-bad-answer' },
+      outputData: { waitingFor: 'MDM is unavailable: back-end-bad-answer' },
     });
     const nowhere = await notify({}, {}, { 'mdm.url': 'http://127.0.0.1:9' });
     expect(nowhere).toMatchObject({
       status: 'IN_PROGRESS',
-      outputData: { waitingFor: 'MDM is away: back-end-unreachable' },
+      outputData: { waitingFor: 'MDM is unavailable: back-end-unreachable' },
     });
   });
 
@@ -216,7 +216,7 @@ describe('mdm_notify', () => {
       replies['/mdm'] = [status, {}];
       await expect(notify({})).rejects.toMatchObject({
         name: 'TaskFailure',
-        message: `MDM refused it with status ${status}`,
+        message: `MDM rejected it with status ${status}`,
       });
     },
   );
@@ -258,7 +258,7 @@ describe('the pause between tries', () => {
     expect(last.status === 'IN_PROGRESS' && last.callbackAfterSeconds).toBeLessThanOrEqual(5);
     await expect(notify({}, { ...late, scheduledTime: Date.now() - 101_000 }, values)).rejects.toMatchObject({
       name: 'TaskFailure',
-      message: 'MDM answered 503; tried for 100 s',
+      message: 'MDM responded with status 503; tried for 100 s',
     });
   });
 
@@ -315,7 +315,10 @@ describe('mdm_share', () => {
     replies['/two'] = [204, ''];
     replies['/mdm'] = [503, {}];
     const first = await share();
-    expect(first).toMatchObject({ status: 'IN_PROGRESS', outputData: { status: 204, waitingFor: 'MDM answered 503' } });
+    expect(first).toMatchObject({
+      status: 'IN_PROGRESS',
+      outputData: { status: 204, waitingFor: 'MDM responded with status 503' },
+    });
     replies['/mdm'] = [200, {}];
     const { outputData } = first as { outputData: Record<string, unknown> };
     expect(await share({ outputData, pollCount: 2 })).toEqual({ status: 'COMPLETED', outputData: { status: 204 } });
@@ -366,7 +369,7 @@ describe('mdm_share', () => {
   test.each([404, 409, 422])('the adaptor answers %i → fails for good, and MDM is told', async (status) => {
     replies['/two'] = [status, {}];
     replies['/mdm'] = [201, {}];
-    await expect(share()).rejects.toMatchObject({ message: `the adaptor refused it with status ${status}` });
+    await expect(share()).rejects.toMatchObject({ message: `the adaptor rejected it with status ${status}` });
     expect(bodyOf(other.requests[1])).toMatchObject({ status: 'failed' });
   });
 

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';
 import type { Tracer } from '#lib/telemetry/tracing/tracer.ts';
 import type { BackEndRequest } from '../../../workers/back-end/call-back-end.ts';
-import { observeCalls } from '../../../workers/observe/observe-calls.ts';
-import { observeTask } from '../../../workers/observe/observe-task.ts';
+import { withCallTelemetry } from '../../../workers/observe/observe-calls.ts';
+import { withTaskTelemetry } from '../../../workers/observe/observe-task.ts';
 import { CodedFailure } from '../../../workers/task-failure.ts';
 import type { TaskOutcome } from '../../../workers/worker.ts';
 import { keepingTracer } from '../../lib/telemetry/tracing/keeping-tracer.ts';
@@ -29,7 +29,7 @@ async function run(
 ) {
   const { tracer, calls = 1, fail, outcome = { status: 'COMPLETED', outputData: { outbound: {} } } } = options;
   const sent: BackEndRequest[] = [];
-  const callBackEnd = observeCalls(async (request) => {
+  const callBackEnd = withCallTelemetry(async (request) => {
     sent.push(request);
     await new Promise((resolve) => setTimeout(resolve, 20));
     if (fail !== undefined) throw fail;
@@ -39,7 +39,7 @@ async function run(
     for (let made = 0; made < calls; made++) await callBackEnd(call).catch(() => undefined);
     return outcome;
   };
-  const ended = await observeTask({ taskDefName: 'x_intake', execute }, tracer).execute(task(inputData));
+  const ended = await withTaskTelemetry({ taskDefName: 'x_intake', execute }, tracer).execute(task(inputData));
   return { ended, sent };
 }
 
@@ -114,7 +114,7 @@ describe('spans', () => {
 
   it('outside of a task a call is left as it is', async () => {
     let seen: BackEndRequest | undefined;
-    await observeCalls(async (request) => {
+    await withCallTelemetry(async (request) => {
       seen = request;
       return answer;
     })(call);

@@ -55,9 +55,9 @@ describe('AccessToken', () => {
   test('refused → the next call gets another; refusing an older one changes nothing', async () => {
     const { issue, count } = countingIssuer();
     const token = new AccessToken(issue);
-    token.refuse(await token.get());
+    token.invalidate(await token.get());
     expect(await token.get()).toBe('t2');
-    token.refuse('t1');
+    token.invalidate('t1');
     expect(await token.get()).toBe('t2');
     expect(count()).toBe(2);
   });

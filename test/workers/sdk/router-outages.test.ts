@@ -87,7 +87,7 @@ describe('the token', () => {
     await start();
     await pollUntil('the line', () => count(/cannot be reached/) === 1);
     expect(started?.lines.find(({ msg }) => /cannot be reached/.test(String(msg)))?.['reason']).toBe(
-      'the token endpoint answered 401',
+      'the token endpoint responded with status 401',
     );
     router.interfere = () => undefined;
     await router.result(addMovie());
@@ -194,7 +194,7 @@ describe('results', () => {
     const result = await router.result(addMovie());
     expect(result.status).toBe('FAILED_WITH_TERMINAL_ERROR');
     expect(result.reasonForIncompletion).toMatch(/^back-end-bad-answer: /);
-    expect(count(/did not take a result/)).toBe(1);
+    expect(count(/did not accept a result/)).toBe(1);
     router.interfere = () => undefined;
     expect((await router.result(addMovie())).status).toBe('COMPLETED');
   });
@@ -203,7 +203,7 @@ describe('results', () => {
     await start({ 'workers.concurrency': 1 });
     router.interfere = (call) => (isUpdate(call) ? { status: 404 } : undefined);
     addMovie();
-    await pollUntil('the line', () => count(/did not take a result/) > 0);
+    await pollUntil('the line', () => count(/did not accept a result/) > 0);
     router.interfere = () => undefined;
     expect((await router.result(addMovie())).status).toBe('COMPLETED');
   });
