@@ -1,36 +1,39 @@
-// Prunes again and again: the first round soon after the start, then one in each interval. Start and stop.
+// The loop that prunes: a first round soon after the start, then one round per interval.
 
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import type { PruneReport } from './prune.ts';
 
+/** Options of the loop. */
 export interface PruneLoopOptions {
-  /** One round. */
+  /** Runs one round until it is complete or `signal` aborts. */
   readonly round: (signal: AbortSignal) => Promise<PruneReport>;
-  /** Pause between the beginnings of two rounds, in milliseconds. */
+  /** Time between the starts of two rounds, in milliseconds. */
   readonly intervalMs: number;
   readonly log: Logger;
 }
 
+/** A running loop. */
 export interface PruneLoop {
-  /** Why the last round could not be done; undefined after one that was, and before the first. */
+  /** Returns the error message of the last round; undefined when it succeeded and before the first round. */
   failure(): string | undefined;
-  /** No round begins any more; resolves when the one that runs has stopped behind its batch. */
+  /** Stops the loop; resolves when the current round has finished its batch. */
   stop(): Promise<void>;
 }
 
-/** Whatever else starts with the stack has its first minute for itself; a round that failed is tried again as soon. */
-const firstMs = 60_000;
+/** Delay of the first round and of a retry, in milliseconds. It leaves the engine to other programs after a start. */
+const initialDelayMs = 60_000;
 
+/** Starts the loop. A failed round is logged and retried after at most a minute. */
 export function startPruneLoop({ round, intervalMs, log }: PruneLoopOptions): PruneLoop {
   const stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   let failure: string | undefined;
-  const soonMs = Math.min(firstMs, intervalMs);
+  const retryDelayMs = Math.min(initialDelayMs, intervalMs);
   const schedule = (delayMs: number) => {
-    if (!stopping.signal.aborted) timer = setTimeout(() => (running = runOne()), delayMs);
+    if (!stopping.signal.aborted) timer = setTimeout(() => (running = runRound()), delayMs);
   };
-  const runOne = async (): Promise<void> => {
+  const runRound = async (): Promise<void> => {
     const startedAt = performance.now();
     try {
       log.info({ ...(await round(stopping.signal)), durationMs: Math.round(performance.now() - startedAt) }, 'pruned');
@@ -39,10 +42,10 @@ export function startPruneLoop({ round, intervalMs, log }: PruneLoopOptions): Pr
     } catch (error) {
       failure = (error as Error).message;
       log.warn(errorFields(error), 'cannot prune now');
-      schedule(soonMs);
+      schedule(retryDelayMs);
     }
   };
-  schedule(soonMs);
+  schedule(retryDelayMs);
   return {
     failure: () => failure,
     async stop() {

@@ -1,4 +1,4 @@
-// The program that prunes, once a day by default.
+// The prune program: deletes old executions once a day by default.
 
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,7 @@ await runProgram('pruner', async (log) => {
   const { config } = loaded;
   log.level = config['log.level'];
   const intervalMs = config['prune.intervalSeconds'] * 1_000;
-  const pruning = intervalMs === 0 ? idle() : startPruning(config, intervalMs, log);
+  const pruning = intervalMs === 0 ? disabledLoop() : startPruning(config, intervalMs, log);
   const health = await startHealth(config, pruning);
   loaded.keepCopies((problem) => log.warn(problem));
   return {
@@ -46,13 +46,13 @@ function startPruning(config: Config, intervalMs: number, log: Logger): PruneLoo
   };
 }
 
-/** Off: it waits to be stopped, so that whoever keeps it running need not know. */
-function idle(): PruneLoop {
+/** Keeps the process alive while pruning is disabled, so that a supervisor does not restart it. */
+function disabledLoop(): PruneLoop {
   const timer = setInterval(() => undefined, 86_400_000);
   return { failure: () => undefined, stop: async () => clearInterval(timer) };
 }
 
-/** Not ready while the last round has failed: what nobody deletes fills the disk. Undefined: not asked for. */
+/** Starts the health endpoint, not ready after a failed round because the disk fills up; undefined when not configured. */
 async function startHealth(config: Config, pruning: PruneLoop): Promise<OperationsServer | undefined> {
   const port = config['prune.healthPort'];
   if (port === undefined) return undefined;

@@ -1,105 +1,114 @@
-// Deletes ended executions in bounded batches, the oldest first. Nothing is remembered: cut off anywhere, it can begin anew.
+// Deletes ended executions in bounded batches, oldest first. It keeps no state, so it can be interrupted and restarted.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { callerOf, mayBeOf } from '#lib/conductor/executions/caller.ts';
 import type { ExecutionApi, ExecutionQuery, ExecutionSummary } from '#lib/conductor/executions/execution-api.ts';
 import type { PruneRule } from './rules.ts';
 
+/** Dependencies and limits of one rule's deletion. */
 export interface PruneContext {
   readonly api: ExecutionApi;
-  /** Milliseconds since 1970: ages count from here, however long it takes. */
+  /** Reference time of all ages, in milliseconds since 1970. */
   readonly now: number;
-  /** Executions deleted in one call. */
+  /** Executions deleted per call. */
   readonly batchSize: number;
-  /** Stops it between two batches. */
+  /** Stops the deletion between two batches. */
   readonly signal?: AbortSignal;
-  /** How long a row of the index may outlive its execution before it counts as an orphan, in milliseconds. */
-  readonly settleMs?: number;
+  /** Time after which an index row without an execution counts as an orphan, in milliseconds. Default: 5 seconds. */
+  readonly orphanAfterMs?: number;
   /** Called after each batch. */
   readonly onBatch?: (batch: Batch) => Promise<void> | void;
 }
 
+/** Result of one batch. */
 export interface Batch {
   readonly removed: number;
-  /** Rows of the index that were looked at. */
-  readonly looked: number;
+  /** Index rows that were checked. */
+  readonly inspected: number;
 }
 
-/** What a rule came to. */
+/** Result of one rule. */
 export interface PrunedExecutions {
   readonly removed: number;
-  /** Rows of the index whose execution is gone already. */
+  /** Execution ids of index rows whose execution no longer exists. */
   readonly orphans: readonly string[];
-  /** Executions that stay although the index has them ended: they run again, or the engine refused. */
+  /** Executions that were kept although the index shows them ended: they run again, or the engine refused. */
   readonly kept: number;
 }
 
 const maxOrphans = 10_000;
-/** How long a row without an execution may stay before it counts as an orphan, and the pause between two looks, in milliseconds. */
-const usualSettleMs = 5_000;
-const settleStepMs = 100;
+/** Default of `orphanAfterMs`, and the pause before rows are checked again, in milliseconds. */
+const defaultOrphanAfterMs = 5_000;
+const recheckPauseMs = 100;
 
-/** How many executions a rule would delete, as the engine's index counts them; of a shared workflow, at most so many. */
+/** Counts the executions that a rule would delete, from the engine's index; an upper bound when routes share a workflow. */
 export async function countPrunable(rule: PruneRule, { api, now }: Pick<PruneContext, 'api' | 'now'>): Promise<number> {
   return (await api.search(queryOf(rule, now), { offset: 0, size: 1 })).total;
 }
 
-/** @throws EngineError when the engine is away; what was deleted until then stays so */
+/**
+ * Deletes the executions that a rule selects.
+ * @throws EngineError when the engine is unavailable; earlier deletions remain
+ */
 export async function pruneExecutions(rule: PruneRule, context: PruneContext): Promise<PrunedExecutions> {
   const { api, now, batchSize, signal, onBatch } = context;
-  const seen = new SeenRows(context.settleMs ?? usualSettleMs);
-  while (signal?.aborted !== true && seen.orphans.size < maxOrphans) {
-    // What goes leaves the index, and what stays is skipped.
-    const page = { offset: seen.kept.size + seen.orphans.size, size: batchSize, order: 'first-ended' } as const;
+  const rowsSeen = new SeenRows(context.orphanAfterMs ?? defaultOrphanAfterMs);
+  while (signal?.aborted !== true && rowsSeen.orphans.size < maxOrphans) {
+    // Deleted executions leave the index; the offset skips the rows that remain.
+    const page = { offset: rowsSeen.kept.size + rowsSeen.orphans.size, size: batchSize, order: 'first-ended' } as const;
     const { executions } = await api.search(queryOf(rule, now), page);
-    const rows = executions.filter(({ workflowId }) => !seen.removed.has(workflowId));
-    const { going, gone } = await sortOut(rows, rule, api);
-    const done = going.length === 0 ? [] : (await api.remove(going)).removed;
-    for (const id of done) seen.removed.add(id);
+    const rows = executions.filter(({ workflowId }) => !rowsSeen.removed.has(workflowId));
+    const { deletable, missing } = await checkRows(rows, rule, api);
+    const done = deletable.length === 0 ? [] : (await api.remove(deletable)).removed;
+    for (const id of done) rowsSeen.removed.add(id);
     const left = executions.map(({ workflowId }) => workflowId).filter((id) => !done.includes(id));
-    const hasMoved = seen.note(left, new Set(gone));
-    await onBatch?.({ removed: done.length, looked: rows.length - gone.length });
+    const hasProgress = rowsSeen.record(left, new Set(missing));
+    await onBatch?.({ removed: done.length, inspected: rows.length - missing.length });
     if (executions.length < batchSize) break;
-    if (done.length === 0 && !hasMoved) await pause(settleStepMs);
+    if (done.length === 0 && !hasProgress) await pause(recheckPauseMs);
   }
-  return { removed: seen.removed.size, orphans: [...seen.orphans, ...seen.suspects()], kept: seen.kept.size };
+  return {
+    removed: rowsSeen.removed.size,
+    orphans: [...rowsSeen.orphans, ...rowsSeen.possibleOrphans()],
+    kept: rowsSeen.kept.size,
+  };
 }
 
-/** The rows that were met: those that leave the index, and those that stay in it. */
+/** The index rows of a rule by their state: deleted, kept, or without an execution. */
 class SeenRows {
   readonly removed = new Set<string>();
   readonly orphans = new Set<string>();
   readonly kept = new Set<string>();
-  /** Rows without an execution, and when each was first met. */
-  readonly #leaving = new Map<string, number>();
-  readonly #settleMs: number;
+  /** Time at which each row without an execution was first seen (performance.now()). */
+  readonly #missingSince = new Map<string, number>();
+  readonly #orphanAfterMs: number;
 
-  constructor(settleMs: number) {
-    this.#settleMs = settleMs;
+  constructor(orphanAfterMs: number) {
+    this.#orphanAfterMs = orphanAfterMs;
   }
 
   /**
-   * The engine takes a row out of its index a moment after the execution is gone, whoever has removed it: only one that
-   * stays for long is counted among those that stay. True when there are more of these now.
+   * Records the rows that were not deleted. The engine removes an index row shortly after its execution, so a row without
+   * an execution counts as an orphan only after a while. Returns true when there are more kept rows and orphans.
    */
-  note(left: readonly string[], gone: ReadonlySet<string>): boolean {
+  record(left: readonly string[], missing: ReadonlySet<string>): boolean {
     const before = this.kept.size + this.orphans.size;
     for (const id of left) {
-      if (!gone.has(id) && !this.removed.has(id)) this.kept.add(id);
-      else if (this.#hasSettled(id)) this.orphans.add(id);
+      if (!missing.has(id) && !this.removed.has(id)) this.kept.add(id);
+      else if (this.#isOrphan(id)) this.orphans.add(id);
     }
     return this.kept.size + this.orphans.size > before;
   }
 
-  /** Rows whose execution others have removed, and that may be on their way out: taking them out twice does no harm. */
-  suspects(): string[] {
-    return [...this.#leaving.keys()].filter((id) => !this.orphans.has(id) && !this.removed.has(id));
+  /** Rows without an execution that are not orphans yet. Removing such a row twice is harmless. */
+  possibleOrphans(): string[] {
+    return [...this.#missingSince.keys()].filter((id) => !this.orphans.has(id) && !this.removed.has(id));
   }
 
-  #hasSettled(id: string): boolean {
-    const since = this.#leaving.get(id);
-    if (since === undefined) this.#leaving.set(id, performance.now());
-    return since !== undefined && performance.now() - since >= this.#settleMs;
+  #isOrphan(id: string): boolean {
+    const since = this.#missingSince.get(id);
+    if (since === undefined) this.#missingSince.set(id, performance.now());
+    return since !== undefined && performance.now() - since >= this.#orphanAfterMs;
   }
 }
 
@@ -111,21 +120,19 @@ function queryOf({ workflow, statuses, olderThanMs }: PruneRule, now: number): E
   };
 }
 
-/** The engine deletes whatever it is told: each is asked for whether it has ended, because the index may be behind. */
-async function sortOut(
+/** Reads the state of each execution: the index may be outdated, and the engine deletes running executions too. */
+async function checkRows(
   rows: readonly ExecutionSummary[],
   rule: PruneRule,
   api: ExecutionApi,
-): Promise<{ going: string[]; gone: string[] }> {
-  const states = await Promise.all(
-    rows.map(async (row) => (isWanted(row, rule) ? readState(row, rule, api) : 'stays')),
-  );
-  const pick = (wanted: string) =>
+): Promise<{ deletable: string[]; missing: string[] }> {
+  const states = await Promise.all(rows.map(async (row) => (mayMatch(row, rule) ? readState(row, rule, api) : 'keep')));
+  const idsIn = (wanted: string) =>
     rows.filter((_, index) => states[index] === wanted).map(({ workflowId }) => workflowId);
-  return { going: pick('goes'), gone: pick('gone') };
+  return { deletable: idsIn('delete'), missing: idsIn('missing') };
 }
 
-function isWanted({ workflowType, input }: ExecutionSummary, { workflow, route }: PruneRule): boolean {
+function mayMatch({ workflowType, input }: ExecutionSummary, { workflow, route }: PruneRule): boolean {
   return (
     (workflow === undefined || workflowType === workflow) &&
     mayBeOf(input, { ...(route === undefined ? {} : { route }) })
@@ -136,13 +143,13 @@ async function readState(
   row: ExecutionSummary,
   rule: PruneRule,
   api: ExecutionApi,
-): Promise<'goes' | 'gone' | 'stays'> {
+): Promise<'delete' | 'missing' | 'keep'> {
   if (rule.route === undefined) {
     const state = await api.readState(row.workflowId);
-    if (state === null) return 'gone';
-    return rule.statuses.includes(state) ? 'goes' : 'stays';
+    if (state === null) return 'missing';
+    return rule.statuses.includes(state) ? 'delete' : 'keep';
   }
   const execution = await api.readWhole(row.workflowId, { includeTasks: false });
-  if (execution === null) return 'gone';
-  return rule.statuses.includes(execution.status) && callerOf(execution.input).route === rule.route ? 'goes' : 'stays';
+  if (execution === null) return 'missing';
+  return rule.statuses.includes(execution.status) && callerOf(execution.input).route === rule.route ? 'delete' : 'keep';
 }

@@ -1,37 +1,41 @@
-// One round of pruning: executions by every rule, then the engine's records of events, in batches that leave it room to work.
+// One round of pruning: deletes executions rule by rule, then event records, in batches with pauses for the engine.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EngineDatabase } from '#lib/conductor/database/database.ts';
 import { countPrunable, pruneExecutions, type PruneContext } from './prune-executions.ts';
 import type { PruneRule } from './rules.ts';
 
+/** Options of one round. */
 export interface PruneOptions extends Pick<PruneContext, 'api' | 'now' | 'batchSize' | 'signal'> {
   readonly rules: readonly PruneRule[];
-  /** Null: records of events stay. */
+  /** Null: event records and orphaned index rows are kept. */
   readonly database: EngineDatabase | null;
-  /** Records of events that are older than this go, in milliseconds. */
+  /** Age in milliseconds above which event records are deleted. */
   readonly eventsOlderThanMs: number;
 }
 
-/** What there is to delete: for a dry run, and for how far a bar has to go. */
+/** What a round would delete, for dry runs and progress bars. */
 export interface PrunePlan {
   readonly rules: readonly (PruneRule & { readonly executions: number })[];
-  /** Null without a database. */
+  /** Event records; null without a database. */
   readonly events: number | null;
 }
 
+/** Result of one round. */
 export interface PruneReport {
+  /** Executions that were deleted. */
   readonly executions: number;
-  /** Executions that stay although the index has them ended. */
+  /** Executions that were kept although the index shows them ended. */
   readonly kept: number;
-  /** Rows of the index whose execution was gone: deleted with a database, else only counted. */
+  /** Index rows without an execution: deleted with a database, else only counted. */
   readonly orphans: number;
+  /** Event records that were deleted; null without a database. */
   readonly events: number | null;
-  /** False: it was stopped, and the next round goes on. */
+  /** False when the round was stopped; the next round continues. */
   readonly isComplete: boolean;
 }
 
-/** Looks, and deletes nothing. */
+/** Counts what a round would delete, without deleting anything. */
 export async function planPrune({ rules, api, now, database, eventsOlderThanMs }: PruneOptions): Promise<PrunePlan> {
   const counted = [];
   for (const rule of rules) counted.push({ ...rule, executions: await countPrunable(rule, { api, now }) });
@@ -39,8 +43,8 @@ export async function planPrune({ rules, api, now, database, eventsOlderThanMs }
 }
 
 /**
- * Deletes. Safe to stop, to kill and to run again, also beside another one.
- * @param onProgress called with what has been dealt with since the last call
+ * Runs one round. It can be stopped, killed and repeated at any time, and several may run at once.
+ * @param onProgress called with the number of entries processed since the last call
  */
 export async function prune(
   options: PruneOptions,
@@ -52,8 +56,8 @@ export async function prune(
   let kept = 0;
   let orphans = 0;
   for (const rule of rules) {
-    const onBatch = async ({ looked }: { looked: number }) => {
-      onProgress(looked);
+    const onBatch = async ({ inspected }: { inspected: number }) => {
+      onProgress(inspected);
       await pacer.rest();
     };
     pacer.begin();
@@ -84,7 +88,7 @@ async function pruneEvents(
   return removed;
 }
 
-/** The engine serves clients meanwhile: after each batch it is left alone for as long as the batch has taken. */
+/** Limits the load on the engine: after each batch it pauses for as long as the batch took. */
 class Pacer {
   readonly #signal: AbortSignal | undefined;
   #begun = performance.now();
@@ -100,7 +104,7 @@ class Pacer {
   async rest(): Promise<void> {
     const tookMs = performance.now() - this.#begun;
     const signal = this.#signal;
-    // Stopped while it rests: that is what the next look at the signal is for.
+    // An abort ends the pause early; the caller checks the signal.
     await pause(tookMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
     this.begin();
   }

@@ -1,4 +1,4 @@
-// A round by the configuration: what the daily program does each time.
+// Creates prune rounds from the configuration, for the prune program.
 
 import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
 import { Engine } from '#lib/conductor/engine.ts';
@@ -9,15 +9,17 @@ import { prune, type PruneReport } from './prune.ts';
 import { problemsOf, type RouteWorkflow, rulesOf } from './rules.ts';
 import { workflowNames } from './workflow-names.ts';
 
+/** Runs rounds with the same rules. */
 export interface PruneRound {
-  /** @throws Error when the engine or its database is away */
+  /** Runs one round. @throws Error when the engine or its database is unavailable */
   run(signal: AbortSignal): Promise<PruneReport>;
+  /** Closes the connections to the engine. */
   close(): Promise<void>;
 }
 
 /**
- * Each round opens the database anew.
- * @throws Error when the rules must not be used
+ * Creates a round. Each run opens its own database connection.
+ * @throws Error when the rules would delete executions that the reconciler needs
  */
 export function createPruneRound(config: Config, routes: readonly RouteWorkflow[]): PruneRound {
   const problems = problemsOf(rulesOf(config, routes, []), config);

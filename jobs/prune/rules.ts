@@ -1,38 +1,40 @@
-// How long what is kept: the rules of the configuration, or those of one command.
+// Retention rules: which executions are deleted after what age.
 
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
 
-/** What may go. */
+/** Selects executions for deletion. */
 export interface PruneRule {
-  /** For people: `completed`, `route movies`. */
+  /** Name for display: `completed`, `route movies`. */
   readonly name: string;
-  /** Exact name of a workflow; any when absent. */
+  /** Exact name of a workflow; all workflows when absent. */
   readonly workflow?: string;
-  /** Only executions that came in by this route: set where several routes share a workflow. */
+  /** Only executions of this route; set when several routes share a workflow. */
   readonly route?: string;
   readonly statuses: readonly WorkflowStatus[];
-  /** Executions that ended longer ago than this go, in milliseconds. */
+  /** Time since the end above which an execution is deleted, in milliseconds. */
   readonly olderThanMs: number;
 }
 
-/** A route of the map and the workflow that it starts. */
+/** A route of the gateway configuration and the workflow that it starts. */
 export interface RouteWorkflow {
   readonly name: string;
   readonly workflow: string;
 }
 
 const dayMs = 86_400_000;
+/** Statuses of executions that ended without success. */
 export const failedStates: readonly WorkflowStatus[] = ['FAILED', 'TIMED_OUT', 'TERMINATED'];
+/** Statuses of all ended executions. */
 export const endedStates: readonly WorkflowStatus[] = ['COMPLETED', ...failedStates];
 
 /**
- * The rules of the configuration. A route with a rule of its own (`prune.<route>.days`) is left out of the others, so
- * these are then told workflow by workflow.
+ * Returns the rules of the configuration. A route with its own rule (`prune.<route>.days`) is excluded from the general
+ * rules, which are then split by workflow.
  * @param workflows every workflow that the engine may have executions of
  */
 export function rulesOf(config: Config, routes: readonly RouteWorkflow[], workflows: readonly string[]): PruneRule[] {
-  const own = routes.flatMap((route) => {
+  const routeRules = routes.flatMap((route) => {
     const days = config[`prune.${route.name}.days`];
     return days === undefined ? [] : [{ ...route, days }];
   });
@@ -40,17 +42,17 @@ export function rulesOf(config: Config, routes: readonly RouteWorkflow[], workfl
     { name: 'completed', statuses: ['COMPLETED'] as const, olderThanMs: config['prune.completedDays'] * dayMs },
     { name: 'failed', statuses: failedStates, olderThanMs: config['prune.failedDays'] * dayMs },
   ];
-  if (own.length === 0) return general;
-  const others = workflows.filter((workflow) => !own.some((route) => route.workflow === workflow));
-  const sharing = routes.filter(
+  if (routeRules.length === 0) return general;
+  const otherWorkflows = workflows.filter((workflow) => !routeRules.some((route) => route.workflow === workflow));
+  const sharingRoutes = routes.filter(
     ({ name, workflow }) =>
-      own.some((route) => route.workflow === workflow) && !own.some((route) => route.name === name),
+      routeRules.some((route) => route.workflow === workflow) && !routeRules.some((route) => route.name === name),
   );
   return [
-    ...own.map(({ name, days }) => ({ ...ruleOfRoute(name, routes), olderThanMs: days * dayMs })),
+    ...routeRules.map(({ name, days }) => ({ ...ruleOfRoute(name, routes), olderThanMs: days * dayMs })),
     ...general.flatMap((rule) => [
-      ...others.map((workflow) => ({ ...rule, workflow })),
-      ...sharing.map(({ name }) => ({ ...rule, ...restrictionOf(name, routes) })),
+      ...otherWorkflows.map((workflow) => ({ ...rule, workflow })),
+      ...sharingRoutes.map(({ name }) => ({ ...rule, ...restrictionOf(name, routes) })),
     ]),
   ];
 }
@@ -59,7 +61,7 @@ function ruleOfRoute(name: string, routes: readonly RouteWorkflow[]): Omit<Prune
   return { name: `route ${name}`, statuses: endedStates, ...restrictionOf(name, routes) };
 }
 
-/** What tells the executions of a route: its workflow, and who asked where another route starts the same. */
+/** Selects the executions of a route: by its workflow, and by route name when other routes start the same workflow. */
 export function restrictionOf(name: string, routes: readonly RouteWorkflow[]): Pick<PruneRule, 'workflow' | 'route'> {
   const workflow = routes.find((route) => route.name === name)?.workflow;
   if (workflow === undefined) return { route: name };
@@ -68,13 +70,13 @@ export function restrictionOf(name: string, routes: readonly RouteWorkflow[]): P
 }
 
 /**
- * Why these rules must not be used: the reconciler would take what they delete for lost, and send it once more.
- * Nothing when they may.
+ * Returns the reasons why the rules must not be used; empty when they are valid. The reconciler would treat executions
+ * that are deleted within its look-back as lost and start them again.
  */
 export function problemsOf(rules: readonly PruneRule[], config: Config): string[] {
-  const needed = config['reconciler.lookBackSeconds'] * 1_000 + config['reconciler.afterMs'];
-  if (rules.every(({ olderThanMs }) => olderThanMs > needed)) return [];
+  const requiredMs = config['reconciler.lookBackSeconds'] * 1_000 + config['reconciler.afterMs'];
+  if (rules.every(({ olderThanMs }) => olderThanMs > requiredMs)) return [];
   return [
-    `what ended within the last ${Math.ceil(needed / 3_600_000)} h must stay: the reconciler looks back so far (reconciler.lookBackSeconds), and would take what is gone for lost`,
+    `executions that ended within the last ${Math.ceil(requiredMs / 3_600_000)} h must be kept: the reconciler looks back that far (reconciler.lookBackSeconds) and would treat deleted executions as lost`,
   ];
 }

@@ -139,7 +139,7 @@ describe.each(kinds)('prune on %s', (kind) => {
 
   it('what is younger than the reconciler looks back: refused, exit 1', async () => {
     const { exitCode, stderr } = await runCli(['prune', '--engine', engine.url, '--older-than', '1s', '--yes']);
-    expect([exitCode, stderr]).toMatchObject([1, expect.stringContaining('the reconciler looks back so far')]);
+    expect([exitCode, stderr]).toMatchObject([1, expect.stringContaining('the reconciler looks back that far')]);
   });
 
   it('a dry run, nobody to ask, or another answer than yes: shows what would go, deletes nothing', async () => {

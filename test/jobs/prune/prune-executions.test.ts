@@ -74,7 +74,7 @@ describe('pruning executions', () => {
     const engine = laggingEngine([...ended(5), running, orphan, other, ...ended(30, 'f')], 2);
     const report = await pruneExecutions(
       { ...rule, workflow: 'moviesWF' },
-      { api: engine.api, now: 0, batchSize: 4, settleMs: 300 },
+      { api: engine.api, now: 0, batchSize: 4, orphanAfterMs: 300 },
     );
     expect(report).toEqual({ removed: 35, orphans: ['orphan'], kept: 2 });
     expect([...engine.alive.keys()]).toEqual(['running', 'other']);
@@ -82,7 +82,7 @@ describe('pruning executions', () => {
 
   it('a row of its own removal that never leaves the index: an orphan in the end, and no endless loop', async () => {
     const engine = laggingEngine(ended(12), 1_000_000);
-    const report = await pruneExecutions(rule, { api: engine.api, now: 0, batchSize: 4, settleMs: 50 });
+    const report = await pruneExecutions(rule, { api: engine.api, now: 0, batchSize: 4, orphanAfterMs: 50 });
     expect(report).toMatchObject({ removed: 12, kept: 0 });
     expect(report.orphans.length).toBeGreaterThan(7);
   });
