@@ -1,34 +1,37 @@
-// Whether a PATCH was applied, judged by the record as it is now: do the values it set stand?
+// Determines whether a PATCH was applied by comparing its values with the current record.
 
-/** `all` or `none` of the members stand; `some`: others were changed since; `unclear`: one side is no JSON object. */
+/**
+ * How many members of the patch the record contains. `some`: the others were changed later; `unclear`: patch or record is
+ * not a JSON object.
+ */
 export type AppliedChange = 'all' | 'some' | 'none' | 'unclear';
 
-/** Compares a merge patch (RFC 7396) with a record. Numbers are compared by the digits they were written with. */
+/** Compares a merge patch (RFC 7396) with a record. Numbers are compared by their digits in the source text. */
 export function appliedChangeOf(patch: Buffer, record: Buffer): AppliedChange {
-  const wanted = parseObject(patch);
-  const found = parseObject(record);
-  if (wanted === null || found === null) return 'unclear';
-  const members = Object.entries(wanted);
+  const expected = parseObject(patch);
+  const actual = parseObject(record);
+  if (expected === null || actual === null) return 'unclear';
+  const members = Object.entries(expected);
   if (members.length === 0) return 'unclear';
-  const standing = members.filter(([name, value]) => stands(value, found[name])).length;
-  if (standing === members.length) return 'all';
-  return standing === 0 ? 'none' : 'some';
+  const applied = members.filter(([name, value]) => isApplied(value, actual[name])).length;
+  if (applied === members.length) return 'all';
+  return applied === 0 ? 'none' : 'some';
 }
 
-function stands(wanted: unknown, found: unknown): boolean {
-  // Null removes a member; a record may also say null.
-  if (wanted === null) return found === undefined || found === null;
-  if (isObject(wanted)) {
-    return isObject(found) && Object.entries(wanted).every(([name, value]) => stands(value, found[name]));
+function isApplied(expected: unknown, actual: unknown): boolean {
+  // In a merge patch null removes a member; a record may contain null instead.
+  if (expected === null) return actual === undefined || actual === null;
+  if (isObject(expected)) {
+    return isObject(actual) && Object.entries(expected).every(([name, value]) => isApplied(value, actual[name]));
   }
-  if (Array.isArray(wanted)) {
+  if (Array.isArray(expected)) {
     return (
-      Array.isArray(found) &&
-      wanted.length === found.length &&
-      wanted.every((item, index) => stands(item, found[index]))
+      Array.isArray(actual) &&
+      expected.length === actual.length &&
+      expected.every((item, index) => isApplied(item, actual[index]))
     );
   }
-  return wanted === found;
+  return expected === actual;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -40,7 +43,7 @@ type ExactParse = (
   reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
 ) => unknown;
 
-/** Keeps a number apart from a text with the same digits. */
+/** Parses a JSON object with numbers as marked strings, so that a number differs from a string of the same digits. */
 function parseObject(bytes: Buffer): Record<string, unknown> | null {
   try {
     const value = (JSON.parse as ExactParse)(bytes.toString('utf8'), (_name, member, { source }) =>

@@ -1,17 +1,17 @@
-// Carries a decision out in the engine. Every step may be done twice: MDM and the adaptors tell a repetition by its key.
+// Applies a decision in the engine. Every step is idempotent: MDM and the adaptors detect repetitions by their key.
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import type { Case, Decision } from './decision.ts';
 
-/** The reason of every termination begins so. */
+/** Prefix of the reason of every termination. */
 export const terminationReason = 'reconciler';
 
-/** What was done, for logs. */
-export interface Done {
+/** What was done, for log lines and metrics. */
+export interface AppliedDecision {
   readonly action: 'continued' | 'retried' | 'started' | 'terminated' | 'asked' | 'none';
-  /** Executions that were started. */
+  /** Ids of the executions that were started. */
   readonly started: readonly string[];
 }
 
@@ -24,10 +24,17 @@ const reasons: Readonly<Record<Case, string>> = {
   unknown_version: 'its workflow version is not known',
 };
 
-const nothing: Done = { action: 'none', started: [] };
+const noAction: AppliedDecision = { action: 'none', started: [] };
 
-/** @throws EngineError when it could not be done; a later round decides anew */
-export async function applyDecision(decision: Decision, execution: WholeExecution, api: ExecutionApi): Promise<Done> {
+/**
+ * Applies a decision and returns what was done.
+ * @throws EngineError when a call failed; a later round decides again
+ */
+export async function applyDecision(
+  decision: Decision,
+  execution: WholeExecution,
+  api: ExecutionApi,
+): Promise<AppliedDecision> {
   const { workflowId } = execution;
   switch (decision.kind) {
     case 'start':
@@ -35,23 +42,23 @@ export async function applyDecision(decision: Decision, execution: WholeExecutio
     case 'ask':
       return { action: 'asked', started: await startAll([decision.request], api) };
     case 'replace': {
-      // First the new one: cut off here, there are two, never none.
+      // The replacement starts first: when interrupted here, there are two executions, never none.
       const started = await startAll(decision.requests, api);
       await terminate(workflowId, decision.case, api);
       return { action: 'terminated', started };
     }
     case 'end':
-      if (await continues(execution, api)) return { action: 'continued', started: [] };
+      if (await endsWhenEvaluated(execution, api)) return { action: 'continued', started: [] };
       await terminate(workflowId, decision.case, api);
       return { action: 'terminated', started: [] };
     case 'resume':
       if (isRunning(execution)) {
-        if (await continues(execution, api)) return { action: 'continued', started: [] };
+        if (await endsWhenEvaluated(execution, api)) return { action: 'continued', started: [] };
         await terminate(workflowId, decision.case, api);
       }
       return resume(workflowId, decision.otherwise, api);
     default:
-      return nothing;
+      return noAction;
   }
 }
 
@@ -59,8 +66,11 @@ function terminate(executionId: string, why: Case, api: ExecutionApi): Promise<v
   return api.terminate(executionId, `${terminationReason}: ${reasons[why]}`);
 }
 
-/** Often the engine only has forgotten to look again. True when that has ended the execution. */
-async function continues(execution: WholeExecution, api: ExecutionApi): Promise<boolean> {
+/**
+ * Makes the engine evaluate the execution again, which often suffices after a crash of the engine. Returns true when the
+ * execution has ended.
+ */
+async function endsWhenEvaluated(execution: WholeExecution, api: ExecutionApi): Promise<boolean> {
   try {
     await api.decide(execution.workflowId);
   } catch (error) {
@@ -76,15 +86,15 @@ function isRunning({ status }: WholeExecution): boolean {
 
 async function resume(
   executionId: string,
-  otherwise: readonly StartWorkflowRequest[],
+  fallback: readonly StartWorkflowRequest[],
   api: ExecutionApi,
-): Promise<Done> {
+): Promise<AppliedDecision> {
   try {
     await api.retry(executionId);
     return { action: 'retried', started: [] };
   } catch (error) {
     if (!(error instanceof EngineError) || error.kind !== 'refused') throw error;
-    return { action: 'started', started: await startAll(otherwise, api) };
+    return { action: 'started', started: await startAll(fallback, api) };
   }
 }
 

@@ -1,4 +1,4 @@
-// What is owed for one execution of mdmWF, or for an update of MDM's queue: the shares that MDM asked for, each started once at least.
+// Decides what is missing for executions of mdmWF, mdm-updateWF and mdm-shareWF: shares that MDM requested, lost tasks.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
@@ -6,8 +6,8 @@ import {
   type Decision,
   type DecisionContext,
   eventTasks,
-  isEmpty,
-  isOver,
+  hasNoTasks,
+  hasElapsed,
   isOverdue,
   lastTask,
   scopeOf,
@@ -16,36 +16,41 @@ import {
 } from './decision.ts';
 import { notifyTask } from './mdm-definitions.ts';
 
-/** @param shares the executions of mdm-shareWF with the same correlation id */
+/**
+ * Decides for an execution of mdmWF, the notification of MDM.
+ * @param shares the executions of mdm-shareWF with the same correlation id
+ * @throws UnknownVersion when the definitions do not contain its version
+ */
 export function decideNotification(
   execution: WholeExecution,
   shares: readonly WholeExecution[],
   context: DecisionContext,
 ): Decision {
-  if (isEmpty(execution)) {
-    return isOver(execution.startTime, context) ? replace(execution) : waiting;
+  if (hasNoTasks(execution)) {
+    return hasElapsed(execution.startTime, context) ? replace(execution) : waiting;
   }
   const running = execution.status === 'RUNNING' || execution.status === 'PAUSED';
   const notified = lastTask(execution, notifyTask);
-  // MDM and the adaptors tell a repetition by its key.
+  // A repeated call is safe: MDM and the adaptors detect it by its idempotency key.
   if (running && isOverdue(notified, context)) return resumeOverdue(execution);
-  // Waiting for MDM, or given up: that shows as a failed execution.
+  // The task still waits for MDM, or has failed, which the status of the execution shows.
   if (notified?.status !== 'COMPLETED') return running ? waiting : settled;
-  if (!isOver(running ? notified.endTime : execution.endTime, context)) return waiting;
-  const owed = owedShares(execution, context).filter(
-    ({ input }) => !shares.some((share) => includes(share.input, input)),
+  if (!hasElapsed(running ? notified.endTime : execution.endTime, context)) return waiting;
+  const missing = missingShares(execution, context).filter(
+    ({ input }) => !shares.some((share) => hasInput(share.input, input)),
   );
   const broken = eventTasks(execution, ['CANCELED', 'FAILED']).length;
-  // An event that breaks again is not waited for: what it should have started is started.
-  if (running && broken > 0) return { kind: 'replace', case: 'event_stuck', requests: owed };
+  // An event that fails again is not retried: the executions that it should have started are started directly.
+  if (running && broken > 0) return { kind: 'replace', case: 'event_stuck', requests: missing };
   if (running || (broken === 1 && execution.status !== 'COMPLETED')) {
-    return { kind: 'resume', case: 'event_stuck', otherwise: owed };
+    return { kind: 'resume', case: 'event_stuck', otherwise: missing };
   }
-  return owed.length === 0 ? settled : { kind: 'start', case: 'share_lost', requests: owed };
+  return missing.length === 0 ? settled : { kind: 'start', case: 'share_lost', requests: missing };
 }
 
 /**
- * The record of an update of MDM's queue. The engine starts it and the share by a handler each.
+ * Decides for an execution of mdm-updateWF, the record of a message of MDM's queue. The engine starts the record and the
+ * share with one event handler each.
  * @param shares the executions of mdm-shareWF with the same correlation id
  */
 export function decideUpdate(
@@ -53,32 +58,37 @@ export function decideUpdate(
   shares: readonly WholeExecution[],
   context: DecisionContext,
 ): Decision {
-  if (!isOver(execution.startTime, context)) return waiting;
-  const share = context.flows.shareForUpdate(execution.input);
-  const requests = share === null || shares.some(({ input }) => includes(input, share.input)) ? [] : [share];
-  // It has nothing to wait for: one that runs was left so by a killed engine.
+  if (!hasElapsed(execution.startTime, context)) return waiting;
+  const share = context.mdmDefinitions.shareForUpdate(execution.input);
+  const requests = share === null || shares.some(({ input }) => hasInput(input, share.input)) ? [] : [share];
+  // The workflow never waits, so a running execution is left over from an engine that was killed.
   if (execution.status === 'RUNNING') return { kind: 'replace', case: 'never_scheduled', requests };
   return requests.length === 0 ? settled : { kind: 'start', case: 'share_lost', requests };
 }
 
-/** An execution of mdm-shareWF itself: one that never got its task, or whose worker is gone unnoticed. */
+/** Decides for an execution of mdm-shareWF: its task may never have been scheduled, or its worker may have died. */
 export function decideShare(execution: WholeExecution, context: DecisionContext): Decision {
   if (execution.status !== 'RUNNING') return settled;
   if (execution.tasks.some((task) => isOverdue(task, context))) return resumeOverdue(execution);
-  return isEmpty(execution) && isOver(execution.startTime, context) ? replace(execution) : waiting;
+  return hasNoTasks(execution) && hasElapsed(execution.startTime, context) ? replace(execution) : waiting;
 }
 
 function resumeOverdue(execution: WholeExecution): Decision {
-  return { kind: 'resume', case: 'outcome_unknown', otherwise: [again(execution)] };
+  return { kind: 'resume', case: 'outcome_unknown', otherwise: [restartRequest(execution)] };
 }
 
-/** Nobody else would start it. */
+/** Restarts an execution without tasks: nothing else would start it. */
 function replace(execution: WholeExecution): Decision {
-  return { kind: 'replace', case: 'never_scheduled', requests: [again(execution)] };
+  return { kind: 'replace', case: 'never_scheduled', requests: [restartRequest(execution)] };
 }
 
-/** The same once more. */
-function again({ workflowName, workflowVersion, correlationId, ...execution }: WholeExecution): StartWorkflowRequest {
+/** Returns a request that starts the same execution again. */
+function restartRequest({
+  workflowName,
+  workflowVersion,
+  correlationId,
+  ...execution
+}: WholeExecution): StartWorkflowRequest {
   return {
     name: workflowName,
     version: workflowVersion,
@@ -88,20 +98,20 @@ function again({ workflowName, workflowVersion, correlationId, ...execution }: W
   };
 }
 
-/** One for each system that MDM named and that has a handler. @throws UnknownVersion */
-function owedShares(execution: WholeExecution, { flows }: DecisionContext): StartWorkflowRequest[] {
+/** Returns a start request for each system that MDM named and that has an event handler. @throws UnknownVersion */
+function missingShares(execution: WholeExecution, { mdmDefinitions }: DecisionContext): StartWorkflowRequest[] {
   const systems = lastTask(execution, notifyTask)?.outputData?.['interestedSystems'];
   if (!Array.isArray(systems) || systems.length === 0) return [];
-  const source = flows.sourceOf(execution.workflowName, execution.workflowVersion);
+  const source = mdmDefinitions.sourceOf(execution.workflowName, execution.workflowVersion);
   if (source === undefined) return [];
   return systems.flatMap((loopItem: unknown) => {
     const scope = { ...scopeOf(execution), each_system: { output: { loopItem } } };
-    const request = flows.startFor(source, scope, flows.payloadOf(source, scope));
+    const request = mdmDefinitions.startFor(source, scope, mdmDefinitions.payloadOf(source, scope));
     return request === null ? [] : [request];
   });
 }
 
-/** What the handler's start and ours have in common: the engine adds fields of its own to the handler's. */
-function includes(started: Readonly<Record<string, unknown>>, input: Record<string, unknown>): boolean {
+/** Returns true when `started` contains all fields of `input`. The engine adds fields to inputs from event handlers. */
+function hasInput(started: Readonly<Record<string, unknown>>, input: Record<string, unknown>): boolean {
   return Object.entries(input).every(([name, value]) => JSON.stringify(started[name]) === JSON.stringify(value));
 }

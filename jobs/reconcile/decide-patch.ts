@@ -1,4 +1,4 @@
-// What is owed for one PATCH: an event that was not published, an MDM workflow that was not started, an outcome nobody knows.
+// Decides what is missing for a PATCH: an unpublished event, an MDM workflow that was not started, an unknown outcome.
 
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import { isSuperseded } from '#lib/conductor/executions/superseded.ts';
@@ -8,8 +8,8 @@ import {
   type Decision,
   type DecisionContext,
   eventTasks,
-  isEmpty,
-  isOver,
+  hasNoTasks,
+  hasElapsed,
   isOverdue,
   lastTask,
   scopeOf,
@@ -17,60 +17,67 @@ import {
   waiting,
 } from './decision.ts';
 import { intakeTask } from './mdm-definitions.ts';
-import { decideByAnswer, findAnswer, type Probe } from './probe.ts';
+import { decideByResponse, findResponse, type Probe } from './probe.ts';
 
-/** What else the engine has for this PATCH. */
-export interface PatchRelations {
-  /** An MDM workflow was started for it. */
+/** Other executions of the same PATCH. */
+export interface PatchRelatedExecutions {
+  /** True when an MDM workflow was started. */
   readonly notified: boolean;
-  /** Executions that asked the back end what became of it, oldest first. */
+  /** Executions that probed the back end for the outcome, oldest first. */
   readonly probes: readonly Probe[];
 }
 
 /**
- * @param execution a PATCH of a workflow version that produces an event, or may do so
- * @throws UnknownVersion when something may have to be started for a version that is not among the definitions
+ * Decides what is missing for a PATCH.
+ * @param execution a PATCH of a workflow version that produces an event or is unknown
+ * @throws UnknownVersion when a follow-up may be missing and the definitions do not contain the version
  */
-export function decidePatch(execution: WholeExecution, relations: PatchRelations, context: DecisionContext): Decision {
+export function decidePatch(
+  execution: WholeExecution,
+  related: PatchRelatedExecutions,
+  context: DecisionContext,
+): Decision {
   if (execution.status === 'RUNNING' || execution.status === 'PAUSED') return decideRunning(execution, context);
-  if (relations.notified || isSuperseded(execution)) return settled;
-  if (!isOver(execution.endTime, context)) return waiting;
+  if (related.notified || isSuperseded(execution)) return settled;
+  if (!hasElapsed(execution.endTime, context)) return waiting;
   const intake = lastTask(execution, intakeTask);
   if (intake === undefined) return settled;
   if (intake.status === 'COMPLETED') return decideApplied(execution, intake, context);
   if (neverSent(intake)) return settled;
-  return decideUnknown(execution, relations.probes, context);
+  return decideUnknown(execution, related.probes, context);
 }
 
 function decideRunning(execution: WholeExecution, context: DecisionContext): Decision {
-  if (isEmpty(execution)) {
-    return isOver(execution.startTime, context) ? { kind: 'replace', case: 'never_scheduled', requests: [] } : waiting;
+  if (hasNoTasks(execution)) {
+    return hasElapsed(execution.startTime, context)
+      ? { kind: 'replace', case: 'never_scheduled', requests: [] }
+      : waiting;
   }
   const intake = lastTask(execution, intakeTask);
   if (isOverdue(intake, context) || isUnfinished(intake, context)) return { kind: 'end', case: 'outcome_unknown' };
-  const open = execution.tasks.filter(({ status }) => status === 'SCHEDULED' || status === 'IN_PROGRESS');
-  // The engine publishes an event in the step that schedules it: one that waits, or a step that is missing, stays so.
-  const stuck = open.every(({ taskType }) => taskType === 'EVENT') && intake?.status === 'COMPLETED';
-  if (!stuck || !isOver(intake.endTime, context)) return waiting;
+  const unfinished = execution.tasks.filter(({ status }) => status === 'SCHEDULED' || status === 'IN_PROGRESS');
+  // The engine publishes an event in the step that schedules its task, so the execution does not continue by itself.
+  const isStuck = unfinished.every(({ taskType }) => taskType === 'EVENT') && intake?.status === 'COMPLETED';
+  if (!isStuck || !hasElapsed(intake.endTime, context)) return waiting;
   const requests = succeeded(intake) ? notification(execution, context) : [];
-  // The engine has tried again and is stuck again: what the event should have started is started.
+  // A retry was stuck again: the execution that the event should have started is started directly.
   if (eventTasks(execution, ['CANCELED']).length > 0) return { kind: 'replace', case: 'event_stuck', requests };
   return { kind: 'resume', case: 'event_stuck', otherwise: requests };
 }
 
-/** The engine has given the task up, and was killed before it ended the execution. */
+/** Returns true when the engine has ended the task but was killed before it ended the execution. */
 function isUnfinished(intake: ExecutedTask | undefined, context: DecisionContext): boolean {
   const { status = '', endTime = 0, updateTime = 0 } = intake ?? {};
   const givenUp = ['TIMED_OUT', 'FAILED', 'FAILED_WITH_TERMINAL_ERROR', 'CANCELED'].includes(status);
-  return givenUp && isOver(Math.max(endTime, updateTime), context);
+  return givenUp && hasElapsed(Math.max(endTime, updateTime), context);
 }
 
-/** The back end has answered; whether MDM has to hear of it is decided by its status. */
+/** Decides for a PATCH with a response of the back end. MDM is notified of 2xx only. */
 function decideApplied(execution: WholeExecution, intake: ExecutedTask, context: DecisionContext): Decision {
   if (!succeeded(intake)) return settled;
   const requests = notification(execution, context);
   const broken = eventTasks(execution, ['CANCELED', 'FAILED']).length;
-  // Once more by the engine, so that the execution ends as it should; an event that breaks again is not waited for.
+  // The engine retries once, so that the execution completes. An event that fails again is not retried.
   if (execution.status !== 'COMPLETED' && broken === 1) {
     return { kind: 'resume', case: 'event_stuck', otherwise: requests };
   }
@@ -78,9 +85,9 @@ function decideApplied(execution: WholeExecution, intake: ExecutedTask, context:
 }
 
 function decideUnknown(execution: WholeExecution, probes: readonly Probe[], context: DecisionContext): Decision {
-  const answer = findAnswer(execution, probes, context);
-  if ('kind' in answer) return answer;
-  return decideByAnswer(execution, answer, {
+  const response = findResponse(execution, probes, context);
+  if ('kind' in response) return response;
+  return decideByResponse(execution, response, {
     applied: (outbound) => ({
       kind: 'start',
       case: 'outcome_unknown',
@@ -91,30 +98,30 @@ function decideUnknown(execution: WholeExecution, probes: readonly Probe[], cont
 }
 
 /**
- * What the handler of the event would start.
- * @param outbound in place of the answer that was lost
- * @throws UnknownVersion
+ * Returns the execution that the handler of the event would start.
+ * @param outbound replaces the response that was lost
+ * @throws UnknownVersion when the definitions do not contain the version
  */
 function notification(
   execution: WholeExecution,
-  { flows }: DecisionContext,
+  { mdmDefinitions }: DecisionContext,
   outbound?: object,
 ): StartWorkflowRequest[] {
-  const source = flows.sourceOf(execution.workflowName, execution.workflowVersion);
+  const source = mdmDefinitions.sourceOf(execution.workflowName, execution.workflowVersion);
   if (source === undefined) return [];
   const scope = scopeOf(execution);
   if (outbound !== undefined) scope[intakeTask] = { ...scope[intakeTask], output: { outbound } };
-  const request = flows.startFor(source, scope, flows.payloadOf(source, scope));
+  const request = mdmDefinitions.startFor(source, scope, mdmDefinitions.payloadOf(source, scope));
   return request === null ? [] : [request];
 }
 
-/** The condition of the handler. */
+/** Returns true for a 2xx response, as in the condition of the event handler. */
 function succeeded({ outputData }: ExecutedTask): boolean {
   const status = (outputData?.['outbound'] as { statusCodeValue?: unknown } | undefined)?.statusCodeValue;
   return typeof status === 'number' && status >= 200 && status <= 299;
 }
 
-/** True when no worker had it, or the worker says that nothing left it. */
+/** Returns true when no worker polled the task, or the worker reported that it sent nothing. */
 function neverSent({ pollCount = 0, startTime = 0, reasonForIncompletion }: ExecutedTask): boolean {
   if (pollCount === 0 && startTime === 0) return true;
   const code = parseFailure(reasonForIncompletion)?.code;

@@ -1,11 +1,11 @@
-// What one look at an execution can lead to. Decisions are data: a dry run prints them, a round carries them out.
+// Decisions of the reconciler as data: a dry run prints a decision, a round applies it.
 
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import type { MdmDefinitions } from './mdm-definitions.ts';
 
-/** What can be wrong; the `case` label of the metrics. */
+/** Kinds of faults; values of the `case` label of the metrics. */
 export const cases = [
   'event_stuck',
   'event_lost',
@@ -14,53 +14,58 @@ export const cases = [
   'share_lost',
   'unknown_version',
 ] as const;
+/** One of {@link cases}. */
 export type Case = (typeof cases)[number];
 
+/** What to do about one execution. */
 export type Decision =
-  /** Nothing is owed, now or later. */
+  /** Nothing is missing, now or later. */
   | { readonly kind: 'settled' }
-  /** Too early, or still going on as it should. */
+  /** Within the grace period, or still running normally. */
   | { readonly kind: 'waiting' }
-  /** Terminate it when it is running, then let the engine retry it; `otherwise` is started when it refuses. */
+  /** Terminate it when it is running, then let the engine retry it. `otherwise` is started when the engine refuses. */
   | { readonly kind: 'resume'; readonly case: Case; readonly otherwise: readonly StartWorkflowRequest[] }
-  /** Start what should have been started. */
+  /** Start the missing executions. */
   | { readonly kind: 'start'; readonly case: Case; readonly requests: readonly StartWorkflowRequest[] }
-  /** Start what replaces it, then terminate it. */
+  /** Start the replacements, then terminate it. */
   | { readonly kind: 'replace'; readonly case: Case; readonly requests: readonly StartWorkflowRequest[] }
-  /** Terminate it, and look in a later round at what it left. */
+  /** Terminate it; a later round decides about the rest. */
   | { readonly kind: 'end'; readonly case: Case }
-  /** Ask the back end, by an execution of its own, and look at the answer in a later round. */
+  /** Start a probe of the back end; a later round evaluates the response. */
   | { readonly kind: 'ask'; readonly case: Case; readonly request: StartWorkflowRequest }
-  /** The back end has been asked and will answer. */
+  /** A probe of the back end is running. */
   | { readonly kind: 'asked'; readonly case: Case }
-  /** The back end was asked and did not answer: it is asked again later. */
+  /** The probe got no response; it is repeated later. */
   | { readonly kind: 'unanswered'; readonly case: Case }
-  /** A person has to look. */
+  /** The outcome is unclear and needs an operator. */
   | { readonly kind: 'undecided'; readonly case: Case; readonly reason: string };
 
+/** Inputs of all decisions. */
 export interface DecisionContext {
-  readonly flows: MdmDefinitions;
+  readonly mdmDefinitions: MdmDefinitions;
   readonly codec: PayloadCodec;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** How long the engine gets to do it by itself, in milliseconds. */
+  /** Grace period for the engine, in milliseconds. */
   readonly afterMs: number;
 }
 
+/** Nothing is missing. */
 export const settled: Decision = { kind: 'settled' };
+/** Too early to decide. */
 export const waiting: Decision = { kind: 'waiting' };
 
-/** The last attempt of a task. */
+/** Returns the last attempt of a task. */
 export function lastTask({ tasks }: WholeExecution, referenceTaskName: string): ExecutedTask | undefined {
   return tasks.findLast((task) => task.referenceTaskName === referenceTaskName);
 }
 
-/** EVENT tasks in this state, of any iteration of a loop. */
+/** Returns the EVENT tasks with one of the statuses, of all loop iterations. */
 export function eventTasks({ tasks }: WholeExecution, statuses: readonly string[]): readonly ExecutedTask[] {
   return tasks.filter(({ taskType, status }) => taskType === 'EVENT' && statuses.includes(status));
 }
 
-/** What expressions of a definition see of an execution. */
+/** Returns the values of an execution that expressions in definitions can refer to. */
 export function scopeOf(execution: WholeExecution): Record<string, Record<string, unknown>> {
   const { workflowId, input, correlationId } = execution;
   const scope: Record<string, Record<string, unknown>> = { workflow: { workflowId, input, correlationId } };
@@ -70,12 +75,15 @@ export function scopeOf(execution: WholeExecution): Record<string, Record<string
   return scope;
 }
 
-/** True once `since` is `afterMs` ago; 0 and undefined are "not yet". */
-export function isOver(since: number | undefined, { now, afterMs }: Pick<DecisionContext, 'now' | 'afterMs'>): boolean {
+/** Returns true when `afterMs` have passed since `since` (milliseconds since 1970); false when it is 0 or undefined. */
+export function hasElapsed(
+  since: number | undefined,
+  { now, afterMs }: Pick<DecisionContext, 'now' | 'afterMs'>,
+): boolean {
   return since !== undefined && since > 0 && now - since >= afterMs;
 }
 
-/** True for a task whose worker has not been heard of for long: a killed engine may forget to time it out. */
+/** Returns true when a task should have timed out: an engine that was killed may have lost the time-out. */
 export function isOverdue(task: ExecutedTask | undefined, { now, afterMs }: DecisionContext): boolean {
   if (task?.status !== 'IN_PROGRESS') return false;
   const { startTime = 0, updateTime = 0, responseTimeoutSeconds = 0 } = task;
@@ -83,7 +91,7 @@ export function isOverdue(task: ExecutedTask | undefined, { now, afterMs }: Deci
   return heardAt > 0 && responseTimeoutSeconds > 0 && now - heardAt >= responseTimeoutSeconds * 1_000 + afterMs;
 }
 
-/** True for an execution that was started and never given a task: the engine was killed while it started it. */
-export function isEmpty({ status, tasks }: WholeExecution): boolean {
+/** Returns true for a running execution without tasks: the engine was killed while starting it. */
+export function hasNoTasks({ status, tasks }: WholeExecution): boolean {
   return status === 'RUNNING' && tasks.length === 0;
 }

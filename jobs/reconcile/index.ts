@@ -1,4 +1,4 @@
-// Puts the reconciler of one router together from its configuration.
+// Creates the reconciler from the configuration, for the router and for the CLI.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Registry } from 'prom-client';
@@ -15,22 +15,23 @@ import { noLock, RedisLock } from './leader-lock.ts';
 import { Reconciliation } from './reconciliation.ts';
 import { type Reconciler, startReconciler } from './reconciler.ts';
 
+/** Inputs of a reconciliation. */
 export interface ReconciliationSources {
-  /** Its keys of payloads are read anew in each round. */
+  /** The payload keys are read again in each round. */
   readonly config: Config;
-  /** The active definitions, read anew in each round. */
+  /** Returns the active definitions; called in each round. */
   readonly definitions: () => Definitions;
-  /** Any way to reach the engine. */
+  /** Sends a request to the engine. */
   readonly call: EngineCall;
 }
 
-/** A reconciliation by this configuration and these definitions. */
+/** Creates a reconciliation from a configuration and its definitions. */
 export function createReconciliation({ config, definitions, call }: ReconciliationSources): Reconciliation {
-  const flows = flowsOf(definitions);
+  const mdmDefinitions = mdmDefinitionsOf(definitions);
   return new Reconciliation({
     api: new ExecutionApi(call),
-    get flows() {
-      return flows();
+    get mdmDefinitions() {
+      return mdmDefinitions();
     },
     get codec() {
       return createPayloadCodec(config);
@@ -41,26 +42,27 @@ export function createReconciliation({ config, definitions, call }: Reconciliati
   });
 }
 
-/** Returns the same flows as long as the definitions say the same: a reload that changed nothing of them repeats no work. */
-function flowsOf(definitions: () => Definitions): () => MdmDefinitions {
+/** Returns the same object while the definitions are equal, so that a reload without changes repeats no work. */
+function mdmDefinitionsOf(definitions: () => Definitions): () => MdmDefinitions {
   let known = definitions();
-  let flows = new MdmDefinitions(known);
+  let mdmDefinitions = new MdmDefinitions(known);
   return () => {
     const current = definitions();
-    if (current !== known && !isDeepStrictEqual(current, known)) flows = new MdmDefinitions(current);
+    if (current !== known && !isDeepStrictEqual(current, known)) mdmDefinitions = new MdmDefinitions(current);
     known = current;
-    return flows;
+    return mdmDefinitions;
   };
 }
 
+/** Dependencies of the router's reconciler. */
 export interface RouterReconcilerOptions extends Pick<ReconciliationSources, 'config' | 'definitions'> {
   readonly metrics: Registry;
   readonly log: Logger;
-  /** Where several routers agree on who reconciles. */
+  /** Holds the leader lock; undefined: every router reconciles. */
   readonly redis: Redis | undefined;
 }
 
-/** Starts the reconciler beside a router; null when `reconciler.intervalMs` is 0. */
+/** Starts the reconciler of a router; returns null when `reconciler.intervalMs` is 0. */
 export function startRouterReconciler(options: RouterReconcilerOptions): Reconciler | null {
   const { config, definitions, metrics, log, redis } = options;
   const intervalMs = config['reconciler.intervalMs'];
@@ -70,7 +72,7 @@ export function startRouterReconciler(options: RouterReconcilerOptions): Reconci
     timeoutMs: config['conductor.timeoutMs'],
     connections: 1,
   });
-  // A round that is cut off begins anew elsewhere: nobody waits for its end.
+  // Stopping aborts the current round. Any router can repeat it, so a graceful end has no value.
   const stopping = new AbortController();
   const call: EngineCall = (request) => engine.request({ ...request, signal: stopping.signal });
   const reconciler = startReconciler({

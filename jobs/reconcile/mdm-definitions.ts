@@ -1,4 +1,4 @@
-// Which executions owe MDM something, and how it is started: read from the definitions, so that nothing is said twice.
+// The MDM flow as read from workflow and event handler definitions: which executions follow, and how they are started.
 
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { type ProducedEvent, producedEvents } from '#lib/conductor/definitions/events.ts';
@@ -8,15 +8,19 @@ import { tasksOf } from '#lib/conductor/definitions/workflow-tasks.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { resolveTemplate, type Scope } from './template.ts';
 
-/** The workflow that carries a client's PATCH, and what it becomes. */
+/** The workflow of a client's PATCH. */
 export const patchWorkflow = 'college-adaptorWF';
-/** Its version without an event: what reads a record again. */
+/** The version of `patchWorkflow` that emits no event; probes use it to read a record. */
 export const readVersion = 1;
+/** The workflow that notifies MDM of a PATCH. */
 export const notifyWorkflow = 'mdmWF';
+/** The workflow that shares a cccid with one interested system. */
 export const shareWorkflow = 'mdm-shareWF';
-/** The record of an update that MDM published to its queue. */
+/** The workflow that records an update from MDM's queue. */
 export const updateWorkflow = 'mdm-updateWF';
+/** Reference name of the adaptor task in `patchWorkflow`. */
 export const intakeTask = 'college-adaptor_intake';
+/** Reference name of the notification task in `notifyWorkflow`. */
 export const notifyTask = 'mdm_notify';
 
 /** The EVENT task of one workflow version. */
@@ -27,7 +31,7 @@ export interface EventSource {
   readonly task: WorkflowTask;
 }
 
-/** A workflow version that is not among the definitions: nobody can say what should follow its executions. */
+/** Thrown for a workflow version that the definitions do not contain: its follow-ups are unknown. */
 export class UnknownVersion extends Error {
   override readonly name = 'UnknownVersion';
 
@@ -38,12 +42,12 @@ export class UnknownVersion extends Error {
   }
 }
 
-/** Everything the reconciler knows of the definitions. */
+/** The parts of the definitions that the reconciler needs. */
 export class MdmDefinitions {
   readonly #versions: ReadonlySet<string>;
   readonly #sources: readonly EventSource[];
   readonly #handlers: ReadonlyMap<string, EventHandler>;
-  /** By the college whose queue it listens to. */
+  /** Event handlers by the college whose queue they consume. */
   readonly #queueHandlers: ReadonlyMap<string, EventHandler>;
 
   constructor(definitions: Definitions) {
@@ -68,29 +72,30 @@ export class MdmDefinitions {
     );
   }
 
-  /** True unless the version is known to produce no event. */
+  /** Returns true unless the version is known to produce no event. */
   mayProduceEvent(workflow: string, version: number): boolean {
     return !this.#versions.has(keyOf(workflow, version)) || this.sourceOf(workflow, version) !== undefined;
   }
 
   /**
-   * The EVENT task of a version; undefined for a version that produces none.
-   * @throws UnknownVersion
+   * Returns the EVENT task of a version; undefined for a version that produces no event.
+   * @throws UnknownVersion when the definitions do not contain the version
    */
   sourceOf(workflow: string, version: number): EventSource | undefined {
     if (!this.#versions.has(keyOf(workflow, version))) throw new UnknownVersion(workflow, version);
     return this.#sources.find((source) => source.workflow === workflow && source.version === version);
   }
 
-  /** The payload that the EVENT task of `source` would carry. */
+  /** Returns the payload of the event that the EVENT task of `source` publishes. */
   payloadOf(source: EventSource, scope: Scope): Record<string, unknown> {
     return resolveTemplate(source.task.inputParameters ?? {}, scope) as Record<string, unknown>;
   }
 
   /**
-   * What the handler of an event starts.
-   * @param scope what the sink's own expressions name; the payload is what the event carries
-   * @returns null when nobody handles it: the event waits in its queue
+   * Returns the execution that the handler of an event starts.
+   * @param scope values for expressions in the name of the event
+   * @param payload payload of the event
+   * @returns null when the event has no handler and waits in its queue
    */
   startFor(source: EventSource, scope: Scope, payload: Scope): StartWorkflowRequest | null {
     const event = String(resolveTemplate(source.event.name, scope));
@@ -98,9 +103,9 @@ export class MdmDefinitions {
   }
 
   /**
-   * The share that is started for an update of the queue.
-   * @param update the message, as `updateWorkflow` was started with it
-   * @returns null when its college has no handler any more
+   * Returns the share that is started for an update from the queue.
+   * @param update the message, as in the input of `updateWorkflow`
+   * @returns null when its college no longer has a handler
    */
   shareForUpdate(update: Scope): StartWorkflowRequest | null {
     return startBy(this.#queueHandlers.get(String(update['misCode'])), update);
@@ -111,7 +116,7 @@ function keyOf(workflow: string, version: number): string {
   return `${workflow} ${version}`;
 }
 
-/** What a handler starts when this is the payload. */
+/** Returns the execution that a handler starts for a payload. */
 function startBy(handler: EventHandler | undefined, payload: Scope): StartWorkflowRequest | null {
   const start = handler?.actions[0]?.start_workflow;
   if (start === undefined) return null;

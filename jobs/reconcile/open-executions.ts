@@ -1,15 +1,16 @@
-// The executions that are not settled yet: when each is looked at again, and what it owes.
+// The work list of the reconciler: executions that need inspection, when each is due, and what is missing.
 
 import type { ExecutionSummary } from '#lib/conductor/executions/execution-api.ts';
-import type { Kind } from './classify.ts';
+import type { ExecutionKind } from './classify.ts';
 import { type Case, cases } from './decision.ts';
 
+/** An execution that needs inspection. */
 export interface OpenExecution {
   readonly workflowId: string;
-  readonly kind: Kind;
-  /** The execution of the PATCH that this one is, or follows from. */
+  readonly kind: ExecutionKind;
+  /** Execution id of the PATCH that this execution is or follows from. */
   readonly source: string;
-  /** The row it was found by; null once it may be out of date. */
+  /** The index row; null once it may be outdated. */
   readonly summary: ExecutionSummary | null;
 }
 
@@ -18,36 +19,38 @@ interface Entry extends OpenExecution {
   /** Milliseconds since 1970. */
   dueAt: number;
   pauseMs: number;
-  owes: Case | null;
+  missing: Case | null;
 }
 
-/** With more, nothing new is read until some are settled. */
+/** Size at which scanning stops until executions are removed. */
 const maxOpen = 10_000;
-/** Longest pause between two looks, in milliseconds. */
+/** Longest pause between two inspections, in milliseconds. */
 const maxPauseMs = 600_000;
-/** Settled ones that the index still calls running: they are not looked at again. */
-const maxMisfiled = 10_000;
+/** Size of the set of removed executions that the index still lists as running; they are not added again. */
+const maxStaleRows = 10_000;
 
+/** A work list with exponential pauses between inspections. */
 export class OpenExecutions {
   readonly #entries = new Map<string, Entry>();
-  readonly #misfiled = new Set<string>();
+  readonly #staleRows = new Set<string>();
   readonly #firstPauseMs: number;
 
-  /** @param firstPauseMs pause after the first look, in milliseconds; it doubles with each */
+  /** @param firstPauseMs pause after the first inspection, in milliseconds; it doubles with each one */
   constructor(firstPauseMs: number) {
     this.#firstPauseMs = firstPauseMs;
   }
 
+  /** True when no further executions should be scanned. */
   get isFull(): boolean {
     return this.#entries.size >= maxOpen;
   }
 
-  /** Notes an execution; one that is known stays as it is. */
-  add(summary: ExecutionSummary, kind: Kind, now: number): void {
+  /** Adds an execution; a known execution is not changed. */
+  add(summary: ExecutionSummary, kind: ExecutionKind, now: number): void {
     const { workflowId, correlationId, status } = summary;
-    if (status !== 'RUNNING') this.#misfiled.delete(workflowId);
+    if (status !== 'RUNNING') this.#staleRows.delete(workflowId);
     if (this.#entries.has(workflowId)) return;
-    if (status === 'RUNNING' && (this.#misfiled.has(workflowId) || this.isFull)) return;
+    if (status === 'RUNNING' && (this.#staleRows.has(workflowId) || this.isFull)) return;
     const source = kind === 'patch' || kind === 'other' ? workflowId : (correlationId ?? '');
     this.#entries.set(workflowId, {
       workflowId,
@@ -56,30 +59,30 @@ export class OpenExecutions {
       summary,
       dueAt: now,
       pauseMs: this.#firstPauseMs,
-      owes: null,
+      missing: null,
     });
   }
 
-  /** Those to look at now: what has been due for longest first, so that none keeps another from its turn. */
+  /** Returns the executions to inspect now, the longest due first, so that none starves. */
   due(now: number): OpenExecution[] {
     return [...this.#entries.values()].filter(({ dueAt }) => dueAt <= now).toSorted((a, b) => a.dueAt - b.dueAt);
   }
 
-  /** Makes every open execution due now: what it was judged by has changed. */
-  wake(now: number): void {
+  /** Makes every execution due now, because the definitions have changed. */
+  makeAllDue(now: number): void {
     for (const entry of this.#entries.values()) Object.assign(entry, { dueAt: now, pauseMs: this.#firstPauseMs });
   }
 
-  /** Nothing is owed any more. */
-  settle(workflowId: string): void {
+  /** Removes an execution for which nothing is missing. */
+  remove(workflowId: string): void {
     const entry = this.#entries.get(workflowId);
     this.#entries.delete(workflowId);
     if (entry?.summary?.status !== 'RUNNING' && entry?.summary !== null) return;
-    if (this.#misfiled.size >= maxMisfiled) this.#misfiled.clear();
-    this.#misfiled.add(workflowId);
+    if (this.#staleRows.size >= maxStaleRows) this.#staleRows.clear();
+    this.#staleRows.add(workflowId);
   }
 
-  /** Looks again later, and ever later. */
+  /** Schedules the next inspection after a pause that doubles each time. */
   postpone(workflowId: string, now: number): void {
     const entry = this.#entries.get(workflowId);
     if (entry === undefined) return;
@@ -88,30 +91,31 @@ export class OpenExecutions {
     entry.summary = null;
   }
 
-  /** Looks again after the first pause: it is not its turn yet. */
-  defer(workflowId: string, now: number): void {
+  /** Schedules the next inspection after the first pause, because its probe could not start yet. */
+  retrySoon(workflowId: string, now: number): void {
     const entry = this.#entries.get(workflowId);
     if (entry !== undefined) entry.dueAt = now + this.#firstPauseMs;
   }
 
-  /** It owes something, until it is settled or mended. */
-  owes(workflowId: string, owed: Case): void {
+  /** Records what is missing, until the execution is removed or repaired. */
+  markMissing(workflowId: string, missing: Case): void {
     const entry = this.#entries.get(workflowId);
     if (entry === undefined) return;
-    entry.owes = owed;
+    entry.missing = missing;
     entry.summary = null;
   }
 
-  /** What was owed has been done; whether it took is seen in a later round. */
-  isMended(workflowId: string): void {
+  /** Records a repair. A later round verifies its effect. */
+  markRepaired(workflowId: string): void {
     const entry = this.#entries.get(workflowId);
-    if (entry !== undefined) entry.owes = null;
+    if (entry !== undefined) entry.missing = null;
   }
 
-  /** How many owe what; every case is named. */
+  /** Returns the number of executions with a missing follow-up for every case, including zeros. */
   unreconciled(): ReadonlyMap<Case, number> {
     const counts = new Map<Case, number>(cases.map((each) => [each, 0]));
-    for (const { owes } of this.#entries.values()) if (owes !== null) counts.set(owes, (counts.get(owes) ?? 0) + 1);
+    for (const { missing } of this.#entries.values())
+      if (missing !== null) counts.set(missing, (counts.get(missing) ?? 0) + 1);
     return counts;
   }
 }

@@ -1,83 +1,81 @@
-// Who may ask a back end next: few at a time, one when it did not answer the last, so that those who ask leave room for clients.
+// A concurrency limiter for probes, per back end: it backs off from back ends that do not respond.
 
 /**
- * Questions to one back end at a time, once it answers: half of the tasks that a worker process takes at once by
- * default. When it stops answering, those that are out keep their places, and other colleges need the rest.
+ * Concurrent probes of one back end that responds: half of a worker process's default concurrency. When the back end
+ * stops responding, its probes occupy the worker until they time out, and other colleges need the other half.
  */
-const mostAsking = 4;
-/** Questions at a time to all those together of which nobody knows that they answer. */
-const mostUnproven = 2;
-/** Longest pause after questions without an answer, in milliseconds. */
+const maxProbes = 4;
+/** Concurrent probes of all back ends together that are not known to respond. */
+const maxUnprovenProbes = 2;
+/** Longest pause after probes without a response, in milliseconds. */
 const maxPauseMs = 600_000;
 
-interface BackEnd {
-  /** Executions whose question is under way. */
-  readonly asking: Set<string>;
-  allowed: number;
+interface BackEndState {
+  /** Executions whose probe is running. */
+  readonly probing: Set<string>;
+  limit: number;
   pauseMs: number;
   /** Milliseconds since 1970. */
   pausedUntil: number;
 }
 
-/** For whom who is asked. */
-export interface Question {
+/** A back end, and the execution that it is probed for. */
+export interface ProbeTarget {
   readonly backEnd: string;
   readonly executionId: string;
 }
 
-export type QuestionState = 'under-way' | 'answered' | 'unanswered';
+/** State of a probe: running, with a response of the back end, or ended without one. */
+export type ProbeState = 'under-way' | 'answered' | 'unanswered';
 
-/** Turns at every back end that was asked. */
+/** Limits concurrent probes per back end. A limit starts at 1, doubles with each response, and drops to 1 on failure. */
 export class ProbeLimiter {
-  readonly #backEnds = new Map<string, BackEnd>();
+  readonly #backEnds = new Map<string, BackEndState>();
   readonly #firstPauseMs: number;
 
-  /** @param firstPauseMs after a question without an answer, in milliseconds; it doubles with each up to ten minutes */
+  /** @param firstPauseMs pause after a failed probe, in milliseconds; it doubles with each failure, up to ten minutes */
   constructor(firstPauseMs: number) {
     this.#firstPauseMs = firstPauseMs;
   }
 
-  /** True when this execution may ask now; it has its turn until `note` says that its question has ended, or `leave`. */
-  take({ backEnd, executionId }: Question, now: number): boolean {
-    const { asking, allowed, pausedUntil } = this.#of(backEnd);
-    if (asking.size >= allowed || now < pausedUntil) return false;
-    if (allowed === 1 && this.#unproven() >= mostUnproven) return false;
-    asking.add(executionId);
+  /** Acquires a permit; false when none is free. The execution holds it until `update` reports the end, or `release`. */
+  tryAcquire({ backEnd, executionId }: ProbeTarget, now: number): boolean {
+    const { probing, limit, pausedUntil } = this.#stateOf(backEnd);
+    if (probing.size >= limit || now < pausedUntil) return false;
+    if (limit === 1 && this.#unprovenProbes() >= maxUnprovenProbes) return false;
+    probing.add(executionId);
     return true;
   }
 
-  /** What became of a question; one from before this process is known from then on. */
-  note({ backEnd, executionId }: Question, state: QuestionState, now: number): void {
-    const turn = this.#of(backEnd);
-    if (state === 'under-way') return void turn.asking.add(executionId);
-    if (!turn.asking.delete(executionId)) return;
+  /** Records the state of a probe. Running probes that an earlier process started are counted from then on. */
+  update({ backEnd, executionId }: ProbeTarget, state: ProbeState, now: number): void {
+    const backEndState = this.#stateOf(backEnd);
+    if (state === 'under-way') return void backEndState.probing.add(executionId);
+    if (!backEndState.probing.delete(executionId)) return;
     if (state === 'answered') {
-      turn.allowed = Math.min(turn.allowed * 2, mostAsking);
-      turn.pauseMs = this.#firstPauseMs;
+      backEndState.limit = Math.min(backEndState.limit * 2, maxProbes);
+      backEndState.pauseMs = this.#firstPauseMs;
       return;
     }
-    turn.allowed = 1;
-    turn.pausedUntil = now + turn.pauseMs;
-    turn.pauseMs = Math.min(turn.pauseMs * 2, maxPauseMs);
+    backEndState.limit = 1;
+    backEndState.pausedUntil = now + backEndState.pauseMs;
+    backEndState.pauseMs = Math.min(backEndState.pauseMs * 2, maxPauseMs);
   }
 
-  /** Nobody asks for this execution any more. */
-  leave(executionId: string): void {
-    for (const { asking } of this.#backEnds.values()) asking.delete(executionId);
+  /** Releases the permits of an execution. */
+  release(executionId: string): void {
+    for (const { probing } of this.#backEnds.values()) probing.delete(executionId);
   }
 
-  #unproven(): number {
-    return [...this.#backEnds.values()].reduce(
-      (sum, { allowed, asking }) => sum + (allowed === 1 ? asking.size : 0),
-      0,
-    );
+  #unprovenProbes(): number {
+    return [...this.#backEnds.values()].reduce((sum, { limit, probing }) => sum + (limit === 1 ? probing.size : 0), 0);
   }
 
-  #of(backEnd: string): BackEnd {
+  #stateOf(backEnd: string): BackEndState {
     const known = this.#backEnds.get(backEnd);
     if (known !== undefined) return known;
-    const turn: BackEnd = { asking: new Set(), allowed: 1, pauseMs: this.#firstPauseMs, pausedUntil: 0 };
-    this.#backEnds.set(backEnd, turn);
-    return turn;
+    const state: BackEndState = { probing: new Set(), limit: 1, pauseMs: this.#firstPauseMs, pausedUntil: 0 };
+    this.#backEnds.set(backEnd, state);
+    return state;
   }
 }

@@ -1,89 +1,90 @@
-// Asking a back end what became of a PATCH: a GET of the same resource, as an execution of the version without an event.
+// Probes: verifies whether a PATCH was applied by reading the resource through a workflow version that emits no event.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { reconcilerRoute } from '#lib/envelope/inbound.ts';
 import type { Answer } from '#lib/envelope/outbound.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
-import { type Decision, type DecisionContext, isOver, lastTask, settled } from './decision.ts';
+import { type Decision, type DecisionContext, hasElapsed, lastTask, settled } from './decision.ts';
 import { intakeTask, patchWorkflow, readVersion } from './mdm-definitions.ts';
 import { appliedChangeOf } from './applied-change.ts';
-import type { QuestionState } from './probe-limiter.ts';
+import type { ProbeState } from './probe-limiter.ts';
 
-/** An execution that asked. */
+/** An execution that reads the resource of a PATCH. */
 export type Probe = WholeExecution;
 
-/** Longest pause between two tries, in milliseconds. */
+/** Longest pause between two probes, in milliseconds. */
 const maxPauseMs = 600_000;
-const tryAgain = new Set([408, 425, 429]);
+const retryableStatuses = new Set([408, 425, 429]);
 
-/** True for an execution that this module has started. */
+/** Returns true for an execution that the reconciler started as a probe. */
 export function isProbe({ workflowName, workflowVersion, input }: WholeExecution): boolean {
   const { route } = (input['inbound'] ?? {}) as { route?: unknown };
   return workflowName === patchWorkflow && workflowVersion === readVersion && route === reconcilerRoute;
 }
 
-/** The back end that a probe of this execution asks: one college, known by its MIS code. */
-export function askedBackEnd({ input }: WholeExecution): string {
+/** Returns the back end that a probe of the execution calls: the MIS code of the college. */
+export function probedBackEnd({ input }: WholeExecution): string {
   const { params } = (input['inbound'] ?? {}) as { params?: { mis?: unknown } };
   return String(params?.mis);
 }
 
-/** How the last of these probes is; undefined without any. */
-export function questionOf(probes: readonly Probe[], codec: PayloadCodec): QuestionState | undefined {
+/** Returns the state of the last probe; undefined without probes. */
+export function probeStateOf(probes: readonly Probe[], codec: PayloadCodec): ProbeState | undefined {
   const last = probes.at(-1);
   if (last === undefined) return undefined;
-  if (isUnderWay(last)) return 'under-way';
-  return readAnswer(last, codec) === null ? 'unanswered' : 'answered';
+  if (isRunning(last)) return 'under-way';
+  return readResponse(last, codec) === null ? 'unanswered' : 'answered';
 }
 
-/** The answer of the back end, or what to do as long as there is none. */
-export function findAnswer(
+/** Returns the response of the back end, or the decision while there is none. */
+export function findResponse(
   execution: WholeExecution,
   probes: readonly Probe[],
   context: DecisionContext,
 ): Decision | Answer {
   const last = probes.at(-1);
-  if (last === undefined) return ask(execution, context);
-  if (isUnderWay(last)) return { kind: 'asked', case: 'outcome_unknown' };
-  const answer = readAnswer(last, context.codec);
-  if (answer !== null) return answer;
+  if (last === undefined) return requestProbe(execution, context);
+  if (isRunning(last)) return { kind: 'asked', case: 'outcome_unknown' };
+  const response = readResponse(last, context.codec);
+  if (response !== null) return response;
   const pauseMs = Math.min(context.afterMs * 2 ** (probes.length - 1), maxPauseMs);
-  return isOver(last.endTime, { now: context.now, afterMs: pauseMs })
-    ? ask(execution, context)
+  return hasElapsed(last.endTime, { now: context.now, afterMs: pauseMs })
+    ? requestProbe(execution, context)
     : { kind: 'unanswered', case: 'outcome_unknown' };
 }
 
-function isUnderWay({ status }: Probe): boolean {
+function isRunning({ status }: Probe): boolean {
   return status === 'RUNNING' || status === 'PAUSED';
 }
 
 /**
- * What the answer says of the PATCH.
- * @param given `applied`: called with the answer, packed like that of the PATCH itself
+ * Decides by the response to a probe.
+ * @param handlers `applied` is called with the packed response when the PATCH was applied
  */
-export function decideByAnswer(
+export function decideByResponse(
   execution: WholeExecution,
-  answer: Answer,
-  given: { applied: (outbound: object) => Decision; codec: PayloadCodec },
+  response: Answer,
+  handlers: { applied: (outbound: object) => Decision; codec: PayloadCodec },
 ): Decision {
   const undecided = (reason: string): Decision => ({ kind: 'undecided', case: 'outcome_unknown', reason });
-  // Nobody is there: nothing that MDM could be told of.
-  if (answer.status === 404 || answer.status === 410) return settled;
-  if (answer.status < 200 || answer.status > 299) return undecided(`the back end answered ${answer.status} to a GET`);
+  // The person does not exist, so there is nothing to notify MDM of.
+  if (response.status === 404 || response.status === 410) return settled;
+  if (response.status < 200 || response.status > 299)
+    return undecided(`the back end responded to a GET with status ${response.status}`);
   const { inbound } = execution.input;
-  switch (appliedChangeOf(given.codec.unpackInbound(inbound).body, answer.body)) {
+  switch (appliedChangeOf(handlers.codec.unpackInbound(inbound).body, response.body)) {
     case 'all':
     case 'some':
-      return given.applied({
-        ...given.codec.packOutbound(answer, { inbound, executionId: execution.workflowId }),
-        // Of the PATCH, not of this answer: what was written since is newer, and MDM hears of it by itself.
+      return handlers.applied({
+        ...handlers.codec.packOutbound(response, { inbound, executionId: execution.workflowId }),
+        // The time of the PATCH, not of the probe: later writes are newer and cause their own notifications.
         ...answeredAt(lastTask(execution, intakeTask)?.startTime),
       });
     case 'none':
       return settled;
     case 'unclear':
-      return undecided('the PATCH or the record is no JSON object');
+      return undecided('the PATCH or the record is not a JSON object');
   }
 }
 
@@ -91,8 +92,8 @@ function answeredAt(time = 0): { answeredAt?: string } {
   return time === 0 ? {} : { answeredAt: new Date(time).toISOString() };
 }
 
-/** The GET goes where the PATCH went, to the same pool of workers. */
-function ask(execution: WholeExecution, { codec }: DecisionContext): Decision {
+/** Returns the decision to start a probe: a GET of the same path in the same task domain. */
+function requestProbe(execution: WholeExecution, { codec }: DecisionContext): Decision {
   const packed = execution.input['inbound'] as { params?: object } | undefined;
   const { path, query, params, requestId } = codec.unpackInbound(packed);
   const inbound = codec.packInbound(
@@ -120,12 +121,12 @@ function ask(execution: WholeExecution, { codec }: DecisionContext): Decision {
   return { kind: 'ask', case: 'outcome_unknown', request };
 }
 
-/** What the back end said; null for nothing, and for an answer that says no more than to come again. */
-function readAnswer({ status, output, workflowId }: Probe, codec: PayloadCodec): Answer | null {
+/** Returns the response of a completed probe; null without one and for retryable statuses (5xx, 408, 425, 429). */
+function readResponse({ status, output, workflowId }: Probe, codec: PayloadCodec): Answer | null {
   if (status !== 'COMPLETED') return null;
   try {
-    const answer = codec.unpackOutbound(output['outbound'], workflowId);
-    return answer.status < 500 && !tryAgain.has(answer.status) ? answer : null;
+    const response = codec.unpackOutbound(output['outbound'], workflowId);
+    return response.status < 500 && !retryableStatuses.has(response.status) ? response : null;
   } catch {
     return null;
   }

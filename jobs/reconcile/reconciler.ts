@@ -1,4 +1,4 @@
-// Runs the reconciliation again and again beside a router: its turn, its metrics, its log lines.
+// The reconcile loop of a router, with leader lock, metrics and log lines.
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -7,52 +7,53 @@ import type { LeaderLock } from './leader-lock.ts';
 import type { Finding, Reconciliation, RoundReport } from './reconciliation.ts';
 import { cases } from './decision.ts';
 
+/** Dependencies and interval of the loop. */
 export interface ReconcilerOptions {
   readonly reconciliation: Pick<Reconciliation, 'round'>;
   readonly lock: LeaderLock;
-  /** Pause between two rounds, in milliseconds. */
+  /** Time between the starts of two rounds, in milliseconds. */
   readonly intervalMs: number;
   readonly metrics: Registry;
   readonly log: Logger;
 }
 
-/** A running reconciler. */
+/** A running reconcile loop. */
 export interface Reconciler {
-  /** No round begins any more; resolves when the one that runs has ended and the lock is free. */
+  /** Stops the loop; resolves when the current round has ended and the lock is released. */
   stop(): Promise<void>;
 }
 
-/** Starts it; the first round begins at once. */
+/** Starts the loop; the first round starts at once. */
 export function startReconciler(options: ReconcilerOptions): Reconciler {
   const { reconciliation, lock, intervalMs, log } = options;
-  const meters = createMeters(options.metrics);
-  const rounds = new Rounds(log);
+  const metrics = createMetrics(options.metrics);
+  const roundLog = new RoundLog(log);
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
-  const runOne = async (): Promise<void> => {
+  const runRound = async (): Promise<void> => {
     if (!(await lock.hold())) {
-      meters.countRound('not_leader');
-      meters.noteOwed(new Map());
+      metrics.countRound('not_leader');
+      metrics.noteOwed(new Map());
       return;
     }
     try {
       const report = await reconciliation.round();
-      meters.countRound('done');
-      meters.note(report);
-      rounds.succeeded(report);
+      metrics.countRound('done');
+      metrics.record(report);
+      roundLog.succeeded(report);
     } catch (error) {
       if (stopped || (error instanceof EngineError && error.isStarting)) return;
-      meters.countRound('failed');
-      rounds.failed(error);
+      metrics.countRound('failed');
+      roundLog.failed(error);
     }
   };
-  const runForEver = async (): Promise<void> => {
+  const runLoop = async (): Promise<void> => {
     const startedAt = performance.now();
-    await runOne();
+    await runRound();
     if (stopped) return;
-    timer = setTimeout(() => (running = runForEver()), Math.max(0, intervalMs - (performance.now() - startedAt)));
+    timer = setTimeout(() => (running = runLoop()), Math.max(0, intervalMs - (performance.now() - startedAt)));
   };
-  let running = runForEver();
+  let running = runLoop();
   return {
     async stop() {
       stopped = true;
@@ -63,12 +64,12 @@ export function startReconciler(options: ReconcilerOptions): Reconciler {
   };
 }
 
-/** Log lines name executions, cases and actions; nothing of what they carry. */
-class Rounds {
+/** Logs rounds. Log lines contain execution ids, cases and actions, but no payload data. */
+class RoundLog {
   readonly #log: Logger;
   #failing = false;
   /** What was said of an execution, so that it is not said in each round. */
-  #said = new Set<string>();
+  #reported = new Set<string>();
 
   constructor(log: Logger) {
     this.#log = log;
@@ -77,15 +78,15 @@ class Rounds {
   succeeded({ findings, scanned, inspected }: RoundReport): void {
     if (this.#failing) this.#log.info('reconciling again');
     this.#failing = false;
-    const said = new Set<string>();
+    const reported = new Set<string>();
     for (const finding of findings) {
-      const line = lineOf(finding);
-      said.add(line);
-      if (finding.action === 'none' && this.#said.has(line)) continue;
+      const key = keyOf(finding);
+      reported.add(key);
+      if (finding.action === 'none' && this.#reported.has(key)) continue;
       const { reason, ...fields } = finding;
       this.#log.warn({ ...fields, ...(reason === undefined ? {} : { reason }) }, 'reconciled');
     }
-    this.#said = said;
+    this.#reported = reported;
     this.#log.debug({ scanned, inspected, findings: findings.length }, 'reconciliation round');
   }
 
@@ -95,39 +96,39 @@ class Rounds {
   }
 }
 
-function lineOf({ executionId, action, reason = '' }: Finding): string {
+function keyOf({ executionId, action, reason = '' }: Finding): string {
   return `${executionId} ${action} ${reason}`;
 }
 
-function createMeters(metrics: Registry) {
-  const registers = [metrics];
+function createMetrics(registry: Registry) {
+  const registers = [registry];
   const unreconciled = new Gauge({
     name: 'router_events_unreconciled',
-    help: 'Executions that owe MDM something and are not mended yet, by case; 0 is normal',
+    help: 'Executions with a missing MDM follow-up that is not repaired yet, by case; 0 is normal',
     labelNames: ['case'],
     registers,
   });
   const reconciled = new Counter({
     name: 'router_reconciled_total',
-    help: 'What the reconciler did, by case and action',
+    help: 'Repairs by the reconciler, by case and action',
     labelNames: ['case', 'action'],
     registers,
   });
   const rounds = new Counter({
     name: 'router_reconciler_rounds_total',
-    help: 'Rounds of the reconciler: done, failed, or another router had its turn',
+    help: 'Rounds of the reconciler: done, failed, or not_leader when another router holds the lock',
     labelNames: ['outcome'],
     registers,
   });
-  const noteOwed = (owed: RoundReport['unreconciled']) => {
-    for (const each of cases) unreconciled.set({ case: each }, owed.get(each) ?? 0);
+  const setUnreconciled = (counts: RoundReport['unreconciled']) => {
+    for (const each of cases) unreconciled.set({ case: each }, counts.get(each) ?? 0);
   };
-  noteOwed(new Map());
+  setUnreconciled(new Map());
   return {
     countRound: (outcome: 'done' | 'failed' | 'not_leader') => rounds.inc({ outcome }),
-    noteOwed,
-    note({ findings, unreconciled: owed }: RoundReport) {
-      noteOwed(owed);
+    noteOwed: setUnreconciled,
+    record({ findings, unreconciled: counts }: RoundReport) {
+      setUnreconciled(counts);
       for (const finding of findings) {
         if (finding.action !== 'none') reconciled.inc({ case: finding.case, action: finding.action });
       }

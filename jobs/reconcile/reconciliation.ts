@@ -1,12 +1,20 @@
-// Finds and mends what the engine dropped between a successful PATCH and MDM, a bounded piece at a time.
+// Finds and repairs executions that the engine lost between a successful PATCH and MDM, in bounded rounds.
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import { applyDecision } from './apply-decision.ts';
-import { classify, type Kind } from './classify.ts';
+import { classify, type ExecutionKind } from './classify.ts';
 import { decideNotification, decideShare, decideUpdate } from './decide-notification.ts';
 import { decidePatch } from './decide-patch.ts';
-import { type Case, type Decision, type DecisionContext, isEmpty, isOver, settled, waiting } from './decision.ts';
+import {
+  type Case,
+  type Decision,
+  type DecisionContext,
+  hasNoTasks,
+  hasElapsed,
+  settled,
+  waiting,
+} from './decision.ts';
 import {
   type MdmDefinitions,
   notifyWorkflow,
@@ -15,109 +23,111 @@ import {
   updateWorkflow,
 } from './mdm-definitions.ts';
 import { OpenExecutions, type OpenExecution } from './open-executions.ts';
-import { askedBackEnd, questionOf } from './probe.ts';
-import { Relations } from './related-executions.ts';
+import { probedBackEnd, probeStateOf } from './probe.ts';
+import { RelatedExecutions } from './related-executions.ts';
 import { EndedScan, RunningScan } from './scan.ts';
-import { type Question, ProbeLimiter } from './probe-limiter.ts';
+import { type ProbeTarget, ProbeLimiter } from './probe-limiter.ts';
 
+/** Dependencies and limits. */
 export interface ReconciliationOptions {
   readonly api: ExecutionApi;
-  /** What should follow an execution; read at the start of each round. */
-  readonly flows: MdmDefinitions;
+  /** The follow-ups that executions should have; read at the start of each round. */
+  readonly mdmDefinitions: MdmDefinitions;
   readonly codec: DecisionContext['codec'];
-  /** MDM publishes updates to the broker's queues: they are looked after as well. */
+  /** True when MDM publishes updates to the broker's queues: their executions are reconciled too. */
   readonly withUpdates: boolean;
-  /** How long the engine gets to do it by itself, in milliseconds. */
+  /** Grace period for the engine before an execution is repaired, in milliseconds. */
   readonly afterMs: number;
-  /** How far back the first round begins, in milliseconds. */
+  /** Age at which the first scan starts, in milliseconds. */
   readonly lookBackMs: number;
-  /** Milliseconds since 1970; default: the clock. */
+  /** Returns the time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
 }
 
-/** What one execution came to in a round. */
+/** One execution with a missing follow-up, and what a round did about it. */
 export interface Finding {
   readonly executionId: string;
   readonly case: Case;
   readonly action: 'continued' | 'retried' | 'started' | 'terminated' | 'asked' | 'none';
-  /** What a dry run has left undone. */
+  /** The repair that a dry run did not apply. */
   readonly wouldBe?: Repair;
-  /** Executions that were started for it. */
+  /** Ids of the executions that were started. */
   readonly started: readonly string[];
-  /** Why nothing was done, or why it failed. */
+  /** Why nothing was done or the repair failed. */
   readonly reason?: string;
 }
 
-/** A decision that changes something. */
+/** Kinds of decisions that change something in the engine. */
 export type Repair = 'resume' | 'start' | 'replace' | 'end' | 'ask';
 
+/** Result of one round. */
 export interface RoundReport {
-  /** Rows of the index that were read. */
+  /** Index rows that were read. */
   readonly scanned: number;
-  /** Executions that were read whole. */
+  /** Executions that were read in full. */
   readonly inspected: number;
   readonly findings: readonly Finding[];
-  /** Executions that still owe something, by case. */
+  /** Number of executions with a missing follow-up that is not repaired, by case. */
   readonly unreconciled: ReadonlyMap<Case, number>;
-  /** False: the next round goes on where this one stopped. */
+  /** False when a limit was reached; the next round continues there. */
   readonly isComplete: boolean;
 }
 
-/** `wait`: enough has been repaired in this round, and the next one goes on. */
-type May = 'look' | 'repair' | 'wait';
+/** `inspect`: dry run; `wait`: the limit of repairs is reached, and the next round continues. */
+type RepairMode = 'inspect' | 'repair' | 'wait';
 
-/** Bounds of one round. */
+/** Limits of one round. */
 const maxPages = 40;
 const maxRunningPages = 5;
 const maxInspected = 200;
 const maxRepairs = 100;
 
 /**
- * One look after the other at the engine's executions. What it has to remember is in memory and can be lost: a new
- * one begins `lookBackMs` ago.
+ * Runs reconcile rounds on the engine's executions. Its state is in memory and can be lost: a new instance scans again
+ * from `lookBackMs` ago.
  */
 export class Reconciliation {
   readonly #options: ReconciliationOptions;
   readonly #now: () => number;
   readonly #open: OpenExecutions;
-  #flows: MdmDefinitions;
+  #mdmDefinitions: MdmDefinitions;
   #ended: readonly EndedScan[];
   readonly #running: RunningScan;
-  readonly #turns: ProbeLimiter;
+  readonly #probeLimiter: ProbeLimiter;
 
   constructor(options: ReconciliationOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
     this.#open = new OpenExecutions(options.afterMs);
-    this.#turns = new ProbeLimiter(options.afterMs);
-    this.#flows = options.flows;
-    this.#ended = this.#lookBack();
+    this.#probeLimiter = new ProbeLimiter(options.afterMs);
+    this.#mdmDefinitions = options.mdmDefinitions;
+    this.#ended = this.#createScans();
     this.#running = new RunningScan(options.api);
   }
 
   /**
-   * Looks once.
-   * @param dryRun finds, and changes nothing
-   * @throws EngineError when the engine is away; what was found is kept for the next round
+   * Runs one round: scans the index, inspects due executions and repairs them.
+   * @param dryRun when true, reports findings without repairing them
+   * @throws EngineError when the engine is unavailable; scanned executions are kept for the next round
    */
   async round({ dryRun = false } = {}): Promise<RoundReport> {
-    this.#follow(this.#options.flows);
+    this.#useDefinitions(this.#options.mdmDefinitions);
     const scan = await this.#scan();
     const due = this.#open.due(this.#now());
-    const relations = new Relations(this.#options.api);
-    await relations.load(due.filter(({ kind }) => kind !== 'other' && kind !== 'share').map(({ source }) => source));
+    const related = new RelatedExecutions(this.#options.api);
+    await related.load(due.filter(({ kind }) => kind !== 'other' && kind !== 'share').map(({ source }) => source));
     const findings: Finding[] = [];
     let inspected = 0;
     let repairs = 0;
     for (const open of due) {
-      if (relations.showSettled(open)) {
-        this.#settle(open.workflowId);
+      if (related.isSettledByIndex(open)) {
+        this.#remove(open.workflowId);
         continue;
       }
       if (inspected >= maxInspected) continue;
       inspected++;
-      const may = dryRun ? 'look' : repairs < maxRepairs ? 'repair' : 'wait';
-      const finding = await this.#lookAt(open, relations, may);
+      const mode = dryRun ? 'inspect' : repairs < maxRepairs ? 'repair' : 'wait';
+      const finding = await this.#inspect(open, related, mode);
       if (finding === null) continue;
       findings.push(finding);
       if (finding.action !== 'none') repairs++;
@@ -131,15 +141,15 @@ export class Reconciliation {
     };
   }
 
-  /** By other definitions something else may be owed: whatever was judged by those before is judged again. */
-  #follow(flows: MdmDefinitions): void {
-    if (flows === this.#flows) return;
-    this.#flows = flows;
-    this.#ended = this.#lookBack();
-    this.#open.wake(this.#now());
+  /** Scans everything again after the definitions have changed, because executions may have other follow-ups now. */
+  #useDefinitions(mdmDefinitions: MdmDefinitions): void {
+    if (mdmDefinitions === this.#mdmDefinitions) return;
+    this.#mdmDefinitions = mdmDefinitions;
+    this.#ended = this.#createScans();
+    this.#open.makeAllDue(this.#now());
   }
 
-  #lookBack(): readonly EndedScan[] {
+  #createScans(): readonly EndedScan[] {
     const { api, withUpdates, lookBackMs } = this.#options;
     const from = this.#now() - lookBackMs;
     return [patchWorkflow, notifyWorkflow, ...(withUpdates ? [updateWorkflow] : [])].map(
@@ -160,89 +170,89 @@ export class Reconciliation {
       rows += scanned.rows.length;
       isComplete &&= scanned.isComplete;
       for (const summary of scanned.rows) {
-        const kind = classify(summary, this.#flows);
+        const kind = classify(summary, this.#mdmDefinitions);
         if (kind !== null) this.#open.add(summary, kind, this.#now());
       }
     }
     return { rows, isComplete };
   }
 
-  async #lookAt(open: OpenExecution, relations: Relations, may: May): Promise<Finding | null> {
+  async #inspect(open: OpenExecution, related: RelatedExecutions, mode: RepairMode): Promise<Finding | null> {
     const execution = await this.#options.api.readWhole(open.workflowId);
     if (execution === null) {
-      this.#settle(open.workflowId);
+      this.#remove(open.workflowId);
       return null;
     }
-    const decision = await this.#decide(execution, open, relations);
+    const decision = await this.#decide(execution, open, related);
     const now = this.#now();
-    if (decision.kind === 'settled') this.#settle(open.workflowId);
+    if (decision.kind === 'settled') this.#remove(open.workflowId);
     else if (decision.kind === 'waiting') this.#open.postpone(open.workflowId, now);
-    else return this.#mend(execution, decision, may);
+    else return this.#repair(execution, decision, mode);
     return null;
   }
 
-  async #mend(
+  async #repair(
     execution: WholeExecution,
     decision: Exclude<Decision, { kind: 'settled' | 'waiting' }>,
-    may: May,
+    mode: RepairMode,
   ): Promise<Finding> {
     const executionId = execution.workflowId;
     const finding = { executionId, case: decision.case };
-    this.#open.owes(executionId, decision.case);
+    this.#open.markMissing(executionId, decision.case);
     const none = (reason?: string): Finding => ({
       ...finding,
       action: 'none',
       started: [],
       ...(reason === undefined ? {} : { reason }),
     });
-    if (decision.kind === 'asked') return none('its back end has been asked');
+    if (decision.kind === 'asked') return none('a probe of its back end is running');
     if (decision.kind === 'undecided' || decision.kind === 'unanswered') {
       this.#open.postpone(executionId, this.#now());
-      return none(decision.kind === 'undecided' ? decision.reason : 'its back end did not answer');
+      return none(decision.kind === 'undecided' ? decision.reason : 'its back end did not respond to the probe');
     }
-    if (may === 'look') {
-      // The next round of a dry run looks at the others.
+    if (mode === 'inspect') {
+      // Postponed, so that the next round of a dry run inspects other executions.
       this.#open.postpone(executionId, this.#now());
       return { ...none(), wouldBe: decision.kind };
     }
-    if (may === 'wait') return none();
-    if (decision.kind === 'ask' && !this.#turns.take(questionFor(execution), this.#now())) {
-      this.#open.defer(executionId, this.#now());
-      return none('its back end is asked for others first');
+    if (mode === 'wait') return none();
+    if (decision.kind === 'ask' && !this.#probeLimiter.tryAcquire(probeTargetFor(execution), this.#now())) {
+      this.#open.retrySoon(executionId, this.#now());
+      return none('its probe waits for other probes of the back end');
     }
     try {
       const done = await applyDecision(decision, execution, this.#options.api);
-      if (decision.kind === 'start' || decision.kind === 'replace') this.#settle(executionId);
-      if (decision.kind === 'resume') this.#open.isMended(executionId);
+      if (decision.kind === 'start' || decision.kind === 'replace') this.#remove(executionId);
+      if (decision.kind === 'resume') this.#open.markRepaired(executionId);
       return { ...finding, ...done };
     } catch (error) {
-      this.#turns.leave(executionId);
+      this.#probeLimiter.release(executionId);
       if (!(error instanceof EngineError) || error.kind === 'unreachable') throw error;
       return none(error.message);
     }
   }
 
-  #settle(executionId: string): void {
-    this.#open.settle(executionId);
-    this.#turns.leave(executionId);
+  #remove(executionId: string): void {
+    this.#open.remove(executionId);
+    this.#probeLimiter.release(executionId);
   }
 
-  async #decide(execution: WholeExecution, open: OpenExecution, relations: Relations): Promise<Decision> {
+  async #decide(execution: WholeExecution, open: OpenExecution, related: RelatedExecutions): Promise<Decision> {
     const { codec, afterMs } = this.#options;
-    const context = { flows: this.#flows, codec, now: this.#now(), afterMs };
+    const context = { mdmDefinitions: this.#mdmDefinitions, codec, now: this.#now(), afterMs };
     try {
       switch (kindOf(execution, open.kind)) {
         case 'patch': {
-          const notified = relations.isNotified(open.source);
-          const probes = notified ? [] : await relations.readProbes(open.source);
-          const question = questionOf(probes, codec);
-          if (question !== undefined) this.#turns.note(questionFor(execution), question, context.now);
+          const notified = related.isNotified(open.source);
+          const probes = notified ? [] : await related.readProbes(open.source);
+          const probeState = probeStateOf(probes, codec);
+          if (probeState !== undefined) this.#probeLimiter.update(probeTargetFor(execution), probeState, context.now);
           return decidePatch(execution, { notified, probes }, context);
         }
         case 'notification':
-          return decideNotification(execution, await relations.readShares(open.source), context);
+          return decideNotification(execution, await related.readShares(open.source), context);
         case 'update':
-          return decideUpdate(execution, await relations.readShares(open.source), context);
+          return decideUpdate(execution, await related.readShares(open.source), context);
         case 'share':
           return decideShare(execution, context);
         case 'other':
@@ -253,24 +263,28 @@ export class Reconciliation {
       if (error instanceof UnknownVersion) {
         return { kind: 'undecided', case: 'unknown_version', reason: error.message };
       }
-      return { kind: 'undecided', case: 'outcome_unknown', reason: `it cannot be read: ${(error as Error).name}` };
+      return {
+        kind: 'undecided',
+        case: 'outcome_unknown',
+        reason: `the execution cannot be read: ${(error as Error).name}`,
+      };
     }
   }
 }
 
-function questionFor(execution: WholeExecution): Question {
-  return { backEnd: askedBackEnd(execution), executionId: execution.workflowId };
+function probeTargetFor(execution: WholeExecution): ProbeTarget {
+  return { backEnd: probedBackEnd(execution), executionId: execution.workflowId };
 }
 
-/** The index does not always tell whether it is a PATCH. */
-function kindOf({ input }: WholeExecution, kind: Kind): Kind {
+/** Corrects the kind of a request that is not a PATCH: the text of the index does not always show the method. */
+function kindOf({ input }: WholeExecution, kind: ExecutionKind): ExecutionKind {
   const { httpMethod } = (input['inbound'] ?? {}) as { httpMethod?: unknown };
   return kind === 'patch' && httpMethod !== 'PATCH' ? 'other' : kind;
 }
 
-/** Any other workflow: one that was started and never given a task runs for ever, and nobody waits for it. */
+/** Decides for any other workflow: an execution without tasks would run forever, so it is terminated. */
 function decideOther(execution: WholeExecution, context: DecisionContext): Decision {
   if (execution.status !== 'RUNNING') return settled;
-  if (!isEmpty(execution) || !isOver(execution.startTime, context)) return waiting;
+  if (!hasNoTasks(execution) || !hasElapsed(execution.startTime, context)) return waiting;
   return { kind: 'replace', case: 'never_scheduled', requests: [] };
 }

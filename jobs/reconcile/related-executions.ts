@@ -1,4 +1,4 @@
-// What else the engine has for an execution: found by correlation id, many at once.
+// Finds the executions that follow from other executions, by correlation id and in batches.
 
 import type { ExecutionApi, ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import { collegeOf, interestedColleges } from './classify.ts';
@@ -6,16 +6,16 @@ import { notifyWorkflow, patchWorkflow, readVersion, shareWorkflow, updateWorkfl
 import type { OpenExecution } from './open-executions.ts';
 import { isProbe } from './probe.ts';
 
-/** Ids in one call: the engine's server takes about 8 KiB of request target. */
+/** Ids per search: the engine accepts a request target of about 8 KiB. */
 const idsInOneCall = 50;
 const rowsInOnePage = 500;
-/** Executions of one kind that are read whole for one PATCH. */
+/** Maximum number of executions of one kind that are read in full per PATCH. */
 const maxWhole = 20;
 
 const idPattern = /^[0-9A-Za-z-]{1,64}$/;
 
-/** Executions by the source that they follow from: the PATCH's execution id. */
-export class Relations {
+/** Executions by their source, the execution id of the PATCH that they follow from. */
+export class RelatedExecutions {
   readonly #api: ExecutionApi;
   readonly #bySource = new Map<string, ExecutionSummary[]>();
 
@@ -23,7 +23,7 @@ export class Relations {
     this.#api = api;
   }
 
-  /** Reads what follows from these executions. A text that is no execution id has no relations. */
+  /** Loads the index rows of all executions that follow from `sources`. Invalid execution ids are skipped. */
   async load(sources: readonly string[]): Promise<void> {
     const ids = [...new Set(sources)].filter((id) => idPattern.test(id));
     for (let at = 0; at < ids.length; at += idsInOneCall) {
@@ -36,35 +36,37 @@ export class Relations {
     }
   }
 
+  /** Returns true when an MDM notification was started for the source. */
   isNotified(source: string): boolean {
-    return this.#of(source, notifyWorkflow).length > 0;
+    return this.#followersOf(source, notifyWorkflow).length > 0;
   }
 
-  /** True when the rows of the index alone show that everything followed: the usual case. */
-  showSettled({ kind, source, summary }: OpenExecution): boolean {
+  /** Returns true when the index alone shows that nothing is missing, which is the usual case. */
+  isSettledByIndex({ kind, source, summary }: OpenExecution): boolean {
     if (summary === null || summary.status === 'RUNNING' || summary.status === 'PAUSED') return false;
     if (kind === 'patch') return this.isNotified(source);
     if (summary.status !== 'COMPLETED') return false;
     if (kind === 'notification') return this.#isSharedWith(source, interestedColleges(summary));
-    // Two updates with one id may be for two colleges.
-    const isOnly = kind === 'update' && this.#of(source, updateWorkflow).length === 1;
+    // Two updates with the same id may be for two colleges.
+    const isOnly = kind === 'update' && this.#followersOf(source, updateWorkflow).length === 1;
     return isOnly && this.#isSharedWith(source, [collegeOf(summary)]);
   }
 
-  /** True when there is a share for each of these colleges. */
+  /** Returns true when a share exists for each of the colleges. */
   #isSharedWith(source: string, colleges: readonly (string | undefined)[] | undefined): boolean {
-    const shared = new Set(this.#of(source, shareWorkflow).map(collegeOf));
+    const shared = new Set(this.#followersOf(source, shareWorkflow).map(collegeOf));
     shared.delete(undefined);
     return colleges?.every((college) => shared.has(college)) ?? false;
   }
 
+  /** Reads the executions of mdm-shareWF of a source. */
   async readShares(source: string): Promise<WholeExecution[]> {
-    return this.#readWhole(this.#of(source, shareWorkflow));
+    return this.#readWhole(this.#followersOf(source, shareWorkflow));
   }
 
-  /** Oldest first. */
+  /** Reads the probes of a PATCH, oldest first. */
   async readProbes(source: string): Promise<WholeExecution[]> {
-    const rows = this.#of(source, patchWorkflow).filter(({ version }) => version === readVersion);
+    const rows = this.#followersOf(source, patchWorkflow).filter(({ version }) => version === readVersion);
     const executions = await this.#readWhole(rows);
     return executions.filter(isProbe).toSorted((one, other) => one.startTime - other.startTime);
   }
@@ -78,7 +80,7 @@ export class Relations {
     return executions;
   }
 
-  #of(source: string, workflowType: string): ExecutionSummary[] {
+  #followersOf(source: string, workflowType: string): ExecutionSummary[] {
     return (this.#bySource.get(source) ?? []).filter((row) => row.workflowType === workflowType);
   }
 

@@ -1,27 +1,30 @@
-// One pass over everything, for a command: rounds until the whole look-back has been read and looked at.
+// Runs reconcile rounds until the whole look-back has been scanned and inspected, for the CLI.
 
 import type { Case } from './decision.ts';
 import type { Finding, Reconciliation, RoundReport } from './reconciliation.ts';
 
+/** Combined result of the rounds. */
 export interface RoundSummary {
-  /** One for each execution that owes something, or did: what was done last. */
+  /** The last action for each execution that had or has a missing follow-up. */
   readonly findings: readonly Finding[];
-  /** What is owed still, by case. */
+  /** Number of executions with a missing follow-up, by case. */
   readonly unreconciled: ReadonlyMap<Case, number>;
+  /** Index rows that were read. */
   readonly scanned: number;
+  /** Executions that were read in full. */
   readonly inspected: number;
-  /** False: it was given up after so many rounds. */
+  /** False when the maximum number of rounds was reached. */
   readonly isComplete: boolean;
 }
 
-/** A pass over a look-back of many thousand executions takes a few rounds; this many would be a fault. */
+/** Maximum number of rounds. A look-back of many thousand executions takes a few; more would be a defect. */
 const maxRounds = 200;
 
 /**
- * Looks once at everything that is due. What a repair leads to is seen in a later pass.
- * @param dryRun finds, and changes nothing
+ * Inspects every due execution once. The effects of repairs are seen in a later run.
+ * @param dryRun when true, reports findings without repairing them
  * @param onRound called after each round
- * @throws EngineError when the engine is away
+ * @throws EngineError when the engine is unavailable
  */
 export async function runRound(
   reconciliation: Pick<Reconciliation, 'round'>,
@@ -36,7 +39,7 @@ export async function runRound(
     inspected += report.inspected;
     for (const finding of report.findings) {
       const known = findings.get(finding.executionId);
-      // A repair is not forgotten for a later look that had nothing to do.
+      // A later finding without an action does not replace a repair.
       if (known === undefined || finding.action !== 'none') findings.set(finding.executionId, finding);
     }
     onRound(report);

@@ -1,14 +1,14 @@
-// Reads the engine's index in pages: what has ended since the last look, and in turns what is still running.
+// Reads the engine's index in pages: executions that ended since the last scan, and running executions in rotation.
 
 import type { ExecutionApi, ExecutionQuery, ExecutionSummary, Page } from '#lib/conductor/executions/execution-api.ts';
 
-/** Rows carry whole inputs and outputs: pages shrink until one has about this many bytes. */
+/** Target size of a page in bytes. Rows contain whole inputs and outputs, so the page size adapts. */
 const pageBytes = 2_097_152;
 const firstPageSize = 50;
 const maxPageSize = 500;
 
-/** Pages of one query, none larger than need be. */
-class Pages {
+/** Reads pages of a query and adapts the page size to the size of the rows. */
+class AdaptivePager {
   #size = firstPageSize;
 
   async read(
@@ -24,23 +24,22 @@ class Pages {
   }
 }
 
-/** What a scan found. */
-export interface Scanned {
+/** Result of a scan. */
+export interface ScanResult {
   readonly rows: readonly ExecutionSummary[];
-  /** False: more is there than could be read now. */
+  /** False when the page limit was reached before the end. */
   readonly isComplete: boolean;
 }
 
 /**
- * Everything of one workflow type that has ended since `from`, each execution once or a few times. One that an operator
- * retries ends anew, and is read anew. The place up to which it has read is kept in memory: after a restart the
- * reconciler begins again at `from`.
+ * Scans the executions of one workflow type that ended since `from`, each at least once. An execution that an operator
+ * retries ends again and is read again. The position is kept in memory: after a restart the scan starts again at `from`.
  */
 export class EndedScan {
   readonly #api: ExecutionApi;
   readonly #workflowType: string;
-  readonly #pages = new Pages();
-  /** Milliseconds since 1970: everything that ended before has been read. */
+  readonly #pages = new AdaptivePager();
+  /** Every execution that ended before this time was read (milliseconds since 1970). */
   #readUpTo: number;
 
   constructor(api: ExecutionApi, options: { workflowType: string; from: number }) {
@@ -49,8 +48,8 @@ export class EndedScan {
     this.#readUpTo = options.from;
   }
 
-  /** Reads on up to `until` (milliseconds since 1970), at most `maxPages` pages. */
-  async next(until: number, maxPages: number): Promise<Scanned> {
+  /** Reads the next rows up to the end time `until` (milliseconds since 1970), at most `maxPages` pages. */
+  async next(until: number, maxPages: number): Promise<ScanResult> {
     const rows: ExecutionSummary[] = [];
     let offset = 0;
     for (let page = 0; page < maxPages; page++) {
@@ -58,8 +57,8 @@ export class EndedScan {
       const read = await this.#pages.read(this.#api, query, { offset, order: 'first-ended' });
       rows.push(...read.rows);
       offset += read.rows.length;
-      // A row that leaves the query, as a retried execution does, moves those behind it to another page: each page
-      // begins at the end time of the last one's last row, not at its number. SQLite compares whole seconds.
+      // A row that leaves the result, such as a retried execution, shifts the offsets of later rows. Each page therefore
+      // starts at the end time of the previous page's last row, not at an offset. SQLite compares whole seconds.
       const reached = startOfSecond(Date.parse(read.rows.at(-1)?.endTime ?? ''));
       if (reached > this.#readUpTo) {
         this.#readUpTo = reached;
@@ -71,17 +70,18 @@ export class EndedScan {
   }
 }
 
-/** Running executions of every type, so many a round, in turns. */
+/** Scans running executions of every type, a limited number per round, and starts over at the end. */
 export class RunningScan {
   readonly #api: ExecutionApi;
-  readonly #pages = new Pages();
+  readonly #pages = new AdaptivePager();
   #offset = 0;
 
   constructor(api: ExecutionApi) {
     this.#api = api;
   }
 
-  async next(startedBefore: number, maxPages: number): Promise<Scanned> {
+  /** Reads the next rows of executions started before `startedBefore` (milliseconds since 1970). */
+  async next(startedBefore: number, maxPages: number): Promise<ScanResult> {
     const query = { status: 'RUNNING', startedBefore } as const;
     const rows: ExecutionSummary[] = [];
     for (let page = 0; page < maxPages; page++) {
@@ -94,7 +94,7 @@ export class RunningScan {
   }
 }
 
-/** One millisecond before the second, for an engine that compares exactly. */
+/** Returns one millisecond before the start of the second, for engines that compare milliseconds. */
 function startOfSecond(time: number): number {
   return Math.floor(time / 1_000) * 1_000 - 1;
 }

@@ -1,9 +1,9 @@
-// Resolves `${…}` in a definition the way the engine does, for the few forms that event inputs and handlers use.
+// Resolves `${…}` expressions in definitions like the engine, limited to the forms that event tasks and handlers use.
 
-/** What expressions may name: `{ workflow: { input: … }, some_task: { output: … } }`. */
+/** Values that expressions can refer to: `{ workflow: { input: … }, some_task: { output: … } }`. */
 export type Scope = Readonly<Record<string, unknown>>;
 
-/** A copy of `template` with every `${a.b.c}` resolved; one that names nothing becomes null, as in the engine. */
+/** Returns a copy of `template` with every `${a.b.c}` resolved. Unknown references become null, as in Conductor. */
 export function resolveTemplate(template: unknown, scope: Scope): unknown {
   if (typeof template === 'string') return resolveText(template, scope);
   if (Array.isArray(template)) return template.map((item) => resolveTemplate(item, scope));
@@ -11,7 +11,7 @@ export function resolveTemplate(template: unknown, scope: Scope): unknown {
   return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, resolveTemplate(value, scope)]));
 }
 
-/** An expression that is the whole text keeps its type; others are written into the text. */
+/** An expression that is the whole text keeps its type; other expressions become part of the text. */
 function resolveText(text: string, scope: Scope): unknown {
   const whole = /^\$\{([^${}]+)\}$/.exec(text)?.[1];
   if (whole !== undefined) return lookUp(whole, scope) ?? null;

@@ -1,4 +1,4 @@
-// What each state of an execution leads to, case by case; the flows are those of the product's own definitions.
+// What each state of an execution leads to, case by case; the mdmDefinitions are those of the product's own definitions.
 
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, test } from 'vitest';
@@ -17,13 +17,13 @@ import { appliedChangeOf } from '../../../jobs/reconcile/applied-change.ts';
 import { resolveTemplate } from '../../../jobs/reconcile/template.ts';
 
 const key = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
-const flows = new MdmDefinitions(loadDefinitions(fileURLToPath(new URL('../../..', import.meta.url))));
+const mdmDefinitions = new MdmDefinitions(loadDefinitions(fileURLToPath(new URL('../../..', import.meta.url))));
 const clear = createPayloadCodec({ 'payload.key': undefined, 'payload.decryptionKeys': [] });
 const sealing = createPayloadCodec({ 'payload.key': key, 'payload.decryptionKeys': [] });
 const now = 1_795_275_400_000;
 const longAgo = now - 70_000;
 const justNow = now - 5_000;
-const context = { flows, codec: clear, now, afterMs: 60_000 };
+const context = { mdmDefinitions, codec: clear, now, afterMs: 60_000 };
 
 const request = (body: string) => ({
   httpMethod: 'PATCH',
@@ -196,7 +196,7 @@ describe('a PATCH whose outcome nobody knows', () => {
   });
 
   it('the worker says that it may have been applied → asked', () => {
-    const reasonForIncompletion = 'back-end-timeout: no answer within 20000 ms; the change may have been applied';
+    const reasonForIncompletion = 'back-end-timeout: no response within 20000 ms; the change may have been applied';
     expect(decidePatch(lost({ status: 'FAILED', reasonForIncompletion }), alone, context).kind).toBe('ask');
   });
 
@@ -377,7 +377,7 @@ describe('a row of the index', () => {
     ['a share that runs', { workflowType: 'mdm-shareWF', status: 'RUNNING' }, 'share'],
     ['another workflow', { workflowType: 'moviesWF' }, null],
   ] as [string, Partial<ExecutionSummary>, string | null][])('%s → %s', (_name, fields, kind) => {
-    expect(classify(row(fields), flows)).toBe(kind);
+    expect(classify(row(fields), mdmDefinitions)).toBe(kind);
   });
 
   test.each([

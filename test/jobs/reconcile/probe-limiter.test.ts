@@ -11,7 +11,7 @@ const concurrency = configSchema.properties['workers.concurrency'] as { default:
 /** How many of a hundred executions get a turn. */
 function countTurns(turns: ProbeLimiter, backEnd: string, at = now): number {
   return Array.from({ length: 100 }, (_, index) =>
-    turns.take({ backEnd, executionId: `${backEnd}-${index}` }, at),
+    turns.tryAcquire({ backEnd, executionId: `${backEnd}-${index}` }, at),
   ).filter(Boolean).length;
 }
 
@@ -25,7 +25,7 @@ describe('questions to one back end', () => {
     const granted = [1, 2, 3, 4, 5].map(() => {
       const count = countTurns(turns, '001');
       for (let index = 0; index < 100; index++)
-        turns.note({ backEnd: '001', executionId: `001-${index}` }, 'answered', now);
+        turns.update({ backEnd: '001', executionId: `001-${index}` }, 'answered', now);
       return count;
     });
     const most = concurrency.default / 2;
@@ -35,8 +35,8 @@ describe('questions to one back end', () => {
   it('no answer → none for the first pause, then one, then none for twice as long', () => {
     const turns = new ProbeLimiter(afterMs);
     const ask = (at: number) => {
-      const mayAsk = turns.take({ backEnd: '001', executionId: 'e-1' }, at);
-      turns.note({ backEnd: '001', executionId: 'e-1' }, 'unanswered', at);
+      const mayAsk = turns.tryAcquire({ backEnd: '001', executionId: 'e-1' }, at);
+      turns.update({ backEnd: '001', executionId: 'e-1' }, 'unanswered', at);
       return mayAsk;
     };
     expect([ask(now), ask(now + 59_999), ask(now + 60_000)]).toEqual([true, false, true]);
@@ -46,17 +46,17 @@ describe('questions to one back end', () => {
   it('one that was settled in another way gives its turn back', () => {
     const turns = new ProbeLimiter(afterMs);
     expect([
-      turns.take({ backEnd: '001', executionId: 'e-1' }, now),
-      turns.take({ backEnd: '001', executionId: 'e-2' }, now),
+      turns.tryAcquire({ backEnd: '001', executionId: 'e-1' }, now),
+      turns.tryAcquire({ backEnd: '001', executionId: 'e-2' }, now),
     ]).toEqual([true, false]);
-    turns.leave('e-1');
-    expect(turns.take({ backEnd: '001', executionId: 'e-2' }, now)).toBe(true);
+    turns.release('e-1');
+    expect(turns.tryAcquire({ backEnd: '001', executionId: 'e-2' }, now)).toBe(true);
   });
 
   it('asked before this process began → counts', () => {
     const turns = new ProbeLimiter(afterMs);
-    turns.note({ backEnd: '001', executionId: 'e-1' }, 'under-way', now);
-    expect(turns.take({ backEnd: '001', executionId: 'e-2' }, now)).toBe(false);
+    turns.update({ backEnd: '001', executionId: 'e-1' }, 'under-way', now);
+    expect(turns.tryAcquire({ backEnd: '001', executionId: 'e-2' }, now)).toBe(false);
   });
 });
 
@@ -68,8 +68,8 @@ describe('questions to many back ends', () => {
 
   it('one that answers is not held up by those that do not', () => {
     const turns = new ProbeLimiter(afterMs);
-    turns.take({ backEnd: '001', executionId: 'e-1' }, now);
-    turns.note({ backEnd: '001', executionId: 'e-1' }, 'answered', now);
+    turns.tryAcquire({ backEnd: '001', executionId: 'e-1' }, now);
+    turns.update({ backEnd: '001', executionId: 'e-1' }, 'answered', now);
     expect(['002', '003', '001'].map((backEnd) => countTurns(turns, backEnd))).toEqual([1, 1, 2]);
   });
 });

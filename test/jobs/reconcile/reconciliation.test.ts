@@ -35,19 +35,19 @@ function withVersion3(definitions: Definitions): Definitions {
 
 let engine: EngineIndex;
 let now: number;
-let flows: MdmDefinitions;
+let mdmDefinitions: MdmDefinitions;
 
 beforeEach(() => {
   engine = createEngineIndex();
   now = 1_795_275_400_000;
-  flows = new MdmDefinitions(product);
+  mdmDefinitions = new MdmDefinitions(product);
 });
 
 const reconcile = () =>
   new Reconciliation({
     api: engine.api,
-    get flows() {
-      return flows;
+    get mdmDefinitions() {
+      return mdmDefinitions;
     },
     codec: createPayloadCodec({ 'payload.key': undefined, 'payload.decryptionKeys': [] }),
     withUpdates: false,
@@ -106,7 +106,7 @@ const share = (workflowId: string, misCode: string): WholeExecution =>
 const names = () => engine.started.map(({ name }) => name);
 
 describe('shares of several colleges', () => {
-  beforeEach(() => (flows = new MdmDefinitions(withCollege(product, '003'))));
+  beforeEach(() => (mdmDefinitions = new MdmDefinitions(withCollege(product, '003'))));
 
   it('a duplicate for one college does not hide the missing share of another', async () => {
     for (const each of [notification('002', '003'), share('s-1', '002'), share('s-2', '002')]) engine.put(each);
@@ -171,7 +171,7 @@ describe('a reload of the definitions', () => {
       },
     ]);
     expect(unreconciled.get('unknown_version')).toBe(1);
-    flows = new MdmDefinitions(withVersion3(product));
+    mdmDefinitions = new MdmDefinitions(withVersion3(product));
     expect((await reconciliation.round()).findings).toMatchObject([{ case: 'event_lost', action: 'started' }]);
     expect(names()).toEqual(['mdmWF']);
     expect((await reconciliation.round()).unreconciled.get('unknown_version')).toBe(0);
@@ -196,7 +196,7 @@ describe('a reload of the definitions', () => {
     engine.put({ ...notification(), workflowId: 'notification-2', startTime: now - 66_000, endTime: now - 65_000 });
     const reconciliation = reconcile();
     for (let round = 0; round < 2; round++) expect(await reconciliation.round()).toMatchObject({ findings: [] });
-    flows = new MdmDefinitions(withCollege(product, '003'));
+    mdmDefinitions = new MdmDefinitions(withCollege(product, '003'));
     expect((await reconciliation.round()).findings).toMatchObject([{ case: 'share_lost', action: 'started' }]);
   });
 });

@@ -9,10 +9,10 @@ import { classify } from '../../../jobs/reconcile/classify.ts';
 import { decideUpdate } from '../../../jobs/reconcile/decide-notification.ts';
 import { MdmDefinitions } from '../../../jobs/reconcile/mdm-definitions.ts';
 
-const flows = new MdmDefinitions(loadDefinitions(fileURLToPath(new URL('../../..', import.meta.url))));
+const mdmDefinitions = new MdmDefinitions(loadDefinitions(fileURLToPath(new URL('../../..', import.meta.url))));
 const codec = createPayloadCodec({ 'payload.key': undefined, 'payload.decryptionKeys': [] });
 const now = 1_795_275_400_000;
-const context = { flows, codec, now, afterMs: 60_000 };
+const context = { mdmDefinitions, codec, now, afterMs: 60_000 };
 const message = { misCode: '002', sisPersonId: 'B1', cccid: 'C1', updateId: 'u-1' };
 
 const record = (fields: Partial<WholeExecution> = {}): WholeExecution => ({
@@ -67,7 +67,7 @@ describe('the record of an update', () => {
   it('is looked at in every state', () => {
     for (const status of ['COMPLETED', 'RUNNING', 'TERMINATED'] as const) {
       const summary = { workflowType: 'mdm-updateWF', version: 1, status, input: '{}', output: '{}' };
-      expect(classify(summary as unknown as ExecutionSummary, flows)).toBe('update');
+      expect(classify(summary as unknown as ExecutionSummary, mdmDefinitions)).toBe('update');
     }
   });
 });
