@@ -56,7 +56,7 @@ export async function applyDecision(
         if (await endsWhenEvaluated(execution, api)) return { action: 'continued', started: [] };
         await terminate(workflowId, decision.case, api);
       }
-      return resume(workflowId, decision.otherwise, api);
+      return resume(workflowId, decision.fallback, api);
     default:
       return noAction;
   }

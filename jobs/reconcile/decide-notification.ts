@@ -43,7 +43,7 @@ export function decideNotification(
   // An event that fails again is not retried: the executions that it should have started are started directly.
   if (running && broken > 0) return { kind: 'replace', case: 'event_stuck', requests: missing };
   if (running || (broken === 1 && execution.status !== 'COMPLETED')) {
-    return { kind: 'resume', case: 'event_stuck', otherwise: missing };
+    return { kind: 'resume', case: 'event_stuck', fallback: missing };
   }
   return missing.length === 0 ? settled : { kind: 'start', case: 'share_lost', requests: missing };
 }
@@ -74,7 +74,7 @@ export function decideShare(execution: WholeExecution, context: DecisionContext)
 }
 
 function resumeOverdue(execution: WholeExecution): Decision {
-  return { kind: 'resume', case: 'outcome_unknown', otherwise: [restartRequest(execution)] };
+  return { kind: 'resume', case: 'outcome_unknown', fallback: [restartRequest(execution)] };
 }
 
 /** Restarts an execution without tasks: nothing else would start it. */

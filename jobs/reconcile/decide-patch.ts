@@ -62,7 +62,7 @@ function decideRunning(execution: WholeExecution, context: DecisionContext): Dec
   const requests = succeeded(intake) ? notification(execution, context) : [];
   // A retry was stuck again: the execution that the event should have started is started directly.
   if (eventTasks(execution, ['CANCELED']).length > 0) return { kind: 'replace', case: 'event_stuck', requests };
-  return { kind: 'resume', case: 'event_stuck', otherwise: requests };
+  return { kind: 'resume', case: 'event_stuck', fallback: requests };
 }
 
 /** Returns true when the engine has ended the task but was killed before it ended the execution. */
@@ -79,7 +79,7 @@ function decideApplied(execution: WholeExecution, intake: ExecutedTask, context:
   const broken = eventTasks(execution, ['CANCELED', 'FAILED']).length;
   // The engine retries once, so that the execution completes. An event that fails again is not retried.
   if (execution.status !== 'COMPLETED' && broken === 1) {
-    return { kind: 'resume', case: 'event_stuck', otherwise: requests };
+    return { kind: 'resume', case: 'event_stuck', fallback: requests };
   }
   return requests.length === 0 ? settled : { kind: 'start', case: 'event_lost', requests };
 }

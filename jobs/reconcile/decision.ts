@@ -23,8 +23,8 @@ export type Decision =
   | { readonly kind: 'settled' }
   /** Within the grace period, or still running normally. */
   | { readonly kind: 'waiting' }
-  /** Terminate it when it is running, then let the engine retry it. `otherwise` is started when the engine refuses. */
-  | { readonly kind: 'resume'; readonly case: Case; readonly otherwise: readonly StartWorkflowRequest[] }
+  /** Terminate it when it is running, then let the engine retry it. `fallback` is started when the engine refuses. */
+  | { readonly kind: 'resume'; readonly case: Case; readonly fallback: readonly StartWorkflowRequest[] }
   /** Start the missing executions. */
   | { readonly kind: 'start'; readonly case: Case; readonly requests: readonly StartWorkflowRequest[] }
   /** Start the replacements, then terminate it. */

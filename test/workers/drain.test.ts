@@ -1,4 +1,4 @@
-// Stopping: nothing that was handed out is lost, nothing more is asked for, and it ends in time.
+// Tests of stopping workers: no polled task is lost, no further poll starts, and the drain ends in time.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -11,7 +11,7 @@ const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
 const isPoll = ({ path }: SeenCall) => path.startsWith('/tasks/poll/');
 
 let router: ParkingRouter;
-/** Answers when `release` is called. */
+/** Responds when `release` is called. */
 let backEnd: RawBackEnd;
 let release: () => void;
 let started: StartedWorkers | undefined;

@@ -1,4 +1,4 @@
-// A worker process that is stopped (SIGSTOP) with a task on its way to it: continued too late, it does not send the write.
+// Tests a worker process that is suspended (SIGSTOP) during a poll: resumed too late, it does not send the write.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -31,7 +31,7 @@ afterEach(async () => {
   await backEnd.stop();
 });
 
-/** Hands out a task to the stopped worker and continues it after the response time-out; gives the result. */
+/** Gives a task to the suspended worker, resumes it after the response time-out and returns the result. */
 async function handOutWhileStopped(httpMethod: string) {
   worker.process.kill('SIGSTOP');
   const taskId = router.addTask('movies_intake', inboundOf({ httpMethod, path: '/Up' }), { responseTimeoutSeconds });

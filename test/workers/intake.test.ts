@@ -1,4 +1,4 @@
-// The three intakes, fed with tasks by hand, in front of a back end on a bare socket.
+// Tests of the three intake workers with a back end on a raw socket.
 
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// A stand-in of the router as workers see it: tokens, polls that are held until a task exists, and task updates.
+// A fake router for workers: a token endpoint, held polls, and task updates.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 
-/** A request as it arrived. */
+/** A received request. */
 export interface SeenCall {
   method: string;
   /** Path below the API's base. */
@@ -22,15 +22,15 @@ interface HeldPoll {
   response: ServerResponse;
 }
 
-/** Decides an answer instead of the router; undefined = the router's own. */
+/** Overrides a response; undefined: the default response. */
 export type Interference = (call: SeenCall) => { status: number; body?: string } | 'hang' | 'reset' | undefined;
 
 export class ParkingRouter {
   readonly calls: SeenCall[] = [];
   readonly results: TaskResult[] = [];
-  /** Seconds the tokens of the token endpoint last. */
+  /** Lifetime of the issued tokens in seconds. */
   tokenLifetimeSeconds = 3_600;
-  /** False: the answer has no `expires_in`, and the token is a JWT that says it itself. */
+  /** False: the response has no `expires_in`, and the token is a JWT with an `exp` claim. */
   saysLifetime = true;
   interfere: Interference = () => undefined;
   readonly #valid = new Set<string>();
@@ -39,17 +39,17 @@ export class ParkingRouter {
   #server: Server | undefined;
   #port = 0;
 
-  /** Base URL as `conductor.apiURL` names it. */
+  /** Base URL, the value of `conductor.apiURL`. */
   get apiURL(): string {
     return `http://127.0.0.1:${this.#port}/conductor/api`;
   }
 
-  /** Polls that are held now. */
+  /** Currently held polls. */
   get held(): number {
     return this.#held.size;
   }
 
-  /** Starts it, after an outage at the same port again. */
+  /** Starts listening; after an outage on the same port. */
   async start(): Promise<this> {
     const server = createServer((request, response) => void this.#handle(request, response));
     this.#server = server;
@@ -58,7 +58,7 @@ export class ParkingRouter {
     return this;
   }
 
-  /** Cuts every connection and stops listening. */
+  /** Closes every connection and stops listening. */
   async stop(): Promise<void> {
     const server = this.#server;
     this.#held.clear();
@@ -69,7 +69,7 @@ export class ParkingRouter {
     await closed;
   }
 
-  /** Makes a task due; returns its id. */
+  /** Queues a task and returns its id. */
   addTask(taskType: string, inputData: Record<string, unknown>, more: Partial<Task> = {}): string {
     const taskId = randomUUID();
     const queue = more.domain === undefined ? taskType : `${more.domain}:${taskType}`;
@@ -88,18 +88,18 @@ export class ParkingRouter {
     return task.taskId;
   }
 
-  /** The result of a task, once it has been reported. */
+  /** Resolves with the result of a task when it is reported. */
   async result(taskId: string, timeoutMs = 5_000): Promise<TaskResult> {
     const find = () => this.results.find((result) => result.taskId === taskId);
     return pollUntil(`the result of task ${taskId}`, find, { timeoutMs, everyMs: 5 });
   }
 
-  /** Makes every token handed out so far worthless. */
+  /** Revokes every issued token. */
   revokeTokens(): void {
     this.#valid.clear();
   }
 
-  /** Answers held polls with nothing, as a router does when it drains. */
+  /** Responds to held polls without tasks, like a router that drains. */
   letGo(): void {
     for (const poll of this.#held) poll.response.end('[]');
     this.#held.clear();

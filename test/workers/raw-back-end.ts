@@ -1,4 +1,4 @@
-// A back end on a bare socket: shows every byte of a request, and can answer with any bytes, or none.
+// A fake back end on a raw socket: records every byte of requests and can respond with any bytes, or none.
 
 import { createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -6,25 +6,25 @@ import type { AddressInfo } from 'node:net';
 export interface RawBackEnd {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
-  /** Each request as it came, head and body, Latin-1. */
+  /** The received requests, head and body, as Latin-1. */
   readonly requests: string[];
-  /** Connections made so far. */
+  /** Number of accepted connections. */
   readonly connections: () => number;
   stop(): Promise<void>;
 }
 
-/** Reacts to a request; writes to the socket whatever it likes. */
+/** Handles a request by writing to the socket. */
 export type Reaction = (socket: Socket, request: string) => void;
 
-/** Answers every request with the same bytes and keeps the connection. */
+/** Returns a handler that responds to every request with the same bytes and keeps the connection. */
 export function answers(text: string): Reaction {
   return (socket) => void socket.write(Buffer.from(text, 'latin1'));
 }
 
-/** An ordinary answer. */
+/** Returns a well-formed HTTP response. */
 export const ok = answers('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}');
 
-/** Starts it on a free port. */
+/** Starts the back end on a free port. */
 export async function startRawBackEnd(react: Reaction = ok): Promise<RawBackEnd> {
   const sockets = new Set<Socket>();
   const requests: string[] = [];
@@ -56,7 +56,7 @@ export async function startRawBackEnd(react: Reaction = ok): Promise<RawBackEnd>
   };
 }
 
-/** The first request in what has come so far; its length must be said by Content-Length. */
+/** Returns the first complete request in the received bytes, by its Content-Length. */
 function completeRequest(received: string): string | null {
   const end = received.indexOf('\r\n\r\n');
   if (end < 0) return null;

@@ -1,4 +1,4 @@
-// Every end a task can come to: an outcome that never rejects, one log line, a report of what nobody foresaw.
+// Tests of running tasks: outcomes, log lines and reports of unexpected errors.
 
 import { describe, expect, test } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';

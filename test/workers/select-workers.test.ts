@@ -1,4 +1,4 @@
-// Which workers a configuration asks for, and everything that can be wrong with it.
+// Tests of selecting workers by configuration, and of configuration errors.
 
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '#lib/config/load.ts';

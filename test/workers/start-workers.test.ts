@@ -1,4 +1,4 @@
-// Workers against a router that parks polls: the way of a task from poll to result.
+// Tests of workers with a fake router that holds polls, from poll to result.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';

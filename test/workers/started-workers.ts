@@ -1,4 +1,4 @@
-// Workers of this process connected to a parking router, for tests that look at both sides.
+// Starts workers in this process with a fake router, for tests that observe both sides.
 
 import { PassThrough } from 'node:stream';
 import { pino } from 'pino';
@@ -12,16 +12,16 @@ import { workers } from '../../workers/index.ts';
 import { startWorkers } from '../../workers/start-workers.ts';
 import { ParkingRouter } from './parking-router.ts';
 
-/** How many polls idle workers without a domain hold: one for each task type. */
+/** Number of polls that idle workers without a domain hold: one per task type. */
 export const idlePolls = Object.values(workers).filter(({ pools }) => pools.some((pool) => pool === 'default')).length;
 
-/** A configuration with nothing but defaults and what a test sets, by key. */
+/** Returns a configuration with defaults and the given values. */
 export async function configOf(values: Record<string, string | number>): Promise<Config> {
   const env = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, String(value)]));
   return (await loadConfig({ env })).config;
 }
 
-/** A log whose lines can be read. */
+/** Returns a logger that records its lines. */
 export function recordingLog(): { log: Logger; lines: Record<string, unknown>[] } {
   const lines: Record<string, unknown>[] = [];
   const sink = new PassThrough();
@@ -29,7 +29,7 @@ export function recordingLog(): { log: Logger; lines: Record<string, unknown>[] 
   return { log: pino({ level: 'debug' }, sink), lines };
 }
 
-/** An `inbound` as the router makes it. */
+/** Returns an `inbound` as the router creates it. */
 export function inboundOf(request: Partial<InboundRequest> = {}): Record<string, unknown> {
   const inbound = createInbound({
     httpMethod: 'GET',
@@ -54,7 +54,7 @@ export interface StartedWorkers {
   stop(): Promise<void>;
 }
 
-/** Starts a parking router and workers that poll it. */
+/** Starts a fake router and workers that poll it. */
 export async function startedWorkers(
   values: Record<string, string | number> = {},
   { router, reportError }: { router?: ParkingRouter; reportError?: ReportError } = {},

@@ -1,4 +1,4 @@
-// What the program that prunes says of itself: not ready for as long as a round fails, ready again after one that was done.
+// Tests of the prune program's health endpoint: not ready after a failed round, ready after a successful one.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -25,7 +25,7 @@ it('the engine is away, then back → 503 with the reason, then 200', async () =
   await pollUntil('a round that failed', async () => (await health()).status === 503);
   expect((await health()).body.reasons).toEqual({ pruner: [expect.stringContaining('ECONNREFUSED')] });
 
-  // An engine that holds nothing.
+  // A fake engine without executions.
   const engine = createServer(({ url }, response) => {
     response.setHeader('content-type', 'application/json');
     response.end(url?.includes('/search') ? '{"totalHits":0,"results":[]}' : '[]');

@@ -7,12 +7,12 @@ import { endedStates } from '../../../jobs/prune/rules.ts';
 interface Stored {
   readonly workflowId: string;
   readonly workflowType: string;
-  /** As the index has it; the execution itself may differ. */
+  /** Status in the index; the execution itself may differ. */
   readonly indexed: WorkflowStatus;
   readonly status: WorkflowStatus | null;
 }
 
-/** An engine whose index forgets a removed execution only some searches later, as the real one does. */
+/** A fake engine whose index removes a deleted execution only after some searches, like the real one. */
 function laggingEngine(stored: readonly Stored[], lag: number) {
   const index = [...stored];
   const alive = new Map(stored.filter(({ status }) => status !== null).map((one) => [one.workflowId, one]));

@@ -1,4 +1,4 @@
-// What each state of an execution leads to, case by case; the mdmDefinitions are those of the product's own definitions.
+// Tests of the reconciler's decisions for each state of an execution, with the product's own definitions.
 
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, test } from 'vitest';
@@ -98,7 +98,7 @@ describe('a PATCH that has ended', () => {
 
   it('terminated behind its answer → resumed, and started when the engine refuses; broken again → started', () => {
     const once = patch({ status: 'TERMINATED', tasks: [intake(), event('CANCELED')] });
-    expect(decidePatch(once, alone, context)).toMatchObject({ kind: 'resume', case: 'event_stuck', otherwise: [mdm] });
+    expect(decidePatch(once, alone, context)).toMatchObject({ kind: 'resume', case: 'event_stuck', fallback: [mdm] });
     const twice = patch({ status: 'TERMINATED', tasks: [intake(), event('CANCELED'), event('CANCELED')] });
     expect(decidePatch(twice, alone, context)).toMatchObject({ kind: 'start', requests: [mdm] });
   });
@@ -109,7 +109,7 @@ describe('a PATCH that runs', () => {
     decidePatch(patch({ status: 'RUNNING', endTime: 0, tasks, ...fields }), alone, context);
 
   it('with its EVENT scheduled for long → resumed; a second time → replaced by what it should have started', () => {
-    expect(running([intake(), event('SCHEDULED')])).toMatchObject({ kind: 'resume', otherwise: [mdm] });
+    expect(running([intake(), event('SCHEDULED')])).toMatchObject({ kind: 'resume', fallback: [mdm] });
     expect(running([intake(), event('CANCELED'), event('SCHEDULED')])).toMatchObject({
       kind: 'replace',
       case: 'event_stuck',
@@ -317,7 +317,7 @@ describe('an mdmWF', () => {
     const tasks = [
       notify([], { status: 'IN_PROGRESS', startTime: now - 130_000, endTime: 0, responseTimeoutSeconds: 60 }),
     ];
-    const decision = { kind: 'resume', case: 'outcome_unknown', otherwise: [{ name: 'mdmWF', correlationId: 'e-1' }] };
+    const decision = { kind: 'resume', case: 'outcome_unknown', fallback: [{ name: 'mdmWF', correlationId: 'e-1' }] };
     const execution = notification({ status: 'RUNNING', tasks });
     expect(decideNotification(execution, [], context)).toMatchObject(decision);
     expect(decideShare(execution, context)).toMatchObject(decision);
@@ -326,7 +326,7 @@ describe('an mdmWF', () => {
   it('stuck at its EVENT → resumed, then replaced', () => {
     const stuck = (...events: ExecutedTask[]) =>
       decideNotification(notification({ status: 'RUNNING', tasks: [notify([system('C1')]), ...events] }), [], context);
-    expect(stuck(event('SCHEDULED'))).toEqual({ kind: 'resume', case: 'event_stuck', otherwise: [share('C1')] });
+    expect(stuck(event('SCHEDULED'))).toEqual({ kind: 'resume', case: 'event_stuck', fallback: [share('C1')] });
     expect(stuck(event('CANCELED'), event('SCHEDULED'))).toMatchObject({ kind: 'replace', requests: [share('C1')] });
   });
 

@@ -1,4 +1,4 @@
-// Executions of an engine and its index, in memory, behind the calls that the reconciler makes.
+// An in-memory fake of the engine's executions and index, limited to the calls of the reconciler.
 
 import { ExecutionApi, type WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import type { EngineRequest, EngineResponse } from '#lib/conductor/send-call.ts';
@@ -6,9 +6,9 @@ import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 
 export interface EngineIndex {
   readonly api: ExecutionApi;
-  /** What was started through the API. */
+  /** Start requests received through the API. */
   readonly started: StartWorkflowRequest[];
-  /** Adds an execution, or puts it in the place of the one with its id. */
+  /** Adds an execution or replaces the one with the same id. */
   put(execution: WholeExecution): void;
 }
 
@@ -33,7 +33,7 @@ export function createEngineIndex(): EngineIndex {
   return { api: new ExecutionApi(call), started, put: (execution) => executions.set(execution.workflowId, execution) };
 }
 
-/** One condition of a query on an execution. @throws Error for a condition that the reconciler does not use */
+/** Evaluates one condition of a query. @throws Error for a condition that the reconciler does not use */
 function holds(execution: WholeExecution, condition: string): boolean {
   const [, field = '', operator = '', value = ''] = /^(\w+) (=|<|>|IN) (.*)$/.exec(condition) ?? [];
   const { workflowName: workflowType, status, startTime, endTime, correlationId = '' } = execution;

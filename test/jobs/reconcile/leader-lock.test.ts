@@ -1,4 +1,4 @@
-// One of two instances has its turn, on a real Redis; without one, each works.
+// Tests of the leader lock on a real Redis, and without Redis.
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { Redis } from '#lib/redis/redis.ts';

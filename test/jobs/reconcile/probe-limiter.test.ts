@@ -1,4 +1,4 @@
-// Whose turn it is to ask a back end: nobody's questions may take the places of clients.
+// Tests of the probe limiter: probes leave worker capacity for clients.
 
 import { describe, expect, it } from 'vitest';
 import { configSchema } from '#lib/config/schema.ts';
@@ -8,7 +8,7 @@ const now = 1_795_275_400_000;
 const afterMs = 60_000;
 const concurrency = configSchema.properties['workers.concurrency'] as { default: number };
 
-/** How many of a hundred executions get a turn. */
+/** Returns how many of a hundred executions acquire a permit. */
 function countTurns(turns: ProbeLimiter, backEnd: string, at = now): number {
   return Array.from({ length: 100 }, (_, index) =>
     turns.tryAcquire({ backEnd, executionId: `${backEnd}-${index}` }, at),

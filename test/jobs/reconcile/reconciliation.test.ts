@@ -1,4 +1,4 @@
-// Rounds over an engine's index: what is found again after a retry, a reload or a duplicate.
+// Tests of reconcile rounds on an in-memory index: retries, reloads and duplicates.
 
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -144,7 +144,7 @@ it('an index of many pages, with rows that leave it while it is read → every e
   const { search } = engine.api;
   let pages = 0;
   engine.api.search = async (...query) => {
-    // The first rows are retried by an operator after the first page: they run again.
+    // An operator retries the first executions after the first page, so they run again.
     if (++pages === 3)
       for (let at = 0; at < 40; at++) engine.put(patch({ workflowId: `patch-${at}`, status: 'RUNNING', endTime: 0 }));
     return search.apply(engine.api, query);
@@ -192,7 +192,7 @@ describe('a reload of the definitions', () => {
 
   it('a handler for one more college: its shares that were judged without it are found', async () => {
     engine.put(notification('003'));
-    // A later one: what the scan has passed is not read again by itself.
+    // A later execution advances the scan, which does not read earlier rows again.
     engine.put({ ...notification(), workflowId: 'notification-2', startTime: now - 66_000, endTime: now - 65_000 });
     const reconciliation = reconcile();
     for (let round = 0; round < 2; round++) expect(await reconciliation.round()).toMatchObject({ findings: [] });

@@ -1,4 +1,4 @@
-// What is owed for an update of MDM's queue: the share that its handler should have started.
+// Tests of the reconciler's decisions for updates from MDM's queue.
 
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';

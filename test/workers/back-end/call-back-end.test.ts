@@ -1,4 +1,4 @@
-// Calls to back ends that behave and back ends that do not, over real sockets.
+// Tests of the back-end client over real sockets, with well-behaved and faulty back ends.
 
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -182,7 +182,7 @@ describe('what comes back', () => {
   });
 });
 
-describe('what is no answer', () => {
+describe('calls without a complete response', () => {
   test('nobody listens → back-end-unreachable; a write was not applied', async () => {
     const server = createServer().listen(0);
     const { port } = server.address() as AddressInfo;
@@ -197,7 +197,7 @@ describe('what is no answer', () => {
   });
 
   test('a host that does not exist → back-end-unreachable', async () => {
-    // A label of over 63 characters: the system's resolver refuses it without asking a name server that may be away.
+    // The resolver rejects a label of over 63 characters without a query to a name server.
     const host = `${'x'.repeat(64)}.invalid`;
     expect((await failureOf(caller.call(read(`http://${host}`)))).code).toBe('back-end-unreachable');
   });

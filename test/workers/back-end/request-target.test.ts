@@ -1,4 +1,4 @@
-// Where a request goes: joined as strings, never normalised, never out of the base.
+// Tests of request targets: joined as strings, never normalised, never outside the base.
 
 import { describe, expect, test } from 'vitest';
 import { createTarget, hasDotSegment } from '../../../workers/back-end/request-target.ts';

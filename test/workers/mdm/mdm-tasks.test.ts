@@ -1,4 +1,4 @@
-// mdm_notify and mdm_share in front of an MDM and an adaptor that answer as each case needs.
+// Tests of mdm_notify and mdm_share with a fake MDM and a fake adaptor.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';
@@ -10,7 +10,7 @@ import type { TaskOutcome } from '../../../workers/worker.ts';
 import { type RawBackEnd, startRawBackEnd } from '../raw-back-end.ts';
 import { configOf, inboundOf } from '../started-workers.ts';
 
-/** Answers by path prefix: `[status, body]`; nothing = the connection is reset. */
+/** Responses by path prefix: `[status, body]`; without one the connection is reset. */
 let replies: Record<string, [number, unknown] | null>;
 let other: RawBackEnd;
 let caller: ReturnType<typeof createBackEndCaller>;
@@ -84,7 +84,7 @@ async function share(more: Partial<Task> = {}, values: Record<string, string | n
   return execute(taskOf(shareInput, more));
 }
 
-/** What JSON can say and the engine cannot hold, or would change. */
+/** Texts that are valid in JSON and that the engine cannot store or would change. */
 const hardTexts: [string, string][] = [
   ['an expression', 'A${workflow.input.inbound.clientId}B\\'],
   ['an expression that is not closed', '${workflow.secrets.X'],

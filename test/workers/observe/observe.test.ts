@@ -1,4 +1,4 @@
-// What is seen of a task: the time of its calls, its trace at the back end, and nothing that changes what it does.
+// Tests of task telemetry: the time of back-end calls, spans, and the trace context sent to the back end.
 
 import { describe, expect, it } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';
@@ -22,7 +22,7 @@ const task = (inputData: Record<string, unknown> = {}) =>
   ({ taskId: 't', workflowInstanceId: 'e-1', inputData }) as unknown as Task;
 const answer = { status: 200, headers: {}, body: Buffer.alloc(0) };
 
-/** Runs a task that makes these calls; what the back end was sent comes back with the outcome. */
+/** Runs a task with these calls and returns its outcome and the requests that the back end received. */
 async function run(
   inputData: Record<string, unknown>,
   options: { tracer?: Tracer; calls?: number; fail?: Error; outcome?: TaskOutcome } = {},

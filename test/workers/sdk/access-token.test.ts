@@ -1,4 +1,4 @@
-// The life of the workers' access token.
+// Tests of caching and renewing the workers' access token.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AccessToken, type IssuedToken } from '../../../workers/sdk/access-token.ts';
@@ -6,7 +6,7 @@ import { AccessToken, type IssuedToken } from '../../../workers/sdk/access-token
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** Issues `t1`, `t2`, …, one after the other. */
+/** Issues `t1`, `t2`, … in order. */
 function countingIssuer(more: (token: string) => Partial<IssuedToken> = () => ({ expires_in: 100 })) {
   let count = 0;
   const issue = async (): Promise<IssuedToken> => {

@@ -1,4 +1,4 @@
-// What workers do when the router, the engine behind it or their token fails them.
+// Tests of workers during outages of the router, the engine or the token endpoint.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { pollUntil } from '../../stack/poll-until.ts';
@@ -36,7 +36,7 @@ const addMovie = (more = {}) => router.addTask('movies_intake', inboundOf({ path
 const messages = () => started?.lines.map(({ msg }) => msg) ?? [];
 const count = (message: RegExp) => messages().filter((text) => message.test(String(text))).length;
 
-/** For what must not happen, or not too often, within a while. */
+/** Waits, for tests that something does not happen, or not too often. */
 async function timeHasPassed(ms: number): Promise<void> {
   const end = performance.now() + ms;
   await pollUntil(`${ms} ms`, () => performance.now() >= end);

@@ -1,8 +1,8 @@
-// Response time-outs shorter than some restarts: more PATCHes end with an outcome that nobody knows, and a run is over sooner.
+// Shortens response time-outs below the time of some restarts, so that more PATCHes end with an unknown outcome.
 
 import { call } from '../../../stack/client.ts';
 
-/** Changes the registered task definitions of the engine at `url`. */
+/** Changes the task definitions that are registered at the engine at `url`. */
 export async function hastenTimeouts(url: string): Promise<void> {
   for (const name of ['college-adaptor_intake', 'mdm_notify', 'mdm_share']) {
     const definition = (await call(`${url}/api/metadata/taskdefs/${name}`)).json();

@@ -1,4 +1,4 @@
-// Kills engines under load, at moments that a seed decides, and starts them again.
+// A fault injector that kills engines under load at seeded random times and restarts them.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EngineServers } from '../../../stack/engine-servers.ts';
@@ -8,14 +8,14 @@ import type { PatchLoad } from './patch-load.ts';
 
 export interface Kills {
   readonly done: number;
-  /** From each kill to the next PATCH that succeeded, in milliseconds. */
+  /** Time from each kill to the next successful PATCH, in milliseconds. */
   readonly recoveryMs: readonly number[];
 }
 
-/** With several engines, one time in so many all of them are killed at once. */
+/** With several engines, one kill in this many kills all of them at once. */
 const allAtOnceOneIn = 5;
 
-/** Kills as many as were asked for, or as time allows; each engine runs again at the end and PATCHes have succeeded. */
+/** Runs the configured number of kills, or as many as time allows. At the end all engines run and PATCHes succeed. */
 export async function killEngines(
   engines: EngineServers,
   load: PatchLoad,

@@ -1,4 +1,4 @@
-// npm run kill-test: SIGKILLs engines again and again under PATCH load, then asks adaptors and MDM what they have.
+// The program of `npm run kill-test`: kills engines repeatedly under PATCH load, then checks adaptors and MDM.
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -101,5 +101,5 @@ function writeLogs(stack: Stack, dir: string): void {
   }
 }
 
-// A run that was interrupted may still be waiting for something.
+// Exits explicitly, because an interrupted run may still have open handles.
 process.exit(await main(parseKillOptions(process.argv.slice(2))));

@@ -1,4 +1,4 @@
-// What a run of `npm run kill-test` was asked to do.
+// Command-line options of `npm run kill-test`.
 
 import { parseArgs } from 'node:util';
 import type { DatabaseKind } from '../../../stack/engine-servers.ts';
@@ -6,14 +6,14 @@ import { seededRandom, type SeededRandom } from '../../../stack/seeded-random.ts
 
 export interface KillOptions {
   readonly database: DatabaseKind;
-  /** Engines on the one database. */
+  /** Number of engines on the database. */
   readonly engines: number;
   readonly kills: number;
-  /** No engine is killed later than this after the start, in milliseconds. */
+  /** Time after the start at which kills end, in milliseconds. */
   readonly killUntilMs: number;
-  /** Everything has to have come to rest by then, in milliseconds after the start. */
+  /** Time after the start by which the system must be idle, in milliseconds. */
   readonly restUntilMs: number;
-  /** Off: what is lost without the reconciler. */
+  /** False shows what is lost without the reconciler. */
   readonly withReconciler: boolean;
   readonly random: SeededRandom;
 }
@@ -21,7 +21,7 @@ export interface KillOptions {
 const usage =
   'usage: npm run kill-test -- [--database sqlite|postgresql] [--engines <n>, more than 1 on postgresql only] [--kills <n>] [--minutes <n>] [--seed <n>] [--reconciler on|off]';
 
-/** @throws Error with the usage */
+/** Parses the options. @throws Error with the usage when they are invalid */
 export function parseKillOptions(args: readonly string[]): KillOptions {
   const { values } = parseArgs({
     args: [...args],

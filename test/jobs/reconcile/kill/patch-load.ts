@@ -1,4 +1,4 @@
-// Clients that PATCH one person each, one cccid after the other, whatever they are answered.
+// A load generator: each client patches one person with one cccid after the other, whatever the responses are.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { call, callerFor } from '../../../stack/client.ts';
@@ -10,15 +10,15 @@ export interface Acknowledged {
 }
 
 export interface PatchLoad {
-  /** PATCHes that were answered 2xx. */
+  /** PATCHes with a 2xx response. */
   readonly acknowledged: readonly Acknowledged[];
-  /** Answers by status; 0 = the connection broke. */
+  /** Responses by status; 0: the connection broke. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** Each client ends with the request it has in hand. */
+  /** Stops each client after its current request. */
   stop(): Promise<void>;
 }
 
-/** Starts one client a person of college 001. */
+/** Starts one client per person of college 001. */
 export async function startPatchLoad(routerUrl: string, persons: readonly string[]): Promise<PatchLoad> {
   const demo = await callerFor(routerUrl);
   const acknowledged: Acknowledged[] = [];
@@ -51,7 +51,7 @@ export async function startPatchLoad(routerUrl: string, persons: readonly string
   };
 }
 
-/** Persons of college 001: those that MDM knows at college 002 too, and some that only this college has. */
+/** Persons of college 001: those that MDM also knows at college 002, and some that only this college has. */
 export async function preparePersons(backEndsUrl: string): Promise<{ shared: string[]; own: string[] }> {
   const crosswalk = (await call(`${backEndsUrl}/mdm/crosswalk`)).json<
     { goldenId: string; misCode: string; sisPersonId: string }[]

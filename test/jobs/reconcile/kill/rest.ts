@@ -1,16 +1,16 @@
-// When a run has come to rest, and what the router and the engine count by then.
+// Waits until the system is idle after a run, and reads the counts of router and engine.
 
 import { call } from '../../../stack/client.ts';
 import { pollUntil } from '../../../stack/poll-until.ts';
 import type { Stack } from '../../../stack/stack.ts';
 
-/** Nothing runs and nothing is owed for this long, in milliseconds: a few rounds have seen so. */
+/** Time without running executions and missing follow-ups that counts as idle, in milliseconds: a few rounds. */
 const quietMs = 15_000;
 
 /**
- * Waits until nothing runs any more and nothing is owed.
- * @param engineUrl of one that runs
- * @returns undefined, or why it did not come to rest
+ * Waits until no execution runs and no follow-up is missing.
+ * @param engineUrl URL of a running engine
+ * @returns undefined, or the reason why the system did not become idle
  */
 export async function untilAtRest(engineUrl: string, stack: Stack, timeoutMs: number): Promise<string | undefined> {
   let quietSince: number | undefined;
@@ -40,7 +40,7 @@ interface Running {
   tasks: { referenceTaskName: string; status: string; startTime: number; pollCount: number }[];
 }
 
-/** What really runs: a killed engine's index may still call an execution running that has ended. */
+/** Counts the executions that really run: the index of a killed engine may list ended executions as running. */
 async function readRunning(engineUrl: string): Promise<Running[]> {
   const query = new URLSearchParams({ query: 'status = RUNNING', start: '0', size: '50' });
   const found = (await call(`${engineUrl}/api/workflow/search?${query}`)).json<{
@@ -64,7 +64,7 @@ async function describeRunning(engineUrl: string): Promise<string> {
   return executions.join('; ');
 }
 
-/** One metric of the router, by its labels' values. */
+/** Returns one metric of the router by label values. */
 export async function readMetric(stack: Stack, name: string): Promise<Record<string, number>> {
   const { text } = await call(`${stack.operationsUrl}/metrics`);
   const lines = [...text.matchAll(new RegExp(`^${name}\\{(.*)\\} (\\d+)$`, 'gm'))];
@@ -76,7 +76,7 @@ export async function readMetric(stack: Stack, name: string): Promise<Record<str
   );
 }
 
-/** How many executions the engine's index has in each status. */
+/** Returns the number of executions per status in the engine's index. */
 export async function countByStatus(engineUrl: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const status of ['RUNNING', 'COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED']) {

@@ -1,10 +1,10 @@
-// What holds after the kills: read from the adaptors and MDM themselves, not from logs.
+// Checks the invariants after the kills by reading the adaptors and MDM, not logs.
 
 import { call } from '../../../stack/client.ts';
 import type { Acknowledged } from './patch-load.ts';
 
 export interface Verdict {
-  /** One line for each thing that does not hold. */
+  /** One line per violation. */
   readonly violations: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
 }
@@ -27,7 +27,7 @@ interface Link {
   sisPersonId: string;
 }
 
-/** @param persons of college 001 that were PATCHed */
+/** Returns the violations. @param persons the patched persons of college 001 */
 export async function judge(
   backEndsUrl: string,
   { acknowledged, persons }: { acknowledged: readonly Acknowledged[]; persons: readonly string[] },
