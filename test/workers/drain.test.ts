@@ -44,28 +44,28 @@ const addMovie = () => router.addTask('movies_intake', inboundOf({ path: '/Up' }
 const calledBackEnd = () => pollUntil('the call', () => backEnd.requests.length === 1);
 
 describe('stop', () => {
-  test('an idle worker ends with the poll it has open, and never polls again', async () => {
+  test('ends an idle worker with its open poll and does not poll again', async () => {
     const { program: running } = await start();
     const polls = router.calls.filter(isPoll).length;
     await running.stop();
     expect(router.calls.filter(isPoll)).toHaveLength(polls);
   });
 
-  test('a router that lets held polls go → ends at once', async () => {
+  test('ends at once when the router releases held polls', async () => {
     const { program: running } = await start({ 'workers.pollTimeoutMs': 60_000 });
     const stopped = running.stop();
     router.letGo();
     await stopped;
   });
 
-  test('no router → ends at once', async () => {
+  test('ends at once without a router', async () => {
     const { program: running, lines } = await start({ 'workers.pollTimeoutMs': 60_000 });
     await router.stop();
     await pollUntil('the outage', () => lines.some(({ msg }) => /cannot be reached/.test(String(msg))));
     await running.stop();
   });
 
-  test('a task in hand is finished and reported first', async () => {
+  test('finishes and reports in-flight tasks first', async () => {
     const { program: running } = await start();
     const taskId = addMovie();
     await calledBackEnd();
@@ -75,7 +75,7 @@ describe('stop', () => {
     expect(router.results.map((result) => result.taskId)).toEqual([taskId]);
   });
 
-  test('a task that the open poll hands out meanwhile is worked on', async () => {
+  test('runs a task that the open poll returns meanwhile', async () => {
     const { program: running } = await start();
     const stopped = running.stop();
     release();
@@ -84,7 +84,7 @@ describe('stop', () => {
     expect(router.results).toMatchObject([{ taskId, status: 'COMPLETED' }]);
   });
 
-  test('tasks that come while there is no room for them stay with the router', async () => {
+  test('leaves tasks at the router when there is no capacity', async () => {
     const { program: running } = await start({ 'workers.concurrency': 1 });
     const first = addMovie();
     await calledBackEnd();
@@ -98,7 +98,7 @@ describe('stop', () => {
     await next.program.stop();
   });
 
-  test('a result that is refused at first is reported before it ends', async () => {
+  test('reports a result that is rejected at first before it ends', async () => {
     const { program: running } = await start();
     const taskId = addMovie();
     await calledBackEnd();
@@ -110,7 +110,7 @@ describe('stop', () => {
     expect(router.results.map((result) => result.taskId)).toEqual([taskId]);
   });
 
-  test('work that outlasts workers.drainMs is given up, and the log says how much', async () => {
+  test('abandons tasks after workers.drainMs and logs their number', async () => {
     const { program: running, lines } = await start({ 'workers.drainMs': 300 });
     addMovie();
     await calledBackEnd();
@@ -120,7 +120,7 @@ describe('stop', () => {
     expect(lines.filter(({ msg }) => /in-flight tasks/.test(String(msg)))).toMatchObject([{ tasks: 1 }]);
   });
 
-  test('a result nobody takes until workers.drainMs is over is given up, and said', async () => {
+  test('abandons and logs a result that is not accepted within workers.drainMs', async () => {
     const { program: running, lines } = await start({ 'workers.drainMs': 300 });
     addMovie();
     await calledBackEnd();
@@ -143,7 +143,7 @@ describe('the process', () => {
     CI: 'true',
   });
 
-  test('SIGTERM with a task in hand → reported, exit 0; every line it wrote is JSON', async () => {
+  test('reports an in-flight task after SIGTERM, exits with 0 and logs only JSON', async () => {
     program = await startProgram('workers/main.ts', environment());
     expect(program.ready).toMatchObject({ taskTypes: ['movies_intake'] });
     const taskId = addMovie();
@@ -158,7 +158,7 @@ describe('the process', () => {
     expect(program.output()).not.toMatch(/worker-secret/);
   });
 
-  test('SIGKILL with a write in hand → the task handed out again reaches the back end with the same key', async () => {
+  test('repeats a write with the same key after SIGKILL', async () => {
     const env = { ...environment(), WORKERS_TASKTYPES: 'college-adaptor_intake', ADAPTOR_001_URL: backEnd.url };
     program = await startProgram('workers/main.ts', env);
     const input = inboundOf({ httpMethod: 'PATCH', params: { mis: '001' }, body: Buffer.from('{}') });
@@ -175,7 +175,7 @@ describe('the process', () => {
     expect(keys).toEqual(['execution-1', 'execution-1']);
   });
 
-  test('no credentials → exit 1 and a sentence that names the keys', async () => {
+  test('exits with 1 and names the keys without credentials', async () => {
     const env = { ...environment(), WORKERS_CLIENTSECRET: '' };
     await expect(startProgram('workers/main.ts', env)).rejects.toThrow(/workers\.clientSecret is not set/);
   });

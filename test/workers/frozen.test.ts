@@ -41,15 +41,15 @@ async function handOutWhileStopped(httpMethod: string) {
   return router.result(taskId);
 }
 
-describe('a worker continued after the response time-out of a task that it had not read', () => {
-  test('does not send the write and reports that nothing was changed', async () => {
+describe('a worker resumed after the response time-out of a task that it had not read', () => {
+  test('does not send a write and reports that nothing was changed', async () => {
     const { status, reasonForIncompletion } = await handOutWhileStopped('PATCH');
     expect(backEnd.requests).toEqual([]);
     expect(status).toBe('FAILED_WITH_TERMINAL_ERROR');
     expect(reasonForIncompletion).toMatch(/^back-end-unreachable: .*nothing was changed$/);
   });
 
-  test('sends the read: it changes nothing', async () => {
+  test('sends a read, which changes nothing', async () => {
     expect(await handOutWhileStopped('GET')).toMatchObject({ status: 'COMPLETED' });
     expect(backEnd.requests).toHaveLength(1);
   });

@@ -52,7 +52,7 @@ function outboundOf(outcome: TaskOutcome) {
 }
 
 describe('the request', () => {
-  test('headers pass by allow-list; credentials, cookies and hop-by-hop fields stay behind even when asked for', async () => {
+  test('forwards allowed headers; never credentials, cookies or hop-by-hop fields, even when configured', async () => {
     const headers = {
       accept: 'application/json',
       'content-type': 'application/json',
@@ -112,7 +112,7 @@ describe('the request', () => {
   });
 });
 
-describe('the answer', () => {
+describe('the response', () => {
   test.each([200, 204, 301, 404, 409, 422, 500, 503])('status %i completes the task', async (status) => {
     react = answers(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`);
     expect(outboundOf(await ask({ httpMethod: 'PATCH' })).status).toBe(status);
@@ -164,13 +164,13 @@ describe('the answer', () => {
     expect(answer.body.equals(body)).toBe(true);
   });
 
-  test('a status that HTTP does not know is no answer', async () => {
+  test('fails for a status outside 200 to 599', async () => {
     react = answers('HTTP/1.1 799 X\r\nContent-Length: 0\r\n\r\n');
     await expect(ask({})).rejects.toMatchObject({ code: 'back-end-bad-answer' });
   });
 });
 
-describe('no answer', () => {
+describe('no response', () => {
   test.each(['999', '', '../001', '__proto__', 'constructor', '001.url'])(
     'MIS code %j without an adaptor → unknown-college, and nobody is called',
     async (mis) => {
@@ -189,7 +189,7 @@ describe('no answer', () => {
     },
   );
 
-  test('a compressed body that inflates beyond the limit → refused before it is called', async () => {
+  test('fails without calling the back end when a compressed body inflates beyond the limit', async () => {
     const inbound = { httpMethod: 'PUT', path: '/', params: { mis: '001' }, headers: {}, bodyEncoding: 'gzip+base64' };
     const body = gzipSync(Buffer.alloc(1_000_000)).toString('base64');
     const worker = await adaptor();

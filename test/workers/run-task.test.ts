@@ -28,7 +28,7 @@ async function run(execute: () => Promise<TaskOutcome>, given = task) {
 const ids = { taskType: 'movies_intake', executionId: 'execution-1', requestId: 'r-1' };
 
 describe('supervise', () => {
-  test('a request id that is no text → none in the line, and an outcome all the same', async () => {
+  test('logs no request id when it is not a string', async () => {
     const completed: TaskOutcome = { status: 'COMPLETED', outputData: {} };
     const given = { ...task, inputData: { requestId: { toString: 'no function' } } };
     const { outcome, lines } = await run(async () => completed, given);
@@ -36,7 +36,7 @@ describe('supervise', () => {
     expect(lines).toMatchObject([{ requestId: '' }]);
   });
 
-  test('completed → passed on; one line with ids, status, milliseconds and outcome, and no body', async () => {
+  test('returns a completed outcome and logs ids, status, milliseconds and outcome, but no body', async () => {
     const completed: TaskOutcome = {
       status: 'COMPLETED',
       outputData: { outbound: { statusCodeValue: 404, headers: {}, body: 'personal value' } },
@@ -48,7 +48,7 @@ describe('supervise', () => {
     expect(reported).toHaveLength(0);
   });
 
-  test('no answer → failed for good with its code; the log also knows the cause, the reason does not', async () => {
+  test('fails terminally with a code when there is no response; only the log contains the cause', async () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 10.0.0.7:80'), { code: 'ECONNREFUSED' });
     const { outcome, lines, reported } = await run(() =>
       Promise.reject(new BackEndFailure('back-end-unreachable', 'no connection', { cause })),
@@ -59,12 +59,12 @@ describe('supervise', () => {
     expect(reported).toHaveLength(0);
   });
 
-  test('a reason without a code stays as it is', async () => {
+  test('keeps a reason without a code', async () => {
     const { outcome } = await run(() => Promise.reject(new TaskFailure('no such thing')));
     expect(outcome).toMatchObject({ reasonForIncompletion: 'no such thing' });
   });
 
-  test('to be tried later → passed on, the line says what it waits for', async () => {
+  test('returns a task in progress and logs what it waits for', async () => {
     const later: TaskOutcome = {
       status: 'IN_PROGRESS',
       callbackAfterSeconds: 2,
@@ -85,7 +85,7 @@ describe('supervise', () => {
     expect(lines).toHaveLength(1);
   });
 
-  test('a task without input → failed, not thrown', async () => {
+  test('fails a task without input instead of throwing', async () => {
     const worker = supervise(
       { taskDefName: 'x', execute: () => Promise.reject(new TaskFailure('nothing to do')) },
       { log: recordingLog().log, reportError: () => undefined },

@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 describe('startWorkers', () => {
-  test('a task of each intake goes to its back end, and its result is the answer', async () => {
+  test('sends a task of each intake to its back end and reports the response', async () => {
     backEnd = await startRawBackEnd();
     started = await startedWorkers({
       'movies.url': `${backEnd.url}/movies`,
@@ -39,7 +39,7 @@ describe('startWorkers', () => {
     expect(lines).toEqual(['GET /a/001/x? HTTP/1.1', 'GET /lms/7/dataSync/ HTTP/1.1', 'GET /movies/Up HTTP/1.1']);
   });
 
-  test('an idle worker holds one poll a task type and asks no more often than its time-out', async () => {
+  test('holds one poll per task type when idle, no more often than the poll time-out', async () => {
     started = await startedWorkers();
     const { router } = started;
     await pollUntil('held polls', () => router.held === idlePolls);

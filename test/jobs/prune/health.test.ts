@@ -19,7 +19,7 @@ const start = async (env: Record<string, string>) => {
   };
 };
 
-it('the engine is away, then back → 503 with the reason, then 200', async () => {
+it('returns 503 with the reason while the engine is unavailable, then 200', async () => {
   const port = await freePort();
   const health = await start({ CONDUCTOR_URL: `http://127.0.0.1:${port}`, PRUNE_INTERVALSECONDS: '1' });
   await pollUntil('a round that failed', async () => (await health()).status === 503);
@@ -39,12 +39,12 @@ it('the engine is away, then back → 503 with the reason, then 200', async () =
   }
 });
 
-it('pruning is off → 200', async () => {
+it('returns 200 when pruning is disabled', async () => {
   const health = await start({ CONDUCTOR_URL: 'http://127.0.0.1:1', PRUNE_INTERVALSECONDS: '0' });
   expect((await health()).status).toBe(200);
 });
 
-it('a port that is taken → it does not start, and says which key', async () => {
+it('does not start on a port in use and names the configuration key', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   try {

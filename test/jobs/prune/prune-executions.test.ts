@@ -67,7 +67,7 @@ describe('pruning executions', () => {
     },
   );
 
-  it('rows that stay, in between: skipped once each, and everything behind them goes', async () => {
+  it('skips kept rows once each and deletes everything after them', async () => {
     const running: Stored = { workflowId: 'running', workflowType: 'moviesWF', indexed: 'FAILED', status: 'RUNNING' };
     const orphan: Stored = { workflowId: 'orphan', workflowType: 'moviesWF', indexed: 'FAILED', status: null };
     const other: Stored = { workflowId: 'other', workflowType: 'moviesWF2', indexed: 'COMPLETED', status: 'COMPLETED' };
@@ -80,14 +80,14 @@ describe('pruning executions', () => {
     expect([...engine.alive.keys()]).toEqual(['running', 'other']);
   });
 
-  it('a row of its own removal that never leaves the index: an orphan in the end, and no endless loop', async () => {
+  it('reports a row that never leaves the index as an orphan and ends', async () => {
     const engine = laggingEngine(ended(12), 1_000_000);
     const report = await pruneExecutions(rule, { api: engine.api, now: 0, batchSize: 4, orphanAfterMs: 50 });
     expect(report).toMatchObject({ removed: 12, kept: 0 });
     expect(report.orphans.length).toBeGreaterThan(7);
   });
 
-  it('stopped between two batches: what is left stays whole, and the next run takes it', async () => {
+  it('can be stopped between two batches; the next run continues', async () => {
     const engine = laggingEngine(ended(30), 1);
     const stop = new AbortController();
     const onBatch = () => stop.abort();

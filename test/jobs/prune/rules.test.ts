@@ -50,7 +50,7 @@ describe('rules of the configuration', () => {
     expect(rules.filter(({ workflow, route }) => workflow === 'college-adaptorWF' && route === undefined)).toEqual([]);
   });
 
-  it('younger than the reconciler looks back: a problem; older: none', async () => {
+  it('rejects ages within the look-back of the reconciler', async () => {
     const config = await configOf();
     const rule = (olderThanMs: number) => [{ name: 'x', statuses: endedStates, olderThanMs }];
     expect(problemsOf(rule(dayMs), config)).toHaveLength(1);
@@ -77,18 +77,18 @@ describe('rules of a command', () => {
     ]);
   });
 
-  it('an unknown route, or route and workflow: refused', async () => {
+  it('rejects an unknown route, and a route together with a workflow', async () => {
     const config = await configOf();
     expect(() => rulesFor({ route: 'film' }, config, routes)).toThrow('film is none of movies, adaptor, adaptor-slow');
     expect(() => rulesFor({ route: 'movies', workflow: 'mdmWF' }, config, routes)).toThrow('not both');
   });
 });
 
-describe('the daily loop', () => {
+describe('the prune loop', () => {
   const report = { executions: 1, kept: 0, orphans: 0, events: null, isComplete: true };
   const log = createLog('test', 'silent');
 
-  it('a round that fails: the next one comes all the same', async () => {
+  it('continues after a failed round', async () => {
     let rounds = 0;
     const round = async () => {
       rounds++;
@@ -103,7 +103,7 @@ describe('the daily loop', () => {
     expect(rounds).toBe(atStop);
   });
 
-  it('stopped during a round: the round is told, and its end is waited for', async () => {
+  it('aborts the current round when stopped and waits for its end', async () => {
     const begun = Promise.withResolvers<void>();
     let ended = false;
     const round = async (signal: AbortSignal) => {

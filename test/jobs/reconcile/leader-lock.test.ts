@@ -25,32 +25,32 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-it('without Redis: everybody works', async () => {
+it('every router holds the lock without Redis', async () => {
   expect(await noLock.hold()).toBe(true);
 });
 
-it('Redis does not answer: everybody works', async () => {
+it('every router holds the lock while Redis does not respond', async () => {
   const proxy = await startBreakableProxy(redisUrl.replace('redis:', 'http:'));
   await proxy.cut();
   expect(await open(proxy.url.replace('http:', 'redis:'), 1_000).hold()).toBe(true);
 });
 
 describe.skipIf(!redisAnswers)('with Redis', () => {
-  it('one keeps its turn; released, the other has it', async () => {
+  it('one router keeps the lock; after its release the other acquires it', async () => {
     const [one, other] = [open(redisUrl, 10_000), open(redisUrl, 10_000)];
     expect([await one.hold(), await other.hold(), await one.hold()]).toEqual([true, false, true]);
     await one.release();
     expect(await other.hold()).toBe(true);
   });
 
-  it('the holder is gone without a word: another takes its turn when the time is over', async () => {
+  it('another router acquires the lock when it expires', async () => {
     const [one, other] = [open(redisUrl, 300), open(redisUrl, 10_000)];
     expect([await one.hold(), await other.hold()]).toEqual([true, false]);
     await pollUntil('the turn to be free', () => other.hold());
     expect(await one.hold()).toBe(false);
   });
 
-  it('a connection that is cut and mended: it goes on', async () => {
+  it('the lock works again after a reconnect', async () => {
     const proxy: BreakableProxy = await startBreakableProxy(redisUrl.replace('redis:', 'http:'));
     const lock = open(proxy.url.replace('http:', 'redis:'), 300);
     const other = open(redisUrl, 10_000);

@@ -45,15 +45,15 @@ async function against(react: Reaction): Promise<RawBackEnd> {
   return backEnd;
 }
 
-describe('a request that must not leave any more', () => {
-  test('is not sent, and nothing was changed', async () => {
+describe('a request of an expired task', () => {
+  test('is not sent and fails as unchanged', async () => {
     const { url, requests } = await against(ok);
     const { code, message } = await failureOf(caller.call(write(url, { isLate: () => true })));
     expect([code, message]).toEqual(['back-end-unreachable', expect.stringMatching(/nothing was changed$/)]);
     expect(requests).toEqual([]);
   });
 
-  test('is not sent either when it becomes late while the connection is made', async () => {
+  test('is not sent when the task expires while connecting', async () => {
     const { url, requests } = await against(ok);
     let asked = 0;
     const { code } = await failureOf(caller.call(write(url, { isLate: () => ++asked > 1 })));
@@ -61,7 +61,7 @@ describe('a request that must not leave any more', () => {
     expect(requests).toEqual([]);
   });
 
-  test('is late on a connection that is kept as well', async () => {
+  test('is not sent on a keep-alive connection', async () => {
     const { url, requests } = await against(ok);
     await caller.call(write(url, { isLate: () => false }));
     await failureOf(caller.call(write(url, { isLate: () => true })));
@@ -69,7 +69,7 @@ describe('a request that must not leave any more', () => {
   });
 });
 
-describe('what is sent', () => {
+describe('the request', () => {
   test.each([
     ['/a%2Fb/', 'x=&x=1'],
     ['//', undefined],
@@ -83,7 +83,7 @@ describe('what is sent', () => {
     expect(requests[0]?.split('\r\n')[0]).toBe(`GET /base${path}${query === undefined ? '' : `?${query}`} HTTP/1.1`);
   });
 
-  test('a request carries the given fields, framing and nothing else', async () => {
+  test('contains the given fields, framing and nothing else', async () => {
     const { url, requests } = await against(ok);
     await caller.call(write(url, { headers: { 'content-type': 'application/merge-patch+json', 'x-request-id': 'r' } }));
     const [head, body] = (requests[0] ?? '').split('\r\n\r\n');
@@ -124,13 +124,13 @@ describe('what is sent', () => {
     expect(requests).toHaveLength(3);
   });
 
-  test('connections are kept and used again', async () => {
+  test('reuses keep-alive connections', async () => {
     const { url, connections } = await against(ok);
     for (let call = 0; call < 5; call++) await caller.call(read(url));
     expect(connections()).toBe(1);
   });
 
-  test('proxy variables of the environment are ignored', async () => {
+  test('ignores proxy environment variables', async () => {
     const { url } = await against(ok);
     vi.stubEnv('HTTP_PROXY', 'http://127.0.0.1:9');
     vi.stubEnv('http_proxy', 'http://127.0.0.1:9');
@@ -138,7 +138,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('what comes back', () => {
+describe('the response', () => {
   test.each([200, 204, 299, 301, 302, 304, 400, 401, 404, 409, 429, 500, 503, 599])(
     'status %i is an answer',
     async (status) => {
@@ -149,14 +149,14 @@ describe('what comes back', () => {
     },
   );
 
-  test('a redirect is not followed', async () => {
+  test('does not follow redirects', async () => {
     const { url, requests } = await against(answers('HTTP/1.1 302 Found\r\nLocation: /y\r\nContent-Length: 0\r\n\r\n'));
     const answer = await caller.call(read(url));
     expect(answer).toMatchObject({ status: 302, headers: { location: '/y' } });
     expect(requests).toHaveLength(1);
   });
 
-  test('a compressed answer stays compressed and says so', async () => {
+  test('keeps a compressed response compressed, with its Content-Encoding', async () => {
     const body = gzipSync('{"a":1}');
     const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;
     const { url } = await against((socket) => void socket.write(Buffer.concat([Buffer.from(head), body])));
@@ -165,7 +165,7 @@ describe('what comes back', () => {
     expect(answer.body.equals(body)).toBe(true);
   });
 
-  test('NUL, a byte order mark and bytes that are no text come through', async () => {
+  test('passes NUL, a byte order mark and binary bytes unchanged', async () => {
     const body = Buffer.from([0xef, 0xbb, 0xbf, 0x22, 0x00, 0x22, 0xff, 0xfe]);
     const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     const { url } = await against((socket) => void socket.write(Buffer.concat([Buffer.from(head), body])));
@@ -183,7 +183,7 @@ describe('what comes back', () => {
 });
 
 describe('calls without a complete response', () => {
-  test('nobody listens → back-end-unreachable; a write was not applied', async () => {
+  test('back-end-unreachable when the connection is refused; a write was not applied', async () => {
     const server = createServer().listen(0);
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
@@ -196,7 +196,7 @@ describe('calls without a complete response', () => {
     }
   });
 
-  test('a host that does not exist → back-end-unreachable', async () => {
+  test('back-end-unreachable when the host does not exist', async () => {
     // The resolver rejects a label of over 63 characters without a query to a name server.
     const host = `${'x'.repeat(64)}.invalid`;
     expect((await failureOf(caller.call(read(`http://${host}`)))).code).toBe('back-end-unreachable');
@@ -272,7 +272,7 @@ describe('calls without a complete response', () => {
     },
   );
 
-  test('an endless answer is broken off at the limit', async () => {
+  test('aborts an endless response at the size limit', async () => {
     const { url } = await against((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
       const pump = setInterval(() => socket.write('a'.repeat(20_000)), 1);
@@ -281,7 +281,7 @@ describe('calls without a complete response', () => {
     expect((await failureOf(caller.call(read(url)))).message).toBe('the response is too large');
   });
 
-  test('an answer of exactly the limit is one', async () => {
+  test('accepts a response of exactly the size limit', async () => {
     const { url } = await against(
       answers(`HTTP/1.1 200 OK\r\nContent-Length: ${maxAnswerBytes}\r\n\r\n${'a'.repeat(maxAnswerBytes)}`),
     );
@@ -299,7 +299,7 @@ describe('retries', () => {
     expect(requests).toHaveLength(3);
   });
 
-  test('a read that is always cut → three tries in all', async () => {
+  test('sends a read three times at most when its connection always closes', async () => {
     const { url, requests } = await against((socket) => void socket.resetAndDestroy());
     await failureOf(caller.call(read(url)));
     expect(requests).toHaveLength(3);
@@ -311,7 +311,7 @@ describe('retries', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('a read that was half answered, too large or late is not tried again', async () => {
+  test('does not retry a read with an incomplete, too large or late response', async () => {
     const { url, requests } = await against(
       (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na'),
     );

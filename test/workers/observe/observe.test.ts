@@ -44,7 +44,7 @@ async function run(
 }
 
 describe('a task', () => {
-  it('says in its output how long its calls took together, in tenths of a millisecond', async () => {
+  it('outputs the total time of its calls in tenths of a millisecond', async () => {
     const { ended } = await run({}, { calls: 2 });
     const { timing } = (ended as unknown as { outputData: { timing: { backEndMs: number } } }).outputData;
     expect(timing.backEndMs).toBeGreaterThanOrEqual(38);
@@ -52,7 +52,7 @@ describe('a task', () => {
     expect(ended).toMatchObject({ status: 'COMPLETED', outputData: { outbound: {} } });
   });
 
-  it('that failed says it, too; one that is handed out again says nothing yet', async () => {
+  it('outputs the time when it fails, but not while it is in progress', async () => {
     const failed = await run({}, { outcome: { status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion: 'r' } });
     expect(failed.ended).toMatchObject({
       reasonForIncompletion: 'r',
@@ -62,7 +62,7 @@ describe('a task', () => {
     expect((await run({}, { outcome: again })).ended).toEqual(again);
   });
 
-  it('two at once: each has its own time and trace', async () => {
+  it('has its own time and trace when two run at once', async () => {
     const [one, two] = await Promise.all([run({ traceparent }, { calls: 3 }), run({}, { calls: 1 })]);
     const msOf = ({ ended }: typeof one) =>
       (ended as unknown as { outputData: { timing: { backEndMs: number } } }).outputData.timing.backEndMs;
@@ -112,7 +112,7 @@ describe('spans', () => {
     expect(JSON.stringify(written)).not.toContain('marker');
   });
 
-  it('outside of a task a call is left as it is', async () => {
+  it('does not change a call outside of a task', async () => {
     let seen: BackEndRequest | undefined;
     await withCallTelemetry(async (request) => {
       seen = request;

@@ -19,14 +19,14 @@ function countingIssuer(more: (token: string) => Partial<IssuedToken> = () => ({
 const jwt = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
 
 describe('AccessToken', () => {
-  test('many calls at once → one token is fetched', async () => {
+  test('requests one token for many concurrent calls', async () => {
     const { issue, count } = countingIssuer();
     const token = new AccessToken(issue);
     expect(await Promise.all([token.get(), token.get(), token.get()])).toEqual(['t1', 't1', 't1']);
     expect(count()).toBe(1);
   });
 
-  test('after most of its life → renewed in the background, the old one serves meanwhile', async () => {
+  test('renews in the background late in the lifetime and returns the old token meanwhile', async () => {
     const { issue } = countingIssuer();
     const token = new AccessToken(issue);
     await token.get();
@@ -38,7 +38,7 @@ describe('AccessToken', () => {
     expect(await token.get()).toBe('t2');
   });
 
-  test('renewal fails while the old one is valid → the old one serves until it expires', async () => {
+  test('returns the old token until it expires when renewal fails', async () => {
     let fails = false;
     const { issue } = countingIssuer();
     const token = new AccessToken(() => (fails ? Promise.reject(new Error('away')) : issue()));
@@ -52,7 +52,7 @@ describe('AccessToken', () => {
     expect(await token.get()).toBe('t2');
   });
 
-  test('refused → the next call gets another; refusing an older one changes nothing', async () => {
+  test('requests a new token after a rejection; rejecting an older token has no effect', async () => {
     const { issue, count } = countingIssuer();
     const token = new AccessToken(issue);
     token.invalidate(await token.get());
@@ -62,7 +62,7 @@ describe('AccessToken', () => {
     expect(count()).toBe(2);
   });
 
-  test('no expires_in → exp and iat of the JWT say how long it lasts, whatever our clock says', async () => {
+  test('uses exp and iat of the JWT without expires_in, independent of the local clock', async () => {
     const issued = [jwt({ iat: 1_000, exp: 1_100 }), jwt({ iat: 1_000, exp: 1_100, second: true })];
     const token = new AccessToken(async () => ({ token: issued.shift() ?? '' }));
     const first = await token.get();

@@ -43,7 +43,7 @@ async function timeHasPassed(ms: number): Promise<void> {
 }
 
 describe('the token', () => {
-  test('is asked for in the form of Conductor and sent as X-Authorization', async () => {
+  test('is requested in Conductor format and sent as X-Authorization', async () => {
     await start();
     await router.result(addMovie());
     const token = router.calls.find(isToken);
@@ -53,7 +53,7 @@ describe('the token', () => {
     expect(router.calls.filter((call) => !isToken(call)).every((call) => call.token !== undefined)).toBe(true);
   });
 
-  test('revoked between poll and update → fetched once more, and the result is delivered', async () => {
+  test('is requested again when revoked between poll and update, and the result is delivered', async () => {
     await start();
     await router.result(addMovie());
     router.revokeTokens();
@@ -71,7 +71,7 @@ describe('the token', () => {
     expect(count(/cannot be reached/)).toBe(0);
   });
 
-  test('refused for ever → no hot loop, one line, and no secret in it', async () => {
+  test('causes no busy loop and one log line without secrets when always rejected', async () => {
     router.interfere = (call) => (isToken(call) ? undefined : { status: 401, body: '{"status":401}' });
     await start();
     await pollUntil('the line', () => count(/cannot be reached/) === 1);
@@ -82,7 +82,7 @@ describe('the token', () => {
     expect(JSON.stringify(started?.lines)).not.toMatch(/worker-secret|eyJ/);
   });
 
-  test('no token for these credentials → tried on quietly, and work begins once there is one', async () => {
+  test('is retried quietly until the credentials are accepted', async () => {
     router.interfere = (call) => (isToken(call) ? { status: 401, body: '{"error":"invalid_client"}' } : undefined);
     await start();
     await pollUntil('the line', () => count(/cannot be reached/) === 1);
@@ -95,7 +95,7 @@ describe('the token', () => {
 });
 
 describe('outages', () => {
-  test('no router at start → waits for it', async () => {
+  test('waits for the router at start', async () => {
     await router.stop();
     await start();
     await pollUntil('the line', () => count(/cannot be reached/) === 1);
@@ -103,7 +103,7 @@ describe('outages', () => {
     await router.result(addMovie());
   });
 
-  test('router away and back → polls again within two seconds, one line each way', async () => {
+  test('polls again within two seconds after an outage, with one log line each way', async () => {
     await start({ 'workers.taskTypes': '' });
     await pollUntil('held polls', () => router.held === idlePolls);
     await router.stop();
@@ -144,7 +144,7 @@ describe('outages', () => {
     await router.result(addMovie());
   });
 
-  test('a single cut connection is no outage: tried again, nothing logged', async () => {
+  test('retries after a single closed connection without logging', async () => {
     await start();
     await router.result(addMovie());
     let cut = false;
@@ -170,7 +170,7 @@ describe('results', () => {
     },
   );
 
-  test('router away when the result is there → kept, and delivered when it is back', async () => {
+  test('keeps a result during an outage of the router and delivers it afterwards', async () => {
     const release = Promise.withResolvers<undefined>();
     const slow = await startRawBackEnd((socket) => {
       void release.promise.then(() => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
@@ -187,7 +187,7 @@ describe('results', () => {
     await slow.stop();
   });
 
-  test('a result the engine refuses for good → said in the log, and the task fails in its stead', async () => {
+  test('logs a result that the engine rejects and fails the task instead', async () => {
     await start();
     router.interfere = (call) =>
       isUpdate(call) && JSON.parse(call.body).status === 'COMPLETED' ? { status: 413 } : undefined;
@@ -199,7 +199,7 @@ describe('results', () => {
     expect((await router.result(addMovie())).status).toBe('COMPLETED');
   });
 
-  test('a task the engine no longer knows (404) → given up at once; its place is free again', async () => {
+  test('drops the result of an unknown task (404) at once and frees its capacity', async () => {
     await start({ 'workers.concurrency': 1 });
     router.interfere = (call) => (isUpdate(call) ? { status: 404 } : undefined);
     addMovie();
@@ -208,7 +208,7 @@ describe('results', () => {
     expect((await router.result(addMovie())).status).toBe('COMPLETED');
   });
 
-  test('updates go to the plain endpoint: no next task is ever asked for with one', async () => {
+  test('sends updates to the plain endpoint, which returns no next task', async () => {
     await start();
     await router.result(addMovie());
     await router.result(addMovie());
@@ -217,7 +217,7 @@ describe('results', () => {
 });
 
 describe('concurrency', () => {
-  test('never more tasks in hand than allowed, and no poll while there is no room', async () => {
+  test('never exceeds the concurrency and does not poll without capacity', async () => {
     let open = 0;
     let most = 0;
     const slow = await startRawBackEnd((socket) => {
@@ -236,7 +236,7 @@ describe('concurrency', () => {
     await slow.stop();
   });
 
-  test('one slow task does not hold up others of its type', async () => {
+  test('does not block other tasks of a type by a slow one', async () => {
     const slow = await startRawBackEnd((socket, request) => {
       if (!request.startsWith('GET /slow')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
     });
@@ -248,7 +248,7 @@ describe('concurrency', () => {
     await slow.stop();
   });
 
-  test('held polls of every task type leave room for updates', async () => {
+  test('sends updates while polls of every task type are held', async () => {
     await start({ 'workers.taskTypes': '', 'workers.pollTimeoutMs': 5_000, 'workers.drainMs': 100 });
     await pollUntil('held polls', () => router.held === idlePolls);
     const startedAt = performance.now();
@@ -258,7 +258,7 @@ describe('concurrency', () => {
 });
 
 describe('the SDK around it', () => {
-  test('its environment variables change nothing', async () => {
+  test('ignores its environment variables', async () => {
     vi.stubEnv('CONDUCTOR_SERVER_URL', 'http://127.0.0.1:9/api');
     vi.stubEnv('CONDUCTOR_AUTH_KEY', 'other');
     vi.stubEnv('CONDUCTOR_AUTH_SECRET', 'other-secret');
@@ -269,7 +269,7 @@ describe('the SDK around it', () => {
     expect(tokens.join()).not.toMatch(/other/);
   });
 
-  test('a task without ids is skipped; the tasks beside it are worked on', async () => {
+  test('skips a task without ids and runs the others', async () => {
     await start({ 'workers.concurrency': 2 });
     router.addTask('movies_intake', inboundOf(), { taskId: '' });
     await router.result(addMovie());
