@@ -79,15 +79,15 @@ const mdm = {
 };
 
 describe('a PATCH that has ended', () => {
-  it('and was notified → settled', () => {
+  it('needs nothing when MDM was notified', () => {
     expect(decidePatch(patch(), { ...alone, notified: true }, context)).toEqual({ kind: 'settled' });
   });
 
-  it('long ago, 2xx, without an MDM workflow → started as the handler would', () => {
+  it('starts the MDM workflow like the handler when it is missing after a 2xx', () => {
     expect(decidePatch(patch(), alone, context)).toMatchObject({ kind: 'start', case: 'event_lost', requests: [mdm] });
   });
 
-  it('a moment ago → waits', () => {
+  it('waits during the grace period', () => {
     expect(decidePatch(patch({ endTime: justNow }), alone, context)).toEqual({ kind: 'waiting' });
   });
 
@@ -117,7 +117,7 @@ describe('a PATCH that runs', () => {
     });
   });
 
-  it('behind its answer with no task left to do → resumed', () => {
+  it('is resumed after its response when no task is left', () => {
     expect(running([intake()])).toMatchObject({ kind: 'resume' });
   });
 
@@ -129,7 +129,7 @@ describe('a PATCH that runs', () => {
     });
   });
 
-  it('its worker not heard of for longer than the engine would wait → ended, and looked at again', () => {
+  it('is terminated when its task should have timed out, and decided again', () => {
     const held = (startTime: number) =>
       running([intake({ status: 'IN_PROGRESS', startTime, endTime: 0, responseTimeoutSeconds: 90 })]);
     expect(held(now - 149_000)).toEqual({ kind: 'waiting' });

@@ -38,7 +38,7 @@ const request = {
 const share = (input: object): WholeExecution => record({ workflowName: 'mdm-shareWF', input: { ...input } });
 
 describe('the record of an update', () => {
-  it('without its share → started as the handler would', () => {
+  it('starts a missing share like the handler', () => {
     expect(decideUpdate(record(), [], context)).toEqual({ kind: 'start', case: 'share_lost', requests: [request] });
   });
 
@@ -50,7 +50,7 @@ describe('the record of an update', () => {
     }
   });
 
-  it('a moment ago → waits', () => {
+  it('waits during the grace period', () => {
     expect(decideUpdate(record({ startTime: now - 5_000 }), [], context)).toEqual({ kind: 'waiting' });
   });
 
@@ -60,11 +60,11 @@ describe('the record of an update', () => {
     expect(decideUpdate(running, [share(request.input)], context)).toMatchObject({ kind: 'replace', requests: [] });
   });
 
-  it('of a college that has no handler any more → settled', () => {
+  it('needs nothing when its college has no handler any more', () => {
     expect(decideUpdate(record({ input: { ...message, misCode: '999' } }), [], context)).toEqual({ kind: 'settled' });
   });
 
-  it('is looked at in every state', () => {
+  it('is inspected in every status', () => {
     for (const status of ['COMPLETED', 'RUNNING', 'TERMINATED'] as const) {
       const summary = { workflowType: 'mdm-updateWF', version: 1, status, input: '{}', output: '{}' };
       expect(classify(summary as unknown as ExecutionSummary, mdmDefinitions)).toBe('update');
