@@ -1,4 +1,4 @@
-// The router program.
+// The entry point of the router process: loads the configuration, starts the router, and handles reload and stop.
 
 import { loadConfig, type LoadedConfig } from '#lib/config/load.ts';
 import { accepts } from '#lib/config/production.ts';
@@ -8,7 +8,7 @@ import { createTracer } from '#lib/telemetry/tracing/create-tracer.ts';
 import { findOpenEngine } from './open-engine.ts';
 import { startRouter } from './start-router.ts';
 
-/** Every layer, checked as a whole. @throws ConfigError */
+/** Loads and validates all configuration layers. @throws ConfigError */
 function load(): Promise<LoadedConfig> {
   return loadConfig({
     required: ['oauth.issuer'],

@@ -1,25 +1,26 @@
-// Looks whether the engine can be reached where it must not be: it has no authentication of its own.
+// A startup check that detects a publicly reachable Conductor server. Conductor has no authentication of its own.
 
 import { lookup } from 'node:dns/promises';
 import { connect, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { isLoopback, isPrivateHost } from '#lib/config/private-host.ts';
 
+/** Options of {@link findOpenEngine}. */
 export interface OpenEngineOptions {
   /** The engine's base URL, as the router uses it. */
   url: string;
-  /** Addresses of this machine that others can reach; default: those of its interfaces. */
+  /** Non-loopback addresses of this machine; default: the addresses of its network interfaces. */
   ownAddresses?: readonly string[];
-  /** Addresses of a name; default: the resolver's. */
+  /** Resolves a host name to addresses; default: the system's resolver. */
   resolve?: (name: string) => Promise<readonly string[]>;
-  /** Longest look at one address, in milliseconds. */
+  /** Timeout of each connection attempt, in milliseconds; default 1,000. */
   timeoutMs?: number;
 }
 
 /**
- * Why the engine is open; none when it is not, or when nothing answers yet. Two ways are known: its name leads to a
- * public address, or it is used through the loopback address but listens on the machine's others as well (its own
- * default is 0.0.0.0).
+ * Returns one message for each finding; an empty list when the engine is not exposed or not running yet. Two exposures
+ * are detected: the engine's host name resolves to a public address; or the router uses the loopback address, but the
+ * engine also accepts connections on other addresses of this machine (Conductor listens on 0.0.0.0 by default).
  */
 export async function findOpenEngine(options: OpenEngineOptions): Promise<string[]> {
   const { url, ownAddresses = otherAddresses(), resolve = resolveName, timeoutMs = 1_000 } = options;
@@ -30,10 +31,10 @@ export async function findOpenEngine(options: OpenEngineOptions): Promise<string
   if (open.length > 0) return [`conductor.url is ${url}: ${host} has the public address ${open.join(', ')}`];
   if (!addresses.some(isLoopback)) return [];
   const enginePort = Number(port) || (protocol === 'https:' ? 443 : 80);
-  const answers = await Promise.all(
+  const reachable = await Promise.all(
     ownAddresses.map(async (address) => ((await accepts(address, enginePort, timeoutMs)) ? [address] : [])),
   );
-  return answers
+  return reachable
     .flat()
     .map(
       (address) =>
@@ -52,16 +53,16 @@ async function resolveName(name: string): Promise<string[]> {
   return (await lookup(name, { all: true })).map(({ address }) => address);
 }
 
-/** Whether something takes connections there. */
+/** Resolves to true when a TCP connection to the address succeeds within the timeout. */
 function accepts(host: string, port: number, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: timeoutMs });
-    const settle = (open: boolean) => {
+    const finish = (open: boolean) => {
       socket.destroy();
       resolve(open);
     };
-    socket.once('connect', () => settle(true));
-    socket.once('error', () => settle(false));
-    socket.once('timeout', () => settle(false));
+    socket.once('connect', () => finish(true));
+    socket.once('error', () => finish(false));
+    socket.once('timeout', () => finish(false));
   });
 }

@@ -1,4 +1,4 @@
-// Builds the router from its parts, in the order a request and a reader meet them.
+// The composition root of the router: builds the servers, the first configuration snapshot, the reconciler and the reloader.
 
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import type { Config } from '#lib/config/schema.ts';
 import { connectRedis, outageNotice } from '#lib/redis/connect-redis.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { startRouterReconciler } from '../jobs/reconcile/index.ts';
-import { createAccessLog } from './server/access-log.ts';
+import { createAccessLog, type EndedRequest } from './server/access-log.ts';
 import { ClientAddresses } from './plugin-api/client-address.ts';
 import type { RouterServices } from './plugin-api/plugin-api.ts';
 import { expressMessages } from './server/express-messages.ts';
@@ -24,123 +24,136 @@ import { Reloader } from './snapshots/reload/reloader.ts';
 import { watchFiles } from './snapshots/reload/watch-files.ts';
 import { tlsOf } from './server/tls.ts';
 
+/** Options of {@link startRouter}. */
 export interface RouterOptions {
   config: Config;
   log: Logger;
-  /** The map; default `router.mapFile`. */
+  /** Path of the gateway configuration; default `router.mapFile`. */
   gatewayConfigFile?: string;
-  /** Reads the configuration anew for a reload; without it only the map is. */
+  /** Loads the configuration again for a reload. Without it, a reload reads only the gateway configuration again. */
   loadConfig?: () => Promise<Pick<LoadedConfig, 'config' | 'keepCopies'>>;
-  /** Where errors nobody foresaw are reported. */
+  /** Reports unexpected errors to the error tracker; default: no reports. */
   reportError?: RouterServices['reportError'];
-  /** Where spans go; nowhere when absent. */
+  /** Creates spans; tracing is off when absent. */
   tracer?: RouterServices['tracer'];
-  /** What `/metrics` shows; default a new one. */
+  /** Registry behind `/metrics`; default: a new registry. */
   metrics?: Registry;
 }
 
+/** A running router. */
 export interface Router {
+  /** Base URL of the public port. */
   readonly url: string;
+  /** Base URL of the operations port. */
   readonly operationsUrl: string;
-  /** Takes up what the files say now, or says in log, metrics and readiness why not. @param reason for the log */
+  /**
+   * Reloads the configuration. A configuration with errors is rejected: the log, the metrics and `/health/ready` say why.
+   * @param reason for the log
+   */
   reload(reason: string): Promise<void>;
-  /** Drains and stops; resolves when nothing of it is left. */
+  /** Drains and stops the router; resolves when all resources are released. */
   stop(): Promise<void>;
 }
 
 const rootDir = fileURLToPath(new URL('..', import.meta.url));
 
-/** @throws GatewayConfigError, or an Error that names a taken port; then nothing listens */
+/**
+ * Starts the router.
+ * @throws GatewayConfigError when the gateway configuration is invalid; Error that names the address when a port cannot be
+ *   bound. Both ports are closed then
+ */
 export async function startRouter(options: RouterOptions): Promise<Router> {
   const { config, log, reportError = () => undefined, tracer, metrics = new Registry() } = options;
   const gatewayConfigFile = options.gatewayConfigFile ?? resolve(rootDir, config['router.mapFile']);
   const url = config['redis.url'];
   const redis = url === undefined ? undefined : connectRedis({ url, log, metrics });
-  const house = new GatewayHost({ config, log, metrics, tracer, reportError, redis });
-  const { services, parts, knownFiles } = house;
+  const gatewayHost = new GatewayHost({ config, log, metrics, tracer, reportError, redis });
+  const { services, sharedResources, knownFiles } = gatewayHost;
   const stops = new Stops(log);
   try {
-    const first = await buildSnapshot({ config, gatewayConfigFile, rootDir, house: services, parts, knownFiles });
-    house.activate(first);
-    const { operations, server } = await listen(house, first, stops);
+    const inputs = { config, gatewayConfigFile, rootDir, knownFiles };
+    const first = await buildSnapshot({ ...inputs, hostServices: services, sharedResources });
+    gatewayHost.activate(first);
+    const { operations, server } = await listen(gatewayHost, first, stops);
     collectDefaultMetrics({ register: metrics });
-    const definitions = () => house.definitions;
-    const reconciler = startRouterReconciler({ config: house.config, definitions, metrics, log, redis });
+    const definitions = () => gatewayHost.definitions;
+    const reconciler = startRouterReconciler({ config: gatewayHost.config, definitions, metrics, log, redis });
     if (reconciler !== null) stops.add('reconciler', () => reconciler.stop());
     if (reconciler !== null && redis !== undefined)
-      house.checks.addNotice('reconciler', outageNotice(redis, 'every router reconciles'));
+      gatewayHost.checks.addNotice('reconciler', outageNotice(redis, 'every router reconciles'));
     const loadConfig = options.loadConfig ?? (async () => ({ config, keepCopies: () => undefined }));
     const started = { config, gateway: first.gateway };
-    const reloader = new Reloader({ house, started, loadConfig, gatewayConfigFile, rootDir });
-    countGenerations(house, metrics);
-    await watch(reloader, { gatewayConfigFile, config, stops });
+    const reloader = new Reloader({ gatewayHost, started, loadConfig, gatewayConfigFile, rootDir });
+    registerSnapshotGauge(gatewayHost, metrics);
+    await reloadOnChange(reloader, { gatewayConfigFile, config, stops });
     first.started();
     return {
       url: server.url,
       operationsUrl: operations.url,
       reload: (reason) => reloader.reload(reason),
       async stop() {
-        await house.drain(house.config['router.shutdownDelayMs']);
-        await Promise.all([server.stop(house.config['router.drainMs']), reloader.idle()]);
+        await gatewayHost.drain(gatewayHost.config['router.shutdownDelayMs']);
+        await Promise.all([server.stop(gatewayHost.config['router.drainMs']), reloader.idle()]);
         await stops.run();
-        await house.stop();
+        await gatewayHost.stop();
       },
     };
   } catch (error) {
     await stops.run();
-    await house.stop();
+    await gatewayHost.stop();
     throw error;
   }
 }
 
-/** Both ports. */
-async function listen(house: GatewayHost, { config, gateway }: ConfigSnapshot, stops: Stops) {
-  const { log, metrics, tracer } = house.services;
+/** Starts the operations server and the public server. */
+async function listen(gatewayHost: GatewayHost, { config, gateway }: ConfigSnapshot, stops: Stops) {
+  const { log, metrics, tracer } = gatewayHost.services;
   const activity = new Activity();
-  const kindOf = (route: string) => house.kindOf(route);
-  const operations = await startOperations({ config, readiness: house.readiness, metrics, activity, kindOf });
+  const kindOf = (route: string) => gatewayHost.kindOf(route);
+  const operations = await startOperations({ config, readiness: gatewayHost.readiness, metrics, activity, kindOf });
   stops.add('operations', () => operations.stop());
   const { hostname: host, port } = gateway.gatewayConfig.http;
-  const accessLog = createAccessLog(log, metrics, { tracer, kindOf, ended: (request) => activity.note(request) });
-  const limits = limitsOf(house.config);
-  const { app } = house;
+  const onRequestEnd = (request: EndedRequest) => activity.record(request);
+  const accessLog = createAccessLog(log, metrics, { tracer, kindOf, onRequestEnd });
+  const limits = serverLimits(gatewayHost.config);
+  const { app } = gatewayHost;
   const server = await startHttpServer({
     ...{ host, port, app, accessLog, metrics, limits },
     messages: expressMessages(app),
-    clientAddresses: new ClientAddresses(() => house.config['router.trustedProxies']),
-    refuseEarly: (request) => house.refuseEarly(request),
+    clientAddresses: new ClientAddresses(() => gatewayHost.config['router.trustedProxies']),
+    shedLoad: (request) => gatewayHost.shedLoad(request),
     tls: tlsOf(config, log),
   });
-  house.onActivate(() => server.limitsChanged());
+  gatewayHost.onActivate(() => server.applyLimits());
   return { operations, server };
 }
 
-/** Off without `reload.watchMs`. */
-async function watch(
+/** Reloads when a configuration file changes; off when `reload.watchMs` is 0. */
+async function reloadOnChange(
   reloader: Reloader,
   { gatewayConfigFile, config, stops }: { gatewayConfigFile: string; config: Config; stops: Stops },
 ): Promise<void> {
   const intervalMs = config['reload.watchMs'];
   if (intervalMs === 0) return;
   const files = [gatewayConfigFile, ...localFiles(config)];
-  const changed = () => void reloader.reload('a file has changed');
-  const watched = await watchFiles({ intervalMs, files: () => files, changed });
-  stops.add('watch of files', () => watched.stop());
+  const onChange = () => void reloader.reload('a file has changed');
+  const watcher = await watchFiles({ intervalMs, files: () => files, onChange });
+  stops.add('file watcher', () => watcher.stop());
 }
 
-function countGenerations(house: GatewayHost, metrics: Registry): void {
+function registerSnapshotGauge(gatewayHost: GatewayHost, metrics: Registry): void {
   new Gauge({
     name: 'router_config_generations',
-    help: 'Configurations that serve requests: the one in force, and those of before whose requests are not all answered',
+    help: 'Configuration snapshots that serve requests: the active one, and previous ones with requests in flight',
     registers: [metrics],
     collect() {
-      this.set(1 + house.retiring);
+      this.set(1 + gatewayHost.retiring);
     },
   });
 }
 
-/** Read at each use: those of the configuration in force. */
-function limitsOf(config: Config): ServerLimits {
+/** Returns the server limits. Getters read the active configuration at each access, so that a reload changes them. */
+function serverLimits(config: Config): ServerLimits {
   return {
     get maxConnections() {
       return config['router.maxConnections'];
@@ -157,7 +170,7 @@ function limitsOf(config: Config): ServerLimits {
     get keepAliveTimeoutMs() {
       return config['router.keepAliveTimeoutMs'];
     },
-    get answerTimeoutMs() {
+    get responseTimeoutMs() {
       return config['router.answerTimeoutMs'];
     },
   };

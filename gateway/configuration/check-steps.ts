@@ -1,4 +1,4 @@
-// Checks the steps of the pipelines: parameters by the declarations of the policies, conditions by Express Gateway.
+// Validates pipeline steps: parameters against the policy declarations, conditions with Express Gateway.
 
 import { expressGateway } from './express-gateway.ts';
 import type { FileProblems } from './file-problems.ts';
@@ -7,7 +7,7 @@ import { parameterCheck } from './parameter-checks.ts';
 import type { PolicyDeclaration, PolicyPlace } from '../plugin-api/policy.ts';
 import { schemaErrors } from './schema-errors.ts';
 
-/** Checks the parameters of one step and fills in their defaults. */
+/** Validates the parameters of one step and fills in their defaults. */
 export function checkParameters(
   { action, path }: PipelineStep,
   { declaration, place }: { declaration: PolicyDeclaration; place: PolicyPlace },
@@ -24,7 +24,7 @@ export function checkParameters(
     problems.add(at, message, parameter);
 }
 
-/** Express Gateway mounts a policy with an asynchronous condition behind its successors: such a condition is refused. */
+/** Validates the condition of a step. Rejects async conditions: Express Gateway would mount their policies out of order. */
 export function checkCondition({ condition, path }: PipelineStep, problems: FileProblems): void {
   if (condition === undefined) return;
   const at = [...path, 'condition'];

@@ -1,4 +1,4 @@
-// From the checked gateway configuration and its policies to the OpenAPI document.
+// Builds the OpenAPI document from the validated gateway configuration and its policies.
 
 import { readFileSync } from 'node:fs';
 import { buildInSteps, type DescribedEndpoint } from '#lib/openapi/build-document.ts';
@@ -9,8 +9,8 @@ import { createPauses } from '#lib/process/pauses.ts';
 import type { PolicyDeclaration, PolicyPlace } from '../plugin-api/policy.ts';
 
 /**
- * Builds the document. It gives other work its turn between its steps.
- * @throws Error when two of its parts contradict each other
+ * Builds the OpenAPI document. Yields to the event loop between steps.
+ * @throws Error when two descriptions contradict each other
  */
 export async function describeGateway(
   routes: readonly GatewayRoute[],
@@ -27,7 +27,7 @@ export async function describeGateway(
       ),
     };
   });
-  const steps = buildInSteps(endpoints, versionOfProduct());
+  const steps = buildInSteps(endpoints, productVersion());
   const pause = createPauses();
   for (;;) {
     const step = steps.next();
@@ -36,7 +36,7 @@ export async function describeGateway(
   }
 }
 
-function versionOfProduct(): string {
+function productVersion(): string {
   const packageFile = new URL('../../package.json', import.meta.url);
   return (JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }).version;
 }

@@ -1,4 +1,4 @@
-// The parts of Express Gateway that the router runs: its policy registry, its conditions and its pipelines.
+// Loads the modules of Express Gateway that the router uses: policy registry, conditions and pipelines.
 
 import { createRequire } from 'node:module';
 import express, { type Router } from 'express';
@@ -20,12 +20,12 @@ interface EgModules {
 const require = createRequire(import.meta.url);
 let modules: EgModules | undefined;
 
-/** Loads Express Gateway's own modules once; its console logger is silenced, ours speaks for it. */
+/** Loads Express Gateway's modules once, and disables its console logger. */
 export function expressGateway(): EgModules {
   if (modules !== undefined) return modules;
   const loggers = require('express-gateway/lib/logger') as EgModules['loggers'];
   for (const logger of Object.values(loggers)) if (typeof logger === 'object') logger.silent = true;
-  shareContexts();
+  shareContextPrototype();
   modules = {
     loggers,
     pipelines: require('express-gateway/lib/gateway/pipelines') as EgModules['pipelines'],
@@ -37,12 +37,11 @@ export function expressGateway(): EgModules {
 }
 
 /**
- * Express Gateway makes a new object for each request, and a context that has it as its prototype. V8 makes hidden classes
- * for every new prototype, in the old generation: they, and much of what a request had, lived until the next full
- * collection, and quick ones took 30 ms instead of 4. Here all contexts have one prototype. What was a request's own in
- * it, `requestID`, is read from the request.
+ * Makes all contexts of Express Gateway share one prototype. Express Gateway creates a new prototype for each request; V8
+ * allocates its hidden classes in the old generation, which retained request data until the next full collection and made
+ * minor collections take 30 ms instead of 4 ms. `requestID`, the only value per request, is read from the request.
  */
-function shareContexts(): void {
+function shareContextPrototype(): void {
   const path = require.resolve('express-gateway/lib/gateway/context');
   const EgContext = require(path) as new () => object;
   const shared = Object.create(EgContext.prototype as object) as object;
@@ -51,14 +50,14 @@ function shareContexts(): void {
       return contextOf(this.req).requestId;
     },
   });
-  // A constructor that returns an object makes that one.
+  // A constructor that returns an object replaces the new instance with it.
   function SharedContext(): object {
     return shared;
   }
   (require.cache[path] as NodeJS.Module).exports = SharedContext;
 }
 
-/** An empty router for {@link EgModules.pipelines} to mount on. */
+/** Creates an empty Express router, on which {@link EgModules.pipelines} mounts the pipelines. */
 export function createRouter(): Router {
   return express.Router();
 }

@@ -1,25 +1,27 @@
-// Everything that is wrong with gateway.config.yml, each with file, line and column.
+// Collects the problems of gateway.config.yml, each with file, line and column.
 
 import { formatPath, type Path, type Position } from '#lib/conductor/definitions/json-text.ts';
 import type { YamlText } from './yaml-text.ts';
 
+/** The problems of one YAML file, including its syntax errors. */
 export class FileProblems {
   readonly #file: string;
   readonly #text: YamlText;
   readonly #found: { readonly at: Position; readonly line: string }[];
 
-  /** @param file how messages name it */
+  /** @param file name of the file in messages */
   constructor(file: string, text: YamlText) {
     this.#file = file;
     this.#text = text;
     this.#found = text.syntaxErrors.map(({ at, message }) => ({ at, line: `${this.#name(at)}: ${message}` }));
   }
 
+  /** Number of problems. */
   get count(): number {
     return this.#found.length;
   }
 
-  /** `file:line:column: path: what is wrong`, in the order of the file, each once. */
+  /** Returns `file:line:column: path: message` for each problem, in the order of the file, without duplicates. */
   get lines(): string[] {
     const ordered = this.#found.toSorted(
       ({ at: one }, { at: other }) => one.line - other.line || one.column - other.column,
@@ -27,19 +29,19 @@ export class FileProblems {
     return [...new Set(ordered.map(({ line }) => line))];
   }
 
-  /** @param key of the value at the path, when the message is about it: the place is its line */
+  /** Adds a problem at a path. @param key of the value at the path: the problem is reported at the line of this key */
   add(path: Path, message: string, key?: string): void {
     const at = this.#text.locate(key === undefined ? path : [...path, key]);
     const where = path.length === 0 ? '' : `${formatPath(path)}: `;
     this.#found.push({ at, line: `${this.#name(at)}: ${where}${message}` });
   }
 
-  /** About the file as a whole, without a line. */
+  /** Adds a problem of the whole file, reported without a line. */
   addForFile(message: string): void {
     this.#found.push({ at: { line: 0, column: 0 }, line: `${this.#file}: ${message}` });
   }
 
-  /** `file:line:column: path` */
+  /** Returns the location of a path, as `file:line:column: path`. */
   place(path: Path): string {
     const name = this.#name(this.#text.locate(path));
     return path.length === 0 ? name : `${name}: ${formatPath(path)}`;

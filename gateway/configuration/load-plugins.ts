@@ -1,4 +1,4 @@
-// Imports the plugins of gateway.config.yml, and starts them for one configuration.
+// Imports the plugins of gateway.config.yml and initialises them for one configuration.
 
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,7 +7,7 @@ import type { FileProblems } from './file-problems.ts';
 import type { GatewayConfig } from '../plugin-api/gateway-config-schema.ts';
 import { createPauses } from '#lib/process/pauses.ts';
 
-/** A plugin that has been imported and not started. */
+/** A plugin that is imported but not initialised. */
 export interface ImportedPlugin {
   readonly name: string;
   readonly plugin: Plugin;
@@ -15,8 +15,8 @@ export interface ImportedPlugin {
 }
 
 /**
- * Imports plugins without starting anything.
- * @param rootDir relative package paths begin at it
+ * Imports the plugins without initialising them. Adds a problem for each plugin that cannot be imported.
+ * @param rootDir base directory of relative package paths
  */
 export async function importPlugins(
   { plugins, policies }: GatewayConfig,
@@ -55,9 +55,9 @@ function isPlugin({ version, policies, init }: Partial<Plugin>): boolean {
 }
 
 /**
- * Runs each plugin's `init`. It gives other work its turn in between.
+ * Calls `init` of each plugin. Yields to the event loop in between.
  * @returns the policies by name
- * @throws PluginError, which lists every plugin that could not be started
+ * @throws PluginError that lists every plugin that failed
  */
 export async function initPlugins(
   plugins: readonly ImportedPlugin[],
@@ -80,7 +80,7 @@ export async function initPlugins(
   return policies;
 }
 
-/** Plugins that could not be started, one line each. */
+/** Plugins that failed to initialise, one line each. */
 class PluginError extends Error {
   override readonly name = 'PluginError';
   readonly problems: readonly string[];

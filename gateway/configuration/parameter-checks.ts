@@ -1,13 +1,13 @@
-// The checks of policies' parameters, compiled once: that takes milliseconds, and each reload brings the same schemas again.
+// A cache of compiled JSON Schema validators for policy parameters: compiling takes milliseconds, and reloads use them again.
 
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { PolicyDeclaration } from '../plugin-api/policy.ts';
 
 const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false });
-/** By the schema's `$id`, with the text it was compiled from. */
+/** By `$id` of the schema, with the schema text. */
 const compiled = new Map<string, { text: string; check: ValidateFunction }>();
 
-/** The check for a policy's parameters, which fills in their defaults and refuses those that the schema does not name. */
+/** Returns the validator for a policy's parameters. It fills in defaults and rejects unknown parameters. */
 export function parameterCheck({ $id, ...schema }: PolicyDeclaration['schema']): ValidateFunction {
   const text = JSON.stringify(schema);
   const known = compiled.get($id);

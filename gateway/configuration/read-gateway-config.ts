@@ -1,4 +1,4 @@
-// Reads gateway.config.yml: YAML, `${key}` from the configuration, and every check that needs no plugin.
+// Reads gateway.config.yml: parses YAML, substitutes `${key}` from the configuration, and runs all checks that need no plugin.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
@@ -16,7 +16,7 @@ import { type GatewayRoute, routesOf } from '../plugin-api/gateway-routes.ts';
 import { schemaErrors } from './schema-errors.ts';
 import { YamlText } from './yaml-text.ts';
 
-/** Everything that is wrong with gateway.config.yml, one line each with file, line and column: nothing listens. */
+/** An invalid gateway.config.yml, with all its problems: one line each with file, line and column. */
 export class GatewayConfigError extends Error {
   override readonly name = 'GatewayConfigError';
   readonly problems: readonly string[];
@@ -26,19 +26,20 @@ export class GatewayConfigError extends Error {
   }
 }
 
+/** A gateway configuration file and the values for its substitutions. */
 export interface GatewayFile {
   readonly file: string;
-  /** Directory that relative paths in the file begin at; messages name the file below it. */
+  /** Base directory of relative paths in the file; messages name the file relative to it. */
   readonly rootDir: string;
   /** Values of `${key}`. */
   readonly config: Config;
 }
 
-/** What the file says, as far as it has the shape of a gateway configuration. */
+/** The content of a gateway configuration file, with its problems. */
 export interface ReadGateway {
-  /** Undefined: there is no such file, it is not YAML, or its shape is wrong. */
+  /** Undefined when the file does not exist, is not YAML or does not match the schema. */
   readonly gatewayConfig: GatewayConfig | undefined;
-  /** By pipeline, in order. */
+  /** Steps of each pipeline, in order. */
   readonly steps: ReadonlyMap<string, readonly PipelineStep[]>;
   readonly routes: readonly GatewayRoute[];
   readonly problems: FileProblems;
@@ -48,7 +49,7 @@ const validate = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true 
   gatewayConfigSchema,
 );
 
-/** Reads the file; what is wrong is in `problems`. What needs plugins is checked by validate-gateway.ts. */
+/** Reads and checks the file; errors are collected in `problems`. Checks that need plugins are in validate-gateway.ts. */
 export function readGatewayConfig({ file, rootDir, config }: GatewayFile): ReadGateway {
   const name = nameOf(file, rootDir);
   const text = new YamlText(existsSync(file) ? readFileSync(file, 'utf8') : '');
@@ -69,7 +70,7 @@ export function readGatewayConfig({ file, rootDir, config }: GatewayFile): ReadG
   return { gatewayConfig: value, steps, routes: routesOf(value, steps), problems };
 }
 
-/** How messages name the file: below the directory, or its path when it is elsewhere. */
+/** Returns the path relative to the directory; the whole path when the file is outside of it. */
 function nameOf(file: string, rootDir: string): string {
   const below = relative(rootDir, file);
   return below.startsWith('..') || isAbsolute(below) ? file : below;
@@ -80,7 +81,7 @@ interface Substitution {
   readonly problems: FileProblems;
 }
 
-/** `${key}` alone keeps the type of the value; inside a longer text it becomes text. */
+/** Substitutes `${key}` in all strings. A string of only `${key}` takes the type of the value. */
 function substitute(value: unknown, path: Path, context: Substitution): unknown {
   if (typeof value === 'string') return substituteText(value, path, context);
   if (Array.isArray(value)) return value.map((item, index) => substitute(item, [...path, index], context));
@@ -101,7 +102,7 @@ function substituteText(text: string, path: Path, { config, problems }: Substitu
   return text.replace(/\$\{([^}]+)\}/g, (match, key: string) => String(lookUp(key) ?? match));
 }
 
-/** What a schema cannot see: names that point to nothing, and things that are declared and never used. */
+/** Checks references between names: unknown endpoints and policies, and endpoints that no pipeline uses. */
 function checkReferences(config: GatewayConfig, problems: FileProblems): void {
   const used = new Map<string, string>();
   for (const [name, pipeline] of Object.entries(config.pipelines)) {

@@ -1,18 +1,20 @@
-// Errors of a JSON Schema as sentences, each with the path of the value that it is about.
+// Converts errors of the JSON Schema validator Ajv to readable messages with the path of the value.
 
 import type { ErrorObject } from 'ajv';
 import { type Path, pathOfPointer } from '#lib/conductor/definitions/json-text.ts';
 
+/** One schema violation. */
 export interface SchemaError {
   readonly path: Path;
-  /** Of the value, when the message is about one of its keys. */
+  /** The key of the value that the message is about; absent when it is about the value itself. */
   readonly key?: string;
   readonly message: string;
 }
 
 /**
- * @param errors of Ajv with `allErrors`. A union reports every branch: only the deepest complaints are kept
- * @param unknown what a key that the schema does not name is called
+ * Converts Ajv errors.
+ * @param errors of Ajv with `allErrors`; the summary error of a union (`anyOf`) is dropped, those of its branches are kept
+ * @param unknown noun for an unknown key in messages; default `key`
  */
 export function schemaErrors(errors: readonly ErrorObject[], unknown = 'key'): SchemaError[] {
   return errors

@@ -1,4 +1,4 @@
-// Validates gateway.config.yml as a whole, for `service-router check`, `npm start` and the router. Nothing is started.
+// Validates gateway.config.yml as a whole without starting plugins, for `service-router check`, `npm start` and the router.
 
 import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
 import { checkCondition, checkParameters } from './check-steps.ts';
@@ -11,21 +11,21 @@ import { type ImportedPlugin, importPlugins } from './load-plugins.ts';
 import type { PolicyDeclaration, PolicyPlace } from '../plugin-api/policy.ts';
 import { GatewayConfigError, type GatewayFile, type ReadGateway, readGatewayConfig } from './read-gateway-config.ts';
 
-/** A valid gateway configuration, with everything that follows from it. */
+/** A valid gateway configuration with its imported plugins and its OpenAPI document. */
 export interface Gateway extends ReadGateway {
   readonly gatewayConfig: GatewayConfig;
   readonly plugins: readonly ImportedPlugin[];
   readonly document: OpenApiDocument;
 }
 
-/** A read gateway configuration; `gateway` is there when nothing is wrong with it. */
+/** Result of a validation; `gateway` is set when there are no problems. */
 export interface GatewayValidation extends ReadGateway {
   readonly gateway?: Gateway;
 }
 
 /**
- * Reads the file, imports its plugins, checks every parameter and builds the OpenAPI document. It gives other work its
- * turn between its steps.
+ * Reads the file, imports its plugins, validates all parameters and builds the OpenAPI document. Yields to the event loop
+ * between steps.
  */
 export async function validateGateway(given: GatewayFile): Promise<GatewayValidation> {
   const pause = createPauses();
@@ -42,9 +42,9 @@ export async function validateGateway(given: GatewayFile): Promise<GatewayValida
     ...{ config: given.config, rootDir: given.rootDir, routes },
     endpoints: describable.filter((route) => route.pipeline === pipeline).map(describedEndpoint),
   });
-  for (const [pipeline, ofPipeline] of steps) {
+  for (const [pipeline, pipelineSteps] of steps) {
     const place = placeOf(pipeline);
-    for (const step of ofPipeline) {
+    for (const step of pipelineSteps) {
       const declaration = declarations.get(step.policy);
       if (declaration !== undefined) checkParameters(step, { declaration, place }, problems);
       checkCondition(step, problems);
@@ -56,14 +56,14 @@ export async function validateGateway(given: GatewayFile): Promise<GatewayValida
   return document === undefined ? read : { ...read, gateway: { ...read, gatewayConfig, plugins, document } };
 }
 
-/** The same for whoever cannot do without it. @throws GatewayConfigError that lists everything wrong at once */
+/** Validates the file and returns the gateway configuration. @throws GatewayConfigError that lists all problems */
 export async function loadGateway(given: GatewayFile): Promise<Gateway> {
   const { gateway, problems } = await validateGateway(given);
   if (gateway === undefined) throw new GatewayConfigError(problems.lines);
   return gateway;
 }
 
-/** False when OpenAPI has no words for one of its paths. */
+/** Adds a problem and returns false when a path of the route cannot be expressed in OpenAPI. */
 function checkPaths(route: GatewayRoute, { problems }: ReadGateway): boolean {
   try {
     describedEndpoint(route);
@@ -74,7 +74,7 @@ function checkPaths(route: GatewayRoute, { problems }: ReadGateway): boolean {
   }
 }
 
-/** Undefined when two parts of the gateway configuration contradict each other. */
+/** Builds the OpenAPI document; adds a problem and returns undefined when two descriptions contradict each other. */
 async function describe(
   { routes, problems }: ReadGateway,
   declarations: ReadonlyMap<string, PolicyDeclaration>,

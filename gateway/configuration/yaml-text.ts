@@ -1,8 +1,9 @@
-// A YAML text with the line and column of everything in it.
+// A parsed YAML text that locates each value by line and column.
 
 import { type Document, isAlias, isMap, isNode, isPair, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import type { Path, Position } from '#lib/conductor/definitions/json-text.ts';
 
+/** A YAML text, its value, and the positions of its keys and items. */
 export class YamlText {
   /** The content as plain values; undefined when there is a syntax error. */
   readonly value: unknown;
@@ -12,7 +13,7 @@ export class YamlText {
 
   constructor(text: string) {
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, merge: true });
-    // What follows a text that is not YAML is not worth reading: the parser complains of each of its words.
+    // Report only the first syntax error: the parser reports follow-up errors for nearly every word after it.
     const firstFault = this.#document.errors.find(({ code }) => code !== 'DUPLICATE_KEY');
     this.syntaxErrors = this.#document.errors
       .filter((error) => error.code === 'DUPLICATE_KEY' || error === firstFault)
@@ -20,7 +21,7 @@ export class YamlText {
     this.value = this.syntaxErrors.length === 0 ? this.#document.toJS() : undefined;
   }
 
-  /** Where the key at the end of a path is, or the item of a list; the nearest parent when the path leads nowhere. */
+  /** Returns the position of the key or list item at a path; the position of the nearest parent when it does not exist. */
   locate(path: Path): Position {
     let node: unknown = this.#document.contents;
     let found = offsetOf(node) ?? 0;
@@ -39,7 +40,7 @@ export class YamlText {
   }
 }
 
-/** The value below a node, and the offset at which a message about it points. */
+/** Returns the child of a node, and the offset at which messages about it point. */
 function stepInto(node: unknown, step: string | number): [value: unknown, offset: number | undefined] {
   if (isSeq(node)) {
     const item = node.items[Number(step)];

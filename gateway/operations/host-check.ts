@@ -1,12 +1,12 @@
-// Whether a request names the operations port by a host of its own: a guard against DNS rebinding.
+// A check of the `Host` header field that protects the operations port against DNS rebinding.
 
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 
 /**
- * Makes the check. A web page that has its own name resolved to this machine sends that name as `Host`: only IP
- * addresses, which no name can be mistaken for, `localhost` and listed names are let through. A request without a `Host`
- * (HTTP/1.0) is none of a browser.
+ * Creates the check. In a DNS rebinding attack, a web page resolves its own host name to this machine, and the browser sends
+ * that name as `Host`. So only IP addresses, `localhost` and the given names pass. A request without `Host` (HTTP/1.0) passes,
+ * because browsers always send one.
  * @param names host names without a port, upper or lower case
  */
 export function createHostCheck(names: readonly string[]): (request: Pick<IncomingMessage, 'headers'>) => boolean {
@@ -18,7 +18,7 @@ export function createHostCheck(names: readonly string[]): (request: Pick<Incomi
   };
 }
 
-/** Names differ neither by case nor by the dot of the root (RFC 9110 section 4.2.3, RFC 3986 section 3.2.2). */
+/** Host names are case-insensitive and may end with the root dot (RFC 9110 section 4.2.3, RFC 3986 section 3.2.2). */
 function normalise(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }

@@ -1,4 +1,4 @@
-// The operations port of a program: liveness, readiness, metrics and the status page. Never public: it has no authentication.
+// The HTTP server of the operations port: liveness, readiness, metrics and status page. It has no authentication.
 
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -7,28 +7,29 @@ import type { Registry } from 'prom-client';
 import { createHostCheck } from './host-check.ts';
 import type { Readiness } from './readiness.ts';
 
+/** A listening operations server. */
 export interface OperationsServer {
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** Answers one path. */
+/** Handlers by path. */
 export type OperationsRoutes = Record<string, (response: ServerResponse) => Promise<void>>;
 
 /**
- * Starts the port. `GET /health/live` · `GET /health/ready` (200, or 503 with the reasons) · `GET /metrics` · `pages`; 421
+ * Starts the server. `GET /health/live` · `GET /health/ready` (200, or 503 with the reasons) · `GET /metrics` · `pages`; 421
  * (RFC 9110 section 15.5.20) for a `Host` that is not this port's.
  * @throws Error that names `keys` when it cannot listen
  */
 export async function startOperationsServer(options: {
   host: string;
   port: number;
-  /** Names this port is asked by, besides IP addresses and localhost. */
+  /** Accepted host names, in addition to IP addresses and localhost. */
   hosts: readonly string[];
   readiness: { ask(): Promise<Readiness> };
   metrics?: Registry;
   pages?: OperationsRoutes;
-  /** The keys that say where. */
+  /** Configuration keys of host and port, for the error message. */
   keys: string;
 }): Promise<OperationsServer> {
   const { host, port, hosts, readiness, metrics, pages, keys } = options;

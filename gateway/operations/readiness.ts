@@ -1,17 +1,18 @@
-// Whether this instance can serve: every dependency is asked, and each reason why not is named.
+// Readiness of this instance: runs the checks of all dependencies and collects the reasons why it is not ready.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ReadinessCheck, ReadinessNotice } from '../plugin-api/plugin-api.ts';
 
+/** Result of a readiness check. */
 export interface Readiness {
   ready: boolean;
-  /** Per dependency: why it is not ready. */
+  /** Reasons why the instance is not ready, by dependency. */
   reasons: Record<string, readonly string[]>;
-  /** What does not keep it from serving. */
+  /** Notices for operators that do not make it not ready, by component. */
   notices: Record<string, readonly string[]>;
 }
 
-/** Checks and notices of one configuration, or of a part that outlives it. */
+/** Checks and notices of one snapshot or of one shared resource. */
 export class ReadinessChecks {
   readonly #checks = new Map<string, ReadinessCheck>();
   readonly #notices = new Map<string, ReadinessNotice>();
@@ -24,7 +25,7 @@ export class ReadinessChecks {
     this.#notices.set(name, notice);
   }
 
-  /** Asks every check at the same time; one that throws is a reason. */
+  /** Runs all checks concurrently; the message of a rejected check is its reason. */
   async reasons(): Promise<[name: string, reasons: readonly string[]][]> {
     return Promise.all(
       [...this.#checks].map(async ([name, check]): Promise<[string, readonly string[]]> => [
@@ -39,7 +40,7 @@ export class ReadinessChecks {
   }
 }
 
-/** What `/health/ready` answers: everything that can be asked at the moment, put together. */
+/** The readiness of the router, combined from all sources; served as `/health/ready`. */
 export class RouterReadiness {
   readonly #sources: () => readonly ReadinessChecks[];
   readonly #onFirstReady: () => void;
@@ -47,8 +48,8 @@ export class RouterReadiness {
   #draining = false;
 
   /**
-   * @param sources the checks of the configuration in force and of what outlives it
-   * @param onFirstReady called once, with the first answer that says ready
+   * @param sources returns the checks of the gateway host, the shared resources and the active snapshot
+   * @param onFirstReady called once, at the first result that is ready
    */
   constructor(sources: () => readonly ReadinessChecks[], onFirstReady: () => void) {
     this.#sources = sources;
@@ -56,20 +57,21 @@ export class RouterReadiness {
   }
 
   /**
-   * From now on the instance is not ready: a load balancer stops sending before anything is refused.
-   * @param noticeMs how long a load balancer takes to notice, in milliseconds
-   * @returns resolves when it has
+   * Reports not ready from now on, so that load balancers stop sending requests.
+   * @param noticeMs time that load balancers need to notice, in milliseconds; default 0
+   * @returns a promise that resolves after this time
    */
   async drain(noticeMs = 0): Promise<void> {
     this.#draining = true;
     if (noticeMs > 0) await pause(noticeMs);
   }
 
+  /** Runs the checks of all sources. */
   async ask(): Promise<Readiness> {
     if (this.#draining) return { ready: false, reasons: { router: ['shutting down'] }, notices: {} };
     const sources = this.#sources();
-    const answers = (await Promise.all(sources.map((source) => source.reasons()))).flat();
-    const reasons = Object.fromEntries(answers.filter(([, found]) => found.length > 0));
+    const results = (await Promise.all(sources.map((source) => source.reasons()))).flat();
+    const reasons = Object.fromEntries(results.filter(([, found]) => found.length > 0));
     const notices = sources.flatMap((source) => source.notices()).filter(([, found]) => found.length > 0);
     const ready = Object.keys(reasons).length === 0;
     if (ready && !this.#wasReady) this.#onFirstReady();

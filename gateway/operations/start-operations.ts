@@ -1,4 +1,4 @@
-// Everything behind the operations port, put together: health, metrics, the status page.
+// Starts the operations server of the router with health, metrics and the status page.
 
 import type { Registry } from 'prom-client';
 import type { Config } from '#lib/config/schema.ts';
@@ -9,17 +9,18 @@ import type { Activity } from './status/activity.ts';
 import { createStatus } from './status/status.ts';
 import { createStatusRoutes } from './status/status-page.ts';
 
+/** Options of {@link startOperations}. */
 export interface OperationsOptions {
   config: Config;
   readiness: RouterReadiness;
   metrics: Registry;
   /** The requests that the status page shows. */
   activity: Activity;
-  /** Whom a route of the active configuration serves. */
+  /** Kind of a route of the active snapshot. */
   kindOf: (route: string) => RouteKind;
 }
 
-/** @throws Error that names address and port when they cannot be bound */
+/** Starts the server at `ops.host` and `ops.port`. @throws Error that names the address when it cannot be bound */
 export function startOperations(options: OperationsOptions): Promise<OperationsServer> {
   const { config, readiness, metrics, activity, kindOf } = options;
   const gather = createStatus({ readiness, metrics, activity });

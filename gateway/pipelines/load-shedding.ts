@@ -1,4 +1,4 @@
-// Refuses what a policy would refuse, before the pipeline begins: so that under a flood the refusals leave the time to what is served.
+// Load shedding: rejects requests before their pipeline runs, so that under overload the rejections cost little CPU time.
 
 import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
@@ -7,31 +7,34 @@ import { type PipelineStep, pathsOf } from '../plugin-api/gateway-config-schema.
 import type { GatewayRoute } from '../plugin-api/gateway-routes.ts';
 import { createRouteLookup, methodsOf, type RouteLookup } from './route-lookup.ts';
 
-interface EarlyRoute {
+interface SheddingRoute {
   readonly name: string;
   readonly checks: readonly SheddingCheck[];
 }
 
-/** The routes of one configuration that have a policy which refuses early. */
+/** Runs the load-shedding checks of the policies of a route, without its pipeline. */
 export class LoadShedding {
   readonly #isRefusing: readonly (() => boolean)[];
-  readonly #lookUp: RouteLookup<EarlyRoute>;
+  readonly #findRoute: RouteLookup<SheddingRoute>;
 
-  /** @param policies those that the steps name */
+  /** @param policies by name; must contain every policy that the routes name */
   constructor(gatewayRoutes: readonly GatewayRoute[], policies: ReadonlyMap<string, Policy>) {
     const routes = gatewayRoutes.map(({ name, endpoint, steps }) => ({
       ...{ paths: pathsOf(endpoint), methods: methodsOf(endpoint) },
-      // Which host a request is for is not looked at here.
+      // Routes with a `host` have no checks, because the lookup does not match hosts.
       value: { name, checks: endpoint.host === undefined ? checksOf(steps, policies) : [] },
     }));
     this.#isRefusing = routes.flatMap(({ value }) => value.checks.flatMap(({ isRefusing }) => isRefusing ?? []));
-    this.#lookUp = createRouteLookup(routes);
+    this.#findRoute = createRouteLookup(routes);
   }
 
-  /** @throws Problem that a policy of its pipeline would answer this request with */
+  /**
+   * Runs the checks of the route in order while some policy is rejecting requests; otherwise does nothing.
+   * @throws Problem that a policy of the pipeline would respond with
+   */
   check(request: IncomingMessage): void {
     if (!this.#isRefusing.some((isRefusing) => isRefusing())) return;
-    const found = this.#lookUp(request as Request);
+    const found = this.#findRoute(request as Request);
     if (found === undefined) return;
     const { params, value } = found;
     const context = contextOf(request);
@@ -41,13 +44,13 @@ export class LoadShedding {
 }
 
 /**
- * Up to the last step that refuses. None where a condition decides whether a step is taken, or where a policy before it
- * says nothing: that may be one that keeps strangers out, or answers by itself.
+ * Returns the checks up to the last step that can reject. Returns none when a step has a condition, or when a policy before
+ * that step has no check: it may authenticate the client or send the response itself.
  */
 function checksOf(steps: readonly PipelineStep[], policies: ReadonlyMap<string, Policy>): SheddingCheck[] {
   if (steps.some(({ condition }) => condition !== undefined)) return [];
   const checks = steps.map(({ policy, action }) => policies.get(policy)?.early?.(action as never));
-  const asked = checks.slice(0, checks.findLastIndex((check) => check?.isRefusing !== undefined) + 1);
-  const known = asked.filter((check) => check !== undefined);
-  return known.length === asked.length ? known : [];
+  const relevant = checks.slice(0, checks.findLastIndex((check) => check?.isRefusing !== undefined) + 1);
+  const known = relevant.filter((check) => check !== undefined);
+  return known.length === relevant.length ? known : [];
 }

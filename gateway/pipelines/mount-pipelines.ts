@@ -1,4 +1,4 @@
-// Hands the checked pipelines to Express Gateway and puts our error handling around every policy.
+// Mounts the validated pipelines with Express Gateway, and adds error handling to every policy.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { NextFunction, Request, RequestHandler, Response, Router } from 'express';
@@ -9,17 +9,17 @@ import { createPauses } from '#lib/process/pauses.ts';
 import type { Gateway } from '../configuration/validate-gateway.ts';
 
 /**
- * Mounts every pipeline in the order of the file. It gives other work its turn between its steps.
- * @returns the router; a request that no pipeline takes falls through it
+ * Mounts every pipeline in the order of the file. Yields to the event loop between steps.
+ * @returns an Express router that calls `next()` for requests that no pipeline matches
  */
 export async function mountPipelines(
-  { gatewayConfig: { apiEndpoints, pipelines: ofFile }, steps }: Gateway,
+  { gatewayConfig: { apiEndpoints, pipelines: configured }, steps }: Gateway,
   policies: ReadonlyMap<string, Policy>,
 ): Promise<Router> {
   const { pipelines, policies: registry } = expressGateway();
   const { handlers, numbers } = await createHandlers(steps, policies);
   for (const policy of policies.values()) {
-    // Parameters were checked strictly before: all that Express Gateway gets of a step is its number.
+    // The parameters are already validated: Express Gateway only gets the number of the step.
     const schema = { $id: `urn:service-router:step:${policy.name}`, type: 'object' };
     registry.register({ name: policy.name, schema, policy: ({ step }) => handlers[step as number] as RequestHandler });
   }
@@ -32,7 +32,7 @@ export async function mountPipelines(
       ]),
     ),
     pipelines: Object.fromEntries(
-      Object.entries(ofFile).map(([name, { apiEndpoints: served }]) => [
+      Object.entries(configured).map(([name, { apiEndpoints: served }]) => [
         name,
         {
           apiEndpoints: served,
@@ -44,21 +44,21 @@ export async function mountPipelines(
   registry.register({ name: entryName, schema: { $id: entryName, type: 'object' }, policy: () => enterPipeline });
   gatewayConfig.policies.push(entryName);
   const router = await pipelines.bootstrap({ app: createRouter(), config: { gatewayConfig } });
-  // Express Gateway mounts each policy when a promise resolves: let all of them resolve before the first request.
+  // Express Gateway mounts each policy in a promise callback: wait for all of them before the first request.
   await nextTurn();
   return router;
 }
 
 const entryName = 'pipeline-entry';
 
-/** First step of every pipeline: the request's context learns which route it is on. */
+/** First step of every pipeline: sets the route of the request context. */
 const enterPipeline: RequestHandler = (request, _response, next) => {
   const { egContext } = request as Request & { egContext: { apiEndpoint: { apiEndpointName: string } } };
   contextOf(request).route = egContext.apiEndpoint.apiEndpointName;
   next();
 };
 
-/** The handler of every step, in pieces: Express Gateway would make all of them in one turn. */
+/** Creates the handler of every step, with pauses: Express Gateway would create all of them in one event loop iteration. */
 async function createHandlers(
   steps: ReadonlyMap<string, readonly PipelineStep[]>,
   policies: ReadonlyMap<string, Policy>,
@@ -78,7 +78,7 @@ function toEntry({ policy, condition }: PipelineStep, step: number | undefined):
   return { [policy]: [{ action: { step }, ...(condition === undefined ? {} : { condition }) }] };
 }
 
-/** Express 4 ignores what an async handler rejects with: here it reaches the error handler like a thrown error. */
+/** Passes rejections of an async handler to the error handler; Express 4 ignores them. */
 function guarded(handler: Handler): RequestHandler {
   return function runPolicy(request: Request, response: Response, next: NextFunction) {
     try {

@@ -1,11 +1,11 @@
-// What no pipeline took: 405 with `Allow` when the path is known under other methods, else 404.
+// Handlers for requests that match no route: 405 with `Allow` when the path has other methods, else 404.
 
 import type { Request, RequestHandler } from 'express';
 import { Problem } from '#lib/problem/problem.ts';
 import { type GatewayConfig, pathsOf } from '../plugin-api/gateway-config-schema.ts';
 import { createRouteLookup, methodsOf } from './route-lookup.ts';
 
-/** The last handler before the error handler. It also answers OPTIONS, which Express would answer for itself. */
+/** Creates the last handler before the error handler. It also handles OPTIONS, to which Express would respond itself. */
 export function createNotRouted(config: GatewayConfig): RequestHandler {
   const allowedMethods = createMethodLookup(config);
   return function notRouted(request, _response, next) {
@@ -15,17 +15,17 @@ export function createNotRouted(config: GatewayConfig): RequestHandler {
   };
 }
 
-const usual = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
+const routableMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
 /**
- * Lets OPTIONS through only where the map names no methods, so that Express never invents an answer; and methods that
- * Node parses but nobody here knows (PROPFIND, QUERY and others) nowhere.
+ * Creates a handler that rejects unsupported methods before Express sees them. OPTIONS passes only for endpoints without a
+ * `methods` list, so that Express never sends its own response. Other methods that Node parses (PROPFIND, QUERY) never pass.
  */
 export function createMethodGate(config: GatewayConfig): RequestHandler {
   const notRouted = createNotRouted(config);
   const allowedMethods = createMethodLookup(config);
   return function gateMethods(request, response, next) {
-    if (usual.has(request.method)) return next();
+    if (routableMethods.has(request.method)) return next();
     const allowed = allowedMethods(request);
     if (allowed.includes(request.method)) return next();
     notRouted(request, response, next);

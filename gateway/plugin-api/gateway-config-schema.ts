@@ -1,4 +1,4 @@
-// The shape of gateway.config.yml: Express Gateway's own, without what the router does not run, and without room for misspellings.
+// The schema of gateway.config.yml: the supported subset of Express Gateway's configuration; unknown keys are rejected.
 
 import { type Static, Type } from 'typebox';
 import type { Path } from '#lib/conductor/definitions/json-text.ts';
@@ -63,24 +63,24 @@ export const gatewayConfigSchema = Type.Object(
   strict,
 );
 
-/** A checked gateway.config.yml. */
+/** A validated gateway.config.yml. */
 export type GatewayConfig = Static<typeof gatewayConfigSchema>;
 
-/** One place of a policy in a pipeline, in order. */
+/** One step of a pipeline. */
 export interface PipelineStep {
   policy: string;
   action: Record<string, unknown>;
   condition: { name: string } | undefined;
-  /** Where it stands in the file: `['pipelines', 'adaptor', 'policies', 1, 'workflow', 0]`. */
+  /** Path in the file: `['pipelines', 'adaptor', 'policies', 1, 'workflow', 0]`. */
   path: Path;
 }
 
-/** The steps of a pipeline, whatever of the allowed spellings the file uses. */
+/** Returns the steps of a pipeline in order; accepts both notations of Express Gateway (one object, or a list). */
 export function stepsOf(config: GatewayConfig, pipelineName: string): PipelineStep[] {
   const policies = config.pipelines[pipelineName]?.policies ?? [];
-  return policies.flatMap((entry, place) =>
+  return policies.flatMap((entry, position) =>
     Object.entries(entry).flatMap(([policy, value]) => {
-      const path = ['pipelines', pipelineName, 'policies', place, policy];
+      const path = ['pipelines', pipelineName, 'policies', position, policy];
       const steps = Array.isArray(value) && value.length > 0 ? value : [Array.isArray(value) ? null : value];
       return steps.map((item, index) => ({
         policy,
@@ -92,10 +92,10 @@ export function stepsOf(config: GatewayConfig, pipelineName: string): PipelineSt
   );
 }
 
-/** The paths of an endpoint as a list. */
+/** Returns the paths of an endpoint as a list. */
 export function pathsOf(endpoint: GatewayConfig['apiEndpoints'][string]): string[] {
   return Array.isArray(endpoint.paths) ? endpoint.paths : [endpoint.paths];
 }
 
-/** What an endpoint that names no methods is open to. */
+/** Methods of an endpoint without a `methods` list. */
 export const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;

@@ -1,4 +1,4 @@
-// The routes of gateway.config.yml: each apiEndpoint with the steps of its pipeline, and the workflow it starts.
+// The route table of gateway.config.yml: each apiEndpoint with the steps of its pipeline and the workflow that it starts.
 
 import type { GatewayConfig, PipelineStep } from './gateway-config-schema.ts';
 
@@ -7,14 +7,14 @@ export interface GatewayRoute {
   /** Name of the apiEndpoint: `route` in logs, metrics and executions. */
   readonly name: string;
   readonly endpoint: GatewayConfig['apiEndpoints'][string];
-  /** Name of its pipeline. */
+  /** Name of the pipeline. */
   readonly pipeline: string;
   readonly steps: readonly PipelineStep[];
-  /** Undefined for those that start none. */
+  /** Name of the workflow; undefined when the route starts none. */
   readonly workflow: string | undefined;
 }
 
-/** In the order of `apiEndpoints`, in which Express Gateway asks them: the first whose path matches takes the request. */
+/** Returns the routes in the order of `apiEndpoints`: Express Gateway uses the first one whose path matches. */
 export function routesOf(
   { apiEndpoints, pipelines }: GatewayConfig,
   steps: ReadonlyMap<string, readonly PipelineStep[]>,
@@ -34,24 +34,25 @@ export function routesOf(
   });
 }
 
-/** Those that start a workflow. */
+/** Returns the routes that start a workflow. */
 export function workflowRoutes(routes: readonly GatewayRoute[]): (GatewayRoute & { readonly workflow: string })[] {
   return routes.flatMap((route) => (route.workflow === undefined ? [] : [{ ...route, workflow: route.workflow }]));
 }
 
-/** Those whose pipeline has a policy. */
+/** Returns the routes whose pipeline contains the policy. */
 export function routesWith(routes: readonly GatewayRoute[], policy: string): GatewayRoute[] {
   return routes.filter(({ steps }) => steps.some((step) => step.policy === policy));
 }
 
-/** The parameters of the first place of a policy; undefined when it has none. */
+/** Returns the parameters of the first step with the policy; undefined when there is none. */
 export function actionOf(steps: readonly PipelineStep[], policy: string): PipelineStep['action'] | undefined {
   return steps.find((step) => step.policy === policy)?.action;
 }
 
-/** Whom a route serves: workers and operators (policy `engine-api`), those who need a token (`token`), or clients. */
+/** Callers of a route: workers and operators (policy `engine-api`), clients that request a token (`token`), or API clients. */
 export type RouteKind = 'clients' | 'tokens' | 'workers';
 
+/** Returns the kind of a route, by the policies of its pipeline. */
 export function kindOf({ steps }: Pick<GatewayRoute, 'steps'>): RouteKind {
   if (actionOf(steps, 'engine-api') !== undefined) return 'workers';
   return actionOf(steps, 'token') === undefined ? 'clients' : 'tokens';

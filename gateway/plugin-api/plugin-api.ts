@@ -1,4 +1,4 @@
-// What a plugin may rely on: Express Gateway's plugin contract, typed, plus the services of this router.
+// The plugin API: Express Gateway's plugin contract with types, and the services that the router offers to plugins.
 
 import type { Registry } from 'prom-client';
 import { Attachment } from '#lib/gc/attachment.ts';
@@ -16,73 +16,74 @@ import type { Policy, PolicyDeclaration } from './policy.ts';
 
 export * from './policy.ts';
 
-/** A dependency of readiness: returns the reasons why the router is not ready, none when it is. */
+/** A readiness check: resolves to the reasons why the router is not ready; empty when it is ready. */
 export type ReadinessCheck = () => Promise<readonly string[]>;
 
-/** What an operator should know although the router can serve; nothing when all is well. */
+/** A readiness notice: returns lines for operators that do not make the router not ready; empty when there are none. */
 export type ReadinessNotice = () => readonly string[];
 
-/** What a part that outlives configurations is built with. */
+/** Services for a shared resource, which outlives a reload. */
 export interface SharedServices {
-  /** The configuration in force, at each reading: what is read once stays as it was. */
+  /** Returns the active configuration on each access. Do not cache values across a reload. */
   readonly config: Config;
   readonly log: Logger;
-  /** As {@link RouterServices}; what is registered here goes with the part. */
+  /** Registry behind `/metrics`; metrics registered here are removed with the resource. */
   readonly metrics: Registry;
   readonly tracer?: Tracer | undefined;
   readonly redis?: Redis | undefined;
   readonly draining: AbortSignal;
   addReadinessCheck(name: string, check: ReadinessCheck): void;
   addReadinessNotice(name: string, notice: ReadinessNotice): void;
-  /** Called in reverse order of registration when the last configuration that uses the part has gone. */
+  /** Adds a stop function, called in reverse order of registration when the last snapshot that uses the resource stops. */
   onStop(name: string, stop: () => void | Promise<void>): void;
 }
 
 /**
- * What the router lends its plugins. A plugin is initialised anew for each configuration that is loaded while the router
- * runs; what must not begin anew with it (connections, counts, waits, metrics) it has kept with {@link share}.
+ * Services of the router for plugins. Each reload initialises the plugins again; state that must survive a reload
+ * (connections, counters, held requests, metrics) belongs into {@link share}.
  */
 export interface RouterServices {
-  /** This configuration, which may not be the one in force yet, or any more. */
+  /** The configuration of this snapshot. It may not be active yet, or not any more. */
   readonly config: Config;
-  /** The definitions that were read with it. */
+  /** The workflow definitions that were read with this configuration. */
   readonly definitions: Definitions;
   readonly log: Logger;
   /** Prometheus registry behind `/metrics`. */
   readonly metrics: Registry;
-  /** Where spans go; absent while tracing is off. */
+  /** Creates spans; absent when tracing is off. */
   readonly tracer?: Tracer | undefined;
-  /** The connection that the whole router shares; absent without `redis.url`. */
+  /** The Redis connection of the router; absent without `redis.url`. */
   readonly redis?: Redis | undefined;
   /**
-   * A part that configurations share: made for the first that asks for it, handed to the others, stopped after the last.
+   * Returns a resource that snapshots share. It is created for its first user and stopped after its last one.
    * @param name unique in the router
-   * @param from what it is made from; for other values another one is made. Empty when it follows the one in force
+   * @param from inputs of the resource: other values lead to another resource. Empty when it reads the active configuration
+   * @param make creates the resource, synchronously
    */
   share<T>(name: string, from: readonly unknown[], make: (services: SharedServices) => T): T;
-  /** What has to be true before this configuration takes over from another; at the start of the router nobody asks. */
+  /** Adds a check that must pass before a reload activates this configuration. It does not run at the start of the router. */
   addActivationCheck(name: string, check: ReadinessCheck): void;
-  /** Called in the moment this configuration takes over, also at the start. Must not fail, must not wait. */
-  onActivate(take: () => void): void;
+  /** Adds a listener for the activation of this configuration, also at the start. It must be synchronous and must not throw. */
+  onActivate(listener: () => void): void;
   /** Adds a check to `/health/ready`. */
   addReadinessCheck(name: string, check: ReadinessCheck): void;
-  /** Adds something that `/health/ready` shows and that leaves the router ready. */
+  /** Adds a notice to `/health/ready`. */
   addReadinessNotice(name: string, notice: ReadinessNotice): void;
-  /** Called once the router listens, of the configuration that it was started with. */
-  onStarted(started: () => void): void;
-  /** Called in reverse order of registration once the last request of this configuration has been answered. */
+  /** Adds a listener that is called once the router listens; never called for a reloaded configuration. */
+  onStarted(listener: () => void): void;
+  /** Adds a stop function, called in reverse order of registration after the last request of this configuration. */
   onStop(name: string, stop: () => void | Promise<void>): void;
-  /** Reports an error nobody foresaw to the error tracker; never personal data. */
+  /** Reports an unexpected error to the error tracker. Never pass personal data. */
   reportError(error: unknown, fields: Record<string, string>): void;
-  /** The routes of this configuration, with checked parameters. */
+  /** The routes of this configuration, with validated parameters. */
   readonly routes: readonly GatewayRoute[];
   /** The OpenAPI document of every route. */
   readonly document: OpenApiDocument;
-  /** Resolves when the router begins to drain: held connections should be let go. */
+  /** Aborted when the router begins to drain: held requests should end. */
   readonly draining: AbortSignal;
 }
 
-/** Handed to a plugin's `init`. */
+/** Argument of a plugin's `init`. */
 export interface PluginContext {
   /** The plugin's settings in gateway.config.yml. */
   readonly settings: Record<string, unknown>;
@@ -98,25 +99,25 @@ export interface Plugin {
   init(context: PluginContext): void | Promise<void>;
 }
 
-/** How an execution ended for its client, as admission control counts it. */
+/** The outcome of an execution for its client, as admission control counts it. */
 export interface ExecutionEnding {
-  /** The problem it was, or would be, answered with; undefined for an answer of the back end. */
+  /** Code of the problem that is its response; undefined when the response is the back end's. */
   readonly problem: ProblemCode | undefined;
-  /** The status of the back end's answer, where it is known. */
+  /** Status code of the back end's response, where known. */
   readonly status?: number | undefined;
-  /** True when nobody saw it end. */
+  /** True when the client had left before the execution ended. */
   readonly clientGone: boolean;
 }
 
-/** What the policies of one request tell each other. */
+/** State of one request that its policies share. */
 export interface RequestContext {
-  /** The answer's `X-Request-Id`. */
+  /** `X-Request-Id` of the response. */
   readonly requestId: string;
-  /** Its client's address, as `router.trustedProxies` has it (client-address.ts). */
+  /** Address of the client, determined with `router.trustedProxies` (client-address.ts). */
   readonly clientAddress: string;
-  /** When its head had arrived (performance.now()). */
+  /** Time at which the head of the request had arrived (performance.now()). */
   readonly receivedAt?: number;
-  /** Name of the apiEndpoint that matched; set when a pipeline is entered. */
+  /** Name of the matching apiEndpoint, `none` before a pipeline begins. */
   route: string;
   /** Set by the bearer policy. */
   clientId?: string;
@@ -126,42 +127,39 @@ export interface RequestContext {
   executionId?: string;
   /** The version of the workflow that serves this request; set by the workflow policy. */
   workflowVersion?: number;
-  /** When the wait budget began (performance.now()); set by the admission policy. */
+  /** Time from which the response deadline counts (performance.now()); set by the admission policy. */
   arrivedAt?: number;
   /**
-   * Why the admission policy refuses a request with an Idempotency-Key; the workflow policy answers it with the recorded
-   * response to the first request with this key, else with this.
+   * Set when the admission policy rejects a request with an Idempotency-Key. The workflow policy responds with the recorded
+   * response of the first request with this key, or with this problem when there is none.
    */
   refusal?: Problem;
-  /**
-   * Resolves when nothing more is done for the request, be it answered or left by its client; set by the workflow policy
-   * when it begins.
-   */
+  /** Resolves when the processing of the request has ended, also when its client has left; set by the workflow policy. */
   served?: Promise<void>;
-  /** To be called once a workflow has been started; set by the admission policy. */
+  /** Called by the workflow policy once an execution has started; set by the admission policy. */
   onStarted?: (executionId: string) => void;
-  /** Compresses an answer where the client accepts that; set by the compress policy. */
-  compress?: (answer: Answer) => Promise<Answer>;
-  /** Set when the execution goes on behind the answer: resolves when it is over, or when nobody counts it any more. */
+  /** Compresses a response when the client accepts it; set by the compress policy. */
+  compress?: (response: Answer) => Promise<Answer>;
+  /** Set when the execution continues after the response: resolves when it has ended, or is no longer counted. */
   goesOn?: Promise<ExecutionEnding>;
-  /** Its span, once there is one (request-span.ts). */
+  /** Span of the request, once created (request-span.ts). */
   span?: Span;
-  /** Code of the problem that the request was answered with. */
+  /** Code of the problem that is the response. */
   problem?: ProblemCode;
-  /** Why the answer is what it is, for the one log line of this request. */
+  /** Reason for the response, for the access log. */
   reason?: string;
 }
 
 const contexts = new Attachment<object, RequestContext>('request context');
 
-/** The context of a request; made by the guard in front of everything. */
+/** Returns the context of a request. @throws Error when the request has none */
 export function contextOf(request: object): RequestContext {
   const context = contexts.get(request);
   if (context === undefined) throw new Error('the request did not pass the request guard');
   return context;
 }
 
-/** Gives a request its context. Called once, by the guard. */
+/** Sets the context of a request. Called once, by the HTTP server. */
 export function setContext(request: object, context: RequestContext): void {
   contexts.set(request, context);
 }

@@ -1,4 +1,4 @@
-// Policies: what gateway.config.yml may say of one (its declaration), and what it does with requests.
+// The policy API: declarations (parameters, checks, OpenAPI) and implementations (handler, load shedding) of policies.
 
 import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
@@ -8,81 +8,83 @@ import type { Endpoint, PolicyDescription } from '#lib/openapi/description.ts';
 import type { RequestContext } from './plugin-api.ts';
 import type { GatewayRoute } from './gateway-routes.ts';
 
-/** One step of a pipeline. It answers, or calls `next()`. Whatever it throws or rejects with becomes a problem document. */
+/** Handler of one pipeline step. It responds or calls `next()`. Errors and rejections become problem documents. */
 export type Handler = (request: Request, response: Response, next: NextFunction) => void | Promise<void>;
 
-/** A request whose pipeline is known and has not begun. Nothing of it may be changed. */
+/** A request before its pipeline runs. A load-shedding check must not modify it. */
 export interface SheddingRequest {
   readonly request: IncomingMessage;
-  /** `route` is set; a policy may set what it would set anyway. */
+  /** `route` is set; a check may set the fields that its policy would set anyway. */
   readonly context: RequestContext;
   /** Path parameters of the apiEndpoint, decoded. */
   readonly params: Readonly<Record<string, string>>;
 }
 
 /**
- * What one place of a policy can say before the pipeline begins. Under a flood most of what a refusal costs is the way
- * to it, and that time is missing for what is served.
+ * Load-shedding check of one pipeline step. Under overload, most of the cost of a rejection is the pipeline before it; this
+ * check rejects without the pipeline.
  */
 export interface SheddingCheck {
-  /** True while this policy is refusing requests: nothing is looked at early unless one of them is. */
+  /** True while this policy rejects requests. No check runs unless at least one policy is rejecting. */
   readonly isRefusing?: () => boolean;
   /**
-   * Asked in the order of the pipeline. `unsure` sends the request through it.
-   * @throws Problem that the policy would answer with
+   * Called in the order of the pipeline. Returns `unsure` to leave the decision to the pipeline.
+   * @throws Problem that the policy would respond with
    */
-  readonly look: (early: SheddingRequest) => 'unsure' | void;
+  readonly look: (request: SheddingRequest) => 'unsure' | void;
 }
 
-/** Where a policy stands in gateway.config.yml. */
+/** Context of a pipeline step in gateway.config.yml. */
 export interface PolicyPlace {
   readonly config: Config;
-  /** Directory that relative paths of files begin at. */
+  /** Base directory of relative file paths. */
   readonly rootDir: string;
-  /** The apiEndpoints of its pipeline. */
+  /** The apiEndpoints of the pipeline. */
   readonly endpoints: readonly Endpoint[];
-  /** Every route of the gateway configuration. Parameters of other policies may not have been checked yet. */
+  /** All routes of the gateway configuration. The parameters of other policies may not be validated yet. */
   readonly routes: readonly GatewayRoute[];
 }
 
-/** Something wrong with the parameters of a policy: what is wrong, and what to do. */
+/** A problem with the parameters of a policy. */
 export interface ParameterProblem {
-  /** The parameter whose line the message names; the parameters as a whole when absent. */
+  /** The parameter whose line is reported; the line of the whole action when absent. */
   readonly parameter?: string;
+  /** What is wrong, and how to fix it. */
   readonly message: string;
 }
 
-/** What can be known of a policy without starting its plugin. Nothing of it has side effects. */
+/** Declaration of a policy, available without starting its plugin. Its functions have no side effects. */
 export interface PolicyDeclaration {
   readonly name: string;
-  /** JSON Schema of the `action` in gateway.config.yml; parameters that it does not name are refused. */
+  /** JSON Schema of the `action` in gateway.config.yml; unknown parameters are rejected. */
   readonly schema: TSchema & { readonly $id: string };
-  /** What is wrong with parameters that the schema accepts. */
+  /** Returns problems that the schema cannot detect. */
   readonly check?: (parameters: never, place: PolicyPlace) => readonly ParameterProblem[];
-  /** What one place of the policy adds to the OpenAPI document; nothing when absent. */
+  /** Returns what one step of the policy adds to the OpenAPI document; nothing when absent. */
   readonly describe?: (parameters: never, place: PolicyPlace) => PolicyDescription;
 }
 
-/** A declaration that knows the type of its parameters. */
+/** A declaration with the type of its parameters. */
 export interface DeclaredPolicy<S extends TSchema> extends PolicyDeclaration {
   readonly schema: PolicyDeclaration['schema'] & S;
 }
 
-/** A policy as Express Gateway registers it; `policy` is called once per place in gateway.config.yml. */
+/** An implemented policy. */
 export interface Policy {
   readonly name: string;
+  /** Creates the handler; called once for each step in gateway.config.yml. */
   readonly policy: (action: never) => Handler;
   /**
-   * What it can say before the pipeline begins, called once for each apiEndpoint. Nothing behind a policy without it is
-   * refused early.
+   * Creates the load-shedding check; called once for each apiEndpoint. A policy without a check disables the checks of the
+   * policies after it.
    */
   readonly early?: (action: never) => SheddingCheck;
 }
 
 /**
- * Declares a policy: `service-router check` and the router check gateway.config.yml by it before any plugin is started.
- * @param declaration `schema`: TypeBox object of its parameters (units in the descriptions); `check`: finds what no
- *   schema can say; `describe`: says the same of the parameters in the OpenAPI document
+ * Declares a policy. `service-router check` and the router validate gateway.config.yml with it before any plugin starts.
+ * @param declaration `schema`: TypeBox object of the parameters (units in the descriptions); `check`: detects problems that
+ *   the schema cannot; `describe`: the effect of the policy for the OpenAPI document
  */
 export function declarePolicy<S extends TSchema>(declaration: {
   name: string;
@@ -94,9 +96,9 @@ export function declarePolicy<S extends TSchema>(declaration: {
 }
 
 /**
- * Defines what a declared policy does.
- * @param definition `create`: builds the handler from checked parameters, without side effects; `early`: refuses before
- *   the pipeline begins
+ * Implements a declared policy.
+ * @param definition `create`: creates the handler from validated parameters, without side effects; `early`: creates the
+ *   load-shedding check
  */
 export function definePolicy<S extends TSchema>(
   { name }: DeclaredPolicy<S>,

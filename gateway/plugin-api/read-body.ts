@@ -1,4 +1,4 @@
-// Reads a request body with a limit, before anything is made of it.
+// Reads a request body into memory, with a size limit.
 
 import type { IncomingMessage } from 'node:http';
 import { Attachment } from '#lib/gc/attachment.ts';
@@ -6,35 +6,38 @@ import { Problem } from '#lib/problem/problem.ts';
 
 const empty = Buffer.alloc(0);
 
-/** How to ask for the bodies of requests with `Expect: 100-continue`. */
-const invitations = new Attachment<IncomingMessage, () => void>('invitation');
-/** Requests whose body can no longer arrive, and those who wait for it. */
+/** Functions that send 100 Continue, for requests with `Expect: 100-continue`. */
+const continueSenders = new Attachment<IncomingMessage, () => void>('invitation');
+/** Requests whose body cannot arrive any more, and the reject functions of their pending reads. */
 const failures = new Attachment<IncomingMessage, Problem>('failure');
 const readers = new Attachment<IncomingMessage, (problem: Problem) => void>('reader');
 
-/** Called when somebody wants the body: until then its client has not been asked to send it (RFC 9110 section 10.1.1). */
-export function inviteBodyWith(request: IncomingMessage, invite: () => void): void {
-  invitations.set(request, invite);
+/** Sets the function that sends 100 Continue (RFC 9110 section 10.1.1); it is called when the body is read. */
+export function setContinueSender(request: IncomingMessage, sendContinue: () => void): void {
+  continueSenders.set(request, sendContinue);
 }
 
-/** The rest of the body will not come: whoever reads it, now or later, gets `problem`. */
+/** Marks a body as failed: pending and later reads reject with `problem`. */
 export function failBody(request: IncomingMessage, problem: Problem): void {
   failures.set(request, problem);
   readers.get(request)?.(problem);
 }
 
-/** Bodies that were asked for: whoever asks next gets the same. */
+/** Bodies that have been read, or are being read: every read of a request returns the same promise. */
 const bodies = new Attachment<IncomingMessage, Promise<Buffer>>('body');
 
-/** A stop on the way, at so many bytes: the rest stays in its socket until the promise resolves. */
+/** A pause while a large body is read: the rest stays in the socket until the promise resolves. */
 export interface Pause {
+  /** Size after which reading pauses, in bytes. */
   readonly at: number;
+  /** Called when reading pauses; reading resumes when the promise resolves. */
   readonly until: () => Promise<unknown>;
 }
 
 /**
- * The whole body, however often it is asked for.
- * @param pause taken once, by a body that is longer than that; what it rejects with fails the body
+ * Returns the whole body; every call returns the same one.
+ * @param maxBytes size limit, in bytes
+ * @param pause pauses once, for a body that is larger than `pause.at`; a rejection of `pause.until` fails the body
  * @throws Problem `body-too-large` as soon as the limit is passed (by Content-Length: before reading),
  *   `malformed-request` when the client cuts it off or breaks its framing, `request-timeout` when it is too slow
  */
@@ -44,7 +47,7 @@ export function readBody(request: IncomingMessage, maxBytes: number, pause?: Pau
   return body;
 }
 
-/** How long the body will be, by its header; Infinity when it comes in chunks, whose number shows at the end. */
+/** Returns the body size according to the header, in bytes; Infinity for chunked transfer coding. */
 export function announcedBytes({ headers }: IncomingMessage): number {
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
 }
@@ -55,24 +58,24 @@ async function receive(request: IncomingMessage, maxBytes: number, pause: Pause 
   if (announced === 0) return empty;
   const failure = failures.get(request);
   if (failure !== undefined) throw failure;
-  invitations.get(request)?.();
+  continueSenders.get(request)?.();
   const { promise: failed, reject } = Promise.withResolvers<never>();
   readers.set(request, reject);
   return Promise.race([collect(request, maxBytes, pause), failed]);
 }
 
-/** By its events: an iterator makes several promises of each chunk, and most bodies are one chunk. */
+/** Reads with events, because an async iterator creates several promises per chunk and most bodies are one chunk. */
 function collect(request: IncomingMessage, maxBytes: number, pause: Pause | undefined): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let length = 0;
   let pauses = pause !== undefined;
   const fail = (error: Error) => {
-    request.off('data', take);
+    request.off('data', onData);
     request.pause();
     reject(error);
   };
-  const take = (chunk: Buffer) => {
+  const onData = (chunk: Buffer) => {
     length += chunk.length;
     if (length > maxBytes) return fail(tooLarge(maxBytes));
     chunks.push(chunk);
@@ -84,9 +87,9 @@ function collect(request: IncomingMessage, maxBytes: number, pause: Pause | unde
   const endEarly = (cause?: Error) =>
     reject(new Problem('malformed-request', { detail: 'The request body ended early.', cause }));
   if (request.destroyed) endEarly();
-  request.on('data', take);
+  request.on('data', onData);
   request.once('end', () => {
-    // An error nobody gets is not cheap: it takes its stack along.
+    // Avoids the cost of creating an error (with its stack trace) after a complete body.
     request.off('close', endEarly);
     resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
   });
@@ -96,7 +99,7 @@ function collect(request: IncomingMessage, maxBytes: number, pause: Pause | unde
 }
 
 function tooLarge(maxBytes: number): Problem {
-  // The rest of the body is not read, so the connection cannot be used again.
+  // The rest of the body is not read, so the connection cannot be reused.
   return new Problem('body-too-large', {
     detail: `At most ${maxBytes} bytes are accepted.`,
     headers: { connection: 'close' },

@@ -1,11 +1,11 @@
-// The span of a client's request, made when somebody needs it: most often to hang the execution below it.
+// The trace span of a client's request, created on first use.
 
 import type { IncomingMessage } from 'node:http';
 import { isTraceparent } from '#lib/envelope/traceparent.ts';
 import type { Span, Tracer } from '#lib/telemetry/tracing/tracer.ts';
 import { contextOf } from './plugin-api.ts';
 
-/** Below the client's own `traceparent` when it sent a valid one. The same span however often it is asked for. */
+/** Returns the span of a request; every call returns the same one. Its parent is the client's `traceparent`, when valid. */
 export function requestSpan(request: IncomingMessage, tracer: Tracer): Span {
   const context = contextOf(request);
   if (context.span !== undefined) return context.span;

@@ -1,11 +1,11 @@
-// Tells when a caller has left before its answer was complete.
+// Detects clients that close the connection before their response is complete.
 
 import type { ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 
 /**
- * Aborts when the connection closes before the answer has been handed over; never after a complete answer. Aborted
- * already when that has happened: whoever asks after a wait would not hear of it any more.
+ * Returns a signal that aborts when the connection closes before the response is complete; never after a complete response.
+ * The signal is already aborted when the connection closed earlier, because `close` is not emitted again.
  */
 export function signalWhenGone(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
@@ -18,9 +18,9 @@ export function signalWhenGone(response: ServerResponse): AbortSignal {
 }
 
 /**
- * Whether the client has closed its side, looked at before something is begun that it should still want. A process that
- * was suspended (SIGSTOP, a machine that slept) reads a request and the end of its connection one after the other: the end
- * is seen in the next turn of the event loop.
+ * Resolves to true when the client has closed its side of the connection. Call it before starting work for the client. A
+ * process that was suspended (SIGSTOP, machine sleep) reads a request first and the end of its connection in the next
+ * iteration of the event loop, so the check waits for two iterations.
  */
 export async function hasLeft(response: ServerResponse): Promise<boolean> {
   await turn();

@@ -1,4 +1,4 @@
-// One log line and one measurement a request, written when its answer has left or its client has gone.
+// The access log: one log line and one measurement per request, written when the response has closed.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
@@ -11,35 +11,37 @@ import { contextOf, type RequestContext } from '../plugin-api/plugin-api.ts';
 import type { RouteKind } from '../plugin-api/gateway-routes.ts';
 import { requestSpan } from '../plugin-api/request-span.ts';
 
-/** Starts watching one request; the rest happens when it ends. */
+/** Starts the measurement of one request. The log line is written when the response closes. */
 export type AccessLog = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A request that is over. */
+/** A request whose response has closed. */
 export interface EndedRequest {
   readonly route: string;
   readonly method: string;
-  /** 499 = the client had gone. */
+  /** Status code of the response; 499 when the client closed the connection first. */
   readonly status: number;
   readonly durationMs: number;
   readonly executionId: string | undefined;
   readonly problem: ProblemCode | undefined;
 }
 
+/** Optional observers of the access log. */
 export interface AccessLogObservers {
+  /** Creates the spans of clients' requests. */
   tracer?: Tracer | undefined;
-  /** Told of every request when it is over. */
-  ended?: (request: EndedRequest) => void;
-  /** Whom a route serves. Default: clients. */
+  /** Called for each request when its response has closed. */
+  onRequestEnd?: (request: EndedRequest) => void;
+  /** Kind of a route; default `clients`. */
   kindOf?: (route: string) => RouteKind;
 }
 
-/** Neither path nor query is logged: both may name a person. */
+/** Creates the access log. It never logs path or query, because both may contain personal data. */
 export function createAccessLog(log: Logger, metrics: Registry, observers: AccessLogObservers = {}): AccessLog {
   const { requests, duration, inFlight } = createMetrics(metrics);
   const clients = new ActiveClients(metrics);
-  const { tracer, ended, kindOf = () => 'clients' } = observers;
+  const { tracer, onRequestEnd: ended, kindOf = () => 'clients' } = observers;
 
-  return function watch(request, response) {
+  return function logWhenClosed(request, response) {
     const startedAt = performance.now();
     inFlight.inc();
     response.once('close', () => {
@@ -52,9 +54,9 @@ export function createAccessLog(log: Logger, metrics: Registry, observers: Acces
       const method = knownMethod(request.method);
       requests.inc({ route, method, status });
       duration.observe({ route }, durationMs / 1000);
-      if (clientId !== undefined) clients.note(route, clientId);
+      if (clientId !== undefined) clients.record(route, clientId);
       ended?.({ route, method, status, durationMs, executionId, problem });
-      // Workers' calls are not traced: the tasks they are about are.
+      // Calls of workers have no spans; the tasks have.
       const ofWorkers = kindOf(route) === 'workers';
       if (tracer !== undefined && !ofWorkers) endSpan(tracer, request, { method, status, context });
       const fields = { requestId, executionId, workflowVersion, route, clientId, method, status, durationMs, reason };
@@ -69,18 +71,18 @@ function createMetrics(metrics: Registry) {
   return {
     requests: new Counter({
       name: 'router_http_requests_total',
-      help: 'Answered requests',
+      help: 'Completed requests',
       labelNames: ['route', 'method', 'status'],
       registers,
     }),
     duration: new Histogram({
       name: 'router_http_request_duration_seconds',
-      help: 'Time from the head of a request to the end of its answer',
+      help: 'Time from the head of a request to the end of its response',
       labelNames: ['route'],
       buckets: durationBuckets,
       registers,
     }),
-    inFlight: new Gauge({ name: 'router_http_requests_in_flight', help: 'Requests being answered', registers }),
+    inFlight: new Gauge({ name: 'router_http_requests_in_flight', help: 'Requests in flight', registers }),
   };
 }
 
@@ -102,7 +104,7 @@ function endSpan(
   });
 }
 
-/** Workers' polls come every few seconds for ever: they are worth a line only when something is wrong. */
+/** Log level of a request. Successful polls of workers are logged at `debug`: they repeat every few seconds. */
 function levelOf(
   status: number,
   { ofWorkers, reason = '' }: { ofWorkers: boolean; reason: string | undefined },
@@ -114,7 +116,7 @@ function levelOf(
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** A label must not take whatever a client invents. */
+/** Returns the method as a metric label; `other` for unknown methods, so that clients cannot create labels. */
 function knownMethod(method = ''): string {
   return methods.has(method) ? method : 'other';
 }

@@ -1,14 +1,15 @@
-// How many OAuth clients ask on each route: counted, never named, so that no label grows with them.
+// Counts the active OAuth clients of each route. Client ids are never labels, so that the number of series is bounded.
 
 import { Gauge, type Registry } from 'prom-client';
 
-/** A client counts for this long after its last request, in milliseconds. */
+/** A client counts as active for this time after its last request, in milliseconds. */
 const activeMs = 300_000;
-/** Clients remembered on one route; beyond it, those longest silent do not count. */
+/** Most clients remembered per route; beyond it, the least recently seen client is dropped. */
 const mostRemembered = 10_000;
 
+/** The gauge `router_active_clients`. */
 export class ActiveClients {
-  /** By route, when each client was last heard of: the one longest silent comes first. */
+  /** Time of the last request (performance.now()) by route and client; the least recently seen client comes first. */
   readonly #lastSeen = new Map<string, Map<string, number>>();
 
   constructor(metrics: Registry) {
@@ -16,7 +17,7 @@ export class ActiveClients {
     const routes = () => this.#lastSeen.keys();
     new Gauge({
       name: 'router_active_clients',
-      help: 'OAuth clients that have asked within five minutes',
+      help: 'OAuth clients with a request in the last five minutes',
       labelNames: ['route'],
       registers: [metrics],
       collect() {
@@ -25,8 +26,8 @@ export class ActiveClients {
     });
   }
 
-  /** A request of this client is over. @param now performance.now() */
-  note(route: string, clientId: string, now = performance.now()): void {
+  /** Records a request of a client. @param now performance.now() */
+  record(route: string, clientId: string, now = performance.now()): void {
     const seen = this.#lastSeen.get(route) ?? new Map<string, number>();
     this.#lastSeen.set(route, seen);
     seen.delete(clientId);
@@ -34,7 +35,7 @@ export class ActiveClients {
     if (seen.size > mostRemembered) seen.delete(seen.keys().next().value as string);
   }
 
-  /** Those of one route. @param now performance.now() */
+  /** Returns the number of active clients of a route. @param now performance.now() */
   count(route: string, now = performance.now()): number {
     const seen = this.#lastSeen.get(route);
     if (seen === undefined) return 0;

@@ -1,90 +1,91 @@
-// One connection of the public port: its requests are worked on one after the other, in the order they came.
+// One connection of the public port: processes its pipelined requests one at a time, in order.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Problem } from '#lib/problem/problem.ts';
 import { failBody } from '../plugin-api/read-body.ts';
 
-/** A request and the place for its answer. */
+/** A request and its response. */
 export interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
 }
 
+/** Callbacks of a {@link Connection}. */
 export interface ConnectionHandlers {
-  /** Works on one request; the next one waits until its answer has left. */
+  /** Processes one request. The next request waits until its response has closed. */
   handle(exchange: Exchange): void;
-  /** Called once, when every earlier request has its answer: says why nothing more is read, and closes. */
+  /** Called at most once, after all earlier responses: sends the problem and closes the connection. */
   refuse(socket: Socket, problem: Problem): void;
-  /** No request is being worked on any more. */
-  becameIdle(socket: Socket): void;
+  /** Called when no request is in progress or queued. */
+  onIdle(socket: Socket): void;
 }
 
-/** Requests that may wait behind the one being worked on. */
-const maxWaiting = 16;
+/** Most pipelined requests queued behind the request in progress. */
+const maxQueued = 16;
 
 /**
- * Node emits pipelined requests all at once. A write must not run beside another request (RFC 9112 section 9.3.2),
- * and what follows a refused request must not run at all (section 9.6), so they queue here.
+ * Node emits pipelined requests all at once, so they are queued here: a write must not run concurrently with another
+ * request (RFC 9112 section 9.3.2), and requests after a rejected one must not run at all (section 9.6).
  */
 export class Connection {
   readonly #socket: Socket;
   readonly #handlers: ConnectionHandlers;
   #current: Exchange | undefined;
-  #waiting: Exchange[] = [];
-  /** Set when nothing more is read from this connection, with the reason. */
-  #broken: Problem | undefined;
+  #queue: Exchange[] = [];
+  /** Why no more requests are read from this connection; undefined while requests are read. */
+  #failure: Problem | undefined;
 
   constructor(socket: Socket, handlers: ConnectionHandlers) {
     this.#socket = socket;
     this.#handlers = handlers;
   }
 
-  /** A request has come. */
-  take(exchange: Exchange): void {
-    if (this.#broken !== undefined) return;
+  /** Processes a request, or queues it behind the request in progress. */
+  enqueue(exchange: Exchange): void {
+    if (this.#failure !== undefined) return;
     if (this.#current === undefined) return this.#run(exchange);
-    if (this.#waiting.length < maxWaiting) this.#waiting.push(exchange);
+    if (this.#queue.length < maxQueued) this.#queue.push(exchange);
     else
-      this.#broken = new Problem('too-many-requests', {
-        detail: `At most ${maxWaiting} requests may wait on one connection.`,
+      this.#failure = new Problem('too-many-requests', {
+        detail: `At most ${maxQueued} requests may wait on one connection.`,
         headers: { 'retry-after': '1' },
       });
   }
 
   /**
-   * Bytes came that are no request, or too few in time. Requests before them are answered first; one whose body they
-   * break off gets the problem as its answer.
+   * Stops reading after malformed bytes or a timeout. Earlier requests get their responses first; a request whose body is
+   * incomplete gets the problem as its response.
    */
   fail(problem: Problem): void {
-    if (this.#broken !== undefined) return;
-    this.#broken = problem;
-    const last = this.#waiting.at(-1) ?? this.#current;
+    if (this.#failure !== undefined) return;
+    this.#failure = problem;
+    const last = this.#queue.at(-1) ?? this.#current;
     if (last === undefined) return this.#handlers.refuse(this.#socket, problem);
     if (last.request.complete) return;
     last.response.shouldKeepAlive = false;
     failBody(last.request, problem);
   }
 
-  /** True while a request is being worked on. */
+  /** True while a request is in progress. */
   get busy(): boolean {
     return this.#current !== undefined;
   }
 
   #run(exchange: Exchange): void {
     this.#current = exchange;
-    exchange.response.once('close', () => this.#next());
+    exchange.response.once('close', () => this.#runNext());
     this.#handlers.handle(exchange);
   }
 
-  #next(): void {
+  #runNext(): void {
     this.#current = undefined;
-    const over = this.#socket.destroyed || this.#socket.writableEnded;
-    const next = over ? undefined : this.#waiting.shift();
+    const isClosed = this.#socket.destroyed || this.#socket.writableEnded;
+    const next = isClosed ? undefined : this.#queue.shift();
     if (next !== undefined) return this.#run(next);
-    this.#waiting = [];
-    if (over) return;
-    if (this.#broken === undefined) this.#handlers.becameIdle(this.#socket);
-    else this.#handlers.refuse(this.#socket, this.#broken);
+    this.#queue = [];
+    if (isClosed) return;
+    if (this.#failure === undefined) this.#handlers.onIdle(this.#socket);
+    else this.#handlers.refuse(this.#socket, this.#failure);
   }
 }

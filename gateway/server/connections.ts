@@ -1,4 +1,4 @@
-// All connections of the public port: how many there may be, which one makes room, and which one takes too long.
+// Limits the connections of the public port: number, number per address, eviction of idle ones, timeout of slow readers.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -7,56 +7,53 @@ import { TransientMap } from '#lib/gc/transient-map.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { networkOf } from '../plugin-api/client-address.ts';
 
-/** Read at each use. */
+/** Limits on connections. Read at each use, so that a reload may change them. */
 export interface ConnectionLimits {
-  /** Connections at once. */
+  /** Most open connections. */
   maxConnections: number;
-  /**
-   * Connections at once from one address (`networkOf` it), unless it is a trusted proxy's; undefined = no limit of their
-   * own.
-   */
+  /** Most open connections per client network ({@link networkOf}); trusted proxies are exempt. Undefined: no limit. */
   maxConnectionsPerAddress?: number | undefined;
-  /** How long a client may take to read an answer that is ready, in milliseconds. */
-  answerTimeoutMs: number;
+  /** Time within which a client must read a complete response, in milliseconds. */
+  responseTimeoutMs: number;
 }
 
-/** An answer under way. */
-interface Answer {
+/** A response that has not closed yet. */
+interface PendingResponse {
   readonly response: ServerResponse;
-  /** Once it is ready: until when it must have been read (milliseconds of `performance.now()`). */
+  /** Deadline for the client to read it (performance.now()); Infinity until the response is complete. */
   readBy: number;
 }
 
-/** How long a refused client may go on sending before its connection is cut, in milliseconds. */
+/** Time from the rejection of a client until its connection is destroyed, in milliseconds. */
 const lingerMs = 1_000;
 
 /**
- * Counts connections. When there are too many, the one that has waited for its client for longest makes room: for a
- * request, or for the rest of one. Who opens connections and sends little cannot keep others out.
+ * Counts connections. At the limit it evicts the connection that has waited longest for its client to send a request or
+ * the rest of one. So a client that opens connections and sends little cannot lock out others.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #isTrustedProxy: (address: string) => boolean;
   readonly #all = new Set<Socket>();
-  /** Since the last answer, longest ago first; with the request that has begun to arrive, which may be complete. */
+  /** Connections in order of eviction, each with the request that has begun to arrive (it may be complete). */
   readonly #waiting = new TransientMap<Socket, IncomingMessage | null>();
   readonly #byAddress = new Map<string, number>();
-  /** Sockets that were ended, and when to cut them (milliseconds of `performance.now()`). */
+  /** Ended sockets, each with the time at which it is destroyed (performance.now()). */
   readonly #lingering = new Map<Socket, number>();
-  /** Answers under way, by the number of their exchange. */
-  readonly #answers = new TransientMap<number, Answer>();
-  #exchanges = 0;
-  readonly #closed: Counter;
+  /** By exchange id. */
+  readonly #pendingResponses = new TransientMap<number, PendingResponse>();
+  #lastExchangeId = 0;
+  readonly #closedTotal: Counter;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param isTrustedProxy whether an address is a proxy's, whose connections are those of many clients */
+  /** @param isTrustedProxy whether an address is a trusted proxy: its connections carry requests of many clients */
   constructor(limits: ConnectionLimits, metrics: Registry, isTrustedProxy: (address: string) => boolean) {
     this.#limits = limits;
     this.#isTrustedProxy = isTrustedProxy;
     const registers = [metrics];
-    this.#closed = new Counter({
+    this.#closedTotal = new Counter({
       name: 'router_connections_closed_total',
-      help: 'Connections that the router closed of its own accord',
+      help: 'Connections that the router closed, by reason',
       labelNames: ['reason'],
       registers,
     });
@@ -71,22 +68,23 @@ export class Connections {
     });
   }
 
-  /** Begins to look after deadlines. */
+  /** Starts the timer that enforces deadlines. */
   start(): void {
-    this.#timer = setInterval(() => this.#sweep(), Math.min(1_000, this.#limits.answerTimeoutMs / 4));
+    this.#timer = setInterval(() => this.#sweep(), Math.min(1_000, this.#limits.responseTimeoutMs / 4));
     this.#timer.unref();
   }
 
+  /** Stops the timer. */
   stop(): void {
     clearInterval(this.#timer);
   }
 
-  /** Cuts what is left. */
+  /** Destroys all open connections. */
   cutAll(): void {
     for (const socket of this.#all) socket.destroy();
   }
 
-  /** Counts a new connection. @returns why it may not stay, or null */
+  /** Adds a new connection. @returns the problem when a limit is exceeded, else null */
   add(socket: Socket): Problem | null {
     const peer = socket.remoteAddress ?? '';
     const address = networkOf(peer);
@@ -96,31 +94,31 @@ export class Connections {
     socket.once('close', () => this.#remove(socket, address));
     const { maxConnectionsPerAddress: most = Number.POSITIVE_INFINITY } = this.#limits;
     if (ofAddress > most && !this.#isTrustedProxy(peer)) return tooMany();
-    if (this.#all.size > this.#limits.maxConnections && !this.#makeRoom()) return tooMany();
+    if (this.#all.size > this.#limits.maxConnections && !this.#evictOne()) return tooMany();
     this.#waiting.set(socket, null);
     return null;
   }
 
-  /** A request has begun to arrive. Once it is complete the connection stays; its answer has a deadline. */
-  busy(socket: Socket, response: ServerResponse): void {
+  /** Records that a request has begun to arrive. The connection is not evicted once the request is complete. */
+  requestStarted(socket: Socket, response: ServerResponse): void {
     this.#waiting.set(socket, response.req);
-    const exchange = (this.#exchanges += 1);
-    this.#answers.set(exchange, { response, readBy: Number.POSITIVE_INFINITY });
-    response.once('close', () => this.#answers.delete(exchange));
+    const exchangeId = (this.#lastExchangeId += 1);
+    this.#pendingResponses.set(exchangeId, { response, readBy: Number.POSITIVE_INFINITY });
+    response.once('close', () => this.#pendingResponses.delete(exchangeId));
   }
 
-  /** Answered: it waits for its next request. */
-  idle(socket: Socket): void {
+  /** Records that the connection waits for its next request. */
+  requestEnded(socket: Socket): void {
     this.#waiting.delete(socket);
     if (!socket.destroyed) this.#waiting.set(socket, null);
   }
 
-  /** Counts a connection that is closed for a reason. */
-  count(reason: string): void {
-    this.#closed.inc({ reason });
+  /** Increments the counter of closed connections. @param reason label value */
+  countClosed(reason: string): void {
+    this.#closedTotal.inc({ reason });
   }
 
-  /** Ends a connection once the client has read what was written last; what it still sends is thrown away. */
+  /** Ends a connection after its pending writes, and discards what the client still sends. */
   linger(socket: Socket): void {
     this.#waiting.delete(socket);
     socket.end();
@@ -128,13 +126,13 @@ export class Connections {
     this.#lingering.set(socket, performance.now() + lingerMs);
   }
 
-  /** Nothing has been started for a request that has not arrived: closing its connection is safe. */
-  #makeRoom(): boolean {
+  /** Closes one connection without a complete request. This is safe: nothing has been started for it. */
+  #evictOne(): boolean {
     for (const [socket, request] of this.#waiting) {
       this.#waiting.delete(socket);
-      // Worked on, or answered a moment ago.
+      // Its request is in progress, or its response has just been sent.
       if (request?.complete === true) continue;
-      this.count('evicted');
+      this.countClosed('evicted');
       socket.destroy();
       return true;
     }
@@ -152,13 +150,13 @@ export class Connections {
 
   #sweep(): void {
     const now = performance.now();
-    for (const [exchange, answer] of this.#answers) {
-      const { response, readBy } = answer;
+    for (const [exchangeId, pending] of this.#pendingResponses) {
+      const { response, readBy } = pending;
       if (!response.writableEnded) continue;
-      if (readBy === Number.POSITIVE_INFINITY) answer.readBy = now + this.#limits.answerTimeoutMs;
+      if (readBy === Number.POSITIVE_INFINITY) pending.readBy = now + this.#limits.responseTimeoutMs;
       if (readBy > now) continue;
-      this.count('answer-not-read');
-      this.#answers.delete(exchange);
+      this.countClosed('answer-not-read');
+      this.#pendingResponses.delete(exchangeId);
       response.destroy();
     }
     for (const [socket, deadline] of this.#lingering) if (deadline <= now) socket.destroy();

@@ -1,4 +1,4 @@
-// Requests and responses that are Express's own from the start.
+// Request and response classes with Express's prototypes, for `http.createServer`.
 
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
@@ -10,17 +10,17 @@ export interface MessageClasses {
 }
 
 /**
- * Express 4 gives each message another prototype when it arrives, and V8 forgets what it knew of its shape. A message
- * that is born with that prototype keeps it.
+ * Creates message classes whose instances have Express's prototypes from the start. Express 4 otherwise replaces the
+ * prototype of each message, which makes V8 discard the hidden class of the object.
  */
 export function expressMessages(app: Express): MessageClasses {
   return {
-    IncomingMessage: bornAs(IncomingMessage, app.request),
-    ServerResponse: bornAs(ServerResponse, app.response),
+    IncomingMessage: withPrototype(IncomingMessage, app.request),
+    ServerResponse: withPrototype(ServerResponse, app.response),
   };
 }
 
-function bornAs<T extends new (...given: never[]) => object>(base: T, prototype: object): T {
+function withPrototype<T extends new (...given: never[]) => object>(base: T, prototype: object): T {
   function Message(...given: never[]): object {
     return Reflect.construct(base, given, Message) as object;
   }

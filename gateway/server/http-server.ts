@@ -1,4 +1,4 @@
-// The public HTTP server: its limits, the guard in front of Express, and its drain.
+// The public HTTP server: connection limits, request guard, access log and graceful shutdown.
 
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { Server as HttpsServer } from 'node:https';
@@ -8,70 +8,70 @@ import type { Registry } from 'prom-client';
 import { Attachment } from '#lib/gc/attachment.ts';
 import type { Problem } from '#lib/problem/problem.ts';
 import type { AccessLog } from './access-log.ts';
-import { answerProblem } from './answer-problem.ts';
+import { respondWithProblem } from './respond-with-problem.ts';
 import { Connection, type Exchange } from './connection.ts';
 import { ClientAddresses } from '../plugin-api/client-address.ts';
 import { Connections } from './connections.ts';
 import { setContext } from '../plugin-api/plugin-api.ts';
 import { InFlight } from './in-flight.ts';
-import { connectRefusal, endOfRequests, refuseOnSocket } from './refusals.ts';
+import { connectRefusal, problemOfParserError, refuseOnSocket } from './refusals.ts';
 import type { MessageClasses } from './express-messages.ts';
-import { inviteBodyWith } from '../plugin-api/read-body.ts';
+import { setContinueSender } from '../plugin-api/read-body.ts';
 import { checkRequest, requestIdOf } from './request-guard.ts';
-import { createTlsServer, renewCertificate, type TlsOptions } from './tls.ts';
+import { createTlsServer, watchCertificate, type TlsOptions } from './tls.ts';
 
-/**
- * Bounds in time and number for what clients may take. Times in milliseconds. Read when they are needed, so that they may
- * change while the server runs.
- */
+/** Limits on clients; times in milliseconds. Read at each use, so that a reload may change them. */
 export interface ServerLimits {
-  /** Connections at once. */
+  /** Most open connections. */
   maxConnections: number;
-  /** Connections at once from one address, unless it is a trusted proxy's; no limit of their own when absent. */
+  /** Most open connections per client network; trusted proxies are exempt. No limit when absent. */
   maxConnectionsPerAddress?: number | undefined;
-  /** From the first byte of a request, or from the opening of its connection, to the end of its header. */
+  /** Time from the first byte of a request, or from the opening of its connection, to the end of its header. */
   headersTimeoutMs: number;
-  /** From the first byte of a request to the last byte of its body. */
+  /** Time from the first byte of a request to the last byte of its body. */
   requestTimeoutMs: number;
-  /** How long a connection may stay without a request after an answer. */
+  /** Time that an idle connection stays open after a response. */
   keepAliveTimeoutMs: number;
-  /** How long a client may take to read an answer that is ready. */
-  answerTimeoutMs: number;
+  /** Time within which a client must read a complete response. */
+  responseTimeoutMs: number;
 }
 
+/** Options of {@link startHttpServer}. */
 export interface HttpServerOptions {
   host: string;
   /** 0 = any free port. */
   port: number;
-  /** Express, or anything that answers. */
+  /** Handles a request that passed the guard, such as an Express application. */
   app: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Refuses a request that passed the guard, before `app` sees it. @throws Problem */
-  refuseEarly?: (request: IncomingMessage) => void;
-  /** What requests and responses are made of; default Node's own. */
+  /** Rejects a request that passed the guard, before `app` sees it. @throws Problem */
+  shedLoad?: (request: IncomingMessage) => void;
+  /** Request and response classes; default: Node's. */
   messages?: MessageClasses;
-  /** Whose requests these are; default: no proxy is trusted. */
+  /** Determines the client address of a request; default: no proxy is trusted. */
   clientAddresses?: ClientAddresses;
   accessLog: AccessLog;
   metrics: Registry;
   limits: ServerLimits;
-  /** Speaks HTTPS instead of HTTP. */
+  /** Serves HTTPS instead of HTTP. */
   tls?: TlsOptions | undefined;
 }
 
+/** A listening server. */
 export interface HttpServer {
   readonly url: string;
-  /** The limits may have changed: Node keeps a copy of some. */
-  limitsChanged(): void;
+  /** Applies changed limits to Node's server, which keeps copies of its timeouts. */
+  applyLimits(): void;
   /**
-   * Goes on until the requests that had come before are answered (workers' results must still get in; whatever else
-   * comes meanwhile holds nothing up), then refuses connections. What is not done at the deadline is cut.
+   * Stops gracefully. Waits for the requests in flight; new requests are still served meanwhile (workers report results),
+   * but do not prolong the wait. Then stops listening and destroys the remaining connections.
+   * @param drainMs longest wait, in milliseconds
    */
   stop(drainMs: number): Promise<void>;
 }
 
-/** Starts listening. @throws Error that names address and port when they cannot be bound, or the files of TLS */
+/** Starts listening. @throws Error that names the address that cannot be bound, or the TLS files that cannot be used */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { host, port, app, refuseEarly, messages, accessLog, metrics, limits, tls } = options;
+  const { host, port, app, shedLoad, messages, accessLog, metrics, limits, tls } = options;
   const { clientAddresses = new ClientAddresses(() => []) } = options;
   const inFlight = new InFlight();
   const { server, scheme, stopRenewal } = createListener({ ...nodeLimits(limits), ...messages }, limits, tls);
@@ -81,14 +81,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     const clientAddress = clientAddresses.of(request);
     setContext(request, { requestId, clientAddress, receivedAt: performance.now(), route: 'none' });
     accessLog(request, response);
-    connections.busy(request.socket, response);
+    connections.requestStarted(request.socket, response);
     inFlight.add(response);
     try {
       checkRequest(request);
-      awaitInvitation(request, response);
-      refuseEarly?.(request);
+      deferContinue(request, response);
+      shedLoad?.(request);
     } catch (error) {
-      answerProblem(request, response, error);
+      respondWithProblem(request, response, error);
       return;
     }
     response.setHeader('x-request-id', requestId);
@@ -107,7 +107,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const { port: boundPort } = server.address() as AddressInfo;
   return {
     url: `${scheme}://${host}:${boundPort}`,
-    limitsChanged() {
+    applyLimits() {
       const { headersTimeout, requestTimeout, keepAliveTimeout } = nodeLimits(limits);
       Object.assign(server, { headersTimeout, requestTimeout, keepAliveTimeout });
     },
@@ -124,12 +124,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   };
 }
 
-/** HTTP, or HTTPS with its certificate kept up to date. */
+/** Creates the HTTP server, or the HTTPS server with certificate renewal. */
 function createListener(options: ServerOptions, limits: ServerLimits, tls?: TlsOptions) {
   if (tls === undefined) return { server: createServer(options), scheme: 'http', stopRenewal: () => undefined };
   const handshakes = { handshakeTimeout: limits.headersTimeoutMs, maxHandshakes: limits.maxConnections };
   const server = createTlsServer(tls.files, { ...options, ...handshakes });
-  return { server, scheme: 'https', stopRenewal: renewCertificate(server, tls) };
+  return { server, scheme: 'https', stopRenewal: watchCertificate(server, tls) };
 }
 
 function nodeLimits({ headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs }: ServerLimits) {
@@ -139,65 +139,65 @@ function nodeLimits({ headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs }: 
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     connectionsCheckingInterval: Math.min(2_000, Math.ceil(headersTimeoutMs / 5)),
-    // The guard asks for it, and answers as a problem document.
+    // The request guard checks it, and responds with a problem document.
     requireHostHeader: false,
     insecureHTTPParser: false,
   };
 }
 
-/** Every way in which Node hands over a request, or gives up on one. */
+/** Subscribes to all events with which Node emits a request or reports an error of a connection. */
 function attachConnections(
   server: Server | HttpsServer,
   connections: Connections,
   handle: (exchange: Exchange) => void,
 ): void {
-  // Node would drop what is beyond its own count, unseen by the guard.
+  // With a limit, Node would silently drop further header fields before the guard sees them.
   server.maxHeadersCount = 0;
   const known = new Attachment<Socket, Connection>('connection');
   const refuse = (socket: Socket, problem: Problem) => {
-    connections.count(problem.code);
+    connections.countClosed(problem.code);
     refuseOnSocket(socket, problem);
     connections.linger(socket);
   };
-  const handlers = { handle, refuse, becameIdle: (socket: Socket) => connections.idle(socket) };
+  const handlers = { handle, refuse, onIdle: (socket: Socket) => connections.requestEnded(socket) };
   const connectionOf = (socket: Socket): Connection => {
     const found = known.get(socket) ?? new Connection(socket, handlers);
     known.set(socket, found);
     return found;
   };
-  const take = (request: IncomingMessage, response: ServerResponse) =>
-    connectionOf(request.socket).take({ request, response });
-  // With TLS, a connection is one once its handshake is done.
+  const enqueue = (request: IncomingMessage, response: ServerResponse) =>
+    connectionOf(request.socket).enqueue({ request, response });
+  // With TLS, a connection counts once its handshake has completed.
   server.on(server instanceof HttpsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
-    // Node listens for errors only while it parses.
+    // Node handles socket errors only while it parses.
     socket.on('error', () => socket.destroy());
     const problem = connections.add(socket);
     if (problem !== null) connectionOf(socket).fail(problem);
   });
-  server.on('request', take);
-  server.on('checkContinue', take);
-  server.on('checkExpectation', take);
+  server.on('request', enqueue);
+  server.on('checkContinue', enqueue);
+  server.on('checkExpectation', enqueue);
   server.on('connect', (_request, socket) => connectionOf(socket as Socket).fail(connectRefusal()));
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
     const socket = stream as Socket;
-    const problem = endOfRequests(error);
+    const problem = problemOfParserError(error);
     if (problem !== null && socket.writable) return connectionOf(socket).fail(problem);
-    // After a request that said it was the last, Node closes by itself once it is answered.
+    // After a request with `Connection: close`, Node closes the connection itself once it has sent the response.
     if (error.code !== 'HPE_CLOSED_CONNECTION' || !connectionOf(socket).busy) socket.destroy();
   });
 }
 
 /**
- * `Expect: 100-continue`: the client is asked for its body when somebody wants it. One that was not asked may send it
- * or not, so its connection cannot be used again.
+ * `Expect: 100-continue` (RFC 9110 section 10.1.1): sends 100 when the body is read. Without the 100, the client may or may
+ * not send the body, so the connection cannot be reused.
  */
-function awaitInvitation(request: IncomingMessage, response: ServerResponse): void {
+function deferContinue(request: IncomingMessage, response: ServerResponse): void {
   const { expect, 'content-length': length, 'transfer-encoding': coding } = request.headers;
   if (expect === undefined || request.httpVersion !== '1.1') return;
   if (coding === undefined && Number(length ?? 0) === 0) return;
   const { shouldKeepAlive } = response;
   response.shouldKeepAlive = false;
-  inviteBodyWith(request, () => {
+  setContinueSender(request, () => {
     response.shouldKeepAlive = shouldKeepAlive;
     response.writeContinue();
   });

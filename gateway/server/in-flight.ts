@@ -1,29 +1,30 @@
-// The requests that a drain waits for: those that had come before it.
+// Counts the requests in flight, so that a graceful shutdown can wait for them.
 
 import type { ServerResponse } from 'node:http';
 
+/** A counter of the requests that arrived before the shutdown began. */
 export class InFlight {
   #count = 0;
   #isDraining = false;
-  #settled: () => void = () => undefined;
+  #onIdle: () => void = () => undefined;
 
-  /** A request has come. Once the drain has begun nobody waits for it. */
+  /** Counts a request until its response has closed. Requests that arrive during the drain are not counted. */
   add(response: ServerResponse): void {
     if (this.#isDraining) return;
     this.#count += 1;
     response.once('close', () => {
       this.#count -= 1;
-      if (this.#count === 0) this.#settled();
+      if (this.#count === 0) this.#onIdle();
     });
   }
 
-  /** Resolves when all of them are answered, or after `drainMs`. */
+  /** Resolves when all counted responses have closed, at the latest after `drainMs` milliseconds. */
   async drain(drainMs: number): Promise<void> {
     this.#isDraining = true;
     if (this.#count === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const deadline = setTimeout(resolve, drainMs);
-    this.#settled = resolve;
+    this.#onIdle = resolve;
     await promise;
     clearTimeout(deadline);
   }

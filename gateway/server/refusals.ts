@@ -1,11 +1,11 @@
-// What is answered to bytes that never become a request: written by hand, because there is no response to write to.
+// Error responses for bytes that never become a request. Node creates no response object for them: they go to the socket.
 
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from 'node:http';
 import { Problem, problemDocument } from '#lib/problem/problem.ts';
 
-/** By the codes of Node's parser and its timers; everything else that it cannot parse is malformed. */
+/** Problems by error code of Node's HTTP parser and timers; any other parser error is `malformed-request`. */
 const causes: Readonly<Record<string, () => Problem>> = {
   HPE_HEADER_OVERFLOW: () => new Problem('header-fields-too-large', { detail: 'At most 16384 bytes are accepted.' }),
   HPE_CHUNK_EXTENSIONS_OVERFLOW: () =>
@@ -13,23 +13,20 @@ const causes: Readonly<Record<string, () => Problem>> = {
   ERR_HTTP_REQUEST_TIMEOUT: () => new Problem('request-timeout'),
 };
 
-/**
- * Why no more requests are read from a connection.
- * @returns null when the connection is gone, or nothing is to be said
- */
-export function endOfRequests({ code = '' }: NodeJS.ErrnoException): Problem | null {
+/** Returns the problem for an error of Node's HTTP parser; null when the connection is closed without a response. */
+export function problemOfParserError({ code = '' }: NodeJS.ErrnoException): Problem | null {
   if (code === 'HPE_CLOSED_CONNECTION') return null;
   const known = causes[code];
   if (known !== undefined) return known();
   return code.startsWith('HPE_') ? new Problem('malformed-request', { detail: 'This is not HTTP/1.1.' }) : null;
 }
 
-/** CONNECT never becomes a request in Node. */
+/** Returns the problem for CONNECT, for which Node emits no request. */
 export function connectRefusal(): Problem {
   return new Problem('method-not-allowed', { headers: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' } });
 }
 
-/** Writes the problem document. Every request before it must have its whole answer. */
+/** Writes a problem document to a socket. All earlier responses must be complete. */
 export function refuseOnSocket(socket: Socket, problem: Problem): void {
   if (!socket.writable) return;
   const requestId = randomUUID();

@@ -1,10 +1,10 @@
-// In front of everything: refuses requests that two parsers could read in two ways, before Express sees them.
+// The request guard: rejects ambiguous or malformed requests (request smuggling, path traversal) before Express sees them.
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '#lib/problem/problem.ts';
 
-/** Fields that may appear once (RFC 9110 section 5.3: they are not lists); Node keeps the first and hides the rest. */
+/** Header fields that may appear once (RFC 9110 section 5.3: they are not lists); Node keeps the first and drops the others. */
 const singular = new Set([
   'host',
   'authorization',
@@ -14,16 +14,16 @@ const singular = new Set([
   'transfer-encoding',
 ]);
 
-/** Control characters, raw or percent-encoded: no back end needs them in a path, no store keeps NUL. */
+/** Percent-encoded control characters: no back end needs them in a path, and some stores cannot hold NUL. */
 const controlInTarget = /%(?:[01][0-9a-f]|7f)/i;
-/** A path of nothing but these is what it seems to be, however it is read. */
+/** Paths of these characters only need no further checks. */
 const plainPath = /^[\w/~-]*$/;
 const badPercent = /%(?![0-9a-f]{2})/i;
-/** RFC 9110 section 7.2: a name or address, and a port. */
+/** Host and optional port (RFC 9110 section 7.2). */
 const hostPattern = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::[0-9]*)?$/i;
-/** Header fields in one request; more are nobody's but an attacker's. */
+/** Most header fields in one request. */
 const maxFields = 100;
-/** How often a segment may be percent-encoded over and over before the guard stops looking. */
+/** Most rounds of repeated percent-decoding. */
 const maxDecodings = 4;
 
 /**
@@ -53,7 +53,7 @@ function checkTarget(target: string): void {
   if (hasDotSegment(decoded)) refuse('The path has a dot segment.');
 }
 
-/** The path as text; bytes that were not percent-encoded (Node gives them as Latin-1) count like encoded ones. */
+/** Percent-decodes a path; null when it is not UTF-8. Raw bytes, which Node reads as Latin-1, are treated as encoded. */
 function decodePath(path: string): string | null {
   try {
     return decodeURIComponent(
@@ -64,7 +64,7 @@ function decodePath(path: string): string | null {
   }
 }
 
-/** Also what becomes one for a back end that decodes twice, or takes look-alikes such as U+FF0E for a dot. */
+/** True for `.` and `..` segments, also when repeated decoding or Unicode normalisation (U+FF0E) yields one. */
 function hasDotSegment(decoded: string): boolean {
   let text = decoded;
   for (let decodings = 0; ; decodings++) {

@@ -1,4 +1,4 @@
-// HTTPS of the public port: certificate and key from files, taken up anew when they change.
+// HTTPS for the public port: loads certificate and key from files, and reloads them when they change.
 
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import { createServer, type Server, type ServerOptions } from 'node:https';
@@ -7,27 +7,27 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Config } from '#lib/config/schema.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 
-/** PEM files of one server name. */
+/** PEM files of the server certificate. */
 export interface TlsFiles {
-  /** The server's certificate, then those between it and the root. */
+  /** The server certificate, followed by the intermediate certificates. */
   readonly certificateFile: string;
   readonly keyFile: string;
 }
 
 const defaultWatchMs = 10_000;
 
-/** What a server needs to speak HTTPS. */
+/** Options of HTTPS. */
 export interface TlsOptions {
   readonly files: TlsFiles;
-  /** Told of renewals. */
+  /** Receives a line for each renewal. */
   readonly log: Logger;
-  /** Pause between two looks at the files, in milliseconds; default 10,000. */
+  /** Interval at which the files are polled, in milliseconds; default 10,000. */
   readonly watchMs?: number;
 }
 
 /**
- * By `router.tlsCertificateFile` and `router.tlsKeyFile`.
- * @returns undefined when the port speaks HTTP
+ * Reads the TLS options from `router.tlsCertificateFile` and `router.tlsKeyFile`.
+ * @returns undefined when neither is set: the port serves HTTP
  * @throws Error when only one of them is set
  */
 export function tlsOf(config: Config, log: Logger): TlsOptions | undefined {
@@ -38,7 +38,7 @@ export function tlsOf(config: Config, log: Logger): TlsOptions | undefined {
   return { files: { certificateFile, keyFile }, log };
 }
 
-/** @throws Error that names the files, when they cannot be read or do not belong together */
+/** Reads and checks the files. @throws Error that names the files, when they cannot be read or do not match */
 export function readTlsFiles({ certificateFile, keyFile }: TlsFiles): SecureContextOptions {
   try {
     const context = { cert: readFileSync(certificateFile), key: readFileSync(keyFile), minVersion: 'TLSv1.2' } as const;
@@ -53,9 +53,9 @@ export function readTlsFiles({ certificateFile, keyFile }: TlsFiles): SecureCont
 }
 
 /**
- * A server that speaks HTTP/1.1 over TLS 1.2 and 1.3.
- * @param options `handshakeTimeout` in milliseconds; `maxHandshakes` connections may be without TLS at once, beyond it
- *   the oldest of them is cut: they are not yet counted as connections
+ * Creates a server for HTTP/1.1 over TLS 1.2 and 1.3.
+ * @param options `handshakeTimeout` in milliseconds; `maxHandshakes`: most connections with a pending handshake, beyond
+ *   which the oldest is destroyed (they do not count as connections yet)
  * @throws Error that names the files, when they cannot be used
  */
 export function createTlsServer(files: TlsFiles, options: ServerOptions & { maxHandshakes: number }): Server {
@@ -75,22 +75,22 @@ export function createTlsServer(files: TlsFiles, options: ServerOptions & { maxH
 }
 
 /**
- * Looks at the files and gives the server what they hold: connections that are open keep what they have. Files that
- * cannot be used (a key that has not been renewed yet) change nothing and are tried again at their next change.
- * @returns stops looking
+ * Polls the files and updates the certificate of the server. Open connections are not affected. Files that cannot be used
+ * (such as a new certificate with the old key) are ignored until their next change.
+ * @returns a function that stops polling
  */
-export function renewCertificate(server: Server, { files, log, watchMs = defaultWatchMs }: TlsOptions): () => void {
+export function watchCertificate(server: Server, { files, log, watchMs = defaultWatchMs }: TlsOptions): () => void {
   const renew = () => {
     try {
       server.setSecureContext(readTlsFiles(files));
       log.info('the certificate has been renewed');
     } catch (error) {
-      log.error(errorFields(error), 'the certificate cannot be renewed: the one of before is in use');
+      log.error(errorFields(error), 'the certificate cannot be renewed: the previous one stays in use');
     }
   };
-  const watched = [files.certificateFile, files.keyFile];
-  for (const file of watched) watchFile(file, { interval: watchMs, persistent: false }, renew);
+  const paths = [files.certificateFile, files.keyFile];
+  for (const file of paths) watchFile(file, { interval: watchMs, persistent: false }, renew);
   return () => {
-    for (const file of watched) unwatchFile(file, renew);
+    for (const file of paths) unwatchFile(file, renew);
   };
 }

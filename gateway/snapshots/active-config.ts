@@ -1,19 +1,22 @@
-// The configuration in force, as one object for whoever outlives it.
+// A live view of the active configuration, for components that outlive a reload.
 
 import type { Config } from '#lib/config/schema.ts';
 
+/** The active configuration, replaced by each reload. */
 export interface ActiveConfig {
-  /** Reads the configuration in force at the moment of the reading. */
+  /** Returns the active value on each access to a key. Do not cache values across a reload. */
   readonly config: Config;
+  /** Replaces the active configuration. */
   set(config: Config): void;
 }
 
+/** Creates the live view. @param first the configuration that is active until the first `set` */
 export function createActiveConfig(first: Config): ActiveConfig {
-  let inForce = first;
+  let active = first;
   return {
-    config: new Proxy({} as Config, { get: (_target, key) => Reflect.get(inForce, key) as unknown }),
+    config: new Proxy({} as Config, { get: (_target, key) => Reflect.get(active, key) as unknown }),
     set(config) {
-      inForce = config;
+      active = config;
     },
   };
 }

@@ -1,4 +1,4 @@
-// Builds what serves requests from one configuration, beside whatever serves them now.
+// Builds a configuration snapshot (plugins, policies, pipelines) while the active snapshot keeps serving requests.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import express from 'express';
@@ -12,44 +12,46 @@ import { loadGateway } from '../configuration/validate-gateway.ts';
 import { ConfigSnapshot, type HostServices } from './config-snapshot.ts';
 import type { SharedResources } from './shared-resources.ts';
 
+/** Options of {@link buildSnapshot}. */
 export interface BuildOptions {
   readonly config: Config;
-  /** The map. */
+  /** Path of the gateway configuration. */
   readonly gatewayConfigFile: string;
-  /** Relative package paths resolve against it; it holds the definitions. */
+  /** Base directory of relative plugin paths and of the workflow definitions. */
   readonly rootDir: string;
-  readonly house: HostServices;
-  readonly parts: SharedResources;
+  readonly hostServices: HostServices;
+  readonly sharedResources: SharedResources;
+  /** Cache of definition files that were read before. */
   readonly knownFiles: KnownFiles;
 }
 
 /**
- * Nothing of it serves anything yet. It gives other work its turn every few milliseconds.
- * @throws GatewayConfigError, DefinitionError and whatever a plugin throws; then nothing of it is left
+ * Builds a snapshot that serves no requests until it is activated. Yields to the event loop every few milliseconds.
+ * @throws GatewayConfigError, DefinitionError, or the error of a plugin; all resources are released then
  */
 export async function buildSnapshot(options: BuildOptions): Promise<ConfigSnapshot> {
-  const { config, gatewayConfigFile: file, rootDir, house, parts, knownFiles } = options;
+  const { config, gatewayConfigFile: file, rootDir, hostServices, sharedResources, knownFiles } = options;
   const gateway = await loadGateway({ file, rootDir, config });
   const definitions = loadDefinitions(rootDir, knownFiles);
-  const generation = new ConfigSnapshot({ config, gateway, definitions, house, parts });
+  const snapshot = new ConfigSnapshot({ config, gateway, definitions, hostServices, sharedResources });
   try {
     await nextTurn();
-    await fill(generation);
+    await initialise(snapshot);
   } catch (error) {
-    await generation.stop();
+    await snapshot.stop();
     throw error;
   }
-  return generation;
+  return snapshot;
 }
 
-async function fill(generation: ConfigSnapshot): Promise<void> {
-  const { gateway, services } = generation;
+async function initialise(snapshot: ConfigSnapshot): Promise<void> {
+  const { gateway, services } = snapshot;
   const policies = await initPlugins(gateway.plugins, services);
   await nextTurn();
   const router = express.Router();
   const { gatewayConfig } = gateway;
   router.use(createMethodGate(gatewayConfig), await mountPipelines(gateway, policies), createNotRouted(gatewayConfig));
-  generation.handler = router;
-  const early = new LoadShedding(gateway.routes, policies);
-  generation.refuseEarly = early.check.bind(early);
+  snapshot.handler = router;
+  const loadShedding = new LoadShedding(gateway.routes, policies);
+  snapshot.shedLoad = loadShedding.check.bind(loadShedding);
 }

@@ -1,4 +1,4 @@
-// One configuration of the router and everything built from it: from its first request to the end of its last.
+// A configuration snapshot: one loaded configuration with its plugins and pipelines, until its last request has ended.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
@@ -11,94 +11,99 @@ import type { Gateway } from '../configuration/validate-gateway.ts';
 import type { SharedResources } from './shared-resources.ts';
 import { Stops } from './stops.ts';
 
-/** What is the same in every generation. */
+/** Services of the gateway host that all snapshots share. */
 export type HostServices = Pick<RouterServices, 'log' | 'metrics' | 'tracer' | 'reportError' | 'redis' | 'draining'>;
 
+/** Options of {@link ConfigSnapshot}. */
 export interface ConfigSnapshotOptions {
   readonly config: Config;
   readonly gateway: Gateway;
   readonly definitions: Definitions;
-  readonly house: HostServices;
-  readonly parts: SharedResources;
+  readonly hostServices: HostServices;
+  readonly sharedResources: SharedResources;
 }
 
+/**
+ * One loaded configuration and everything that is built from it. Each request is served by the snapshot that was active
+ * when the request arrived.
+ */
 export class ConfigSnapshot {
   readonly config: Config;
   readonly gateway: Gateway;
   readonly definitions: Definitions;
-  /** By the names of its routes. */
+  /** Kind of each route, by route name. */
   readonly routeKinds: ReadonlyMap<string, RouteKind>;
   readonly readiness = new ReadinessChecks();
-  /** What its plugins get. */
+  /** Services for the plugins of this snapshot. */
   readonly services: RouterServices;
-  /** Its pipelines; set once they are mounted. */
+  /** Express handler of the pipelines; set once they are mounted. */
   handler: RequestHandler = (_request, _response, next) => next();
-  /** Refuses requests before they come to it; set once they are known. @throws Problem */
-  refuseEarly: (request: IncomingMessage) => void = () => undefined;
-  readonly #parts: SharedResources;
+  /** Rejects a request before its pipeline runs; set once the pipelines are mounted. @throws Problem */
+  shedLoad: (request: IncomingMessage) => void = () => undefined;
+  readonly #sharedResources: SharedResources;
   readonly #stops: Stops;
-  readonly #takeOverChecks = new ReadinessChecks();
-  readonly #takes: (() => void)[] = [];
-  readonly #startedHooks: (() => void)[] = [];
-  #requests = 0;
-  #lastAnswered: (() => void) | undefined;
+  readonly #activationChecks = new ReadinessChecks();
+  readonly #activationListeners: (() => void)[] = [];
+  readonly #startListeners: (() => void)[] = [];
+  #inFlight = 0;
+  #onIdle: (() => void) | undefined;
 
-  constructor({ config, gateway, definitions, house, parts }: ConfigSnapshotOptions) {
+  constructor({ config, gateway, definitions, hostServices, sharedResources }: ConfigSnapshotOptions) {
     this.config = config;
     this.gateway = gateway;
     this.definitions = definitions;
     this.routeKinds = new Map(gateway.routes.map((route) => [route.name, kindOf(route)]));
-    this.#parts = parts;
-    this.#stops = new Stops(house.log);
+    this.#sharedResources = sharedResources;
+    this.#stops = new Stops(hostServices.log);
     this.services = {
-      ...house,
+      ...hostServices,
       ...{ config, definitions, routes: gateway.routes, document: gateway.document },
-      share: (name, from, make) => parts.use(this, { name, from }, make),
-      addActivationCheck: (name, check) => this.#takeOverChecks.add(name, check),
-      onActivate: (take) => this.#takes.push(take),
-      onStarted: (started) => this.#startedHooks.push(started),
+      share: (name, from, make) => sharedResources.use(this, { name, from }, make),
+      addActivationCheck: (name, check) => this.#activationChecks.add(name, check),
+      onActivate: (listener) => this.#activationListeners.push(listener),
+      onStarted: (listener) => this.#startListeners.push(listener),
       addReadinessCheck: (name, check) => this.readiness.add(name, check),
       addReadinessNotice: (name, notice) => this.readiness.addNotice(name, notice),
       onStop: (name, stop) => this.#stops.add(name, stop),
     };
   }
 
-  /** What keeps it from taking over from another, one line each. */
-  async problems(): Promise<string[]> {
-    const answers = await this.#takeOverChecks.reasons();
-    return answers.flatMap(([name, reasons]) => reasons.map((reason) => `${name}: ${reason}`));
+  /** Runs the activation checks. @returns the reasons against activation, one line each; empty when there are none */
+  async activationProblems(): Promise<string[]> {
+    const results = await this.#activationChecks.reasons();
+    return results.flatMap(([name, reasons]) => reasons.map((reason) => `${name}: ${reason}`));
   }
 
-  /** It is in force from now on. */
+  /** Notifies the plugins that this snapshot is active. */
   activate(): void {
-    for (const take of this.#takes) take();
+    for (const listener of this.#activationListeners) listener();
   }
 
-  /** The router that was started with it listens. */
+  /** Notifies the plugins that the router listens. Called on the first snapshot only. */
   started(): void {
-    for (const started of this.#startedHooks) started();
+    for (const listener of this.#startListeners) listener();
   }
 
-  /** A request is its own, to the end. */
-  enter(response: ServerResponse): void {
-    this.#requests += 1;
+  /** Counts a request as in flight until its response has closed. */
+  trackRequest(response: ServerResponse): void {
+    this.#inFlight += 1;
     response.once('close', () => {
-      this.#requests -= 1;
-      if (this.#requests === 0) this.#lastAnswered?.();
+      this.#inFlight -= 1;
+      if (this.#inFlight === 0) this.#onIdle?.();
     });
   }
 
-  /** Resolves when no request of it is under way. To be called once it gets no more. */
-  async whenAnswered(): Promise<void> {
-    if (this.#requests === 0) return;
+  /** Resolves when no request is in flight. Call it once the snapshot receives no new requests. */
+  async whenIdle(): Promise<void> {
+    if (this.#inFlight === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#lastAnswered = resolve;
+    this.#onIdle = resolve;
     await promise;
   }
 
-  /** Stops what is its own, and what it was the last to use. */
+  /** Stops the plugins, then the shared resources that no other snapshot uses. */
   async stop(): Promise<void> {
     await this.#stops.run();
-    await this.#parts.release(this);
+    await this.#sharedResources.release(this);
   }
 }

@@ -1,11 +1,12 @@
-// What a router has from its start to its end, whatever configuration is in force: see docs/operations.md, "Change without restart".
+// The gateway host owns what outlives a reload and dispatches each request to the active configuration snapshot.
+// docs/operations.md, "Change without restart", describes a reload.
 //
-//   the house (this file, start-router.ts)          a generation (generation/): one for each configuration loaded
-//   ports, connections, guard, access log           gateway.config.yml, plugins initialised with it
+//   gateway host (this file, start-router.ts)       configuration snapshot (config-snapshot.ts), one for each load
+//   ports, connections, request guard, access log   gateway.config.yml, plugins initialised with it
 //   operations port, metrics, readiness             policies with their parameters, pipelines, method gate
-//   the parts that plugins have kept:               the OpenAPI document
-//     waits and parked polls, counts and limits,    its requests, to the end of the last one
-//     circuit breakers, keys of the provider, …
+//   shared resources of plugins: held polls,        the OpenAPI document
+//     completion waiters, limits, circuit           its requests, until the last one has ended
+//     breakers, keys of the identity provider, …
 
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -15,7 +16,7 @@ import type { Definitions, KnownFiles } from '#lib/conductor/definitions/load-de
 import type { Config } from '#lib/config/schema.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { Problem } from '#lib/problem/problem.ts';
-import { answerProblem } from '../server/answer-problem.ts';
+import { respondWithProblem } from '../server/respond-with-problem.ts';
 import type { RouterServices } from '../plugin-api/plugin-api.ts';
 import { type ActiveConfig, createActiveConfig } from './active-config.ts';
 import type { ConfigSnapshot, HostServices } from './config-snapshot.ts';
@@ -23,128 +24,130 @@ import { SharedResources } from './shared-resources.ts';
 import type { RouteKind } from '../plugin-api/gateway-routes.ts';
 import { ReadinessChecks, RouterReadiness } from '../operations/readiness.ts';
 
-/** After the last answer something may be under way still, such as a place that is given back in Redis. Milliseconds. */
+/** Delay before a retired snapshot is stopped, in milliseconds: cleanup such as releasing a permit in Redis may be pending. */
 const lingerMs = 1_000;
 
+/** Options of {@link GatewayHost}. */
 export interface GatewayHostOptions {
-  /** What the router is started with. */
+  /** The configuration that the router starts with. */
   readonly config: Config;
   readonly log: Logger;
   readonly metrics: Registry;
   readonly tracer: RouterServices['tracer'];
   readonly reportError: RouterServices['reportError'];
-  /** Stopped with the house. */
+  /** The Redis connection of the router; closed by {@link GatewayHost.stop}. */
   readonly redis?: RouterServices['redis'];
 }
 
+/** Owns the resources that outlive a reload, and switches requests to a new snapshot. */
 export class GatewayHost {
   readonly services: HostServices;
-  readonly parts: SharedResources;
-  /** Definition files as they were last read. */
+  readonly sharedResources: SharedResources;
+  /** Cache of definition files, by path. */
   readonly knownFiles: KnownFiles = new Map();
   readonly readiness: RouterReadiness;
-  /** Checks and notices of the house itself. */
+  /** Readiness checks and notices that belong to no snapshot. */
   readonly checks = new ReadinessChecks();
-  /** Hands each request to the generation in force. */
+  /** Express application that dispatches each request to the active snapshot. */
   readonly app: express.Express;
-  readonly #inForce: ActiveConfig;
+  readonly #activeConfig: ActiveConfig;
   readonly #draining = new AbortController();
   readonly #retiring = new Set<Promise<void>>();
-  readonly #takes: (() => void)[] = [];
-  #generation: ConfigSnapshot | undefined;
+  readonly #activationListeners: (() => void)[] = [];
+  #snapshot: ConfigSnapshot | undefined;
 
   constructor({ config, log, metrics, tracer, reportError, redis }: GatewayHostOptions) {
-    this.#inForce = createActiveConfig(config);
+    this.#activeConfig = createActiveConfig(config);
     this.services = { log, metrics, tracer, reportError, redis, draining: this.#draining.signal };
-    this.parts = new SharedResources({ ...this.services, config: this.#inForce.config });
-    const own = () => [this.checks, ...this.parts.readiness];
-    const sources = () => [...own(), ...(this.#generation ? [this.#generation.readiness] : [])];
+    this.sharedResources = new SharedResources({ ...this.services, config: this.#activeConfig.config });
+    const own = () => [this.checks, ...this.sharedResources.readiness];
+    const sources = () => [...own(), ...(this.#snapshot ? [this.#snapshot.readiness] : [])];
     this.readiness = new RouterReadiness(sources, () => log.info('ready'));
     this.app = this.#createApp();
   }
 
-  /** What the configuration in force refuses before anything is done for it. @throws Problem */
-  refuseEarly(request: IncomingMessage): void {
+  /** Rejects a request before its pipeline runs, when a policy of the active snapshot sheds load. @throws Problem */
+  shedLoad(request: IncomingMessage): void {
     try {
-      this.#generation?.refuseEarly(request);
+      this.#snapshot?.shedLoad(request);
     } catch (error) {
       if (error instanceof Problem) throw error;
-      // Its pipeline will say what is wrong with it, if anything is.
-      reportUnforeseen(this.services, error);
+      // An unexpected error must not reject the request: the pipeline decides.
+      reportUnexpected(this.services, error);
     }
   }
 
-  /** The configuration in force, at each reading. */
+  /** Returns the active configuration on each access. Do not cache values across a reload. */
   get config(): Config {
-    return this.#inForce.config;
+    return this.#activeConfig.config;
   }
 
-  /** The definitions that were read with the configuration in force. */
+  /** Definitions of the active snapshot. */
   get definitions(): Definitions {
-    return (this.#generation as ConfigSnapshot).definitions;
+    return (this.#snapshot as ConfigSnapshot).definitions;
   }
 
-  /** Configurations that still have a request under way, without the one in force. */
+  /** Number of previous snapshots that are not stopped yet, because they had requests in flight. */
   get retiring(): number {
     return this.#retiring.size;
   }
 
-  /** Whom a route of the configuration in force serves; `clients` for what is not routed. */
+  /** Kind of a route of the active snapshot; `clients` when the route is unknown. */
   kindOf(route: string): RouteKind {
-    return this.#generation?.routeKinds.get(route) ?? 'clients';
+    return this.#snapshot?.routeKinds.get(route) ?? 'clients';
   }
 
-  /** Called in the moment a configuration takes over, from now on. Must not fail, must not wait. */
-  onActivate(take: () => void): void {
-    this.#takes.push(take);
+  /** Adds a listener that is called at each activation of a snapshot. It must be synchronous and must not throw. */
+  onActivate(listener: () => void): void {
+    this.#activationListeners.push(listener);
   }
 
-  /** The next request is the new one's. The old one finishes its own, and is stopped then. */
+  /** Makes a snapshot the active one. The previous snapshot finishes its requests and is then stopped. */
   activate(next: ConfigSnapshot): void {
-    const old = this.#generation;
-    this.#generation = next;
-    this.#inForce.set(next.config);
-    for (const take of this.#takes) take();
+    const previous = this.#snapshot;
+    this.#snapshot = next;
+    this.#activeConfig.set(next.config);
+    for (const listener of this.#activationListeners) listener();
     next.activate();
-    if (old === undefined) return;
+    if (previous === undefined) return;
     this.services.log.level = next.config['log.level'];
-    const retired = this.#retire(old);
+    const retired = this.#retire(previous);
     this.#retiring.add(retired);
     void retired.finally(() => this.#retiring.delete(retired));
   }
 
   /**
-   * Held connections are let go, and no configuration is taken up any more.
-   * @param noticeMs how long everything but readiness goes on as before, in milliseconds
+   * Reports not ready, then ends held polls and other held requests. Reloads are ignored from then on.
+   * @param noticeMs time between the two steps, in milliseconds: load balancers stop sending requests meanwhile
    */
   async drain(noticeMs: number): Promise<void> {
     await this.readiness.drain(noticeMs);
     this.#draining.abort();
   }
 
-  /** Stops every generation, then what they share. Called once no request is under way. */
+  /** Stops all snapshots, then the Redis connection. Call it once no request is in flight. */
   async stop(): Promise<void> {
     await Promise.all(this.#retiring);
-    await this.#generation?.stop();
+    await this.#snapshot?.stop();
     await this.services.redis?.stop();
   }
 
-  async #retire(old: ConfigSnapshot): Promise<void> {
-    await old.whenAnswered();
+  async #retire(previous: ConfigSnapshot): Promise<void> {
+    await previous.whenIdle();
     await pause(lingerMs, undefined, { signal: this.#draining.signal, ref: false }).catch(() => undefined);
-    await old.stop();
+    await previous.stop();
   }
 
   #createApp(): express.Express {
     const app = express();
     app.disable('x-powered-by');
     app.disable('etag');
-    // Nothing here reads parsed queries: they pass as the text that was sent.
+    // The router forwards the query string unchanged and never reads parsed query parameters.
     app.set('query parser', false);
     app.use((request, response, next) => {
-      const generation = this.#generation as ConfigSnapshot;
-      generation.enter(response);
-      generation.handler(request, response, next);
+      const snapshot = this.#snapshot as ConfigSnapshot;
+      snapshot.trackRequest(response);
+      snapshot.handler(request, response, next);
     });
     app.use(createErrorHandler(this.services));
     return app;
@@ -153,17 +156,17 @@ export class GatewayHost {
 
 type Services = Pick<RouterServices, 'log' | 'reportError'>;
 
-/** The last handler: every thrown thing becomes a problem document, what nobody foresaw is logged and reported. */
+/** The Express error handler: responds with a problem document; logs and reports unexpected errors. */
 function createErrorHandler(services: Services): ErrorRequestHandler {
-  // Express tells an error handler by its four parameters.
+  // Express recognises an error handler by its four parameters.
   // eslint-disable-next-line max-params
   return function handleError(error: unknown, request, response, _next) {
-    const problem = answerProblem(request, response, error);
-    if (problem.code === 'internal-error') reportUnforeseen(services, problem.cause);
+    const problem = respondWithProblem(request, response, error);
+    if (problem.code === 'internal-error') reportUnexpected(services, problem.cause);
   };
 }
 
-function reportUnforeseen({ log, reportError }: Services, error: unknown): void {
+function reportUnexpected({ log, reportError }: Services, error: unknown): void {
   log.error({ ...errorFields(error), stack: (error as Error | undefined)?.stack }, 'a policy failed');
   reportError(error, { code: 'internal-error' });
 }

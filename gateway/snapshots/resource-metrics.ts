@@ -1,24 +1,25 @@
-// The metrics of one part: registered where all are, and removed with the part, so that it can be made again.
+// A metrics registry for one shared resource: its metrics are removed with the resource, so that it can be created again.
 
 import { type Metric, type Registry, Registry as PromRegistry } from 'prom-client';
 
-/** A registry that passes on what is registered, and remembers it. */
+/** A registry that registers metrics in the router's registry and can unregister them. */
 export class ResourceMetrics extends PromRegistry {
-  readonly #whole: Registry;
+  readonly #target: Registry;
   readonly #names: string[] = [];
 
-  constructor(whole: Registry) {
+  /** @param target the registry behind `/metrics` */
+  constructor(target: Registry) {
     super();
-    this.#whole = whole;
+    this.#target = target;
   }
 
   override registerMetric<T extends string>(metric: Metric<T>): void {
-    this.#whole.registerMetric(metric);
+    this.#target.registerMetric(metric);
     this.#names.push((metric as unknown as { name: string }).name);
   }
 
-  /** Takes them out again. */
+  /** Unregisters all metrics of the resource. */
   remove(): void {
-    for (const name of this.#names.splice(0)) this.#whole.removeSingleMetric(name);
+    for (const name of this.#names.splice(0)) this.#target.removeSingleMetric(name);
   }
 }

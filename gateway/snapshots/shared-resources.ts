@@ -1,4 +1,4 @@
-// The parts that outlive a configuration, counted by who uses them (as Caddy's UsagePool does).
+// A reference-counted pool of the resources that snapshots share (like Caddy's UsagePool).
 
 import { createHash } from 'node:crypto';
 import type { Registry } from 'prom-client';
@@ -8,7 +8,7 @@ import { ReadinessChecks } from '../operations/readiness.ts';
 import { ResourceMetrics } from './resource-metrics.ts';
 import { Stops } from './stops.ts';
 
-interface Part {
+interface SharedResource {
   readonly value: unknown;
   readonly stops: Stops;
   readonly readiness: ReadinessChecks;
@@ -16,7 +16,7 @@ interface Part {
   readonly users: Set<object>;
 }
 
-/** What every part gets besides what is its own. */
+/** Services of the gateway host that each shared resource receives. */
 export interface SharedResourcesOptions extends Pick<
   SharedServices,
   'config' | 'log' | 'tracer' | 'redis' | 'draining'
@@ -25,56 +25,57 @@ export interface SharedResourcesOptions extends Pick<
   readonly log: Logger;
 }
 
+/** Creates a resource for its first user, shares it with later users, and stops it after the last one. */
 export class SharedResources {
   readonly #options: SharedResourcesOptions;
-  /** In the order in which they were made. */
-  readonly #parts = new Map<string, Part>();
+  /** By name and digest of the inputs, in the order of creation. */
+  readonly #resources = new Map<string, SharedResource>();
 
   constructor(options: SharedResourcesOptions) {
     this.#options = options;
   }
 
-  /** Parts that somebody uses. */
+  /** Number of resources in use. */
   get size(): number {
-    return this.#parts.size;
+    return this.#resources.size;
   }
 
-  /** What the parts say of readiness. */
+  /** Readiness checks of all resources. */
   get readiness(): ReadinessChecks[] {
-    return [...this.#parts.values()].map(({ readiness }) => readiness);
+    return [...this.#resources.values()].map(({ readiness }) => readiness);
   }
 
   /**
-   * The part of this name that was made from the same values, or a new one.
-   * @param user whoever keeps it from being stopped until `release`
-   * @throws whatever `make` throws; then nothing of it is left
+   * Returns the resource with this name and these inputs; creates it when there is none.
+   * @param user holds a reference to the resource until `release`
+   * @throws the error of `make`; all that `make` registered is removed then
    */
-  use<T>(user: object, part: { name: string; from: readonly unknown[] }, make: (services: SharedServices) => T): T {
-    // The values may be secrets: what is kept of them is a digest.
-    const from = createHash('sha256').update(JSON.stringify(part.from)).digest('base64');
-    const key = `${part.name} ${from}`;
-    const known = this.#parts.get(key);
+  use<T>(user: object, id: { name: string; from: readonly unknown[] }, make: (services: SharedServices) => T): T {
+    // The inputs may be secrets, so the key holds only their digest.
+    const from = createHash('sha256').update(JSON.stringify(id.from)).digest('base64');
+    const key = `${id.name} ${from}`;
+    const known = this.#resources.get(key);
     if (known !== undefined) {
       known.users.add(user);
       return known.value as T;
     }
     const made = this.#make(make);
-    this.#parts.set(key, { ...made, users: new Set([user]) });
+    this.#resources.set(key, { ...made, users: new Set([user]) });
     return made.value;
   }
 
-  /** Stops what nobody else uses, the latest first. */
+  /** Releases all resources of a user; stops those without another user, the most recently created first. */
   async release(user: object): Promise<void> {
-    const unused = [...this.#parts].toReversed().filter(([, { users }]) => users.delete(user) && users.size === 0);
+    const unused = [...this.#resources].toReversed().filter(([, { users }]) => users.delete(user) && users.size === 0);
     for (const [key, { metrics }] of unused) {
-      this.#parts.delete(key);
-      // At once: the next configuration may make a part of this name.
+      this.#resources.delete(key);
+      // Before any wait: the next snapshot may create a resource with the same name.
       metrics.remove();
     }
     for (const [, { stops }] of unused) await stops.run();
   }
 
-  #make<T>(make: (services: SharedServices) => T): Omit<Part, 'users' | 'value'> & { value: T } {
+  #make<T>(make: (services: SharedServices) => T): Omit<SharedResource, 'users' | 'value'> & { value: T } {
     const { config, log, tracer, redis, draining } = this.#options;
     const stops = new Stops(log);
     const readiness = new ReadinessChecks();

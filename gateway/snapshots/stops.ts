@@ -1,7 +1,8 @@
-// What has to be stopped, in the reverse order of its start.
+// A list of stop functions that run in the reverse order of their registration.
 
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 
+/** Runs stop functions in reverse order of registration. */
 export class Stops {
   readonly #log: Logger;
   readonly #stops: { name: string; stop: () => void | Promise<void> }[] = [];
@@ -10,11 +11,12 @@ export class Stops {
     this.#log = log;
   }
 
+  /** @param name names the component in the log when it fails to stop */
   add(name: string, stop: () => void | Promise<void>): void {
     this.#stops.push({ name, stop });
   }
 
-  /** Stops each once, the last one first; one that fails is logged and keeps no other from it. */
+  /** Runs each stop function once, one after the other. A failure is logged and does not prevent the others. */
   async run(): Promise<void> {
     for (const { name, stop } of this.#stops.splice(0).toReversed()) {
       try {

@@ -1,4 +1,4 @@
-// Stopping the public server: requests that were there are answered, others do not hold it up.
+// Graceful shutdown of the public server: it waits for earlier requests, and not for later ones.
 
 import type { ServerResponse } from 'node:http';
 import { Registry } from 'prom-client';
@@ -11,10 +11,10 @@ const limits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 65_000,
-  answerTimeoutMs: 30_000,
+  responseTimeoutMs: 30_000,
 };
 
-it('ends when the last request of before is answered, however many have come meanwhile', async () => {
+it('ends when the last earlier request has its response, even while new requests arrive', async () => {
   const slow: ServerResponse[] = [];
   let open = 0;
   const server = await startHttpServer({
@@ -34,7 +34,7 @@ it('ends when the last request of before is answered, however many have come mea
   await pollUntil('the slow request to arrive', () => slow.length === 1);
   let stopped = false;
   const stopping = server.stop(20_000).then(() => (stopped = true));
-  // There is always one of them open, as with many clients that do not yet know.
+  // One new request is always in flight, as with many clients that have not noticed the shutdown.
   const others = Array.from({ length: 20 }).map(async () => {
     while (!stopped)
       await fetch(`${server.url}/other`).then(

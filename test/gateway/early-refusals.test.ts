@@ -1,4 +1,4 @@
-// What is refused before its pipeline begins: only what the policies of its own pipeline refuse, and only while one of them does.
+// Load shedding: rejects only what the policies of the request's own pipeline reject, and only while one of them is rejecting.
 
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
@@ -34,7 +34,7 @@ const config: GatewayConfig = {
   plugins: { all: { package: './all.ts' } },
   policies: ['known', 'full', 'silent', 'answers'],
   pipelines: {
-    // Express Gateway asks the endpoints in their own order, not in that of the pipelines.
+    // Express Gateway matches the endpoints in their own order, not in that of the pipelines.
     limited: {
       apiEndpoints: ['movies', 'adaptor', 'ofHost', 'sameForAll', 'colleges'],
       policies: [{ known: null }, { full: null }, { answers: null }],
@@ -91,7 +91,7 @@ function createRefusals({ isRefusing = true, known = true } = {}) {
   return { check, looked };
 }
 
-describe('while a policy refuses', () => {
+describe('while a policy is rejecting', () => {
   it.each([
     ['/movies/Metropolis', 'GET', 'movies'],
     ['/movies/Metropolis?year=1927', 'HEAD', 'movies'],
@@ -118,7 +118,7 @@ describe('while a policy refuses', () => {
     expect(looked).toEqual([]);
   });
 
-  it('the policy sees the parameters of the path, decoded; the request is as it was', () => {
+  it('passes decoded path parameters to the check and leaves the request unchanged', () => {
     const { check, looked } = createRefusals();
     const { request } = check('/adaptor/0%301/mock/persons');
     expect(looked[0]?.params).toMatchObject({ mis: '001', 0: 'mock/persons' });
@@ -126,14 +126,14 @@ describe('while a policy refuses', () => {
     expect((request as { params?: unknown }).params).toBeUndefined();
   });
 
-  it('a policy before it that is not sure: goes through', () => {
+  it('lets the request through when an earlier check is unsure', () => {
     const { check, looked } = createRefusals({ known: false });
     expect(check('/movies/Metropolis').refused).toBe(false);
     expect(looked).toEqual([]);
   });
 });
 
-it('while none refuses, nothing is looked at', () => {
+it('runs no check while no policy is rejecting', () => {
   const { check, looked } = createRefusals({ isRefusing: false });
   const { request, ...outcome } = check('/movies/Metropolis');
   expect(outcome).toEqual({ refused: false, route: 'none' });

@@ -24,7 +24,7 @@ const limits: ServerLimits = {
   headersTimeoutMs: 500,
   requestTimeoutMs: 1_000,
   keepAliveTimeoutMs: 5_000,
-  answerTimeoutMs: 400,
+  responseTimeoutMs: 400,
 };
 
 async function start(changed: Partial<ServerLimits> = {}): Promise<void> {

@@ -25,7 +25,7 @@ beforeAll(async () => {
       headersTimeoutMs: 10_000,
       requestTimeoutMs: 30_000,
       keepAliveTimeoutMs: 65_000,
-      answerTimeoutMs: 30_000,
+      responseTimeoutMs: 30_000,
     },
   });
 });

@@ -1,4 +1,4 @@
-// Callers that leave, seen by whoever asks before or after: real sockets.
+// The signal for clients that leave, with real sockets.
 
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
@@ -24,21 +24,21 @@ afterEach(() => {
   server.close();
 });
 
-it('a caller that leaves before its answer: aborts', async () => {
+it('aborts when the client leaves before its response is complete', async () => {
   const signal = signalWhenGone(response);
   expect(signal.aborted).toBe(false);
   client.destroy();
   await pollUntil('the signal', () => signal.aborted);
 });
 
-it('a caller that has left before anybody asked: aborted from the beginning', async () => {
+it('is already aborted when the client left earlier', async () => {
   const closed = once(response, 'close');
   client.destroy();
   await closed;
   expect(signalWhenGone(response).aborted).toBe(true);
 });
 
-it('a complete answer: never aborts, before or after', async () => {
+it('never aborts after a complete response', async () => {
   const before = signalWhenGone(response);
   const closed = once(response, 'close');
   response.end('all of it');

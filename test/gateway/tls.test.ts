@@ -48,7 +48,7 @@ const start = () =>
       headersTimeoutMs: 1_000,
       requestTimeoutMs: 2_000,
       keepAliveTimeoutMs: 5_000,
-      answerTimeoutMs: 1_000,
+      responseTimeoutMs: 1_000,
     },
     tls: { files, log, watchMs: 20 },
     app: (incoming, response) =>

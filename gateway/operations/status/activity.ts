@@ -1,16 +1,16 @@
-// The last ten minutes of every route in ten-second steps: requests, failures and how long they took.
+// Request statistics of the last ten minutes by route, in ten-second buckets: requests, failures and durations.
 
 import type { EndedRequest } from '../../server/access-log.ts';
 
 /** Length of one step, in milliseconds. */
 export const stepMs = 10_000;
-/** Steps that are kept. */
+/** Number of steps. */
 export const stepCount = 60;
-/** Bins of a quarter of a power of two, from 0.1 ms to beyond a minute: a percentile is right to a fifth. */
+/** Histogram bins: four per doubling, from 0.1 ms to over a minute. Percentiles are accurate to about 20 %. */
 const binCount = 80;
 const binsPerDouble = 4;
 const shortestMs = 0.1;
-/** Failures that are kept, the newest first. */
+/** Most failures that are kept. */
 const mostFailures = 20;
 
 /** One step of one route. */
@@ -22,71 +22,73 @@ export interface ActivityStep {
   readonly p99: number | undefined;
 }
 
+/** Statistics of one route over the last ten minutes. */
 export interface RouteActivity extends ActivityStep {
   readonly route: string;
-  /** Over the last minute of whole steps. */
+  /** Average over the last minute of completed steps. */
   readonly requestsPerSecond: number;
-  /** The oldest first; the step that is under way is left out. */
+  /** Completed steps, oldest first. */
   readonly steps: readonly ActivityStep[];
 }
 
-/** A request that the router answered with 5xx. */
+/** A request with a 5xx response. */
 export interface Failure extends EndedRequest {
   /** Milliseconds since the epoch. */
   readonly at: number;
 }
 
-interface Slot {
+interface Bucket {
   step: number;
   requests: number;
   failures: number;
   readonly bins: Uint32Array;
 }
 
-/** Bounded: by the routes of gateway.config.yml, by time, and by the number of failures. */
+/** Request statistics and latest failures. Memory is bounded by the number of routes, steps and failures. */
 export class Activity {
-  readonly #routes = new Map<string, Slot[]>();
+  readonly #routes = new Map<string, Bucket[]>();
   readonly #failures: Failure[] = [];
 
-  /** @param now performance.now() */
-  note(request: EndedRequest, now = performance.now()): void {
+  /** Records a completed request. @param now performance.now() */
+  record(request: EndedRequest, now = performance.now()): void {
     const { route, status, durationMs } = request;
-    const slot = this.#slot(route, Math.floor(now / stepMs));
-    slot.requests += 1;
+    const bucket = this.#bucket(route, Math.floor(now / stepMs));
+    bucket.requests += 1;
     const bin = binOf(durationMs);
-    slot.bins[bin] = (slot.bins[bin] as number) + 1;
+    bucket.bins[bin] = (bucket.bins[bin] as number) + 1;
     if (status < 500) return;
-    slot.failures += 1;
+    bucket.failures += 1;
     this.#failures.unshift({ ...request, at: Date.now() });
     if (this.#failures.length > mostFailures) this.#failures.pop();
   }
 
+  /** The latest failures, newest first. */
   get failures(): readonly Failure[] {
     return this.#failures;
   }
 
-  /** @param now performance.now() */
+  /** Returns the statistics of every route. @param now performance.now() */
   routes(now = performance.now()): RouteActivity[] {
     const current = Math.floor(now / stepMs);
-    return [...this.#routes].map(([route, slots]) => {
-      const kept = slots.filter(({ step }) => step > current - stepCount && step <= current);
+    return [...this.#routes].map(([route, buckets]) => {
+      const kept = buckets.filter(({ step }) => step > current - stepCount && step <= current);
       const steps = Array.from({ length: stepCount - 1 }, (_, index) => {
         const step = current - stepCount + 1 + index;
-        return summary(kept.filter((slot) => slot.step === step));
+        return summary(kept.filter((bucket) => bucket.step === step));
       });
       const lastMinute = steps.slice(-60_000 / stepMs).reduce((sum, { requests }) => sum + requests, 0);
       return { route, ...summary(kept), requestsPerSecond: lastMinute / 60, steps };
     });
   }
 
-  #slot(route: string, step: number): Slot {
-    let slots = this.#routes.get(route);
-    if (slots === undefined) this.#routes.set(route, (slots = []));
+  #bucket(route: string, step: number): Bucket {
+    let buckets = this.#routes.get(route);
+    if (buckets === undefined) this.#routes.set(route, (buckets = []));
     const index = step % stepCount;
-    const slot = (slots[index] ??= { step, requests: 0, failures: 0, bins: new Uint32Array(binCount) });
-    if (slot.step === step) return slot;
-    slot.bins.fill(0);
-    return Object.assign(slot, { step, requests: 0, failures: 0 });
+    const bucket = (buckets[index] ??= { step, requests: 0, failures: 0, bins: new Uint32Array(binCount) });
+    if (bucket.step === step) return bucket;
+    bucket.bins.fill(0);
+    return Object.assign(bucket, { step, requests: 0, failures: 0 });
   }
 }
 
@@ -95,22 +97,22 @@ function binOf(ms: number): number {
   return Math.min(bin, binCount - 1);
 }
 
-/** The middle of a bin, in milliseconds. */
+/** Returns the (geometric) middle of a bin, in milliseconds. */
 function msOf(bin: number): number {
   return shortestMs * 2 ** ((bin + 0.5) / binsPerDouble);
 }
 
-function summary(slots: readonly Slot[]): ActivityStep {
-  const requests = slots.reduce((sum, slot) => sum + slot.requests, 0);
-  const failures = slots.reduce((sum, slot) => sum + slot.failures, 0);
-  return { requests, failures, p50: percentile(slots, requests * 0.5), p99: percentile(slots, requests * 0.99) };
+function summary(buckets: readonly Bucket[]): ActivityStep {
+  const requests = buckets.reduce((sum, bucket) => sum + bucket.requests, 0);
+  const failures = buckets.reduce((sum, bucket) => sum + bucket.failures, 0);
+  return { requests, failures, p50: percentile(buckets, requests * 0.5), p99: percentile(buckets, requests * 0.99) };
 }
 
-function percentile(slots: readonly Slot[], rank: number): number | undefined {
+function percentile(buckets: readonly Bucket[], rank: number): number | undefined {
   if (rank === 0) return undefined;
   let seen = 0;
   for (let bin = 0; bin < binCount; bin++) {
-    for (const { bins } of slots) seen += bins[bin] as number;
+    for (const { bins } of buckets) seen += bins[bin] as number;
     if (seen >= rank) return msOf(bin);
   }
   return msOf(binCount - 1);

@@ -1,4 +1,4 @@
-// Small charts of one route's last minutes, as inline SVG without styles of its own (the page's CSP allows none).
+// Small charts of one route's activity as inline SVG, without inline styles (the page's CSP forbids them).
 
 import { type ActivityStep, stepMs } from './activity.ts';
 import { Html, html } from './html.ts';
@@ -7,7 +7,7 @@ import { formatMs, formatRate } from './format.ts';
 const width = 236;
 const height = 36;
 
-/** Bars: requests a second, what failed of them in another colour. */
+/** Returns a bar chart of requests per second; failures have another colour. */
 export function rateChart(steps: readonly ActivityStep[]): Html {
   const seconds = stepMs / 1_000;
   const most = Math.max(...steps.map(({ requests }) => requests));
@@ -26,7 +26,7 @@ export function rateChart(steps: readonly ActivityStep[]): Html {
   return chart(label, bars.join(''));
 }
 
-/** Lines: the median and the 99th percentile, broken where there were no requests. */
+/** Returns a line chart of the median and the 99th percentile, with gaps where there were no requests. */
 export function latencyChart(steps: readonly ActivityStep[]): Html {
   const most = Math.max(...steps.map(({ p99 = 0 }) => p99));
   const label = `Median and 99th percentile in the last ten minutes, at most ${formatMs(most)}`;
@@ -38,7 +38,7 @@ export function latencyChart(steps: readonly ActivityStep[]): Html {
       if (value === undefined) return void (isOpen = false);
       const x = ((index + 0.5) * width) / steps.length;
       const y = height - 1 - (value / most) * (height - 2);
-      // A line of one point would not be seen: its stroke has round ends.
+      // The extra `h.1` makes a line of one point visible: its stroke has round ends.
       path += isOpen ? `L${x.toFixed(1)} ${y.toFixed(1)}` : `M${x.toFixed(1)} ${y.toFixed(1)}h.1`;
       isOpen = true;
     });

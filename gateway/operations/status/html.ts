@@ -1,6 +1,6 @@
-// HTML as text: everything that is put into it is escaped, unless it was made here.
+// A template literal tag for HTML that escapes all values except nested templates.
 
-/** A piece of HTML that is safe to put into a page. */
+/** An HTML fragment that is safe to insert into a page. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -8,7 +8,7 @@ export class Html {
   }
 }
 
-type Part = string | number | Html | readonly Html[] | undefined;
+type TemplateValue = string | number | Html | readonly Html[] | undefined;
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -18,14 +18,14 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** A template literal whose values are escaped. */
-export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  return new Html(strings.reduce((text, string, index) => `${text}${toText(parts[index - 1])}${string}`));
+/** Template literal tag: escapes all values except {@link Html}. */
+export function html(strings: TemplateStringsArray, ...values: readonly TemplateValue[]): Html {
+  return new Html(strings.reduce((text, string, index) => `${text}${toText(values[index - 1])}${string}`));
 }
 
-function toText(part: Part): string {
-  if (part === undefined) return '';
-  if (part instanceof Html) return part.text;
-  if (Array.isArray(part)) return part.map((one: Html) => one.text).join('');
-  return String(part).replace(/[&<>"']/g, (character) => entities[character] as string);
+function toText(value: TemplateValue): string {
+  if (value === undefined) return '';
+  if (value instanceof Html) return value.text;
+  if (Array.isArray(value)) return value.map((one: Html) => one.text).join('');
+  return String(value).replace(/[&<>"']/g, (character) => entities[character] as string);
 }

@@ -1,4 +1,4 @@
-// The status page as it is served: one document, one style sheet, one script; it works without the script, too.
+// HTTP handlers of the status page: document, style sheet and script. The page also works without its script.
 
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -7,7 +7,7 @@ import { html } from './html.ts';
 import type { Status } from './status.ts';
 import { statusView, type StatusViewOptions } from './status-view.ts';
 
-/** Nothing runs or loads but the files beside the page; no page of others may show it. */
+/** Allows only the page's own script and style sheet, and forbids framing. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -27,10 +27,10 @@ const headers = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** Without the script the page is loaded again after so many seconds. */
+/** Interval at which the page reloads without the script, in seconds. */
 const refreshSeconds = 10;
 
-/** What the operations port answers, by path. */
+/** Returns the handlers by path. @param gather collects the values for the page */
 export function createStatusRoutes(gather: () => Promise<Status>, options: StatusViewOptions): OperationsRoutes {
   const file = (name: string) => readFileSync(new URL(`page/${name}`, import.meta.url));
   const [script, style] = [file('status.js'), file('status.css')];

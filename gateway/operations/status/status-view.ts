@@ -1,4 +1,4 @@
-// The part of the status page that changes, as HTML: it is what the page begins with, and what its script fetches again.
+// Renders the dynamic part of the status page as HTML; the script of the page fetches it repeatedly.
 
 import type { RouteKind } from '../../plugin-api/gateway-routes.ts';
 import { type Failure, type RouteActivity } from './activity.ts';
@@ -7,13 +7,15 @@ import { formatAge, formatMs, formatRate } from './format.ts';
 import { type Html, html } from './html.ts';
 import type { Reading, Status } from './status.ts';
 
+/** Options of {@link statusView}. */
 export interface StatusViewOptions {
-  /** Base of the engine's UI (`conductor.uiURL`); without it executions are named, not linked. */
+  /** Base URL of the engine's UI (`conductor.uiURL`); without it, execution ids are not links. */
   readonly uiURL: string | undefined;
-  /** Whom a route serves: polls of workers are held on purpose. */
+  /** Kind of a route. Durations of workers' routes are not shown, because their polls are held on purpose. */
   readonly kindOf: (route: string) => RouteKind;
 }
 
+/** Renders the status. */
 export function statusView(status: Status, options: StatusViewOptions): Html {
   return html`${health(status)}
     <section aria-label="Now">
@@ -26,7 +28,7 @@ export function statusView(status: Status, options: StatusViewOptions): Html {
     </section>
     <section>
       <h2>Engine, back ends, workers</h2>
-      ${partsTable(status)}
+      ${componentsTable(status)}
     </section>
     <section>
       <h2>Latest failures</h2>
@@ -50,7 +52,7 @@ function health({ readiness: { ready, reasons, notices }, upSeconds }: Status): 
     }`;
 }
 
-function tiles({ inFlight, waits, queued, parkedPolls, engineErrors, unreconciled }: Status): Html {
+function tiles({ inFlight, waitingClients, queued, heldPolls, engineErrors, unreconciled }: Status): Html {
   const tile = (name: string, value: number, isWrong = false) =>
     html`<div class="tile${isWrong ? ' wrong' : ''}">
       <dt>${name}</dt>
@@ -58,10 +60,10 @@ function tiles({ inFlight, waits, queued, parkedPolls, engineErrors, unreconcile
     </div>`;
   return html`<dl class="tiles">
     ${[
-      tile('requests in flight, without held polls', Math.max(0, inFlight - parkedPolls)),
-      tile('clients waiting for an execution', waits),
+      tile('requests in flight, without held polls', Math.max(0, inFlight - heldPolls)),
+      tile('clients waiting for an execution', waitingClients),
       tile('requests in the queue', queued),
-      tile('parked polls', parkedPolls),
+      tile('held polls', heldPolls),
       tile('engine errors since the start', engineErrors),
       tile('events unreconciled', unreconciled, unreconciled > 0),
     ]}
@@ -104,32 +106,32 @@ function routesTable(routes: readonly RouteActivity[], { kindOf }: StatusViewOpt
   </table>`;
 }
 
-/** Clients' routes first, then what nobody routes, then tokens, then the workers'. */
+/** Sort key of a route: clients' routes, then requests without a route, then tokens, then workers. */
 function order(route: string, kindOf: StatusViewOptions['kindOf']): number {
   return ['clients', 'none', 'tokens', 'workers'].indexOf(route === 'none' ? 'none' : kindOf(route));
 }
 
 const breakerStates = ['closed', 'half-open', 'open'];
-/** Workers ask every few seconds: one that has not asked for this long may be gone. */
-const silentSeconds = 60;
+/** A worker counts as inactive after this many seconds without a poll on this router. */
+const inactiveSeconds = 60;
 
-function partsTable({ readiness, breakers, workers }: Status): Html {
+function componentsTable({ readiness, breakers, workers }: Status): Html {
   const engineReasons = ['engine', 'engine-breaker'].flatMap((name) => readiness.reasons[name] ?? []);
   const breakerOf = ({ name, value }: Reading) =>
     row(name, { is: breakerStates[value] ?? '', isWrong: value > 0, what: 'circuit breaker' });
   const workerOf = ({ name, value }: Reading) =>
     Number.isFinite(value)
-      ? row(name, { is: `asked ${formatAge(value)} ago`, isWrong: value > silentSeconds, what: 'workers' })
-      : row(name, { is: 'never asked here', isWrong: true, what: 'workers' });
+      ? row(name, { is: `polled ${formatAge(value)} ago`, isWrong: value > inactiveSeconds, what: 'workers' })
+      : row(name, { is: 'never polled here', isWrong: true, what: 'workers' });
   const engine = row('engine', {
     is: engineReasons.length === 0 ? 'well' : engineReasons.join('; '),
     isWrong: engineReasons.length > 0,
     what: 'health',
   });
-  return html`<table class="parts">
+  return html`<table class="components">
     <thead>
       <tr>
-        <th scope="col">part</th>
+        <th scope="col">component</th>
         <th scope="col">what</th>
         <th scope="col">state</th>
       </tr>
@@ -155,7 +157,7 @@ function failuresTable(failures: readonly Failure[], { uiURL }: StatusViewOption
     return html`<tr>
       <th scope="row"><time datetime="${time}">${time.slice(11, 19)}</time></th>
       <td data-label="request">${method} ${route}</td>
-      <td data-label="answer"><b>${status}</b> ${problem ?? 'the back end’s own'}</td>
+      <td data-label="response"><b>${status}</b> ${problem ?? 'the back end’s own'}</td>
       <td data-label="after">${formatMs(durationMs)}</td>
       <td data-label="execution">${execution(executionId, uiURL)}</td>
     </tr>`;
@@ -165,7 +167,7 @@ function failuresTable(failures: readonly Failure[], { uiURL }: StatusViewOption
       <tr>
         <th scope="col">time (UTC)</th>
         <th scope="col">request</th>
-        <th scope="col">answer</th>
+        <th scope="col">response</th>
         <th scope="col">after</th>
         <th scope="col">execution</th>
       </tr>

@@ -1,3 +1,3 @@
 'use strict';
-// Express Gateway asks for an id per request and shows it to nobody here: the router's own id is made by the guard.
+// A stub of uuid62. Express Gateway generates an id per request that the router never uses: the request guard creates its own.
 exports.v4 = () => '';

@@ -1,38 +1,43 @@
-// Runs something one at a time: whoever asks while it runs gets one more run after it, however many ask.
+// Runs an async function without overlap: all requests that arrive during a run share one further run.
 
-interface Asked {
+/** The next run; requests for it share its promise. */
+interface RequestedRun {
   readonly reason: string;
   readonly done: PromiseWithResolvers<void>;
 }
 
+/** Serialises and coalesces runs of one async function. */
 export class OneAtATime {
   readonly #run: (reason: string) => Promise<void>;
   #running: Promise<void> | undefined;
-  #next: Asked | undefined;
+  #next: RequestedRun | undefined;
 
   /** @param run must not reject */
   constructor(run: (reason: string) => Promise<void>) {
     this.#run = run;
   }
 
-  /** Resolves when a run that began after this call is over: it has seen whatever was there by now. */
-  ask(reason: string): Promise<void> {
+  /**
+   * Requests a run. Resolves when a run that started after this call has ended.
+   * @param reason passed to the run; later requests for the same run do not change it
+   */
+  request(reason: string): Promise<void> {
     this.#next ??= { reason, done: Promise.withResolvers<void>() };
     const { done } = this.#next;
     this.#running ??= this.#runAll();
     return done.promise;
   }
 
-  /** Resolves when nothing runs and nobody waits for a run. */
+  /** Resolves when no run is in progress or requested. */
   async idle(): Promise<void> {
     await this.#running;
   }
 
   async #runAll(): Promise<void> {
-    for (let asked = this.#next; asked !== undefined; asked = this.#next) {
+    for (let requested = this.#next; requested !== undefined; requested = this.#next) {
       this.#next = undefined;
-      await this.#run(asked.reason);
-      asked.done.resolve();
+      await this.#run(requested.reason);
+      requested.done.resolve();
     }
     this.#running = undefined;
   }

@@ -1,30 +1,31 @@
-// How the last reload went, as metrics and as notices of `/health/ready`.
+// Reports the result of the last reload: metrics, and notices of `/health/ready`.
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ReadinessChecks } from '../../operations/readiness.ts';
 
-/** Of a list of problems, those that a notice shows. */
+/** Most problems that a notice lists. */
 const mostShown = 20;
 
+/** The result of the last reload. The load at the start counts as a success, not as a reload. */
 export class ReloadState {
   readonly #reloads: Counter<'result'>;
   readonly #successful: Gauge;
   readonly #succeededAt: Gauge;
   readonly #needRestart: Gauge;
-  #refusal: readonly string[] = [];
-  #waiting: readonly string[] = [];
+  #rejectionNotices: readonly string[] = [];
+  #restartNotices: readonly string[] = [];
 
-  /** The start of the router counts as a load that succeeded, not as a reload. */
+  /** Registers the metrics and the notice `configuration`. */
   constructor(metrics: Registry, readiness: ReadinessChecks) {
     const registers = [metrics];
     this.#successful = new Gauge({
       name: 'router_config_last_reload_successful',
-      help: '1 when the configuration that was loaded last is in force, 0 when it was refused',
+      help: '1 when the configuration that was loaded last is active, 0 when it was refused',
       registers,
     });
     this.#succeededAt = new Gauge({
       name: 'router_config_last_reload_success_timestamp_seconds',
-      help: 'When the configuration in force was loaded (Unix time)',
+      help: 'Time at which the active configuration was loaded (Unix time)',
       registers,
     });
     this.#reloads = new Counter({
@@ -35,34 +36,35 @@ export class ReloadState {
     });
     this.#needRestart = new Gauge({
       name: 'router_config_keys_awaiting_restart',
-      help: 'Changed keys that only a restart takes up',
+      help: 'Changed keys that take effect only after a restart',
       registers,
     });
     for (const result of ['applied', 'refused']) this.#reloads.inc({ result }, 0);
-    this.#note();
-    readiness.addNotice('configuration', () => [...this.#refusal, ...this.#waiting]);
+    this.#recordSuccess();
+    readiness.addNotice('configuration', () => [...this.#rejectionNotices, ...this.#restartNotices]);
   }
 
-  /** @param needRestart keys that were not taken up */
+  /** Records a successful reload. @param needRestart changed keys that take effect only after a restart */
   applied(needRestart: readonly string[]): void {
     this.#reloads.inc({ result: 'applied' });
-    this.#refusal = [];
-    this.#waiting =
-      needRestart.length === 0 ? [] : [`changed, but taken up only by a restart: ${needRestart.join(', ')}`];
+    this.#rejectionNotices = [];
+    this.#restartNotices =
+      needRestart.length === 0 ? [] : [`changed, takes effect only after a restart: ${needRestart.join(', ')}`];
     this.#needRestart.set(needRestart.length);
-    this.#note();
+    this.#recordSuccess();
   }
 
+  /** Records a rejected configuration. @param problems one line each */
   refused(problems: readonly string[]): void {
     this.#reloads.inc({ result: 'refused' });
     this.#successful.set(0);
-    this.#refusal = [
-      `the reload at ${new Date().toISOString()} was refused, the configuration of before is in force:`,
+    this.#rejectionNotices = [
+      `the reload at ${new Date().toISOString()} was refused, the previous configuration stays active:`,
       ...problems.slice(0, mostShown),
     ];
   }
 
-  #note(): void {
+  #recordSuccess(): void {
     this.#successful.set(1);
     this.#succeededAt.set(Date.now() / 1_000);
   }

@@ -1,4 +1,4 @@
-// Loads the configuration anew while the router serves: built aside, checked, swapped at once, or refused as a whole.
+// Reloads the configuration while the router serves: builds and checks a new snapshot, then activates or rejects it as a whole.
 
 import { applicable } from '#lib/config/restart-keys.ts';
 import type { LoadedConfig } from '#lib/config/load.ts';
@@ -10,100 +10,105 @@ import type { GatewayHost } from '../gateway-host.ts';
 import { OneAtATime } from './one-at-a-time.ts';
 import { ReloadState } from './reload-state.ts';
 
+/** Options of {@link Reloader}. */
 export interface ReloaderOptions {
-  readonly house: GatewayHost;
-  /** What the router was started with: what needs a restart stays so. */
+  readonly gatewayHost: GatewayHost;
+  /** The snapshot of the start: keys that need a restart keep its values. */
   readonly started: Pick<ConfigSnapshot, 'config' | 'gateway'>;
-  /** Reads every layer of the configuration. @throws ConfigError */
+  /** Loads all configuration layers. @throws ConfigError */
   readonly loadConfig: () => Promise<Pick<LoadedConfig, 'config' | 'keepCopies'>>;
   readonly gatewayConfigFile: string;
   readonly rootDir: string;
 }
 
+/** Reloads the configuration on request, one reload at a time. */
 export class Reloader {
   readonly #options: ReloaderOptions;
   readonly #state: ReloadState;
-  readonly #turns = new OneAtATime((reason) => this.#reload(reason));
+  readonly #runner = new OneAtATime((reason) => this.#reload(reason));
 
   constructor(options: ReloaderOptions) {
     this.#options = options;
-    const { services, checks } = options.house;
+    const { services, checks } = options.gatewayHost;
     this.#state = new ReloadState(services.metrics, checks);
   }
 
   /**
-   * Takes up what the files say now. Never rejects: what is wrong is in the log, in the metrics and in `/health/ready`.
-   * @param reason what asks for it, for the log
+   * Reloads the configuration. Never rejects: failures go to the log, the metrics and `/health/ready`.
+   * @param reason what requested the reload, for the log
    */
   reload(reason: string): Promise<void> {
-    return this.#turns.ask(reason);
+    return this.#runner.request(reason);
   }
 
-  /** Resolves when none is under way. After a drain has begun none takes anything up. */
+  /** Resolves when no reload is in progress. */
   idle(): Promise<void> {
-    return this.#turns.idle();
+    return this.#runner.idle();
   }
 
   async #reload(reason: string): Promise<void> {
-    const { house } = this.#options;
-    const { log, draining } = house.services;
+    const { gatewayHost } = this.#options;
+    const { log, draining } = gatewayHost.services;
     const giveUp = () => log.info({ reason }, 'the router is stopping: the configuration is not reloaded');
     if (draining.aborted) return giveUp();
     const startedAt = performance.now();
     try {
       const loaded = await this.#options.loadConfig();
-      const { generation, needRestart } = await this.#build(loaded.config);
+      const { snapshot, needRestart } = await this.#build(loaded.config);
       if (draining.aborted) {
-        await generation.stop();
+        await snapshot.stop();
         return giveUp();
       }
-      house.activate(generation);
+      gatewayHost.activate(snapshot);
       this.#state.applied(needRestart);
       loaded.keepCopies((problem) => log.warn(problem));
       const durationMs = Math.round(performance.now() - startedAt);
       log.info({ reason, durationMs }, 'the configuration was reloaded');
       if (needRestart.length > 0)
-        log.warn({ keys: needRestart }, `these keys are taken up only by a restart: ${needRestart.join(', ')}`);
+        log.warn({ keys: needRestart }, `these keys take effect only after a restart: ${needRestart.join(', ')}`);
     } catch (error) {
       if (draining.aborted) return giveUp();
       const problems = problemsOf(error);
       this.#state.refused(problems);
       log.error(
         { reason, problems, ...causeOf(error) },
-        'the configuration was refused: the one of before is in force',
+        'the configuration was refused: the previous one stays active',
       );
     }
   }
 
-  async #build(loaded: Config): Promise<{ generation: ConfigSnapshot; needRestart: readonly string[] }> {
-    const { house, started, gatewayConfigFile, rootDir } = this.#options;
-    const { services, parts, knownFiles } = house;
+  async #build(loaded: Config): Promise<{ snapshot: ConfigSnapshot; needRestart: readonly string[] }> {
+    const { gatewayHost, started, gatewayConfigFile, rootDir } = this.#options;
+    const { services, sharedResources, knownFiles } = gatewayHost;
     const { config, needRestart } = applicable(loaded, started.config);
-    const generation = await buildSnapshot({
+    const snapshot = await buildSnapshot({
       config,
       gatewayConfigFile,
       rootDir,
-      house: services,
-      parts,
+      hostServices: services,
+      sharedResources,
       knownFiles,
     });
     try {
-      const problems = await generation.problems();
+      const problems = await snapshot.activationProblems();
       if (problems.length > 0) throw new ActivationError(problems);
     } catch (error) {
-      await generation.stop();
+      await snapshot.stop();
       throw error;
     }
-    const { http } = generation.gateway.gatewayConfig;
-    const { http: before } = started.gateway.gatewayConfig;
-    const addresses = (['hostname', 'port'] as const).filter((key) => http[key] !== before[key]);
-    return { generation, needRestart: [...needRestart, ...addresses.map((key) => `http.${key} of the map`)] };
+    const { http } = snapshot.gateway.gatewayConfig;
+    const { http: atStart } = started.gateway.gatewayConfig;
+    const addresses = (['hostname', 'port'] as const).filter((key) => http[key] !== atStart[key]);
+    return {
+      snapshot,
+      needRestart: [...needRestart, ...addresses.map((key) => `http.${key} of the gateway configuration`)],
+    };
   }
 }
 
-/** The configuration is sound in itself, but something that it needs is not there. */
+/** A valid configuration cannot be activated, because an activation check failed. */
 class ActivationError extends Error {
-  override readonly name = 'TakeOverError';
+  override readonly name = 'ActivationError';
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
     super(problems.join('; '));
@@ -111,7 +116,7 @@ class ActivationError extends Error {
   }
 }
 
-/** Errors that list their problems have nothing more to say. */
+/** Log fields of the cause; none for errors that list their problems. */
 function causeOf(error: unknown): Record<string, unknown> {
   return 'problems' in Object(error) ? {} : errorFields(error);
 }

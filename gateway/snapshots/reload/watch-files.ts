@@ -1,53 +1,56 @@
-// Tells when files have changed, by their content: looked at again and again, as no notification is to be had everywhere.
+// A polling file watcher that compares contents. Polling also works where file system notifications are not available.
 
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 
+/** Options of {@link watchFiles}. */
 export interface WatchOptions {
-  /** Pause between two looks, in milliseconds. */
+  /** Pause between two polls, in milliseconds. */
   readonly intervalMs: number;
-  /** Asked before each look. One that does not exist is waited for. */
+  /** Returns the files to watch; called before each poll. Files may be missing: their creation counts as a change. */
   readonly files: () => readonly string[];
-  readonly changed: () => void;
+  /** Called after each change. */
+  readonly onChange: () => void;
 }
 
+/** A running watcher. */
 export interface FileWatch {
-  /** No look begins any more; resolves when the one under way is over. */
+  /** Stops polling; resolves when the poll in progress has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Begins to look. A change counts when two looks in a row have seen the same: a file that is being written is not read
- * half. What a look reads is what the path leads to, so a file that is renamed over it counts, and so does a symbolic link
- * that leads elsewhere (as Kubernetes swaps `..data` of a ConfigMap). A file that was only touched does not.
+ * Starts polling. A change is reported once two consecutive polls read the same content, so that a partly written file is
+ * not reported. A file renamed over the path counts as a change, and so does a symbolic link with a new target (Kubernetes
+ * swaps `..data` of a ConfigMap). A new modification time alone does not.
  */
-export async function watchFiles({ intervalMs, files, changed }: WatchOptions): Promise<FileWatch> {
+export async function watchFiles({ intervalMs, files, onChange }: WatchOptions): Promise<FileWatch> {
   let known = await digestOf(files());
   let seen = known;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const now = await digestOf(files());
     if (stopped) return;
     if (now === seen && now !== known) {
       known = now;
-      changed();
+      onChange();
     }
     seen = now;
-    timer = setTimeout(() => (looking = look()), intervalMs);
+    timer = setTimeout(() => (polling = poll()), intervalMs);
   };
-  let looking: Promise<void> = Promise.resolve();
-  timer = setTimeout(() => (looking = look()), intervalMs);
+  let polling: Promise<void> = Promise.resolve();
+  timer = setTimeout(() => (polling = poll()), intervalMs);
   return {
     async stop() {
       stopped = true;
       clearTimeout(timer);
-      await looking;
+      await polling;
     },
   };
 }
 
-/** Of all of them; what cannot be read counts as its error. */
+/** Digest of the contents of all files; an unreadable file counts with its error code. */
 async function digestOf(files: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
   for (const file of files) {

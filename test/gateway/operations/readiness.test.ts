@@ -1,10 +1,10 @@
-// When a router says in its log that it is ready: with the first answer of /health/ready that says so.
+// The router logs that it is ready at the first ready result of /health/ready.
 
 import { describe, expect, it } from 'vitest';
 import { ReadinessChecks, RouterReadiness } from '../../../gateway/operations/readiness.ts';
 
 describe('RouterReadiness', () => {
-  it('tells of the first answer that is ready, once, and of none before', async () => {
+  it('calls onFirstReady once, at the first ready result', async () => {
     let reasons = ['no worker polls movies_intake'];
     let told = 0;
     const checks = new ReadinessChecks();

@@ -22,7 +22,7 @@ const request = (fields: Partial<EndedRequest> = {}): EndedRequest => ({
 describe('the activity of a route', () => {
   it('percentiles are right to a fifth', () => {
     const activity = new Activity();
-    for (let ms = 1; ms <= 1_000; ms++) activity.note(request({ durationMs: ms }), 0);
+    for (let ms = 1; ms <= 1_000; ms++) activity.record(request({ durationMs: ms }), 0);
     const [movies] = activity.routes(0);
     expect(movies).toMatchObject({ route: 'movies', requests: 1_000, failures: 0 });
     expect(movies!.p50! / 500).toBeGreaterThan(0.8);
@@ -33,21 +33,21 @@ describe('the activity of a route', () => {
 
   it.each([0, 0.01, 120_000, Number.MAX_SAFE_INTEGER])('a duration of %d ms has its place', (durationMs) => {
     const activity = new Activity();
-    activity.note(request({ durationMs }), 0);
+    activity.record(request({ durationMs }), 0);
     expect(activity.routes(0)[0]?.p99).toBeGreaterThan(0);
   });
 
   it('what is older than ten minutes is gone, and its place is used again', () => {
     const activity = new Activity();
-    activity.note(request({ status: 500 }), 0);
-    activity.note(request(), 60 * stepMs);
+    activity.record(request({ status: 500 }), 0);
+    activity.record(request(), 60 * stepMs);
     expect(activity.routes(60 * stepMs)[0]).toMatchObject({ requests: 1, failures: 0 });
     expect(activity.routes(200 * stepMs)[0]).toMatchObject({ requests: 0, p50: undefined, p99: undefined });
   });
 
   it('the rate is that of the last minute of whole steps', () => {
     const activity = new Activity();
-    for (let count = 0; count < 60; count++) activity.note(request(), 10 * stepMs);
+    for (let count = 0; count < 60; count++) activity.record(request(), 10 * stepMs);
     expect(activity.routes(10 * stepMs)[0]?.requestsPerSecond).toBe(0);
     expect(activity.routes(11 * stepMs)[0]?.requestsPerSecond).toBe(1);
     expect(activity.routes(16 * stepMs)[0]?.requestsPerSecond).toBe(1);
@@ -56,9 +56,9 @@ describe('the activity of a route', () => {
 
   it('keeps the latest twenty failures, the newest first, and no answer below 500', () => {
     const activity = new Activity();
-    for (let count = 0; count < 30; count++) activity.note(request({ status: 502, executionId: `e-${count}` }), 0);
-    activity.note(request({ status: 404 }), 0);
-    activity.note(request({ status: 499 }), 0);
+    for (let count = 0; count < 30; count++) activity.record(request({ status: 502, executionId: `e-${count}` }), 0);
+    activity.record(request({ status: 404 }), 0);
+    activity.record(request({ status: 499 }), 0);
     expect(activity.failures.map(({ executionId }) => executionId)).toEqual(
       Array.from({ length: 20 }, (_, index) => `e-${29 - index}`),
     );
@@ -96,14 +96,14 @@ describe('HTML', () => {
 
   it('nothing that the page shows can break out of it', () => {
     const activity = new Activity();
-    activity.note(request({ route: hostile, method: hostile, status: 500, executionId: hostile }));
+    activity.record(request({ route: hostile, method: hostile, status: 500, executionId: hostile }));
     const status: Status = {
       readiness: {
         ready: false,
         reasons: { [hostile]: [hostile], engine: [hostile] },
         notices: { [hostile]: [hostile] },
       },
-      ...{ upSeconds: 1, inFlight: 0, waits: 0, parkedPolls: 0, queued: 0, engineErrors: 0, unreconciled: 0 },
+      ...{ upSeconds: 1, inFlight: 0, waitingClients: 0, heldPolls: 0, queued: 0, engineErrors: 0, unreconciled: 0 },
       breakers: [{ name: hostile, value: 2 }],
       workers: [{ name: hostile, value: Number.POSITIVE_INFINITY }],
       routes: activity.routes(),
@@ -117,7 +117,7 @@ describe('HTML', () => {
     expect(text).not.toContain('<script');
     expect(text).not.toMatch(/href="[^"]*[<>']/);
     expect(text).toContain('Not ready');
-    expect(text).toContain('never asked here');
+    expect(text).toContain('never polled here');
   });
 });
 

@@ -1,4 +1,4 @@
-// Parts that outlive a configuration: made once, made anew for other values, stopped after the last user, gone from the metrics.
+// Shared resources: created once per inputs, stopped after the last user, and removed from the metrics.
 
 import { Counter, Registry } from 'prom-client';
 import { expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { createLog } from '#lib/telemetry/logging/log.ts';
 
 function setUp() {
   const metrics = new Registry();
-  const parts = new SharedResources({
+  const resources = new SharedResources({
     config: {} as Config,
     log: createLog('test', 'silent'),
     metrics,
@@ -22,59 +22,59 @@ function setUp() {
     services.onStop(name, async () => void stopped.push(name));
     return { name };
   };
-  return { metrics, parts, stopped, make };
+  return { metrics, resources, stopped, make };
 }
 
-it('two users of the same values share one; it is stopped when the second has gone', async () => {
-  const { metrics, parts, stopped, make } = setUp();
+it('shares a resource between users with the same inputs and stops it after the last user', async () => {
+  const { metrics, resources, stopped, make } = setUp();
   const [first, second] = [{}, {}];
-  const made = parts.use(first, { name: 'a', from: ['x'] }, make('a'));
-  expect(parts.use(second, { name: 'a', from: ['x'] }, make('other'))).toBe(made);
-  await parts.release(first);
+  const made = resources.use(first, { name: 'a', from: ['x'] }, make('a'));
+  expect(resources.use(second, { name: 'a', from: ['x'] }, make('other'))).toBe(made);
+  await resources.release(first);
   expect(stopped).toEqual([]);
   expect(metrics.getSingleMetric('router_a')).toBeDefined();
-  await parts.release(second);
+  await resources.release(second);
   expect(stopped).toEqual(['a']);
   expect(metrics.getSingleMetric('router_a')).toBeUndefined();
-  expect(parts.size).toBe(0);
-  expect(parts.readiness).toEqual([]);
+  expect(resources.size).toBe(0);
+  expect(resources.readiness).toEqual([]);
 });
 
-it('other values: another part, beside the first one', async () => {
-  const { parts, make } = setUp();
-  const made = parts.use({}, { name: 'a', from: ['x'] }, make('a'));
-  expect(parts.use({}, { name: 'a', from: ['y'] }, make('b'))).not.toBe(made);
-  expect(parts.size).toBe(2);
+it('creates another resource for other inputs', async () => {
+  const { resources, make } = setUp();
+  const made = resources.use({}, { name: 'a', from: ['x'] }, make('a'));
+  expect(resources.use({}, { name: 'a', from: ['y'] }, make('b'))).not.toBe(made);
+  expect(resources.size).toBe(2);
 });
 
-it('stops in the reverse order of the making', async () => {
-  const { parts, stopped, make } = setUp();
+it('stops resources in the reverse order of creation', async () => {
+  const { resources, stopped, make } = setUp();
   const user = {};
-  for (const name of ['a', 'b', 'c']) parts.use(user, { name, from: [] }, make(name));
-  await parts.release(user);
+  for (const name of ['a', 'b', 'c']) resources.use(user, { name, from: [] }, make(name));
+  await resources.release(user);
   expect(stopped).toEqual(['c', 'b', 'a']);
 });
 
-it('a part that cannot be made leaves nothing behind, and can be made later', async () => {
-  const { metrics, parts, stopped, make } = setUp();
+it('leaves nothing behind when a resource cannot be created, and can create it later', async () => {
+  const { metrics, resources, stopped, make } = setUp();
   const fail = (services: SharedServices) => {
     make('a')(services);
     throw new Error('not today');
   };
-  expect(() => parts.use({}, { name: 'a', from: [] }, fail)).toThrow('not today');
+  expect(() => resources.use({}, { name: 'a', from: [] }, fail)).toThrow('not today');
   expect(metrics.getSingleMetric('router_a')).toBeUndefined();
-  expect(parts.size).toBe(0);
+  expect(resources.size).toBe(0);
   await Promise.resolve();
   expect(stopped).toEqual(['a']);
-  parts.use({}, { name: 'a', from: [] }, make('a'));
+  resources.use({}, { name: 'a', from: [] }, make('a'));
 });
 
-it('a release while another has it made again: its metrics are registered once', async () => {
-  const { metrics, parts, make } = setUp();
+it('registers metrics once when a resource is created again during its release', async () => {
+  const { metrics, resources, make } = setUp();
   const user = {};
-  parts.use(user, { name: 'a', from: [] }, make('a'));
-  const released = parts.release(user);
-  parts.use({}, { name: 'a', from: [] }, make('a'));
+  resources.use(user, { name: 'a', from: [] }, make('a'));
+  const released = resources.release(user);
+  resources.use({}, { name: 'a', from: [] }, make('a'));
   await released;
   expect(metrics.getSingleMetric('router_a')).toBeDefined();
 });

@@ -3,7 +3,7 @@
 import express from 'express';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { answerProblem } from '../../../gateway/server/answer-problem.ts';
+import { respondWithProblem } from '../../../gateway/server/respond-with-problem.ts';
 import { type Policy, setContext } from '../../../gateway/plugin-api/plugin-api.ts';
 
 export interface LimitedHost {
@@ -31,7 +31,8 @@ export async function startLimitedHost(policy: Policy, action: object = {}): Pro
   app.get('/held', (_request, response) => void waiting.push(response));
   app.use((_request, response) => void response.end('through'));
   app.use(
-    ((error, request, response, _next) => void answerProblem(request, response, error)) as express.ErrorRequestHandler,
+    ((error, request, response, _next) =>
+      void respondWithProblem(request, response, error)) as express.ErrorRequestHandler,
   );
   const server = app.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,4 +1,4 @@
-// Keeps the status page up to date: fetches the part that changes and puts it in the place of the old one.
+// Updates the status page: fetches its dynamic part every two seconds and replaces the old one.
 
 const everyMs = 2_000;
 const view = document.getElementById('view');
@@ -7,19 +7,19 @@ const live = document.getElementById('live');
 async function update() {
   try {
     const response = await fetch('/status/view', { cache: 'no-store', signal: AbortSignal.timeout(10_000) });
-    if (!response.ok) throw new Error(`answered ${response.status}`);
+    if (!response.ok) throw new Error(`status ${response.status}`);
     const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
     view.replaceChildren(...fresh.body.childNodes);
     live.textContent = `live: ${new Date().toLocaleTimeString()}`;
     live.className = '';
   } catch {
-    live.textContent = 'the router does not answer; what is shown is old';
+    live.textContent = 'the router does not respond; the values shown are old';
     live.className = 'wrong';
   }
 }
 
 async function follow() {
-  // A page that nobody looks at asks nothing.
+  // A hidden page sends no requests.
   if (!document.hidden) await update();
   setTimeout(follow, everyMs);
 }

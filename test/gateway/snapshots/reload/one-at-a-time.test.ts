@@ -1,30 +1,30 @@
-// Reloads that are asked for at once: never two at a time, and none forgotten.
+// Concurrent requests for a run: runs never overlap, and no request is lost.
 
 import { expect, it } from 'vitest';
 import { OneAtATime } from '../../../../gateway/snapshots/reload/one-at-a-time.ts';
 
-/** Runs that last until they are let go. */
+/** Creates a runner whose runs last until the test ends them. */
 function setUp() {
   const runs: { reason: string; end: () => void }[] = [];
   let running = 0;
   let most = 0;
-  const turns = new OneAtATime(async (reason) => {
+  const runner = new OneAtATime(async (reason) => {
     most = Math.max(most, ++running);
     await new Promise<void>((end) => runs.push({ reason, end }));
     running -= 1;
   });
-  return { turns, runs, most: () => most };
+  return { runner, runs, most: () => most };
 }
 
-/** Everything that can happen without a timer has happened. */
+/** Resolves when all pending promise callbacks have run. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-it('asked twice while it runs: one more run follows, for both', async () => {
-  const { turns, runs, most } = setUp();
+it('starts one further run for all requests that arrive during a run', async () => {
+  const { runner, runs, most } = setUp();
   const over: string[] = [];
-  void turns.ask('first').then(() => over.push('first'));
-  void turns.ask('second').then(() => over.push('second'));
-  void turns.ask('third').then(() => over.push('third'));
+  void runner.request('first').then(() => over.push('first'));
+  void runner.request('second').then(() => over.push('second'));
+  void runner.request('third').then(() => over.push('third'));
   await settled();
   expect(runs.map(({ reason }) => reason)).toEqual(['first']);
   runs[0]?.end();
@@ -32,18 +32,18 @@ it('asked twice while it runs: one more run follows, for both', async () => {
   expect(over).toEqual(['first']);
   expect(runs.map(({ reason }) => reason)).toEqual(['first', 'second']);
   runs[1]?.end();
-  await turns.idle();
+  await runner.idle();
   expect(over).toEqual(['first', 'second', 'third']);
   expect(runs).toHaveLength(2);
   expect(most()).toBe(1);
 });
 
-it('asked after it has run: it runs again', async () => {
-  const { turns, runs } = setUp();
-  const first = turns.ask('first');
+it('runs again when requested after a run', async () => {
+  const { runner, runs } = setUp();
+  const first = runner.request('first');
   runs[0]?.end();
   await first;
-  const second = turns.ask('second');
+  const second = runner.request('second');
   await settled();
   runs[1]?.end();
   await second;

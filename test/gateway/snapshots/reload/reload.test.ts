@@ -67,9 +67,9 @@ describe('what is sound', () => {
     router.write('map.yml', mapWith({ port: '1' }));
     expect(await router.reload()).toBe('applied');
     expect(await says()).toBe('first');
-    expect(await router.notice()).toContain('http.port of the map');
+    expect(await router.notice()).toContain('http.port of the gateway configuration');
     expect((await router.counts())['router_config_keys_awaiting_restart']).toBe(3);
-    expect(router.program.output()).toContain('these keys are taken up only by a restart');
+    expect(router.program.output()).toContain('these keys take effect only after a restart');
     router.write('map.yml', mapWith());
     router.write('router.properties', `oauth.issuer=${router.issuer}\n`);
     expect(await router.reload()).toBe('applied');

@@ -1,4 +1,4 @@
-// What counts as a change of a file: written in place, renamed over, led to by another symbolic link; not merely touched.
+// What the file watcher reports as a change: writes, renames and new symbolic link targets, but not a new modification time.
 
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,28 +28,28 @@ async function start(...files: string[]): Promise<void> {
     looks += 1;
     return paths;
   };
-  watch = await watchFiles({ intervalMs: 5, files: look, changed: () => (changes += 1) });
+  watch = await watchFiles({ intervalMs: 5, files: look, onChange: () => (changes += 1) });
 }
 
-/** So many more looks have begun: what they were to see, they have seen. */
-async function looksPass(count = 4): Promise<void> {
+/** Waits for further polls. */
+async function pollsPass(count = 4): Promise<void> {
   const until = looks + count;
-  await pollUntil('the files to be looked at', () => looks >= until);
+  await pollUntil('the files to be polled', () => looks >= until);
 }
 
 const changesAre = (count: number) => pollUntil(`change ${count} to be seen`, () => changes === count);
 
-it('written in place: one change; touched: none', async () => {
+it('reports one change for a write in place and none for a touch', async () => {
   writeFileSync(join(dir, 'map.yml'), 'a');
   await start('map.yml');
   writeFileSync(join(dir, 'map.yml'), 'b');
   await changesAre(1);
   utimesSync(join(dir, 'map.yml'), new Date(), new Date());
-  await looksPass();
+  await pollsPass();
   expect(changes).toBe(1);
 });
 
-it('a new file renamed over it, as editors save: one change each time', async () => {
+it('reports one change for each file renamed over the path, as editors save', async () => {
   writeFileSync(join(dir, 'map.yml'), 'a');
   await start('map.yml');
   for (const round of [1, 2, 3]) {
@@ -59,7 +59,7 @@ it('a new file renamed over it, as editors save: one change each time', async ()
   }
 });
 
-it('a directory behind two symbolic links is swapped, as Kubernetes updates a ConfigMap: one change each time', async () => {
+it('reports one change for each swap of a symbolic link, as Kubernetes updates a ConfigMap', async () => {
   const publish = (name: string) => {
     mkdirSync(join(dir, name));
     writeFileSync(join(dir, name, 'map.yml'), name);
@@ -76,7 +76,7 @@ it('a directory behind two symbolic links is swapped, as Kubernetes updates a Co
   await changesAre(2);
 });
 
-it('a file that appears, changes and goes: a change each time', async () => {
+it('reports the creation, change and removal of a file', async () => {
   await start('map.yml', 'extra.properties');
   for (const [round, content] of ['a', 'b'].entries()) {
     writeFileSync(join(dir, 'extra.properties'), content);
@@ -86,20 +86,20 @@ it('a file that appears, changes and goes: a change each time', async () => {
   await changesAre(3);
 });
 
-it('put back before it was taken up: no change', async () => {
+it('reports no change when the content is never stable and then returns to the original', async () => {
   writeFileSync(join(dir, 'map.yml'), 'a');
   const path = [join(dir, 'map.yml')];
   let reading = 0;
   watch = await watchFiles({
     intervalMs: 5,
     files() {
-      // Another content at each look: it never stays.
+      // The content differs at each poll, so it is never stable.
       if (reading++ > 0 && reading < 10) writeFileSync(join(dir, 'map.yml'), reading % 2 === 0 ? 'b' : 'a');
       if (reading === 10) writeFileSync(join(dir, 'map.yml'), 'a');
       return path;
     },
-    changed: () => (changes += 1),
+    onChange: () => (changes += 1),
   });
-  await pollUntil('the files to be looked at', () => reading > 14);
+  await pollUntil('the files to be polled', () => reading > 14);
   expect(changes).toBe(0);
 });
