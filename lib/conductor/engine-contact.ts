@@ -1,20 +1,21 @@
-// Whether the engine has answered since this program began to call it.
+// Records whether the engine has responded since this program started.
 
-/** Until the first answer the engine may be starting, as beside a router that was started with it: that is no outage. */
+/** First contact with the engine. Before it, an unreachable engine may still be starting, which is not an outage. */
 export class EngineContact {
   readonly #onMade: () => void;
   #isMade = false;
 
-  /** @param onMade called once, at the first answer */
+  /** @param onMade called once, at the first response */
   constructor(onMade: () => void = () => undefined) {
     this.#onMade = onMade;
   }
 
+  /** True once the engine has responded. */
   get isMade(): boolean {
     return this.#isMade;
   }
 
-  /** The engine has answered, whatever it said. */
+  /** Records a response, whatever its status. */
   made(): void {
     if (this.#isMade) return;
     this.#isMade = true;

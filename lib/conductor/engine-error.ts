@@ -1,24 +1,27 @@
-// What can go wrong between us and the engine, in the three kinds that callers act on differently.
+// The error of failed calls to the engine, in three kinds that callers handle differently.
 
 /**
- * - `unreachable`: no connection was made, so nothing was sent; trying again is safe.
+ * Kinds of failures.
+ * - `unreachable`: no connection was made, so nothing was sent; a retry is safe.
  * - `interrupted`: the connection broke or timed out after the request may have arrived; the outcome is unknown.
- * - `refused`: the engine answered with an error status.
+ * - `refused`: the engine responded with an error status.
  */
 export type EngineErrorKind = 'unreachable' | 'interrupted' | 'refused';
 
+/** Fields of an {@link EngineError} besides kind and message. */
 export interface EngineErrorOptions {
   readonly status?: number;
   readonly cause?: unknown;
   readonly isStarting?: boolean;
 }
 
+/** A failed call to the engine. */
 export class EngineError extends Error {
   override readonly name = 'EngineError';
   readonly kind: EngineErrorKind;
-  /** The engine's status, for `refused`. */
+  /** HTTP status of the engine's response, for `refused`. */
   readonly status: number | undefined;
-  /** True while the engine has answered no call yet: it may be starting, which is no outage. */
+  /** True before the engine's first response: the engine may be starting, which is not an outage. */
   readonly isStarting: boolean;
 
   constructor(kind: EngineErrorKind, message: string, options: EngineErrorOptions = {}) {
@@ -29,7 +32,7 @@ export class EngineError extends Error {
   }
 }
 
-/** Codes of errors that happen before a byte of the request has left. */
+/** Codes of errors that occur before any byte of the request is sent. */
 const beforeSending = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -39,11 +42,11 @@ const beforeSending = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** Sorts a transport error into `unreachable` or `interrupted`. */
+/** Classifies a transport error as `unreachable` or `interrupted`. */
 export function toEngineError(error: unknown, call: string): EngineError {
   if (error instanceof EngineError) return error;
   const { code = '', syscall } = error as { code?: string; syscall?: string };
-  // `connect` covers what this machine itself has run out of: file descriptors, ports.
+  // `connect` also covers exhausted local resources: file descriptors and ports.
   const kind = beforeSending.has(code) || syscall === 'connect' ? 'unreachable' : 'interrupted';
   return new EngineError(kind, `${call}: ${code || (error as Error).message}`, { cause: error });
 }

@@ -1,34 +1,35 @@
-// The servers of one engine: several processes on one database. Calls go to each in turn, and past the one that fails.
+// A round-robin load balancer for the servers of one engine, which share one database, with failover.
 
 import { Pool } from 'undici';
 import type { EngineError } from './engine-error.ts';
 import { type EngineRequest, type EngineResponse, sendCall } from './send-call.ts';
 
+/** Options of {@link EngineServers}. */
 export interface EngineServersOptions {
-  /** Base URL of each, without `/api`; all of them have the same database. */
+  /** Base URL of each server, without `/api`. */
   readonly urls: readonly string[];
-  /** Connections kept to each. */
+  /** Connections kept to each server. */
   readonly connections: number;
-  /** Told when one is left out, and when it is used again. */
+  /** Called when a server is excluded and when it is used again. */
   readonly onChange?: ((url: string, state: 'left out' | 'used') => void) | undefined;
 }
 
 interface Server {
   readonly url: string;
   readonly pool: Pool;
-  /** Set while it is left out: the next look at its health. */
+  /** Timer of the next health check while the server is excluded. */
   probe: NodeJS.Timeout | undefined;
-  isLeftOut: boolean;
+  isExcluded: boolean;
 }
 
-/** Pause between two looks at the health of a server that is left out, in milliseconds. */
+/** Interval between health checks of an excluded server, in milliseconds. */
 const probeEveryMs = 500;
 const healthTimeoutMs = 1_000;
 
 /**
- * A server that did not answer a call is left out until its health answers. A call that never left for it goes to the
- * next one; a call that may have arrived is never sent again, because nobody knows what came of it. When all are left
- * out, all are tried. With one server nothing of this happens.
+ * Distributes calls over several servers. A server that does not respond to a call is excluded until its health check
+ * succeeds. A call that was not sent fails over to the next server. A call that may have arrived is never sent again,
+ * because its outcome is unknown. When all servers are excluded, all are tried. A single server is never excluded.
  */
 export class EngineServers {
   readonly #servers: readonly Server[];
@@ -37,40 +38,40 @@ export class EngineServers {
   #isClosed = false;
 
   constructor({ urls, connections, onChange }: EngineServersOptions) {
-    if (urls.length === 0) throw new Error('an engine has at least one address');
+    if (urls.length === 0) throw new Error('the engine needs at least one address');
     const options = { connections, pipelining: 1, keepAliveTimeout: 20_000, connect: { timeout: 2_000 } };
     this.#servers = urls.map((url) => ({
       url,
       pool: new Pool(url, options),
       probe: undefined,
-      isLeftOut: false,
+      isExcluded: false,
     }));
     this.#onChange = onChange;
   }
 
-  /** Addresses that get no calls until their health answers. */
+  /** Base URLs of excluded servers, which get no calls until their health check succeeds. */
   get leftOut(): readonly string[] {
-    return this.#servers.filter(({ isLeftOut }) => isLeftOut).map(({ url }) => url);
+    return this.#servers.filter(({ isExcluded }) => isExcluded).map(({ url }) => url);
   }
 
   /**
-   * Sends a call to one of them and reads the answer, whatever its status.
-   * @throws EngineError `unreachable` when none could be reached, `interrupted` when one may have got it
+   * Sends a call to one of the servers and returns the response, whatever its status.
+   * @throws EngineError `unreachable` when no server was reachable, `interrupted` when one may have received the call
    */
   async send(call: EngineRequest & { timeoutMs: number }): Promise<EngineResponse> {
     const [only, ...others] = this.#servers as [Server, ...Server[]];
     if (others.length === 0) return sendCall(only.pool, call);
     const deadline = performance.now() + call.timeoutMs;
     let failure: unknown;
-    for (const server of this.#inTurn()) {
+    for (const server of this.#rotation()) {
       const timeoutMs = Math.round(deadline - performance.now());
       if (timeoutMs <= 0) break;
       try {
         return await sendCall(server.pool, { ...call, timeoutMs });
       } catch (error) {
-        // Its caller has gone: that says nothing of the server.
+        // The caller has cancelled the call: that is no failure of the server.
         if (call.signal?.aborted === true) throw error;
-        this.#leaveOut(server);
+        this.#exclude(server);
         if ((error as EngineError).kind !== 'unreachable') throw error;
         failure = error;
       }
@@ -78,24 +79,24 @@ export class EngineServers {
     throw failure;
   }
 
-  /** Calls in flight end first. */
+  /** Closes the connections once the calls in flight have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { probe } of this.#servers) clearTimeout(probe);
     await Promise.all(this.#servers.map(({ pool }) => pool.close()));
   }
 
-  /** All of them, beginning with another one each time; those that are left out come last. */
-  #inTurn(): Server[] {
+  /** Returns all servers, starting with the next one each time; excluded servers come last. */
+  #rotation(): Server[] {
     const start = this.#next;
     this.#next = (start + 1) % this.#servers.length;
     const rotated = [...this.#servers.slice(start), ...this.#servers.slice(0, start)];
-    return [...rotated.filter(({ isLeftOut }) => !isLeftOut), ...rotated.filter(({ isLeftOut }) => isLeftOut)];
+    return [...rotated.filter(({ isExcluded }) => !isExcluded), ...rotated.filter(({ isExcluded }) => isExcluded)];
   }
 
-  #leaveOut(server: Server): void {
-    if (server.isLeftOut || this.#isClosed) return;
-    server.isLeftOut = true;
+  #exclude(server: Server): void {
+    if (server.isExcluded || this.#isClosed) return;
+    server.isExcluded = true;
     this.#onChange?.(server.url, 'left out');
     void this.#probe(server);
   }
@@ -110,7 +111,7 @@ export class EngineServers {
       server.probe = setTimeout(() => void this.#probe(server), probeEveryMs);
       return;
     }
-    server.isLeftOut = false;
+    server.isExcluded = false;
     this.#onChange?.(server.url, 'used');
   }
 }

@@ -1,4 +1,4 @@
-// The engine's REST API, as far as the router uses it: keep-alive connections, one deadline a call, no retries.
+// A client of the engine's REST API: keep-alive connections, one deadline per call, no retries.
 
 import { EngineError } from './engine-error.ts';
 import { EngineContact } from './engine-contact.ts';
@@ -9,44 +9,45 @@ import type { ExecutionStatus, StartWorkflowRequest, Task, TaskResult } from './
 
 export type { EngineRequest, EngineResponse } from './send-call.ts';
 
+/** Options of {@link Engine}. */
 export interface EngineOptions {
-  /** Base URL without `/api`, e.g. `http://127.0.0.1:8082`, or one for each of its servers. */
+  /** Base URL without `/api`, e.g. `http://127.0.0.1:8082`, or one for each server of the engine. */
   url: string | readonly string[];
   /** Deadline of one call in milliseconds. */
   timeoutMs: number;
   /** Connections kept to each server. */
   connections: number;
-  /** Told when one of several servers is left out, and when it is used again. */
+  /** Called when one of several servers is excluded and when it is used again. */
   onServerChange?: EngineServersOptions['onChange'];
-  /** Whether the engine has answered yet; shared by the clients of one engine. Default: of this one alone. */
+  /** First contact with the engine, shared by the clients of one engine. Default: not shared. */
   contact?: EngineContact;
-  /** Told of every call when it is over. */
+  /** Called at the end of every call. */
   observe?: (call: EngineCall) => void;
 }
 
-/** A call that is over. */
+/** A completed or failed call. */
 export interface EngineCall {
   request: EngineRequest;
-  /** When it began (performance.now()); waiting for a connection counts. */
+  /** Start time (performance.now()), before the wait for a connection. */
   startedAt: number;
-  /** How long it took, in milliseconds. */
+  /** Duration in milliseconds. */
   ms: number;
-  /** The status of the answer, or the kind of the EngineError. */
+  /** Status of the response, or the kind of the EngineError. */
   outcome: number | 'unreachable' | 'interrupted';
-  /** As {@link EngineError}. */
+  /** See {@link EngineError}. */
   isStarting?: boolean;
 }
 
-/** An id goes into paths and a header field. */
+/** Execution ids become part of paths and of a header field, so their characters are restricted. */
 const executionIdPattern = /^[\w-]{8,64}$/;
 
-/** Client of one engine. @throws EngineError from every call */
+/** A client of one engine. Every call throws an EngineError on failure. */
 export class Engine {
   readonly #servers: EngineServers;
   readonly #timeoutMs: number;
   readonly #observe: EngineOptions['observe'];
   readonly #contact: EngineContact;
-  /** Calls made so far. */
+  /** Number of calls so far. */
   calls = 0;
 
   constructor({ url, timeoutMs, connections, contact, observe, onServerChange }: EngineOptions) {
@@ -57,45 +58,45 @@ export class Engine {
     this.#servers = new EngineServers({ urls, connections, onChange: onServerChange });
   }
 
-  /** Addresses of servers that do not answer while others do. */
+  /** Base URLs of the excluded servers, which do not respond while others do. */
   get leftOut(): readonly string[] {
     return this.#servers.leftOut;
   }
 
   /**
    * Starts a pinned workflow version and returns its execution id.
-   * @param withinMs when it is less than the usual deadline
+   * @param withinMs deadline in milliseconds; has an effect only when it is shorter than the default one
    */
   async startWorkflow(request: StartWorkflowRequest, withinMs = this.#timeoutMs): Promise<string> {
     const timeoutMs = Math.min(withinMs, this.#timeoutMs);
     const response = await this.#expect({ method: 'POST', path: '/api/workflow', ...json(request), timeoutMs });
     const executionId = response.body.toString('utf8');
     if (executionIdPattern.test(executionId)) return executionId;
-    throw new EngineError('interrupted', 'the engine answered a start with something other than an execution id');
+    throw new EngineError('interrupted', 'the engine responded to a start with something other than an execution id');
   }
 
-  /** Status, output and, when it did not complete, the reason. */
+  /** Returns status, output and, unless the execution completed, the reason. */
   async getStatus(executionId: string): Promise<ExecutionStatus> {
     const path = `/api/workflow/${encodeURIComponent(executionId)}/status?includeOutput=true`;
     return parseResponse(await this.#expect({ method: 'GET', path }));
   }
 
-  /** The whole execution without its tasks: the place where `reasonForIncompletion` is found. */
+  /** Returns the execution without its tasks. Only this call of the engine returns `reasonForIncompletion`. */
   async getExecution(executionId: string, timeoutMs = this.#timeoutMs): Promise<ExecutionStatus> {
     const path = `/api/workflow/${encodeURIComponent(executionId)}?includeTasks=false`;
     return parseResponse(await this.#expect({ method: 'GET', path, timeoutMs }));
   }
 
-  /** Whether an execution of this definition with this correlation id was ever started. */
+  /** Returns whether an execution of this workflow with this correlation id was ever started. */
   async hasExecution(name: string, options: { correlationId: string; timeoutMs: number }): Promise<boolean> {
     const names = [name, 'correlated', options.correlationId].map(encodeURIComponent).join('/');
     const path = `/api/workflow/${names}?includeClosed=true&includeTasks=false`;
     const found = parseResponse<unknown>(await this.#expect({ method: 'GET', path, timeoutMs: options.timeoutMs }));
     if (Array.isArray(found)) return found.length > 0;
-    throw new EngineError('refused', 'the engine answered with something other than a list');
+    throw new EngineError('refused', 'the engine responded with something other than a list');
   }
 
-  /** Terminates an execution. One that has ended already is no error. */
+  /** Terminates an execution. No error when the execution has already ended. */
   async terminate(executionId: string, reason: string): Promise<void> {
     const path = `/api/workflow/${encodeURIComponent(executionId)}?reason=${encodeURIComponent(reason)}`;
     const response = await this.request({ method: 'DELETE', path });
@@ -103,8 +104,8 @@ export class Engine {
   }
 
   /**
-   * Keeps an execution from going on; what a worker has is not stopped.
-   * @returns false when it has ended
+   * Pauses an execution. Tasks that a worker is running are not stopped.
+   * @returns false when the execution has ended
    */
   async pause(executionId: string): Promise<boolean> {
     const path = `/api/workflow/${encodeURIComponent(executionId)}/pause`;
@@ -114,12 +115,12 @@ export class Engine {
     return true;
   }
 
-  /** Lets a paused execution go on. One that is not paused is an error. */
+  /** Resumes a paused execution. It is an error when the execution is not paused. */
   async resume(executionId: string): Promise<void> {
     await this.#expect({ method: 'PUT', path: `/api/workflow/${encodeURIComponent(executionId)}/resume` });
   }
 
-  /** Up to `count` tasks that are due now; never waits inside the engine. */
+  /** Returns up to `count` tasks that are due now. The poll never waits inside the engine. */
   async pollTasks(taskType: string, options: { count: number; domain?: string; workerId?: string }): Promise<Task[]> {
     const query = new URLSearchParams({ count: String(options.count), timeout: '0' });
     if (options.domain !== undefined) query.set('domain', options.domain);
@@ -134,26 +135,26 @@ export class Engine {
     await this.#expect({ method: 'POST', path: '/api/tasks', ...json(result) });
   }
 
-  /** Any call, any answer: for paths that are passed through. Only transport failures throw. */
+  /** Sends any request and returns any response, for paths that are proxied. Throws only for transport failures. */
   async request(request: EngineRequest): Promise<EngineResponse> {
     const startedAt = performance.now();
-    const over = (outcome: EngineCall['outcome']) => {
+    const report = (outcome: EngineCall['outcome']) => {
       const isStarting = !this.#contact.isMade;
       this.#observe?.({ request, startedAt, ms: performance.now() - startedAt, outcome, isStarting });
     };
     try {
       const response = await this.#send(request);
       this.#contact.made();
-      over(response.status);
+      report(response.status);
       return response;
     } catch (error) {
       const { kind, message, cause } = error as EngineError;
-      over(kind as 'unreachable' | 'interrupted');
+      report(kind as 'unreachable' | 'interrupted');
       throw this.#contact.isMade ? error : new EngineError(kind, message, { cause, isStarting: true });
     }
   }
 
-  /** Closes the connections: calls in flight end first. */
+  /** Closes the connections once the calls in flight have ended. */
   async close(): Promise<void> {
     await this.#servers.close();
   }

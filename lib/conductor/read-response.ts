@@ -1,40 +1,40 @@
-// Reads responses of the engine's API: their JSON, or why the engine refused. Messages here reach logs and terminals.
+// Parses responses of the engine's API and converts error responses to EngineErrors. Their messages may be logged.
 
 import { scrubText } from '#lib/telemetry/error-tracking/scrub-text.ts';
 import { EngineError } from './engine-error.ts';
 import type { EngineResponse } from './send-call.ts';
 
-/** What the engine, or the router in its place, says of a refusal. */
+/** Body of an error response of the engine, or of the router in front of it. */
 export interface ErrorBody {
   readonly message?: unknown;
   readonly validationErrors?: readonly { readonly path?: string; readonly message?: string }[];
-  /** Of a bulk call: the reason by name. */
+  /** Bulk calls: the reason by name of the definition. */
   readonly bulkErrorResults?: Readonly<Record<string, string>>;
-  /** Of a problem document (RFC 9457), when the router answered instead of the engine. */
+  /** Problem document (RFC 9457), when the router responded instead of the engine. */
   readonly type?: unknown;
   readonly title?: unknown;
   readonly detail?: unknown;
 }
 
-/** The longest reason in a message. */
+/** Longest reason in a message, in characters. */
 const maxReasonLength = 300;
 
 /**
- * Why a call was refused, part by part. With a status of 500 or more the engine's own words are those of an exception,
- * which quotes SQL with the values of an execution: they stay in the engine's log.
+ * Returns the reasons for an error response. The engine's message for a status of 500 or more is omitted: it is the message
+ * of an exception, which may quote SQL with the data of an execution.
  */
 export function refusalReasons({ status, body }: EngineResponse): string[] {
   const { type, title, detail, message, validationErrors = [] } = readErrorBody(body);
   const isOurs = typeof type === 'string' && type.startsWith('/problems/');
-  if (!isOurs && status >= 500) return ["the engine's log says why"];
+  if (!isOurs && status >= 500) return ["see the engine's log for the reason"];
   const invalid = validationErrors.map((error) => `${error.path ?? ''}: ${error.message ?? ''}`);
   return [message ?? title, detail, ...invalid].filter((part) => typeof part === 'string');
 }
 
 /**
- * The response when it is a success.
- * @param call names the call in the message, without values of an execution
- * @throws EngineError `refused` with a reason in which no personal value is left
+ * Returns the response when it is a success.
+ * @param call name of the call for the message, without data of an execution
+ * @throws EngineError `refused` with a reason from which personal data has been removed
  */
 export function expectSuccess(response: EngineResponse, call: string): EngineResponse {
   const { status } = response;
@@ -44,16 +44,16 @@ export function expectSuccess(response: EngineResponse, call: string): EngineRes
   throw new EngineError('refused', message, { status });
 }
 
-/** The JSON of a response. @throws EngineError `refused`; it has no cause, because the parser's error quotes the text */
+/** Parses a response as JSON. @throws EngineError `refused`, without a cause, because the parser's error quotes the text */
 export function parseResponse<T>({ body }: Pick<EngineResponse, 'body'>): T {
   try {
     return JSON.parse(body.toString('utf8')) as T;
   } catch {
-    throw new EngineError('refused', 'the answer is not JSON: is this address a Conductor server?');
+    throw new EngineError('refused', 'the response is not JSON: is this address a Conductor server?');
   }
 }
 
-/** The JSON of a refusal; empty when it is none. */
+/** Parses the body of an error response; returns an empty object when the body is not JSON. */
 export function readErrorBody(body: Buffer): ErrorBody {
   try {
     return (JSON.parse(body.toString('utf8')) as ErrorBody | null) ?? {};

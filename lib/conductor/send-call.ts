@@ -1,11 +1,11 @@
-// One call of the engine's API over HTTP: the whole answer in memory, one deadline, no retries.
+// Sends one HTTP request to the engine and buffers the response: one deadline, no retries.
 
 import type { Dispatcher } from 'undici';
 import { EngineError, toEngineError } from './engine-error.ts';
 import { StringShortener } from './shorten-strings.ts';
 import { startStopwatch } from './stopwatch.ts';
 
-/** A call as it goes over the wire. */
+/** A request to the engine's API. */
 export interface EngineRequest {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Path and query, beginning with `/`. */
@@ -13,24 +13,24 @@ export interface EngineRequest {
   headers?: Record<string, string>;
   body?: string | Buffer;
   signal?: AbortSignal;
-  /** Deadline that replaces the usual one, in milliseconds. */
+  /** Deadline that replaces the default one, in milliseconds. */
   timeoutMs?: number;
-  /** Strings of the JSON that is answered are cut to about so many bytes while they arrive; whole when absent. */
+  /** Strings of the JSON response are truncated to about this many bytes while they arrive. Default: not truncated. */
   longestString?: number;
 }
 
-/** An answer with its body read. */
+/** A response with its complete body. */
 export interface EngineResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: Buffer;
-  /** Bytes that came: more than `body` has when its strings were cut. */
+  /** Bytes received: more than `body` has when strings were truncated. */
   received?: number;
 }
 
 /**
- * Sends it and reads the answer, whatever its status.
- * @param dispatcher of one origin
+ * Sends a request and returns the response, whatever its status.
+ * @param dispatcher undici dispatcher of one origin
  * @throws EngineError `unreachable` or `interrupted`
  */
 export function sendCall(
@@ -39,7 +39,7 @@ export function sendCall(
 ): Promise<EngineResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<EngineResponse>();
   const name = `${call.method} ${call.path.split('?', 1)[0]}`;
-  const answer = new AnswerCollector({
+  const collector = new ResponseCollector({
     name,
     resolve,
     reject: (error) => reject(toEngineError(error, name)),
@@ -47,27 +47,28 @@ export function sendCall(
     timeoutMs,
     shortener: longestString === undefined ? undefined : new StringShortener(longestString),
   });
-  // The collector keeps the deadline: undici's begin only when the call has a connection, and again with each chunk.
+  // The collector enforces the deadline: undici's timeouts start when the request has a connection, and restart with each
+  // chunk.
   dispatcher.dispatch(
     { ...call, headers: { accept: 'application/json', ...headers }, headersTimeout: 0, bodyTimeout: 0 },
-    answer,
+    collector,
   );
   return promise;
 }
 
 interface CollectorOptions {
-  /** The call, for messages. */
+  /** Method and path, for messages. */
   name: string;
   resolve: (response: EngineResponse) => void;
   reject: (error: Error) => void;
   signal: AbortSignal | undefined;
-  /** From now to the last byte of the answer, waiting for a connection included. */
+  /** From now to the last byte of the response, including the wait for a connection. */
   timeoutMs: number;
   shortener: StringShortener | undefined;
 }
 
-/** Gathers one answer. Undici's own `request` makes a stream of each body: too much for a few hundred bytes. */
-class AnswerCollector implements Dispatcher.DispatchHandler {
+/** Buffers one response. undici's `request` creates a stream for each body, which is too costly for a few hundred bytes. */
+class ResponseCollector implements Dispatcher.DispatchHandler {
   readonly #options: CollectorOptions;
   readonly #deadline: NodeJS.Timeout;
   readonly #sinceCallMs = startStopwatch();
@@ -85,7 +86,7 @@ class AnswerCollector implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Nothing has been written yet: a call that came too late never leaves. After a suspension its timer may still be due.
+    // Nothing has been written yet, so a late request is never sent. After a suspension, its timer may not have fired yet.
     if (this.#isLate || this.#sinceCallMs() > this.#options.timeoutMs) return controller.abort(new Error('too late'));
     this.#controller = controller;
     const { signal } = this.#options;
@@ -127,7 +128,7 @@ class AnswerCollector implements Dispatcher.DispatchHandler {
     this.#isLate = true;
     if (this.#controller === undefined)
       reject(new EngineError('unreachable', `${name}: no connection was free for ${timeoutMs} ms`));
-    else this.#controller.abort(new EngineError('interrupted', `${name}: no answer within ${timeoutMs} ms`));
+    else this.#controller.abort(new EngineError('interrupted', `${name}: no response within ${timeoutMs} ms`));
   }
 
   #release(): void {

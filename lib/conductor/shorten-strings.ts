@@ -1,35 +1,36 @@
-// Cuts the long strings of a JSON text while it arrives: what is left is JSON, and no larger than what it tells.
+// Truncates the long strings of a JSON text while it arrives. The result is valid JSON.
 
 const quote = 0x22;
 const backslash = 0x5c;
 const unicodeEscape = 0x75;
 
-/** What stands at the end of a string that was cut. */
+/** Ends a truncated string. */
 const cutMark = '…';
 const markBytes = Buffer.from(cutMark);
 
-/** Whether a text has been cut: then what it does not say may have been said all the same. */
+/** Returns true for a truncated text, whose missing part may contain anything. */
 export const isCut = (text: string) => text.endsWith(cutMark);
 
-/** True for a byte that continues a character of UTF-8. */
+/** Returns true for a continuation byte of UTF-8. */
 const isContinuation = (byte: number) => (byte & 0xc0) === 0x80;
 
+/** Truncates the strings of one JSON text that is passed in chunks. */
 export class StringShortener {
   readonly #longest: number;
   #inString = false;
-  /** The byte before was a backslash. */
+  /** The previous byte was a backslash. */
   #escaped = false;
-  /** Digits of a `\uXXXX` that are still to come. */
+  /** Digits of a `\uXXXX` that have not arrived yet. */
   #digits = 0;
   #length = 0;
   #dropping = false;
 
-  /** @param longest bytes that are left of a string, before the mark; a character or an escape that has begun is left whole */
+  /** @param longest bytes kept of a string, without the mark; a character or escape sequence is never split */
   constructor(longest: number) {
     this.#longest = longest;
   }
 
-  /** What is left of the next bytes. */
+  /** Returns the next chunk without the excess bytes of its strings. */
   push(chunk: Buffer): Buffer {
     const kept: Buffer[] = [];
     let from = 0;

@@ -1,9 +1,9 @@
-// A stopwatch that also counts while the process or the machine is suspended.
+// A stopwatch that also counts time during which the process or the machine is suspended.
 
 /**
- * Starts it.
- * @returns a function that tells the milliseconds since then. The monotonic clock of Linux stands still while the machine
- *   sleeps, and the wall clock may be set: the longer of the two times counts.
+ * Starts a stopwatch.
+ * @returns a function that returns the elapsed milliseconds. Linux's monotonic clock stops while the machine sleeps, and
+ *   the wall clock may be adjusted, so the larger of the two differences counts.
  */
 export function startStopwatch(): () => number {
   const [monotonic, wall] = [performance.now(), Date.now()];

@@ -1,9 +1,9 @@
-// The parts of Conductor's data that the product reads and writes; names are Conductor's own.
+// Types of Conductor's API, reduced to the fields that the product uses. The names are Conductor's.
 
 /** Status of an execution (`Workflow.WorkflowStatus`). */
 export type WorkflowStatus = 'RUNNING' | 'COMPLETED' | 'FAILED' | 'TIMED_OUT' | 'TERMINATED' | 'PAUSED';
 
-/** Body of `POST /api/workflow`. The version is always given: the engine would start the latest otherwise. */
+/** Body of `POST /api/workflow`. The version is required, because the engine would start the latest one otherwise. */
 export interface StartWorkflowRequest {
   name: string;
   version: number;
@@ -12,7 +12,7 @@ export interface StartWorkflowRequest {
   taskToDomain?: Record<string, string>;
 }
 
-/** Answer of `GET /api/workflow/{id}/status` and the parts of a whole execution that the router reads. */
+/** Response of `GET /api/workflow/{id}/status`, and the parts of a whole execution that the router reads. */
 export interface ExecutionStatus {
   workflowId: string;
   status: WorkflowStatus;
@@ -20,7 +20,7 @@ export interface ExecutionStatus {
   reasonForIncompletion?: string;
 }
 
-/** A task as a poll hands it out. */
+/** A task as a poll returns it. */
 export interface Task {
   taskId: string;
   taskDefName: string;

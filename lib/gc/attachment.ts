@@ -1,23 +1,25 @@
-// What an object of somebody else's carries for us: a request, a connection.
+// A per-object value store for requests and connections that does not delay garbage collection.
 
 /**
- * Like a WeakMap, with the value kept on the object itself, under a symbol of its own.
+ * Like a WeakMap, but the value is a property of the object, under a private symbol.
  *
- * What a young WeakMap entry holds survives V8's quick collections, although nobody can reach it. With an entry for
- * each request that was nearly half of all that was allocated.
+ * The value of a young WeakMap entry survives V8's minor collections even when it is unreachable. With one entry for each
+ * request, such values were nearly half of all allocations.
  */
 export class Attachment<O extends object, V> {
   readonly #key: symbol;
 
-  /** @param name for people who look at the object */
+  /** @param name description of the symbol, shown by debuggers */
   constructor(name: string) {
     this.#key = Symbol(name);
   }
 
+  /** Returns the value of the object; undefined when none was set. */
   get(carrier: O): V | undefined {
     return (carrier as Record<symbol, V | undefined>)[this.#key];
   }
 
+  /** Sets or replaces the value of the object. */
   set(carrier: O, value: V): void {
     (carrier as Record<symbol, V | undefined>)[this.#key] = value;
   }

@@ -1,19 +1,21 @@
-// Sums by key: a key whose sum is 0 is forgotten.
+// Counters by key. A key whose count returns to 0 is deleted, so idle keys use no memory.
 
+/** Counts by key, with their total. */
 export class Tally {
   readonly #sums = new Map<string, number>();
   #total = 0;
 
-  /** Of all keys together. */
+  /** The sum of all counts. */
   get total(): number {
     return this.#total;
   }
 
-  /** 0 for a key that is not known. */
+  /** Returns the count of a key; 0 for an unknown key. */
   of(key: string): number {
     return this.#sums.get(key) ?? 0;
   }
 
+  /** Adds `change` to the count of a key. @param change may be negative */
   add(key: string, change: number): void {
     const sum = this.of(key) + change;
     if (sum === 0) this.#sums.delete(key);
@@ -21,7 +23,7 @@ export class Tally {
     this.#total += change;
   }
 
-  /** Those that are not 0, in the order in which they came to be. */
+  /** Iterates over the keys whose count is not 0, in insertion order. */
   [Symbol.iterator](): IterableIterator<[string, number]> {
     return this.#sums[Symbol.iterator]();
   }

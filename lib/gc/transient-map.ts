@@ -1,35 +1,38 @@
-// A map for what comes and goes with each request: what has been deleted from it is garbage at once.
+// A Map for request-scoped entries: deleted values become garbage at the next minor collection.
 
-/** Holds one value, and lets go of it while a table that nobody uses any more still holds the box. */
+/** Holds one value. Emptied on deletion, because discarded tables of the Map still refer to the box. */
 interface Box<V> {
   value: V | undefined;
 }
 
 /**
- * Like a Map, in the order of insertion.
+ * Like a Map, in insertion order.
  *
- * As entries come and go V8 gives a Map a new table every few of them. The table before keeps the entries it had, and
- * points at the one that replaced it. Once such a table has reached the old generation, all that follow it and whatever
- * is in them survive every quick collection until the next full one. With requests as values that was a third of all
- * that was allocated, copied twice, in pauses of 30 ms. So tables hold boxes here, and a box is emptied when its entry
- * goes. Keys stay in those tables: let them be ids, or objects that live long.
+ * V8 replaces the hash table of a Map after every few insertions and deletions. A replaced table keeps its entries and
+ * points to its successor. Once a replaced table is in the old generation, all its successors and their entries survive
+ * every minor collection until the next major one. With requests as values, this was a third of all allocations, copied
+ * twice, with pauses of 30 ms. Therefore tables hold boxes here, and deleting an entry empties its box. Keys remain in
+ * replaced tables: use ids or long-lived objects as keys.
  */
 export class TransientMap<K, V> {
   readonly #boxes = new Map<K, Box<V>>();
 
+  /** Number of entries. */
   get size(): number {
     return this.#boxes.size;
   }
 
+  /** Returns the value of a key; undefined when there is none. */
   get(key: K): V | undefined {
     return this.#boxes.get(key)?.value;
   }
 
+  /** Returns true when the key has an entry. */
   has(key: K): boolean {
     return this.#boxes.has(key);
   }
 
-  /** An entry that is there already keeps its place. */
+  /** Sets a value. An existing entry keeps its position. */
   set(key: K, value: V): this {
     const box = this.#boxes.get(key);
     if (box === undefined) this.#boxes.set(key, { value });
@@ -37,7 +40,7 @@ export class TransientMap<K, V> {
     return this;
   }
 
-  /** @returns false when it is not there */
+  /** Deletes an entry. @returns false when there was none */
   delete(key: K): boolean {
     const box = this.#boxes.get(key);
     if (box === undefined) return false;
@@ -45,17 +48,19 @@ export class TransientMap<K, V> {
     return this.#boxes.delete(key);
   }
 
+  /** Deletes all entries. */
   clear(): void {
     if (this.#boxes.size === 0) return;
     for (const box of this.#boxes.values()) box.value = undefined;
     this.#boxes.clear();
   }
 
+  /** Iterates over the keys. */
   keys(): MapIterator<K> {
     return this.#boxes.keys();
   }
 
-  /** Entries may be deleted on the way. */
+  /** Iterates over the entries. Entries may be deleted during the iteration. */
   *[Symbol.iterator](): Generator<[K, V]> {
     for (const [key, box] of this.#boxes) yield [key, box.value as V];
   }

@@ -1,20 +1,20 @@
-// Long work in short pieces: whatever else there is to do gets its turn in between.
+// Splits long CPU-bound work into slices, so that it does not block the event loop.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 
-/** Work goes on for so long before others have their turn, in milliseconds. */
-const pieceMs = 2;
+/** Duration of a slice before the event loop gets control, in milliseconds. */
+const sliceMs = 2;
 
 /**
- * Begins a piece of work.
- * @returns to be awaited after each step: gives others their turn once the piece is long enough. Not after each: a turn
- *   takes long on a busy machine
+ * Starts the first slice.
+ * @returns a function to await after each step. It yields to the event loop when the slice is over, and not after every
+ *   step, because an iteration of the event loop takes long on a busy machine
  */
 export function createPauses(): () => Promise<void> {
   let since = performance.now();
   return async function pause() {
-    if (performance.now() - since < pieceMs) return;
-    await nextTurn();
+    if (performance.now() - since < sliceMs) return;
+    await yieldToEventLoop();
     since = performance.now();
   };
 }

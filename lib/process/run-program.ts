@@ -1,41 +1,42 @@
-// The life of each of our processes: start, say that it is ready, stop on a signal, never outlive its launcher.
+// The lifecycle of a process: start, report readiness, reload on SIGHUP, stop on a signal or when the launcher exits.
 
 import { createLog, errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { allocateYoung } from './allocate-young.ts';
 
 /** A started program. */
 export interface RunningProgram {
-  /** What others need to reach it, e.g. `{ url }`: sent to the launcher and logged. */
+  /** How to reach the program, e.g. `{ url }`. Sent to the launcher and logged. */
   readonly ready: Readonly<Record<string, unknown>>;
   /**
-   * Takes up what its configuration files say now. Absent: only a restart does. Must not reject.
-   * @param reason what asks for it, for the log
+   * Applies the current configuration files. Absent when configuration changes need a restart. Must not reject.
+   * @param reason trigger of the reload, for the log
    */
   reload?(reason: string): Promise<void>;
-  /** Ends it cleanly; called once. */
+  /** Stops the program gracefully. Called once. */
   stop(): Promise<void>;
 }
 
-/** The message a program sends its launcher over the IPC channel, when it has one. */
+/** The message that a program sends to its launcher over the IPC channel, if there is one. */
 export interface ReadyMessage {
   readonly type: 'ready';
   readonly ready: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Runs a program until SIGTERM, SIGINT or the end of its launcher (the IPC channel closes). A second signal ends it
- * at once. SIGHUP reloads its configuration, and ends no program: one that comes before it is ready is heeded then. Exit codes: 0 stopped cleanly, 1 could not start or failed.
+ * Runs a program until SIGTERM, SIGINT or the exit of its launcher (the IPC channel closes). A second signal ends the
+ * process at once. SIGHUP reloads the configuration; a SIGHUP during startup takes effect once the program is ready.
+ * Exit codes: 0 = stopped gracefully, 1 = could not start or failed.
  * @param name name in logs
- * @param start starts it; what it throws is printed as it is: make it a sentence that says what to do
+ * @param start starts the program. The message of an error that it throws is printed unchanged: it must say what to do
  */
 export async function runProgram(name: string, start: (log: Logger) => Promise<RunningProgram>): Promise<void> {
   allocateYoung();
   const log = createLog(name, process.env['LOG_LEVEL'] ?? 'info');
   process.on('uncaughtException', (error) => {
-    log.fatal({ ...errorFields(error), stack: error.stack }, 'an error nobody caught');
+    log.fatal({ ...errorFields(error), stack: error.stack }, 'uncaught exception');
     process.exit(1);
   });
-  const hangUp = reloadOnSignal(log);
+  const reloader = reloadOnSignal(log);
   let running: RunningProgram;
   try {
     running = await start(log);
@@ -48,24 +49,24 @@ export async function runProgram(name: string, start: (log: Logger) => Promise<R
   const message: ReadyMessage = { type: 'ready', ready: running.ready };
   process.send?.(message);
   log.info(running.ready, 'started');
-  hangUp.ready(running);
+  reloader.ready(running);
 }
 
-/** By default SIGHUP would end the process. */
+/** Handles SIGHUP, whose default action would end the process. */
 function reloadOnSignal(log: Logger): { ready(running: RunningProgram): void } {
   let running: RunningProgram | undefined;
-  let hasCome = false;
+  let wasSignalled = false;
   const reload = () => {
-    hasCome = true;
+    wasSignalled = true;
     if (running === undefined) return;
     if (running.reload !== undefined) void running.reload('SIGHUP');
-    else log.warn('SIGHUP: this program takes up its configuration only when it is started');
+    else log.warn('SIGHUP ignored: this program reads its configuration only at startup');
   };
   process.on('SIGHUP', reload);
   return {
     ready(started) {
       running = started;
-      if (hasCome) reload();
+      if (wasSignalled) reload();
     },
   };
 }
@@ -74,7 +75,7 @@ function stopOnSignals(log: Logger, running: RunningProgram): void {
   let stopping = false;
   const stop = (reason: string) => {
     if (stopping) {
-      log.warn({ reason }, 'stopped at once');
+      log.warn({ reason }, 'second signal: exiting at once');
       process.exit(1);
     }
     stopping = true;
@@ -82,12 +83,12 @@ function stopOnSignals(log: Logger, running: RunningProgram): void {
     running.stop().then(
       () => process.exit(0),
       (error: unknown) => {
-        log.error(errorFields(error), 'did not stop cleanly');
+        log.error(errorFields(error), 'graceful stop failed');
         process.exit(1);
       },
     );
   };
   process.on('SIGTERM', () => stop('SIGTERM'));
   process.on('SIGINT', () => stop('SIGINT'));
-  process.on('disconnect', () => stop('the launcher is gone'));
+  process.on('disconnect', () => stop('the launcher has exited'));
 }

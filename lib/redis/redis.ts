@@ -1,14 +1,15 @@
-// The one connection of a process to Redis. Every command has a deadline, and a Redis that hangs is an outage like any other.
+// The Redis connection of a process. Every command has a deadline, and a hung Redis is treated as an outage.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClient, ErrorReply } from 'redis';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 
+/** A client of node-redis. */
 export type RedisClient = ReturnType<typeof createClient>;
-/** One command: `client` must not be kept. */
+/** Runs one command. It must not retain `client`, which is replaced after an outage. */
 export type RedisCommand<T> = (client: RedisClient) => Promise<T>;
 
-/** Redis does not answer, refuses to do what it is asked, or has too many commands to answer. */
+/** Redis does not respond, responds with an error, or has too many pending commands. */
 export class RedisUnavailable extends Error {
   /** False when the command was not sent. */
   readonly mayHaveRun: boolean;
@@ -22,29 +23,30 @@ export class RedisUnavailable extends Error {
 
 /** Resolution of all deadlines, in milliseconds: one timer serves every command. */
 const tickMs = 50;
-/** A command is late once it has waited for this many whole ticks: 250 to 300 ms. */
+/** A command without a reply after this many whole ticks (250 to 300 ms) has exceeded its deadline. */
 const commandTicks = 5;
-/** Ticks from one attempt to connect to the next, and longest duration of an attempt: 1 s. */
+/** Interval between connection attempts, and longest duration of an attempt, in ticks: 1 s. */
 const attemptTicks = 20;
-/** Ticks without a command after which Redis is asked whether it answers: 1 s. */
+/** Interval between PINGs on an idle connection, in ticks: 1 s. */
 const idleTicks = 20;
-/** Most commands without a reply; more are rejected at once. */
+/** Limit of pending commands; further commands are rejected at once. */
 const maxPending = 10_000;
-/** Most commands that are kept for the end of an outage. */
+/** Limit of commands that are postponed until the end of an outage. */
 const maxPostponed = 1_000;
 
-/** Refused by a Redis that is loading, read-only, out of memory or busy with a script. */
+/** A write that fails on a Redis that is loading, read-only, out of memory or busy with a script. */
 const probe = `return redis.call('set', KEYS[1], '', 'PX', 1000)`;
 const probeKey = 'service-router:probe';
 
 /**
- * While Redis answers, commands are sent at once. The first missing reply, lost connection or error reply begins an
- * outage: the connection is closed, every pending command is rejected, and further ones are rejected without being sent.
- * About once a second a new connection is tried; the outage ends when Redis has executed a script that writes.
+ * A Redis connection with outage detection. While Redis responds, commands are sent at once. The first missing reply, lost
+ * connection or error reply starts an outage: the connection is closed, every pending command is rejected, and further
+ * commands are rejected without being sent. About once a second a new connection is attempted. The outage ends when Redis
+ * has executed a script that writes.
  *
- * node-redis 6 has no deadline for a command that was sent: `commandOptions.timeout` ends when the command is written
- * (and costs one AbortSignal a command), and each write puts `socketTimeout` off. A client that is destroyed while it
- * connects can be connected afterwards: each attempt has a client of its own.
+ * node-redis 6 has no deadline for a command that was sent: `commandOptions.timeout` covers the time until the command is
+ * written (and costs one AbortSignal per command), and each write resets `socketTimeout`. A client that is destroyed while
+ * it connects can become connected afterwards, so each attempt has its own client.
  */
 export class Redis {
   /** Resolves when the first attempt to connect has succeeded or failed, or at `stop`. */
@@ -52,21 +54,21 @@ export class Redis {
   readonly #url: string;
   readonly #log: Logger;
   readonly #endFirstAttempt: () => void;
-  /** Connected, and no command is late. */
+  /** The connected client; undefined during an outage. */
   #client: RedisClient | undefined;
-  /** Connecting. */
+  /** The client of the connection attempt in progress. */
   #candidate: RedisClient | undefined;
   readonly #listeners = new Map<string, (message: string) => void>();
   #postponed: RedisCommand<unknown>[] = [];
   #timer: NodeJS.Timeout | undefined;
-  /** Ticks so far. A process that stood still has not counted them, so it does not take Redis for hung. */
+  /** Ticks so far. A suspended process does not count ticks, so it does not mistake its own pause for a hung Redis. */
   #now = 0;
   #attemptedAt = 0;
   #isOutage = false;
   #isStopping = false;
   #sent = 0;
   #settled = 0;
-  /** `#sent` at each of the latest ticks. Replies come in order: they tell how many must be settled by now. */
+  /** `#sent` at each of the latest ticks. Replies arrive in order, so an old value is the number that must be settled now. */
   #sentAt: number[] = [];
   #sentAtLastCheck = 0;
 
@@ -103,7 +105,7 @@ export class Redis {
 
   /**
    * Runs one command.
-   * @throws RedisUnavailable during an outage at once, else after 250 to 300 ms; and for an error reply
+   * @throws RedisUnavailable at once during an outage, after 250 to 300 ms without a reply, and for an error reply
    */
   async run<T>(command: RedisCommand<T>): Promise<T> {
     const client = this.#client;
@@ -115,7 +117,7 @@ export class Redis {
       return await command(client);
     } catch (cause) {
       if (cause instanceof ErrorReply) this.#fail(client, cause);
-      // An error that did not end the connection is a mistake in the command.
+      // An error that did not close the connection is a programming error in the command.
       if (client === this.#client) throw cause;
       throw new RedisUnavailable('Redis has not answered', { mayHaveRun: true, cause });
     } finally {
@@ -124,15 +126,15 @@ export class Redis {
   }
 
   /**
-   * Runs a command whose reply nobody needs, such as giving a lock back: now, or when the outage ends. Of more than
-   * 1,000 the latest are kept: what they free must expire by itself as well.
-   * @returns resolves when it has run or is postponed; never rejects
+   * Runs a command whose reply is not needed, such as releasing a lock, now or at the end of the outage. At most the
+   * latest 1,000 commands are postponed, so whatever they release must also expire by itself.
+   * @returns a promise that resolves when the command has run or is postponed; never rejects
    */
   async runEventually(command: RedisCommand<unknown>): Promise<void> {
     try {
       await this.run(command);
     } catch (error) {
-      // What Redis refused to do it would refuse again.
+      // Redis would reject the command again.
       if (!(error instanceof RedisUnavailable) || error.cause instanceof ErrorReply) return;
       this.#postponed.push(command);
       if (this.#postponed.length > maxPostponed) this.#postponed.shift();
@@ -140,8 +142,8 @@ export class Redis {
   }
 
   /**
-   * Calls `listener` with each message of a channel. Messages of an outage are lost.
-   * @returns ends it
+   * Calls `listener` with each message of a channel. Messages published during an outage are lost.
+   * @returns a function that unsubscribes
    */
   subscribe(channel: string, listener: (message: string) => void): () => void {
     const attempt = (command: RedisCommand<void>) => void this.run(command).catch(() => undefined);
@@ -192,7 +194,7 @@ export class Redis {
     } catch (error) {
       this.#fail(client, error);
     }
-    // Given up meanwhile, and connected all the same.
+    // The attempt was given up meanwhile, but the client has connected.
     if (client !== this.#candidate) return client.destroy();
     this.#candidate = undefined;
     this.#client = client;
@@ -208,7 +210,7 @@ export class Redis {
     if (client === this.#client) this.#attemptedAt = this.#now;
     this.#client = this.#candidate = undefined;
     client.destroy();
-    if (!this.#isOutage) this.#log.warn(errorFields(error), 'Redis is not answering; it is asked again every second');
+    if (!this.#isOutage) this.#log.warn(errorFields(error), 'Redis is not answering; reconnecting every second');
     this.#isOutage = true;
     this.#endFirstAttempt();
   }

@@ -168,7 +168,7 @@ it.each(['plan', 'apply', 'dump'])(
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const { exitCode, stderr } = await runCli([command, '--engine', url]);
     expect(exitCode).toBe(1);
-    expect(stderr).toBe('the answer is not JSON: is this address a Conductor server?\n');
+    expect(stderr).toBe('the response is not JSON: is this address a Conductor server?\n');
   },
 );
 

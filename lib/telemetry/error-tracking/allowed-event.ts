@@ -1,11 +1,11 @@
-// What an error report may contain, as an allow-list: nothing the SDK adds on its own passes unless it is named here.
+// The allow-list of error reports: data that the SDK adds is removed unless it is named here.
 
 import { isAbsolute, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ErrorEvent, Exception, StackFrame } from '@sentry/node';
 import { scrubText } from './scrub-text.ts';
 
-/** The fields of a report that become tags. Their values are scrubbed like messages. */
+/** Fields that are reported as tags. Their values are scrubbed like messages. */
 export const reportedFields = [
   'requestId',
   'executionId',
@@ -20,13 +20,15 @@ export const reportedFields = [
   'clientId',
 ] as const;
 
+/** Options of {@link allowedEvent}. */
 export interface AllowedEventOptions {
+  /** Value of the tag `program`. */
   program: string;
-  /** Stack frames are named relative to it. */
+  /** File names in stack frames are reported relative to this directory. */
   rootDir: string;
 }
 
-/** A new event with the allowed parts of `event`; null, so that nothing is sent, when they cannot be told apart. */
+/** Returns a new event with the allowed parts of `event`; null, so that nothing is sent, when `event` is malformed. */
 export function allowedEvent(event: ErrorEvent, { program, rootDir }: AllowedEventOptions): ErrorEvent | null {
   try {
     const { event_id, timestamp, level, platform, environment, release } = event;
@@ -63,7 +65,7 @@ function allowedFrame({ filename, function: name, lineno, colno, in_app }: Stack
   return withoutUndefined({ filename: shortFilename(filename ?? '', rootDir), function: name, lineno, colno, in_app });
 }
 
-/** Directories above ours name machines and people. */
+/** Directories above the root may contain names of machines and people. */
 function shortFilename(filename: string, rootDir: string): string {
   const path = filename.startsWith('file:') ? fileURLToPath(filename) : filename;
   if (!isAbsolute(path)) return path;
@@ -71,7 +73,7 @@ function shortFilename(filename: string, rootDir: string): string {
   return below.startsWith('..') ? `…/${path.split('/').at(-1)}` : below;
 }
 
-/** The SDK's types tell an absent property from an undefined one. */
+/** The SDK's types distinguish absent properties from undefined ones. */
 function withoutUndefined<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as T;
 }

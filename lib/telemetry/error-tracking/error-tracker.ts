@@ -1,10 +1,11 @@
-// Reports errors to an error tracker when a DSN is configured; without one, its SDK is not even loaded.
+// Creates the error tracker when a DSN is configured. Without one, Sentry's SDK is not loaded.
 
 import { fileURLToPath } from 'node:url';
 import type { ErrorTracker } from './tracker.ts';
 
+/** Options of {@link createErrorTracker}. */
 export interface ErrorTrackerOptions {
-  /** Where to report, with the public key of the project (`sentry.dsn`); absent = nothing is reported. */
+  /** DSN of the Sentry project (`sentry.dsn`); when absent, nothing is reported. */
   dsn: string | undefined;
   /** Environment name in reports (`sentry.environment`). */
   environment: string;
@@ -14,7 +15,7 @@ export interface ErrorTrackerOptions {
   release?: string | undefined;
 }
 
-/** Where our sources begin: stack frames are reported relative to it. */
+/** Root of the sources. File names in stack frames are reported relative to it. */
 const rootDir = fileURLToPath(new URL('../../..', import.meta.url));
 
 const silentTracker: ErrorTracker = {
@@ -22,7 +23,10 @@ const silentTracker: ErrorTracker = {
   close: async () => undefined,
 };
 
-/** @throws Error when the DSN cannot be used; it does not repeat the DSN */
+/**
+ * Returns the error tracker; one that reports nothing when there is no DSN.
+ * @throws Error when the DSN is not valid; the message does not repeat it
+ */
 export async function createErrorTracker({ dsn, ...options }: ErrorTrackerOptions): Promise<ErrorTracker> {
   if (dsn === undefined || dsn === '') return silentTracker;
   const { startSentryTracker } = await import('./sentry-tracker.ts');

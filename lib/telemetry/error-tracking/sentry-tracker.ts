@@ -1,9 +1,10 @@
-// The tracker behind a DSN: a Sentry client of its own, without the integrations that watch and patch the process.
+// The Sentry error tracker: an isolated client without the integrations that observe and patch the process.
 
 import { defaultStackParser, linkedErrorsIntegration, makeNodeTransport, NodeClient, Scope } from '@sentry/node';
 import { allowedEvent } from './allowed-event.ts';
 import type { ErrorTracker } from './tracker.ts';
 
+/** Options of {@link startSentryTracker}; see ErrorTrackerOptions. */
 export interface SentryTrackerOptions {
   dsn: string;
   environment: string;
@@ -13,9 +14,9 @@ export interface SentryTrackerOptions {
 }
 
 /**
- * `Sentry.init` is not used: it would set up OpenTelemetry and hook into http, fetch and the console. This client
- * sees what is reported to it and nothing else.
- * @throws Error when the DSN cannot be used
+ * Returns a tracker. `Sentry.init` is not used, because it sets up OpenTelemetry and patches http, fetch and the console.
+ * This client receives only the errors that are reported to it.
+ * @throws Error when the DSN is not valid
  */
 export function startSentryTracker(options: SentryTrackerOptions): ErrorTracker {
   const { dsn, environment, program, release, rootDir } = options;
@@ -26,9 +27,9 @@ export function startSentryTracker(options: SentryTrackerOptions): ErrorTracker 
     ...(release === undefined ? {} : { release }),
     transport: makeNodeTransport,
     stackParser: defaultStackParser,
-    // Only walks the chain of causes of what is reported.
+    // This integration only follows the chain of causes of a reported error.
     integrations: [linkedErrorsIntegration()],
-    // The defaults collect all of it, and let Sentry note the address a report came from.
+    // By default the SDK collects all of these, and Sentry stores the sender's IP address.
     dataCollection: { userInfo: false, cookies: false, httpHeaders: false, httpBodies: [], urlQueryParams: false },
     sendClientReports: false,
     includeServerName: false,
@@ -49,7 +50,7 @@ export function startSentryTracker(options: SentryTrackerOptions): ErrorTracker 
   };
 }
 
-/** `http(s)://<public key>@<host>/<path>/<project id>`; checked here because the SDK prints a DSN it cannot use. */
+/** `http(s)://<public key>@<host>/<path>/<project id>`. Checked here because the SDK prints an invalid DSN. */
 function isDsn(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, pathname } = new URL(text);

@@ -1,5 +1,6 @@
-// What reports errors, whatever is behind it.
+// The interface of error trackers.
 
+/** Reports errors to an external service. */
 export interface ErrorTracker {
   /**
    * Reports an error in the background; never throws and never waits. The same error object is reported once.
@@ -7,7 +8,7 @@ export interface ErrorTracker {
    */
   report(error: unknown, fields?: Readonly<Record<string, string>>): void;
   /**
-   * Sends what is still waiting and releases everything.
+   * Sends the queued reports and releases all resources.
    * @param timeoutMs gives up after this time
    */
   close(timeoutMs: number): Promise<void>;

@@ -1,74 +1,76 @@
-// Where log lines go: written in the background and in order. What cannot be written is lost; the program goes on.
+// A non-blocking log destination. Lines keep their order; lines that cannot be written are dropped.
 
 import { write, writeSync } from 'node:fs';
 
-/** Characters that may wait while nothing can be written; lines beyond them are dropped. */
-const mostWaiting = 2 ** 20;
-/** Lines of so many milliseconds are written together: a write costs as much as several lines. */
-const gatherMs = 10;
-/** A reader that is not quick enough gets this long before the next try, in milliseconds. */
-const againMs = 50;
-/** What is left when the program ends is tried for this long, in milliseconds. */
-const lastTryMs = 500;
-/** A write that is under way has left by then, in milliseconds. */
-const underWayMs = 20;
+/** Capacity of the buffer, in characters; lines beyond it are dropped. */
+const maxBuffered = 2 ** 20;
+/** Lines of this many milliseconds are written together: one write costs as much as several lines. */
+const batchMs = 10;
+/** Delay before a write is retried after EAGAIN (a slow reader), in milliseconds. */
+const retryMs = 50;
+/** Longest time that the final flush takes, in milliseconds. */
+const flushTimeoutMs = 500;
+/** Time within which an asynchronous write in progress completes, in milliseconds. */
+const pendingWriteMs = 20;
 
 /**
- * A destination for pino. Its own repeats a write that fails with a full disk or a closed pipe for ever when the program
- * ends, so that it never does.
+ * A destination for pino. pino's own destination (sonic-boom) retries a final write to a full disk or a closed pipe
+ * forever, so the process would never exit.
  */
 export class LogOutput {
   readonly #fd: number;
-  #waiting = '';
+  #buffer = '';
   #isWriting = false;
-  #gathering: NodeJS.Timeout | undefined;
+  #batchTimer: NodeJS.Timeout | undefined;
 
+  /** @param fd an open file descriptor, e.g. 1 for stdout */
   constructor(fd: number) {
     this.#fd = fd;
   }
 
+  /** Queues a line, or drops it when the buffer is full. */
   write(line: string): void {
-    if (this.#waiting.length + line.length > mostWaiting) return;
-    this.#waiting += line;
-    if (!this.#isWriting) this.#gather();
+    if (this.#buffer.length + line.length > maxBuffered) return;
+    this.#buffer += line;
+    if (!this.#isWriting) this.#scheduleWrite();
   }
 
-  /** Writes what waits before it returns, if that can be done. */
+  /** Writes the buffered lines synchronously, for 500 ms at most. Never throws. */
   flushSync(): void {
-    if (this.#isWriting) sleep(underWayMs);
-    let rest = Buffer.from(this.#waiting);
-    this.#waiting = '';
-    const deadline = performance.now() + lastTryMs;
+    if (this.#isWriting) sleep(pendingWriteMs);
+    let rest = Buffer.from(this.#buffer);
+    this.#buffer = '';
+    const deadline = performance.now() + flushTimeoutMs;
     while (rest.length > 0 && performance.now() < deadline) {
       try {
         rest = rest.subarray(writeSync(this.#fd, rest));
       } catch (error) {
         if (!isBusy(error)) return;
-        sleep(againMs);
+        sleep(retryMs);
       }
     }
   }
 
-  /** Nobody waits for a line: the timer keeps no program from its end, which writes what is left. */
-  #gather(): void {
-    if (this.#gathering !== undefined) return;
-    this.#gathering = setTimeout(() => this.#writeOn(), gatherMs).unref();
+  /** The timer is unreferenced: it does not keep the process alive, and the exit handler flushes the buffer. */
+  #scheduleWrite(): void {
+    if (this.#batchTimer !== undefined) return;
+    this.#batchTimer = setTimeout(() => this.#writeBuffer(), batchMs).unref();
   }
 
-  #writeOn(): void {
-    this.#gathering = undefined;
-    const bytes = Buffer.from(this.#waiting);
-    this.#waiting = '';
+  #writeBuffer(): void {
+    this.#batchTimer = undefined;
+    const bytes = Buffer.from(this.#buffer);
+    this.#buffer = '';
     this.#isWriting = true;
-    this.#put(bytes);
+    this.#writeBytes(bytes);
   }
 
-  #put(bytes: Buffer): void {
+  #writeBytes(bytes: Buffer): void {
     write(this.#fd, bytes, (error, written) => {
-      if (isBusy(error)) return void setTimeout(() => this.#put(bytes), againMs);
-      if (error === null && written < bytes.length) return this.#put(bytes.subarray(written));
+      if (isBusy(error)) return void setTimeout(() => this.#writeBytes(bytes), retryMs);
+      if (error === null && written < bytes.length) return this.#writeBytes(bytes.subarray(written));
       this.#isWriting = false;
-      if (this.#waiting !== '') this.#gather();
+      if (this.#buffer !== '') this.#scheduleWrite();
     });
   }
 }

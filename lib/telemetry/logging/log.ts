@@ -1,4 +1,4 @@
-// Structured logs: one JSON line an event on stdout (pino). What may hold a credential or a person is redacted by name.
+// Structured logs: one JSON line per event on stdout (pino). Fields that may hold credentials or personal data are redacted.
 
 import { type Logger, pino } from 'pino';
 import { LogOutput } from './log-output.ts';
@@ -6,13 +6,13 @@ import { redact } from './redact.ts';
 
 export type { Logger } from 'pino';
 
-/** Levels a log can have; `silent` writes nothing. */
+/** Log levels; `silent` writes nothing. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /**
- * A logger for one program.
- * @param program goes into every line as `program`
- * @param level lines below it are not written; default `info`
+ * Returns a logger for one program.
+ * @param program value of the field `program` in every line
+ * @param level lines below this level are not written; default `info`
  */
 export function createLog(program: string, level: string = 'info'): Logger {
   const options = {
@@ -27,14 +27,14 @@ export function createLog(program: string, level: string = 'info'): Logger {
 
 let standardOutput: LogOutput | undefined;
 
-/** One for the process, which writes what is left when it ends. */
+/** Opens the output that all loggers of the process share. It is flushed when the process exits. */
 function openStandardOutput(): LogOutput {
   const output = new LogOutput(1);
   process.once('exit', () => output.flushSync());
   return output;
 }
 
-/** An error as log fields: name, message, code and the chain of causes; the stack only when nobody foresaw it. */
+/** Returns an error as log fields: message, name, code and the chain of causes, without the stack. */
 export function errorFields(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { error: String(error) };
   const code = (error as { code?: unknown }).code;

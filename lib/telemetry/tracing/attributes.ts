@@ -1,6 +1,6 @@
-// What a span may say of itself, as an allow-list: no path, query, header, body, token or address of a client.
+// The allow-list of span attributes: no path, query, header, body, token or client address.
 
-/** Names follow OpenTelemetry's semantic conventions where there is one. */
+/** Allowed names. They follow OpenTelemetry's semantic conventions where there is one. */
 export const spanAttributeNames = [
   'http.request.method',
   'http.response.status_code',
@@ -17,16 +17,18 @@ export const spanAttributeNames = [
   'conductor.task_status',
 ] as const;
 
+/** An allowed attribute name. */
 export type SpanAttributeName = (typeof spanAttributeNames)[number];
 
+/** Attributes of a span; undefined values are left out. */
 export type SpanAttributes = { readonly [name in SpanAttributeName]?: string | number | undefined };
 
 const allowed: ReadonlySet<string> = new Set(spanAttributeNames);
 
-/** Longer values are cut: no name of ours is. */
+/** Longer values are truncated. No name or code of the product is that long. */
 const maxLength = 128;
 
-/** The allowed ones that have a value. */
+/** Returns the allowed attributes that have a value. */
 export function allowedAttributes(attributes: SpanAttributes = {}): Record<string, string | number> {
   const kept: Record<string, string | number> = {};
   for (const [name, value] of Object.entries(attributes)) {

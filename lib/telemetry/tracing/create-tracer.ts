@@ -1,18 +1,22 @@
-// Tracing when an OTLP endpoint is configured; without one, OpenTelemetry is not even loaded.
+// Creates the tracer when an OTLP endpoint is configured. Without one, OpenTelemetry is not loaded.
 
 import type { Config } from '#lib/config/schema.ts';
 import type { Logger } from '../logging/log.ts';
 import type { Tracer } from './tracer.ts';
 
+/** Options of {@link createTracer}. */
 export interface TracerOptions {
   config: Pick<Config, 'otel.exporter.otlp.endpoint' | 'otel.exporter.otlp.headers' | 'otel.samplePercent'>;
   /** Name of the process: `service.name` of its spans is `service-router-<program>`. */
   program: string;
-  /** Told once when spans cannot be sent, and once when they can again. */
+  /** Gets one line when an export fails and one when exports succeed again. */
   log: Logger;
 }
 
-/** Undefined when tracing is off. @throws Error when a header of `otel.exporter.otlp.headers` is none */
+/**
+ * Returns the tracer; undefined when tracing is off.
+ * @throws Error when an item of `otel.exporter.otlp.headers` is not a header field
+ */
 export async function createTracer({ config, program, log }: TracerOptions): Promise<Tracer | undefined> {
   const endpoint = config['otel.exporter.otlp.endpoint'];
   if (endpoint === undefined) return undefined;
@@ -26,7 +30,7 @@ export async function createTracer({ config, program, log }: TracerOptions): Pro
   });
 }
 
-/** `name=value`, the value percent-encoded, as OpenTelemetry's own variable has it. The message does not repeat the value. */
+/** `name=value` with a percent-encoded value, as in OTEL_EXPORTER_OTLP_HEADERS. Messages do not repeat the value. */
 function parseHeader(text: string): [name: string, value: string] {
   const [, name = '', value = ''] = /^\s*([\w!#$%&'*+.^`|~-]+)=(.*)$/.exec(text) ?? [];
   if (name === '') throw new Error('otel.exporter.otlp.headers: each header is name=value');

@@ -1,4 +1,4 @@
-// The tracer behind an endpoint: OpenTelemetry's SDK without globals and instrumentation; it sees what is given to it.
+// The OTLP tracer: OpenTelemetry's SDK without globals and automatic instrumentation.
 
 import {
   ROOT_CONTEXT,
@@ -24,11 +24,12 @@ import type { Logger } from '../logging/log.ts';
 import { allowedAttributes } from './attributes.ts';
 import type { Span, SpanEnd, SpanKind, SpanOptions, Tracer } from './tracer.ts';
 
+/** Options of {@link startOtlpTracer}. */
 export interface OtlpTracerOptions {
-  /** Where spans are posted (OTLP/HTTP, JSON). */
+  /** URL that spans are posted to (OTLP/HTTP, JSON). */
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** Part of the traces that begin here which is sent, 0 to 1. One that a client began is sent when the client says so. */
+  /** Share of root traces that is sampled, 0 to 1. For a trace with a remote parent, the parent's flag decides. */
   sampleRatio: number;
   serviceName: string;
   log: Logger;
@@ -41,10 +42,12 @@ const kinds: Record<SpanKind, OtelKind> = {
   internal: OtelKind.INTERNAL,
 };
 
-/** How often spans are sent, in milliseconds. */
-const sendEveryMs = 1_000;
-/** Spans that may wait to be sent; beyond them new ones are dropped. */
-const mostWaiting = 8_192;
+/** Interval between exports, in milliseconds. */
+const exportIntervalMs = 1_000;
+/** Capacity of the export queue; further spans are dropped. */
+const maxQueuedSpans = 8_192;
+
+/** Returns a tracer that exports spans in batches. */
 
 export function startOtlpTracer({ url, headers, sampleRatio, serviceName, log }: OtlpTracerOptions): Tracer {
   const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: 5_000 });
@@ -56,8 +59,8 @@ export function startOtlpTracer({ url, headers, sampleRatio, serviceName, log }:
     spanProcessors: [
       new BatchSpanProcessor({
         exporter: announceOutages(exporter, log),
-        scheduledDelayMillis: sendEveryMs,
-        maxQueueSize: mostWaiting,
+        scheduledDelayMillis: exportIntervalMs,
+        maxQueueSize: maxQueuedSpans,
       }),
     ],
   });
@@ -74,7 +77,7 @@ export function startOtlpTracer({ url, headers, sampleRatio, serviceName, log }:
   };
 }
 
-/** The remote parent that a `traceparent` names. */
+/** Returns the context of the remote parent that a `traceparent` names. */
 function contextOf(traceparent: string): Context {
   const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-');
   const spanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
@@ -120,18 +123,18 @@ class OtlpSpan implements Span {
   }
 }
 
-/** Spans that cannot be sent are lost, and nothing else is: one line when that begins, one when it is over. */
+/** Drops spans that cannot be exported, and logs the start and the end of such an outage. */
 function announceOutages(exporter: SpanExporter, log: Logger): SpanExporter {
-  let isAway = false;
+  let isOutage = false;
   return {
     export(spans, done) {
       exporter.export(spans, (result) => {
         const failed = result.code !== 0;
-        if (failed && !isAway)
-          log.warn({ spans: spans.length }, 'the OTLP endpoint does not take spans: they are lost');
-        if (!failed && isAway) log.info('the OTLP endpoint takes spans again');
-        isAway = failed;
-        // The batch processor would only report the error to nobody.
+        if (failed && !isOutage)
+          log.warn({ spans: spans.length }, 'the OTLP endpoint does not accept spans: spans are dropped');
+        if (!failed && isOutage) log.info('the OTLP endpoint accepts spans again');
+        isOutage = failed;
+        // The batch processor would pass the error to OpenTelemetry's global error handler, which is not used.
         done({ code: 0 });
       });
     },

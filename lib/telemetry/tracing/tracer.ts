@@ -1,42 +1,44 @@
-// What the product needs of tracing, whatever is behind it: spans that know their parent, and nothing that could name a person.
+// The tracing interface of the product: spans with parents and allow-listed attributes, free of personal data.
 
 import type { SpanAttributes } from './attributes.ts';
 
-/** What a span is to those around it (OpenTelemetry's span kinds). */
+/** Span kinds of OpenTelemetry that the product uses. */
 export type SpanKind = 'server' | 'client' | 'consumer' | 'internal';
 
+/** How a span begins. */
 export interface SpanOptions {
   /** Default `internal`. */
   kind?: SpanKind;
-  /** When it began (performance.now()); default now. */
+  /** Start time (performance.now()). Default: now. */
   startedAt?: number;
   attributes?: SpanAttributes;
 }
 
+/** How a span ends. */
 export interface SpanEnd {
-  /** When it ended (performance.now()); default now. */
+  /** End time (performance.now()). Default: now. */
   endedAt?: number;
   attributes?: SpanAttributes;
-  /** Marks it as failed. A code of ours or a status, never a message. */
+  /** Marks the span as failed: a problem code or an HTTP status, never a message. */
   error?: string | undefined;
 }
 
 /** One step of a trace. */
 export interface Span {
-  /** Names this span as the parent of what others do for it (W3C Trace Context). */
+  /** Identifies this span as a parent for downstream requests (W3C Trace Context). */
   readonly traceparent: string;
-  /** Begins a step below this one. */
+  /** Starts a child span. */
   start(name: string, options?: SpanOptions): Span;
-  /** Ends it; once. A span that never ends is never sent. */
+  /** Ends the span; called once. A span that is not ended is never sent. */
   end(end?: SpanEnd): void;
 }
 
-/** Begins spans, and sends those that have ended in the background. */
+/** Starts spans, and sends ended spans in the background. */
 export interface Tracer {
-  /** @param options `parent`: a valid `traceparent`; without one a trace begins here */
+  /** Starts a span. @param options `parent`: a valid `traceparent`; without it, the span is the root of a new trace */
   start(name: string, options?: SpanOptions & { parent?: string | undefined }): Span;
   /**
-   * Sends what is still waiting and releases everything.
+   * Sends the queued spans and releases all resources. Never rejects.
    * @param timeoutMs gives up after this time
    */
   close(timeoutMs: number): Promise<void>;

@@ -43,7 +43,7 @@ describe('the SQL of an exception', () => {
   ])('of %s → the status and where to look, no value', async (_label, call) => {
     const logged = await loggedOf(call);
     expect(logged).toContain('500');
-    expect(logged).toContain("the engine's log says why");
+    expect(logged).toContain("see the engine's log for the reason");
     for (const value of ['B00417733', 'SECRET1', 'u0000', 'JSON data']) expect(logged).not.toContain(value);
   });
 

@@ -43,6 +43,6 @@ it('a signal while it starts: heeded when it is ready; a second one: heeded agai
 
 it('a program that cannot reload: says so, goes on, and ends as ever', async () => {
   const { output, stop } = await start('');
-  await pollUntil('the log line', () => output().includes('takes up its configuration only when it is started'));
+  await pollUntil('the log line', () => output().includes('reads its configuration only at startup'));
   expect(await stop()).toBe(0);
 });

@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 const lines: string[] = [];
 const note = (_fields: unknown, message?: string) => void lines.push(message ?? String(_fields));
 const log = { warn: note, info: note } as unknown as Logger;
-const notAnswering = 'Redis is not answering; it is asked again every second';
+const notAnswering = 'Redis is not answering; reconnecting every second';
 const again = 'Redis is answering again';
 
 const opened: Redis[] = [];

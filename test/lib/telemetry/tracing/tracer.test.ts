@@ -129,7 +129,7 @@ describe('an endpoint in trouble', () => {
     }
     await tracer.close(1_000);
     await refusing.close();
-    expect(lines).toEqual(['the OTLP endpoint does not take spans: they are lost']);
+    expect(lines).toEqual(['the OTLP endpoint does not accept spans: spans are dropped']);
   });
 
   it.each([
