@@ -32,7 +32,7 @@ export const restartKeys = [
   'sentry.environment',
 ] as const satisfies readonly ConfigKey[];
 
-export interface Applicable {
+export interface ApplicableConfig {
   /** What was loaded, with the running values of the keys that need a restart. */
   readonly config: Config;
   /** Those of these keys that differ. */
@@ -40,7 +40,7 @@ export interface Applicable {
 }
 
 /** What of a newly loaded configuration a router can take up that was started with `started`. */
-export function applicable(loaded: Config, started: Config): Applicable {
+export function applicable(loaded: Config, started: Config): ApplicableConfig {
   const needRestart = restartKeys.filter((key) => !isDeepStrictEqual(loaded[key], started[key]));
   const kept = Object.fromEntries(needRestart.map((key) => [key, started[key]]));
   return { config: Object.freeze({ ...loaded, ...kept }), needRestart };

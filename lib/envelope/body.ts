@@ -1,4 +1,4 @@
-// How a body travels through the engine: as the text that was sent, other bytes as base64, large ones compressed.
+// Encoding of bodies inside the engine: safe text unchanged, other bytes as base64, large bodies compressed.
 
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { isSafeText } from './text.ts';
@@ -6,10 +6,10 @@ import { isSafeText } from './text.ts';
 /** Bodies above this many bytes are compressed before they are stored. */
 const compressAboveBytes = 32_768;
 
-/** `text`: the body itself · `base64`: its bytes · `gzip+base64`: its bytes, compressed. */
+/** `text`: the body itself; `base64`: its bytes; `gzip+base64`: its compressed bytes. */
 export type BodyEncoding = 'text' | 'base64' | 'gzip+base64';
 
-/** A body inside an envelope; both fields absent = no body. */
+/** A body inside an envelope. Without both fields there is no body. */
 export interface EncodedBody {
   body?: string;
   bodyEncoding?: BodyEncoding;
@@ -18,9 +18,9 @@ export interface EncodedBody {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Encodes bytes so that exactly these bytes come back. Text is never parsed: a 20-digit number or a duplicate key
- * survives. Not passed as text: what is not UTF-8, NUL (PostgreSQL cannot store it) and `${` (the engine would
- * resolve `${workflow.secrets.…}` inside client data).
+ * Encodes bytes losslessly. Text is never parsed, so 20-digit numbers and duplicate keys survive. Base64 is used for bytes
+ * that are not UTF-8, and for text with NUL (PostgreSQL cannot store it) or `${` (the engine would resolve
+ * `${workflow.secrets.…}` inside client data).
  */
 export function encodeBody(bytes: Uint8Array): EncodedBody {
   if (bytes.length === 0) return {};
@@ -39,9 +39,9 @@ export function encodeBody(bytes: Uint8Array): EncodedBody {
 }
 
 /**
- * The bytes of an encoded body; empty when there is none.
- * @param maxBytes refuses to inflate beyond this size
- * @throws RangeError when the body is larger, TypeError when the encoding is unknown or the text is no base64
+ * Returns the bytes of an encoded body; empty when there is no body.
+ * @param maxBytes limit of the decoded size; default: none
+ * @throws RangeError when the body is larger, TypeError when the encoding is unknown or the text is not base64
  */
 export function decodeBody({ body, bodyEncoding }: EncodedBody, maxBytes = Number.POSITIVE_INFINITY): Buffer {
   if (body === undefined || body === null) return Buffer.alloc(0);
@@ -50,14 +50,14 @@ export function decodeBody({ body, bodyEncoding }: EncodedBody, maxBytes = Numbe
   return bytes;
 }
 
-/** The bytes compressed with gzip; null when they are few, or no fewer for it. */
+/** Returns the bytes compressed with gzip; null when the body is small or compression does not make it smaller. */
 export function compressBody(bytes: Uint8Array): Buffer | null {
   if (bytes.length <= compressAboveBytes) return null;
   const compressed = gzipSync(bytes, { level: 1 });
   return compressed.length < bytes.length ? compressed : null;
 }
 
-/** Undoes {@link compressBody}. @throws RangeError when there would be more than `maxBytes` */
+/** Reverses {@link compressBody}. @throws RangeError when the result has more than `maxBytes` bytes */
 export function inflateBody(compressed: Uint8Array, maxBytes = Number.POSITIVE_INFINITY): Buffer {
   return gunzipSync(compressed, Number.isFinite(maxBytes) ? { maxOutputLength: maxBytes } : {});
 }
@@ -76,8 +76,8 @@ function decode(body: string, encoding: BodyEncoding, maxBytes: number): Buffer 
 }
 
 /**
- * RFC 4648 sections 4 and 5, padding optional. Node passes over characters that are no base64 and stops at the first
- * `=`, so that the length tells whether the whole text was read.
+ * Strict base64 (RFC 4648 sections 4 and 5, padding optional). Node skips invalid characters and stops at the first `=`, so
+ * the length of the result shows whether the whole text was valid.
  */
 function fromBase64(text: string): Buffer {
   const bytes = Buffer.from(text, 'base64');
@@ -85,7 +85,7 @@ function fromBase64(text: string): Buffer {
   const digits = text.length - padding.length;
   const isPadded = padding === '' || text.length % 4 === 0;
   if (!isPadded || digits % 4 === 1 || bytes.length !== Math.floor((digits * 3) / 4))
-    throw new TypeError('the body is no base64');
+    throw new TypeError('the body is not base64');
   return bytes;
 }
 

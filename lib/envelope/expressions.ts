@@ -1,20 +1,21 @@
-// Keeps the engine from resolving `${…}` in what a client or a back end wrote: reversible escaping of strings.
+// Reversible escaping, so that the engine does not resolve `${…}` in the data of clients and back ends.
 
-/** True when the engine could take a part of the text for an expression. */
+/** Returns true when the engine could interpret a part of the text as an expression. */
 export function hasExpression(text: string): boolean {
   return text.includes('${');
 }
 
-/** `${` → `$\{`, `\` → `\\`. Undone by {@link unescapeExpressions}. */
+/** Escapes `${` as `$\{` and `\` as `\\`. Reversed by {@link unescapeExpressions}. */
 export function escapeExpressions(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('${', '$\\{');
 }
 
+/** Reverses {@link escapeExpressions}. */
 export function unescapeExpressions(text: string): string {
   return text.replace(/\\([\s\S])/g, '$1');
 }
 
-/** Applies `change` to every string in a value made of strings, arrays and plain objects. */
+/** Returns a copy of a JSON value with `change` applied to every string, except for keys. */
 export function mapStrings<T>(value: T, change: (text: string) => string): T {
   if (typeof value === 'string') return change(value) as T;
   if (Array.isArray(value)) return value.map((item) => mapStrings(item, change)) as T;

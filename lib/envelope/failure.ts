@@ -1,8 +1,8 @@
-// Why a worker could not bring an answer, as a line the router understands: `<code>: <text>` in reasonForIncompletion.
+// Formats and parses a worker's failure: `<problem code>: <text>` in `reasonForIncompletion`.
 
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 
-/** The problems a worker may name. Everything else a workflow fails with is `execution-failed`. */
+/** Problem codes that a worker may report. Any other failure of a workflow is `execution-failed`. */
 export const failureCodes = [
   'back-end-unreachable',
   'back-end-timeout',
@@ -11,17 +11,18 @@ export const failureCodes = [
   'payload-unreadable',
 ] as const satisfies readonly ProblemCode[];
 
+/** One of {@link failureCodes}. */
 export type FailureCode = (typeof failureCodes)[number];
 
-/** The reason a worker gives the engine. Keep `text` free of addresses and personal values: clients may see it. */
+/** Returns the reason for the engine. `text` must not hold addresses or personal data: clients may see it. */
 export function formatFailure(code: FailureCode, text: string): string {
   return `${code}: ${text}`;
 }
 
-/** The engine may put the reason between apostrophes, behind words of its own. */
+/** The engine may quote the reason inside a message of its own. */
 const failurePattern = new RegExp(`(${failureCodes.join('|')}): (.*?)'?$`, 's');
 
-/** Reads a reason again, also behind words of the engine; null when a worker did not name one of our codes. */
+/** Parses a reason, also inside a message of the engine; returns null when it contains no failure code. */
 export function parseFailure(reason: string | undefined): { code: FailureCode; text: string } | null {
   const match = failurePattern.exec(reason ?? '');
   return match === null ? null : { code: match[1] as FailureCode, text: match[2] as string };

@@ -1,5 +1,5 @@
-// Which header fields travel between client and back end: an allow-list each way, so that credentials, cookies and
-// hop-by-hop fields (RFC 9110 section 7.6.1) never enter the engine.
+// Allow-lists of the header fields that are forwarded between client and back end. Credentials, cookies and hop-by-hop
+// fields (RFC 9110 section 7.6.1) never enter the engine.
 
 const requestFields = [
   'accept',
@@ -41,7 +41,7 @@ const responseFields = [
   'x-total-count',
 ];
 
-/** Never passed on, not even when configuration asks for it. */
+/** Fields that are never forwarded, even when the configuration names them. */
 const forbidden = new Set([
   'authorization',
   'connection',
@@ -61,17 +61,18 @@ const forbidden = new Set([
   'x-workflow-version',
 ]);
 
+/** Header fields by lower-case name. */
 export type HeaderFields = Record<string, string | string[]>;
 
-/** Tells whether a lower-case field name may travel. */
+/** Returns true for a lower-case field name that is forwarded. */
 export type HeaderFilter = (name: string) => boolean;
 
-/** The filter for requests. @param extra more names, from `router.requestHeaders` */
+/** Returns the filter for requests. @param extra further names, from `router.requestHeaders` */
 export function requestHeaderFilter(extra: readonly string[] = []): HeaderFilter {
   return createFilter(requestFields, extra);
 }
 
-/** The filter for answers. @param extra more names, from `router.responseHeaders` */
+/** Returns the filter for responses. @param extra further names, from `router.responseHeaders` */
 export function responseHeaderFilter(extra: readonly string[] = []): HeaderFilter {
   return createFilter(responseFields, extra);
 }
@@ -83,7 +84,7 @@ function createFilter(builtIn: readonly string[], extra: readonly string[]): Hea
   return (name) => allowed.has(name);
 }
 
-/** Picks the allowed fields, without those that `Connection` names (RFC 9110 section 7.6.1); names become lower case. */
+/** Returns the allowed fields with lower-case names, without fields that `Connection` names (RFC 9110 section 7.6.1). */
 export function pickHeaders(fields: Readonly<Record<string, unknown>>, allows: HeaderFilter): HeaderFields {
   const picked: HeaderFields = {};
   const hopByHop = namedByConnection(fields['connection']);
@@ -95,7 +96,7 @@ export function pickHeaders(fields: Readonly<Record<string, unknown>>, allows: H
   return picked;
 }
 
-/** Most requests say nothing but `keep-alive` or `close`, which are no fields. */
+/** Returns the names in `Connection`: usually only `keep-alive` or `close`, which are not fields. */
 function namedByConnection(value: unknown): string[] {
   return value === undefined
     ? []
@@ -104,7 +105,7 @@ function namedByConnection(value: unknown): string[] {
         .split(/[ \t]*,[ \t]*/);
 }
 
-/** Bytes of header fields as HTTP/1.1 writes them: `name: value` and a line end each. */
+/** Returns the size of header fields in bytes as HTTP/1.1 writes them: `name: value` and a line end each. */
 export function sizeOfHeaders(fields: HeaderFields): number {
   return Object.entries(fields).reduce(
     (size, [name, value]) => size + [value].flat().reduce((sum, line) => sum + name.length + line.length + 4, 0),

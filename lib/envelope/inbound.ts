@@ -1,4 +1,4 @@
-// `inbound`: the client's request as it travels to the worker, in the workflow's input.
+// `inbound`: the client's request as the workflow's input carries it.
 
 import { type EncodedBody, decodeBody, encodeBody } from './body.ts';
 import { escapeExpressions, hasExpression, mapStrings, unescapeExpressions } from './expressions.ts';
@@ -8,48 +8,49 @@ import type { HeaderFields } from './headers.ts';
 export interface Inbound extends EncodedBody {
   /** Upper case. */
   httpMethod: string;
-  /** Path below the back end's base, percent-encoded exactly as the client sent it; begins with `/`. */
+  /** Path below the back end's base URL, percent-encoded exactly as the client sent it; begins with `/`. */
   path: string;
-  /** Query without its `?`, exactly as sent; absent when the client sent none. */
+  /** Query without `?`, exactly as the client sent it; absent when there is none. */
   query?: string;
   /** Path parameters of the route, decoded: `mis`, `college_id`, `title`. */
   params: Record<string, string>;
   headers: HeaderFields;
-  /** The answer's `X-Request-Id`. */
+  /** `X-Request-Id` of the response. */
   requestId: string;
-  /** The OAuth client that asked. */
+  /** OAuth client id of the caller. */
   clientId: string;
   /** Name of the pipeline in gateway.config.yml. */
   route: string;
-  /** The trace that the request belongs to (W3C Trace Context); absent while tracing is off. */
+  /** Trace of the request (W3C Trace Context); absent when tracing is off. */
   traceparent?: string;
   /** Present when `path`, `query`, `params` or `headers` are escaped (see expressions.ts). */
   escaped?: true;
 }
 
-/** `route` of what the reconciler asks a back end by itself. Clients cannot choose a route: it comes from the map. */
+/** `route` of the reconciler's own requests. Clients cannot set a route: it comes from the gateway configuration. */
 export const reconcilerRoute = 'reconciler';
 
-/** What the router knows of a request. */
+/** A request in the router, before it is encoded. */
 export interface InboundRequest extends Omit<Inbound, 'body' | 'bodyEncoding' | 'escaped' | 'query'> {
   query: string | undefined;
   body: Uint8Array;
 }
 
-/** The request as a worker reads it: nothing escaped, the body as bytes. */
+/** A decoded request in a worker: not escaped, the body as bytes. */
 export interface ReceivedInbound extends Omit<Inbound, 'body' | 'bodyEncoding' | 'escaped'> {
   body: Buffer;
 }
 
-/** Packs a request for the engine. */
+/** Encodes a request for the engine. */
 export function createInbound({ body, query, ...request }: InboundRequest): Inbound {
   const inbound: Inbound = { ...request, ...(query === undefined ? {} : { query }) };
   return { ...escapeClientFields(inbound), ...encodeBody(body) };
 }
 
 /**
- * Unpacks a request in a worker.
- * @throws TypeError when the task's input is not an `inbound`
+ * Decodes a request in a worker.
+ * @param maxBodyBytes limit of the decoded body; default: none
+ * @throws TypeError when the value is not an `inbound`, RangeError when the body is larger than the limit
  */
 export function readInbound(value: unknown, maxBodyBytes?: number): ReceivedInbound {
   const inbound = value as Inbound | null | undefined;

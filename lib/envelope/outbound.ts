@@ -1,41 +1,42 @@
-// `outbound`: the back end's answer as it travels back to the client, in the workflow's output.
+// `outbound`: the back end's response as the workflow's output carries it.
 
 import { type EncodedBody, decodeBody, encodeBody } from './body.ts';
 import { escapeExpressions, hasExpression, mapStrings, unescapeExpressions } from './expressions.ts';
 import type { HeaderFields } from './headers.ts';
 
-/** The answer of the back end. `docs/envelope.md` describes it for workers in other languages. */
+/** The response of the back end. `docs/envelope.md` describes it for workers in other languages. */
 export interface Outbound extends EncodedBody {
-  /** The back end's own status, 200 to 599. */
+  /** HTTP status of the back end, 200 to 599. */
   statusCodeValue: number;
   headers: HeaderFields;
-  /** When the back end answered a write (RFC 3339, the worker's clock): MDM orders the changes of a person by it. */
+  /** Time of the response to a write (RFC 3339, the worker's clock). MDM orders the changes of a person by this time. */
   answeredAt?: string;
   /** Present when `headers` are escaped (see expressions.ts). */
   escaped?: true;
 }
 
-/** The answer unpacked. */
+/** A decoded response of a back end. */
 export interface Answer {
   status: number;
   headers: HeaderFields;
   body: Buffer;
 }
 
-/** Packs an answer for the engine. */
-export function createOutbound(answer: { status: number; headers: HeaderFields; body: Uint8Array }): Outbound {
-  const escape = hasExpression(JSON.stringify(answer.headers));
+/** Encodes a response for the engine. */
+export function createOutbound(response: { status: number; headers: HeaderFields; body: Uint8Array }): Outbound {
+  const escape = hasExpression(JSON.stringify(response.headers));
   return {
-    statusCodeValue: answer.status,
-    headers: escape ? mapStrings(answer.headers, escapeExpressions) : answer.headers,
-    ...encodeBody(answer.body),
+    statusCodeValue: response.status,
+    headers: escape ? mapStrings(response.headers, escapeExpressions) : response.headers,
+    ...encodeBody(response.body),
     ...(escape ? { escaped: true as const } : {}),
   };
 }
 
 /**
- * Unpacks the `outbound` of a workflow's output.
- * @throws TypeError when it is none: no status between 200 and 599
+ * Decodes the `outbound` of a workflow's output.
+ * @param maxBodyBytes limit of the decoded body; default: none
+ * @throws TypeError when the value has no status between 200 and 599, RangeError when the body is larger than the limit
  */
 export function readOutbound(value: unknown, maxBodyBytes?: number): Answer {
   const outbound = value as Outbound | null | undefined;

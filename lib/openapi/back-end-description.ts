@@ -1,4 +1,4 @@
-// What a back end answers: an OpenAPI fragment in YAML, with the paths as the back end sees them, put below a public path.
+// Loads the OpenAPI fragment of a back end (YAML, with the back end's paths) and maps it to public paths.
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -7,19 +7,20 @@ import type { Endpoint, ListedOperation } from './description.ts';
 import type { Components, Method, Operation } from './openapi.ts';
 import { patternOf } from './templates.ts';
 
-/** A fragment: path below the public prefix → method in lower case → operation. */
+/** A fragment. `paths`: path below the public prefix → method in lower case → operation. */
 export interface BackEndDescription {
   readonly file: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: Components;
 }
 
-/** What was parsed last, by file, with the text it was parsed from: parsing YAML is slow. */
+/** Cache by file, with the text that was parsed: parsing YAML is slow. */
 const parsed = new Map<string, { text: string; content: Partial<BackEndDescription> | null }>();
 
 /**
- * @param file path below `rootDir`
- * @throws Error when it cannot be read or has no paths
+ * Reads a fragment.
+ * @param file path relative to `rootDir`
+ * @throws Error when the file cannot be read or has no paths
  */
 export function readBackEndDescription(file: string, rootDir: string): BackEndDescription {
   let content: Partial<BackEndDescription> | null;
@@ -43,8 +44,8 @@ function parseOnce(path: string, text: string): Partial<BackEndDescription> | nu
 }
 
 /**
- * Its operations at their public paths.
- * @param prefix what the back end does not see, as a template
+ * Returns the operations at their public paths.
+ * @param prefix part of the public path before the back end's path, as a template
  */
 export function operationsBelow({ paths }: BackEndDescription, prefix: string): ListedOperation[] {
   return Object.entries(paths).flatMap(([below, item]) =>
@@ -56,7 +57,7 @@ export function operationsBelow({ paths }: BackEndDescription, prefix: string): 
   );
 }
 
-/** What it describes and an endpoint does not route, a sentence each: nothing is documented that does not exist. */
+/** Returns one message per described operation that the endpoint does not route, so that only existing paths are documented. */
 export function notRoutedBelow(
   description: BackEndDescription,
   prefix: string,

@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document of the whole router, made from gateway.config.yml and from what its policies say of themselves.
+// Builds the OpenAPI 3.1 document of the router from gateway.config.yml and the descriptions of its policies.
 
 import type { Described, Endpoint, ListedOperation, PolicyDescription } from './description.ts';
 import { commonHeaders } from './headers.ts';
@@ -7,21 +7,25 @@ import { assembleOperation, problemsOfEveryPath } from './operation.ts';
 import { problemResponses, problemSchemas } from './problem-responses.ts';
 import { securitySchemes } from './security-schemes.ts';
 
-/** An apiEndpoint, and the policies of its pipeline in order. */
+/** An apiEndpoint with the policies of its pipeline, in order. */
 export interface DescribedEndpoint extends Endpoint {
   readonly summary?: string | undefined;
   readonly policies: readonly PolicyDescription[];
 }
 
-const introduction = `Every routed call becomes one execution of a workflow; the answer is the back end's own. What the router says in its own name is a problem document (RFC 9457): its \`type\` leads to a page that says what happened and what to do.
+const introduction = `Every routed request becomes one execution of a workflow, and the response is the back end's. The router's own errors are problem documents (RFC 9457): the \`type\` of each leads to a page that says what happened and what to do.
 
 * **503** means that nothing was started: send the same request again after \`Retry-After\` seconds.
-* **504** means that the outcome is not known: a read may be repeated, look before you repeat a write.
-* **Prefer** makes long work answer later: 202, and \`Location\` leads to the rest. **Idempotency-Key** makes a write safe to repeat.
-* HEAD is possible wherever GET is, but for the engine's own API. Any other path answers 404, any other method 405 with \`Allow\`.
-* A slash at the end of a path is accepted and passed on.`;
+* **504** means that the outcome is not known: a read may be repeated; check the outcome before you repeat a write.
+* **Prefer** makes a long request asynchronous: the response is 202, and \`Location\` is the path of its result. **Idempotency-Key** makes a write safe to repeat.
+* HEAD is supported wherever GET is, except for the engine's own API. Any other path gets 404, any other method 405 with \`Allow\`.
+* A trailing slash in a path is accepted and passed on.`;
 
-/** @throws Error when two descriptions contradict each other: it is a fault of the product, found at start */
+/**
+ * Returns the document.
+ * @param version version of the product
+ * @throws Error when two descriptions contradict each other, which is a bug that is found at startup
+ */
 export function buildDocument(endpoints: readonly DescribedEndpoint[], version: string): OpenApiDocument {
   const steps = buildInSteps(endpoints, version);
   for (;;) {
@@ -30,14 +34,14 @@ export function buildDocument(endpoints: readonly DescribedEndpoint[], version: 
   }
 }
 
-/** As {@link buildDocument}, for a process that has other work in between. */
+/** Like {@link buildDocument}, in steps between which the caller can yield to the event loop. */
 export function* buildInSteps(
   endpoints: readonly DescribedEndpoint[],
   version: string,
 ): Generator<undefined, OpenApiDocument, undefined> {
-  const responses = new KeptResponses();
+  const responses = new SharedResponses();
   const addResponse = (name: string, response: Response) => ({
-    $ref: `#/components/responses/${responses.keep(name, response)}`,
+    $ref: `#/components/responses/${responses.add(name, response)}`,
   });
   const operations: Described[] = [];
   for (const endpoint of endpoints) {
@@ -88,7 +92,7 @@ function tagsOf(endpoints: readonly DescribedEndpoint[], operations: readonly De
     .map(({ name, summary }) => ({ name, ...(summary === undefined ? {} : { description: summary }) }));
 }
 
-/** @throws Error when one name means two things */
+/** Merges the schemas. @throws Error when two different schemas have the same name */
 function mergeSchemas(components: readonly Components[]): NonNullable<Components['schemas']> {
   const merged: Record<string, NonNullable<Components['schemas']>[string]> = {};
   for (const [name, schema] of components.flatMap(({ schemas = {} }) => Object.entries(schemas))) {
@@ -99,14 +103,14 @@ function mergeSchemas(components: readonly Components[]): NonNullable<Components
   return merged;
 }
 
-/** Answers that many operations have, each once. */
-class KeptResponses {
+/** Deduplicates responses that several operations share. */
+class SharedResponses {
   readonly byName: Record<string, Response> = {};
-  /** By wanted name: the text of each answer that wanted it, in order. */
+  /** By requested name: the JSON of each response added under that name, in order. */
   readonly #texts = new Map<string, string[]>();
 
-  /** @returns the name it has: `name`, or one with a number behind when that is another response already */
-  keep(name: string, response: Response): string {
+  /** Adds a response. @returns its name: `name`, with a number appended when another response has that name */
+  add(name: string, response: Response): string {
     const texts = this.#texts.get(name) ?? [];
     this.#texts.set(name, texts);
     const text = JSON.stringify(response);

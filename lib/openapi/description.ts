@@ -1,4 +1,4 @@
-// What a policy says about itself, from which the OpenAPI document is put together.
+// The descriptions that policies contribute to the OpenAPI document.
 
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 import type {
@@ -12,7 +12,7 @@ import type {
   SecurityRequirement,
 } from './openapi.ts';
 
-/** One operation that a policy stands in front of. */
+/** Method and path of an operation. */
 export interface Place {
   readonly method: Method;
   /** OpenAPI path template. */
@@ -27,42 +27,43 @@ export interface Endpoint {
   readonly methods: readonly Method[];
 }
 
-/** What a policy adds to an operation. */
+/** A policy's contribution to an operation. */
 export interface Description {
-  /** Problems it may answer with. */
+  /** Problems that the policy may respond with. */
   readonly problems?: readonly ProblemCode[];
-  /** Any one of them lets a request through. */
+  /** Alternative requirements; one is sufficient. */
   readonly security?: readonly SecurityRequirement[];
-  /** Only for those that OpenAPI's path template cannot describe by itself, or that are no part of the path. */
+  /** Parameters outside the path, and details of path parameters that the template does not express. */
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: NonNullable<Operation['requestBody']>;
-  /** Its own answers; those of the operation itself win. */
+  /** Responses of the policy; those of the operation itself take precedence. */
   readonly responses?: Responses;
-  /** Header fields on every answer that is not a problem of the router. */
+  /** Header fields of every response that is not a problem of the router. */
   readonly headers?: Readonly<Record<string, Header | Reference>>;
-  /** Header fields that a problem may have as well, when this policy or one behind it raised it: all of them optional. */
+  /** Optional header fields of problems that this policy or a later one raises. */
   readonly problemHeaders?: Readonly<Record<string, Header | Reference>>;
   readonly components?: Components;
-  /** Clients get their access tokens here (RFC 6749 section 3.2). */
+  /** The operation is the token endpoint (RFC 6749 section 3.2). */
   readonly tokenEndpoint?: true;
-  /** Nothing is served here, by configuration: the document does not mention it. */
+  /** The operation is disabled by configuration, and the document omits it. */
   readonly hidden?: boolean;
 }
 
-/** One operation of an endpoint whose paths are wider than what is served below them. */
+/** One operation of an endpoint, more specific than the endpoint's path patterns. */
 export interface ListedOperation extends Place {
   readonly operation: Operation;
 }
 
-/** One operation with what was said of it; its tag is the endpoint's name. */
+/** One operation with the descriptions of its policies. The tag is the endpoint's name. */
 export interface Described extends ListedOperation {
   readonly tag: string;
   readonly descriptions: readonly Description[];
 }
 
-/** A policy at one place in gateway.config.yml. */
+/** The description of one policy of a pipeline. */
 export interface PolicyDescription {
+  /** Returns the policy's contribution to an operation. */
   operation?(place: Place): Description;
-  /** Every operation of the endpoint; without it, each of the map's paths with each of its methods is one. */
+  /** Returns all operations of the endpoint. Default: each path of gateway.config.yml with each of its methods. */
   operations?(endpoint: Endpoint): readonly ListedOperation[];
 }

@@ -1,9 +1,9 @@
-// Header fields that many answers have, by the names that the OpenAPI document refers to them with.
+// Header components of the OpenAPI document, which many responses share.
 
 import type { Header, Reference } from './openapi.ts';
 
 const text = { type: 'string' } as const;
-/** Items of both `RateLimit` fields: the limit's name in quotation marks, then its parameters. */
+/** Pattern of both `RateLimit` fields: each item is a limit's name in quotation marks with its parameters. */
 const limitsPattern = (parameters: string) => `^"[a-z]+"${parameters}(?:, "[a-z]+"${parameters})*$`;
 const rateLimit = {
   description:
@@ -17,13 +17,13 @@ const rateLimitPolicy = {
 };
 const servedBy = 'The version of the workflow that served the request.';
 const version = { type: 'string', pattern: '^[1-9][0-9]*$' } as const;
-const executionId = 'The execution behind this answer: quote it when you report something.';
+const executionId = 'The execution of this request: include it when you report a problem.';
 
 /** `components.headers`. Those that end in `Optional` may be absent. */
 export const commonHeaders = {
   XRequestId: {
     description:
-      'Ties the answer to the log. The `X-Request-Id` of the request when it has 8 to 64 letters, digits, `.`, `_` or `-`, else a new one.',
+      'Identifies the request in the log. The `X-Request-Id` of the request when it has 8 to 64 letters, digits, `.`, `_` or `-`, else a new one.',
     required: true,
     schema: { type: 'string', pattern: '^[0-9A-Za-z._-]{8,64}$' },
   },
@@ -44,32 +44,33 @@ export const commonHeaders = {
   WWWAuthenticateOptional: { description: 'The challenge, where credentials were the reason.', schema: text },
   RetryAfterOptional: { description: 'Seconds after which to try again, where the router knows.', schema: text },
   Allow: { description: 'The methods of this path.', required: true, schema: text },
-  CacheControl: { description: 'How long the answer may be kept.', required: true, schema: text },
+  CacheControl: { description: 'How long the response may be cached.', required: true, schema: text },
   Pragma: { description: '`no-cache` (RFC 6749 section 5.1).', required: true, schema: { const: 'no-cache' } },
   ETag: {
-    description: 'Send it as `If-None-Match` to be answered 304 when nothing has changed.',
+    description: 'Send it as `If-None-Match` to get 304 when nothing has changed.',
     required: true,
     schema: text,
   },
   ContentEncoding: {
-    description: '`br` or `gzip` when the request accepts it and the answer is worth it, or what the back end used.',
+    description:
+      '`br` or `gzip` when the request accepts it and the response is large enough, or the encoding of the back end.',
     schema: text,
   },
-  Vary: { description: 'Request header fields that the answer depends on.', schema: text },
+  Vary: { description: 'Request header fields that the response depends on.', schema: text },
   Location: {
-    description: 'Where to look for what becomes of it: a path of the router.',
+    description: 'Path on the router for the status and the result of the execution.',
     required: true,
     schema: text,
   },
-  LocationOptional: { description: 'The path to look at, or what the back end says.', schema: text },
+  LocationOptional: { description: 'Path of the execution, or the value of the back end.', schema: text },
   PreferenceApplied: {
-    description: 'What of `Prefer` was applied, with the seconds that were waited (RFC 7240 section 3).',
+    description: 'The applied preferences of `Prefer`, with the seconds waited (RFC 7240 section 3).',
     required: true,
     schema: text,
   },
-  PreferenceAppliedOptional: { description: 'What of `Prefer` was applied (RFC 7240 section 3).', schema: text },
+  PreferenceAppliedOptional: { description: 'The applied preferences of `Prefer` (RFC 7240 section 3).', schema: text },
   IdempotencyReplayedOptional: {
-    description: '`true`: this is the answer to an earlier request with the same `Idempotency-Key`.',
+    description: '`true`: this is the response to an earlier request with the same `Idempotency-Key`.',
     schema: { const: 'true' },
   },
   RateLimit: { ...rateLimit, required: true },
@@ -77,12 +78,12 @@ export const commonHeaders = {
   RateLimitPolicy: { ...rateLimitPolicy, required: true },
   RateLimitPolicyOptional: rateLimitPolicy,
   ServerTimingOptional: {
-    description: 'Where the time went, in milliseconds, for clients with the scope that configuration names for it.',
+    description: 'Durations of the phases of the request in milliseconds, for clients with the configured scope.',
     schema: text,
   },
 } as const satisfies Record<string, Header>;
 
-/** A reference to one of them. */
+/** Returns a reference to a header component. */
 export function headerRef(name: keyof typeof commonHeaders): Reference {
   return { $ref: `#/components/headers/${name}` };
 }

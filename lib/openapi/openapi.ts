@@ -1,4 +1,4 @@
-// The parts of an OpenAPI 3.1 document that the router writes, as types.
+// Types of the parts of an OpenAPI 3.1 document that the router generates.
 
 /** JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 export type Schema = Readonly<Record<string, unknown>>;
@@ -6,16 +6,19 @@ export type Schema = Readonly<Record<string, unknown>>;
 /** Upper case, as in HTTP and in gateway.config.yml. GET stands for HEAD as well (RFC 9110 section 9.3.2). */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
 
+/** A reference to a component. */
 export interface Reference {
   readonly $ref: string;
 }
 
+/** A header field of a response. */
 export interface Header {
   readonly description: string;
   readonly required?: boolean;
   readonly schema: Schema;
 }
 
+/** A parameter of an operation. */
 export interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
@@ -23,25 +26,27 @@ export interface Parameter {
   readonly required?: boolean;
   readonly schema?: Schema;
   readonly example?: unknown;
-  /** Our extension: the value may contain slashes, which OpenAPI cannot say. */
+  /** Extension of the router: the value may contain slashes, which OpenAPI cannot express. */
   readonly 'x-multi-segment'?: true;
 }
 
-/** Media type → what it holds. */
+/** Media type → schema of the body. */
 export type Content = Readonly<Record<string, { readonly schema?: Schema; readonly example?: unknown }>>;
 
+/** A response of an operation. */
 export interface Response {
   readonly description: string;
   readonly headers?: Readonly<Record<string, Header | Reference>>;
   readonly content?: Content;
 }
 
-/** Status code or `default` → answer. */
+/** Status code or `default` → response. */
 export type Responses = Readonly<Record<string, Response | Reference>>;
 
-/** Security scheme → scopes. A list of them means that one is enough. */
+/** Security scheme → scopes. In a list of requirements, one is sufficient. */
 export type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
 
+/** An operation: one method of one path. */
 export interface Operation {
   readonly operationId?: string;
   readonly summary?: string;
@@ -51,11 +56,11 @@ export interface Operation {
   readonly requestBody?: { readonly description?: string; readonly required?: boolean; readonly content: Content };
   readonly responses?: Responses;
   readonly security?: readonly SecurityRequirement[];
-  /** Our extension: `/docs` has no row for this operation; that of this path stands for it as well. */
+  /** Extension of the router: path whose row in `/docs` also represents this operation. */
   readonly 'x-listed-under'?: string;
 }
 
-/** What operations refer to by name. */
+/** Components that operations refer to by name. */
 export interface Components {
   readonly schemas?: Readonly<Record<string, Schema>>;
   readonly headers?: Readonly<Record<string, Header>>;
@@ -63,6 +68,7 @@ export interface Components {
   readonly securitySchemes?: Readonly<Record<string, unknown>>;
 }
 
+/** The document. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -71,6 +77,6 @@ export interface OpenApiDocument {
   /** Path template → method in lower case → operation. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: Components;
-  /** Our extension: the answers to whatever is none of the operations above. */
+  /** Extension of the router: responses to requests that match no operation. */
   readonly 'x-not-routed': { readonly responses: Responses };
 }

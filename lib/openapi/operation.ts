@@ -1,4 +1,4 @@
-// One operation of the document: what its path says, what each policy of its pipeline adds, and what every path has.
+// Assembles one operation of the document from its path, the policies of its pipeline and the problems of every path.
 
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 import type { Description, ListedOperation } from './description.ts';
@@ -7,7 +7,7 @@ import type { Header, Operation, Parameter, Reference, Response, Responses } fro
 import { type FieldsOfProblem, problemResponses } from './problem-responses.ts';
 import { pathParametersOf } from './templates.ts';
 
-/** Problems of the server and of the guard in front of everything: any request can be answered with them. */
+/** Problems of the HTTP server and the request guard, which every request may get. */
 export const problemsOfEveryPath: readonly ProblemCode[] = [
   'malformed-request',
   'request-timeout',
@@ -18,16 +18,17 @@ export const problemsOfEveryPath: readonly ProblemCode[] = [
   'internal-error',
 ];
 
+/** Input of {@link assembleOperation}. */
 export interface OperationParts {
   readonly listed: ListedOperation;
   readonly tag: string;
-  /** For operations without a summary of their own. */
+  /** Default summary. */
   readonly summary: string | undefined;
-  /** By each policy of the pipeline, in order. */
+  /** One description per policy of the pipeline, in order. */
   readonly descriptions: readonly Description[];
 }
 
-/** @param addResponse keeps an answer that many operations have among the components */
+/** Returns the operation. @param addResponse adds a shared response to the components and returns its reference */
 export function assembleOperation(
   { listed, tag, summary, descriptions }: OperationParts,
   addResponse: (name: string, response: Response) => Reference,
@@ -57,7 +58,7 @@ export function assembleOperation(
       problemResponses(codes, fieldsOfProblems(descriptions)),
       addResponse,
     ),
-    // Without one, anybody may call it.
+    // An empty list means that no credentials are required.
     security: security ?? [],
     ...(operation['x-listed-under'] === undefined ? {} : { 'x-listed-under': operation['x-listed-under'] }),
   };
@@ -67,12 +68,12 @@ function lastOf<T>(descriptions: readonly Description[], read: (from: Descriptio
   return descriptions.map(read).findLast((value) => value !== undefined);
 }
 
-/** `get-adaptor-mis-path`. */
+/** Returns an id such as `get-adaptor-mis-path`. */
 function operationIdOf(method: string, path: string): string {
   return [method.toLowerCase(), ...(path.match(/[\w.-]+/g) ?? [])].join('-');
 }
 
-/** Later ones say more of earlier ones of the same name; what names no parameter of the path is left out. */
+/** Merges parameters of the same name, later ones win. Path parameters that the path does not have are dropped. */
 function mergeParameters(parameters: readonly Parameter[]): Parameter[] {
   const merged = new Map<string, Parameter>();
   for (const parameter of parameters) {
@@ -92,8 +93,8 @@ function withHeaders(responses: Responses, headers: Response['headers']): [strin
 }
 
 /**
- * What a policy puts into the answer is there when it, or one behind it, raises a problem; not when one in front of it
- * does. Nobody knows who fails.
+ * Returns the header fields of a problem's response: a policy adds its fields when the problem is raised by that policy or
+ * a later one. Any policy may raise `internal-error`.
  */
 function fieldsOfProblems(descriptions: readonly Description[]): FieldsOfProblem {
   return (code) => {
@@ -103,7 +104,7 @@ function fieldsOfProblems(descriptions: readonly Description[]): FieldsOfProblem
   };
 }
 
-/** A status that the back end may answer with as well has both kinds of body. */
+/** Combines the responses of back end and router for a status that both may send. */
 function mergeResponses(
   own: readonly [string, Response][],
   problems: ReturnType<typeof problemResponses>,
@@ -112,8 +113,8 @@ function mergeResponses(
   const merged: Record<string, Response | Reference> = Object.fromEntries(own);
   const fallback = own.find(([status]) => status === 'default')?.[1];
   for (const [status, { name, response }] of problems) {
-    const ownAnswer = own.find(([ownStatus]) => ownStatus === status)?.[1] ?? fallback;
-    merged[status] = addResponse(name, ownAnswer === undefined ? response : eitherOf(ownAnswer, response));
+    const ownResponse = own.find(([ownStatus]) => ownStatus === status)?.[1] ?? fallback;
+    merged[status] = addResponse(name, ownResponse === undefined ? response : eitherOf(ownResponse, response));
   }
   return merged;
 }
@@ -133,7 +134,7 @@ function eitherOf(own: Response, problem: Response): Response {
   };
 }
 
-/** Only one of the two answers has it. */
+/** Returns a header field that only one of two alternative responses has. */
 function optional(name: string, header: Header | Reference | undefined): Header {
   const description =
     header !== undefined && 'description' in header ? header.description : `${name}, where it applies.`;

@@ -1,4 +1,4 @@
-// Problems as OpenAPI schemas and answers, made from the catalogue of problems.
+// Generates OpenAPI schemas and responses from the problem catalogue.
 
 import { type ProblemCode, problemKinds } from '#lib/problem/catalogue.ts';
 import { problemExplanations } from '#lib/problem/explanations.ts';
@@ -6,35 +6,37 @@ import { problemType } from '#lib/problem/problem.ts';
 import { headerRef } from './headers.ts';
 import type { Header, Reference, Response, Schema } from './openapi.ts';
 
+/** Media type of problem documents (RFC 9457). */
 export const problemMediaType = 'application/problem+json';
 
 const text = (description: string) => ({ type: 'string', description });
 
 const base: Schema = {
   type: 'object',
-  description: 'What went wrong (RFC 9457). `type` leads to a page that says what to do.',
+  description: 'A problem document (RFC 9457). `type` leads to a page that says what to do.',
   required: ['type', 'title', 'status', 'requestId'],
   properties: {
     type: { type: 'string', format: 'uri-reference', description: 'The kind of problem, and a path that explains it.' },
     title: text('The same for every occurrence of a type.'),
-    status: { type: 'integer', description: 'The status of the answer.' },
+    status: { type: 'integer', description: 'The status of the response.' },
     detail: text('What happened this time.'),
-    requestId: text('Also `X-Request-Id`. In the answer of an earlier request it is the one of that request.'),
+    requestId: text('Also `X-Request-Id`. In the response to an earlier request, it is the id of that request.'),
     executionId: text('Also `X-Execution-Id`, once there is an execution.'),
     mayStillComplete: { type: 'boolean', description: 'True when a write may still be applied.' },
     execution: text('The path of the execution: `self` of `links`.'),
     links: {
       type: 'object',
-      description: 'Where its client finds the execution: `self` its status, `response` its answer once there is one.',
+      description:
+        'Paths of the execution for the client: `self` is its status, `response` its response once there is one.',
       properties: { self: text('A path of the router.'), response: text('A path of the router.') },
     },
     error: text(
-      'A code for clients that look for nothing else: `temporarily_unavailable` on the token path; `EXPIRED_TOKEN` or `INVALID_TOKEN` in a 401 where Conductor SDKs call.',
+      'A code for clients that evaluate no other member: `temporarily_unavailable` on the token path; `EXPIRED_TOKEN` or `INVALID_TOKEN` in a 401 of the API that Conductor SDKs use.',
     ),
   },
 };
 
-/** `components.schemas`: `Problem`, and one for each code. */
+/** Returns `components.schemas`: `Problem`, and one schema per problem code. */
 export function problemSchemas(): Record<string, Schema> {
   const codes = Object.keys(problemKinds) as ProblemCode[];
   return { Problem: base, ...Object.fromEntries(codes.map((code) => [nameOf(code), schemaOf(code)])) };
@@ -57,10 +59,10 @@ function schemaOf(code: ProblemCode): Schema {
 
 type Fields = Readonly<Record<string, Header | Reference>>;
 
-/** Header fields that the policies in front of a problem put into its answer. */
+/** Returns the header fields that policies add to the response of a problem. */
 export type FieldsOfProblem = (code: ProblemCode) => Fields;
 
-/** The answers with these problems, by status: each with the name it has among `components.responses`. */
+/** Returns the responses for these problems by status, each with its name in `components.responses`. */
 export function problemResponses(
   codes: ReadonlySet<ProblemCode>,
   fieldsOf: FieldsOfProblem = () => ({}),
@@ -94,7 +96,7 @@ const executionHeaders = {
   'X-Execution-Id': headerRef('XExecutionIdOptional'),
 };
 
-/** What the status calls for. One of several codes may do without: then the field is optional. */
+/** Returns the header fields that a status requires. A field that not all codes have is optional. */
 function headersOf(status: string, codes: readonly ProblemCode[]): Fields {
   switch (status) {
     case '400':

@@ -1,15 +1,15 @@
-// How a client shows who it is, from what the policies ask for.
+// The security schemes of the document, from the requirements of the policies.
 
 import type { Described } from './description.ts';
 
-/** Names of the schemes; policies refer to them. */
+/** Names of the security schemes, which policies refer to. */
 export const schemes = {
   accessToken: 'accessToken',
   otherHeader: 'conductorToken',
   client: 'clientCredentials',
 } as const;
 
-/** `components.securitySchemes`. Without a token endpoint in the map, tokens come from elsewhere: a plain bearer scheme. */
+/** Returns `components.securitySchemes`. Without a token endpoint in the route table, the scheme is a plain bearer token. */
 export function securitySchemes(operations: readonly Described[]): Record<string, unknown> {
   const tokenUrl = operations.find(({ descriptions }) => descriptions.some(({ tokenEndpoint }) => tokenEndpoint))?.path;
   const flows = { clientCredentials: { tokenUrl, scopes: scopesOf(operations) } };
@@ -22,7 +22,7 @@ export function securitySchemes(operations: readonly Described[]): Record<string
       type: 'apiKey',
       in: 'header',
       name: 'X-Authorization',
-      description: 'The same access token where the SDKs of Conductor put it.',
+      description: 'The same access token, in the header field that Conductor SDKs use.',
     },
     [schemes.client]: {
       type: 'http',
@@ -33,13 +33,13 @@ export function securitySchemes(operations: readonly Described[]): Record<string
   };
 }
 
-/** Each scope with the endpoints that ask for it. */
+/** Returns each scope with the endpoints that require it. */
 function scopesOf(operations: readonly Described[]): Record<string, string> {
   const uses = new Map<string, Set<string>>();
   for (const { tag, method, operation, descriptions } of operations) {
-    const security = operation.security ?? descriptions.flatMap(({ security: asked = [] }) => asked);
+    const security = operation.security ?? descriptions.flatMap(({ security: requirements = [] }) => requirements);
     for (const scope of security.flatMap((requirement) => requirement[schemes.accessToken] ?? []))
       uses.set(scope, (uses.get(scope) ?? new Set()).add(`${method} of ${tag}`));
   }
-  return Object.fromEntries([...uses].map(([scope, places]) => [scope, `Needed by ${[...places].join(', ')}`]));
+  return Object.fromEntries([...uses].map(([scope, users]) => [scope, `Needed by ${[...users].join(', ')}`]));
 }

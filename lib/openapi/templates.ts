@@ -1,13 +1,13 @@
-// Path patterns of gateway.config.yml (Express 4) as OpenAPI path templates.
+// Converts path patterns of gateway.config.yml (Express 4) to OpenAPI path templates.
 
 import type { Parameter } from './openapi.ts';
 
-/** What `*` at the end of a pattern is called in a template. */
+/** Name of the template parameter for a final `*`. */
 export const restName = 'path';
 
 /**
- * `/adaptor/:mis/*` → `/adaptor/{mis}/{path}`.
- * @throws Error for patterns that no template can say: regular expressions, optional segments, `*` in the middle
+ * Converts a pattern: `/adaptor/:mis/*` → `/adaptor/{mis}/{path}`.
+ * @throws Error for patterns without an equivalent: regular expressions, optional segments, `*` in the middle
  */
 export function templateOf(pattern: string): string {
   const segments = pattern.split('/').slice(1);
@@ -21,7 +21,7 @@ export function templateOf(pattern: string): string {
   return `/${written.join('/')}`;
 }
 
-/** The parameters of a template, as far as the template alone tells. */
+/** Returns the parameters of a template, without descriptions. */
 export function pathParametersOf(template: string): Parameter[] {
   return [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
     const rest =
@@ -30,7 +30,7 @@ export function pathParametersOf(template: string): Parameter[] {
   });
 }
 
-/** A regular expression that fits the paths of a template, percent-encoded as they come. */
+/** Returns a regular expression that matches the percent-encoded paths of a template. */
 export function patternOf(template: string): RegExp {
   const parts = template.split(/(\{\w+\})/).map((part) => {
     if (part === `{${restName}}`) return '.+';

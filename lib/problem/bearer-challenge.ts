@@ -1,18 +1,18 @@
-// `WWW-Authenticate` of answers to bearer tokens (RFC 6750 section 3).
+// The header field `WWW-Authenticate` for bearer tokens (RFC 6750 section 3).
 
 const realm = 'realm="service-router"';
 
 /** What was wrong with the token. */
 export interface ChallengeError {
-  /** One of the codes of section 3.1. */
+  /** Error code (RFC 6750 section 3.1). */
   readonly error: 'invalid_request' | 'invalid_token' | 'insufficient_scope';
-  /** A sentence without quotation marks; a full stop at its end is left out. */
+  /** A sentence without quotation marks. A final full stop is removed. */
   readonly description: string;
-  /** With `insufficient_scope`: those that are needed, separated by spaces. */
+  /** Required scopes, separated by spaces; only with `insufficient_scope`. */
   readonly scope?: string;
 }
 
-/** The header field; without an error for a request that carries no credentials at all. */
+/** Returns the header field. @param error absent for a request without credentials */
 export function bearerChallenge(error?: ChallengeError): { 'www-authenticate': string } {
   if (error === undefined) return { 'www-authenticate': `Bearer ${realm}` };
   const scope = error.scope === undefined ? '' : `, scope="${error.scope}"`;

@@ -1,15 +1,16 @@
-// The closed list of problems the router answers with (RFC 9457): code → status and title. Codes are never reused.
+// The catalogue of problem types (RFC 9457): code, status and title. Codes are never reused.
 
+/** Status and title of a problem type. */
 export interface ProblemKind {
-  /** HTTP status code of the answer. */
+  /** HTTP status code of the response. */
   readonly status: number;
   /** Short, stable summary; the same for every occurrence (RFC 9457 section 3.1.3). */
   readonly title: string;
 }
 
 /**
- * Every problem by its code. 503 always means *not started, safe to try again*; 504 means *outcome unknown*
- * unless the kind says otherwise. `docs/errors.md` lists the same codes; a test keeps both equal.
+ * Problem types by code. 503 always means that nothing was started and a retry is safe. 504 means that the outcome is
+ * unknown, unless the problem type says otherwise. A test compares the codes with `docs/errors.md`.
  */
 export const problemKinds = {
   // The request itself

@@ -1,60 +1,60 @@
-// What each problem means in a sentence, and what the client should do: for the pages that problem types lead to, for the
-// OpenAPI document and, word for word, for docs/errors.md.
+// Explanations of the problem types for the pages below `/problems`, the OpenAPI document and docs/errors.md.
 
 import type { ProblemCode } from './catalogue.ts';
 
+/** Explanation of a problem type. */
 export interface ProblemExplanation {
-  /** What happened, in a sentence or two for somebody who has never seen this problem. */
+  /** What happened, in one or two sentences for a reader who is new to this problem. */
   readonly happened: string;
-  /** What the client should do; the last column of docs/errors.md. `Back quotes` stand around names. */
+  /** What the client should do; the last column of docs/errors.md. Names are in back quotes. */
   readonly advice: string;
 }
 
 const nothingStarted = 'Nothing was started, so the same request may be sent again.';
 
-/** One for every problem; docs/errors.md and the pages below `/problems` say the same. */
+/** Explanations by problem code. A test compares the advice with docs/errors.md. */
 export const problemExplanations = {
   'malformed-request': {
     happened: 'The request, or its credentials, could be read in more than one way or not at all. Nothing was started.',
-    advice: 'read `detail`, mend the request',
+    advice: 'read `detail`, correct the request',
   },
   'idempotency-key-missing': {
     happened:
-      'The operator wants a key with every write on this path, and the request carried none. Nothing was started.',
-    advice: 'send one of your own with every write',
+      'The operator requires an `Idempotency-Key` with every write on this path, and the request had none. Nothing was started.',
+    advice: 'send a key of your own with every write',
   },
   'malformed-idempotency-key': {
     happened:
-      'The request has an `Idempotency-Key` that is empty, too long, given twice or no visible ASCII. Nothing was started.',
+      'The `Idempotency-Key` of the request is empty, too long, given twice or not visible ASCII. Nothing was started.',
     advice: 'read `detail`; a UUID will do',
   },
   'unknown-workflow-version': {
-    happened: 'The request has an `X-Workflow-Version` that is no version of this path. Nothing was started.',
+    happened: 'The `X-Workflow-Version` of the request is not a version of this path. Nothing was started.',
     advice: 'choose one that `detail` names, or leave `X-Workflow-Version` out',
   },
   unauthorized: {
-    happened: 'The path needs an access token, and the request carried none.',
+    happened: 'The path requires an access token, and the request had none.',
     advice: 'get a token, send `Authorization: Bearer …`',
   },
   'invalid-client': {
-    happened: 'The identity provider does not know this client, or its secret is another one.',
+    happened: 'The identity provider does not know this client, or the client secret is wrong.',
     advice: 'check `keyId` and `keySecret` (token path of the Conductor SDKs only)',
   },
   'invalid-token': {
     happened: 'The access token has expired, or it was not issued for this router.',
-    advice: 'get a new token, try once more',
+    advice: 'get a new token, then retry once',
   },
   'insufficient-scope': {
-    happened: 'The access token is valid, but it was issued without a scope that this request needs.',
+    happened: 'The access token is valid, but it lacks a scope that this request needs.',
     advice: "ask the identity provider's owner for the scope named in `WWW-Authenticate`",
   },
   forbidden: {
-    happened: 'The operator has limited this client to other colleges, task types or task domains.',
-    advice: 'use a client that may; this one is limited to other colleges or pools',
+    happened: 'The operator has restricted this client to other colleges, task types or task domains.',
+    advice: 'use a client that is allowed to; this one is limited to other colleges or pools',
   },
   'workflow-version-forbidden': {
     happened:
-      'The request has an `X-Workflow-Version`, and only clients that the operator lets choose may send one to this path. Nothing was started.',
+      'The request has an `X-Workflow-Version`, and on this path only clients with the permission to choose a version may send it. Nothing was started.',
     advice: 'leave `X-Workflow-Version` out, or ask for the scope that `detail` names',
   },
   'not-found': {
@@ -62,7 +62,7 @@ export const problemExplanations = {
     advice: 'check the path',
   },
   'unknown-college': {
-    happened: 'The path names a MIS code, and no college adaptor is configured for it.',
+    happened: 'No college adaptor is configured for the MIS code in the path.',
     advice: 'check the MIS code',
   },
   'method-not-allowed': {
@@ -71,12 +71,11 @@ export const problemExplanations = {
   },
   'idempotency-key-in-use': {
     happened:
-      'An earlier request came with the same key, and it has no answer yet. It goes on, and nothing is started a second time.',
+      'An earlier request with the same key has no response yet. It continues, and nothing is started a second time.',
     advice: 'follow `links`, or repeat the request after `Retry-After`',
   },
   'idempotency-key-reused': {
-    happened:
-      'The key came before with another method, path, query or body. The first request keeps it; nothing was started for this one.',
+    happened: 'The key was used before with another method, path, query or body. Nothing was started for this request.',
     advice: 'use a new key for each request',
   },
   'request-timeout': {
@@ -88,65 +87,65 @@ export const problemExplanations = {
     advice: 'send less; `detail` names the limit',
   },
   'expectation-failed': {
-    happened: 'The request has an `Expect` that the router does not know.',
-    advice: 'expect nothing but `100-continue`',
+    happened: 'The router does not support the value of `Expect`.',
+    advice: 'send no `Expect` other than `100-continue`',
   },
   'too-many-requests': {
-    happened: `The client, or its connection, has sent more than its share. ${nothingStarted}`,
+    happened: `The client, or its connection, has exceeded its limit. ${nothingStarted}`,
     advice: 'wait `Retry-After` seconds',
   },
   'header-fields-too-large': {
-    happened: 'The request line or the header fields are larger, or more, than the router accepts.',
+    happened: 'The request line or the header fields are larger, or more numerous, than the router accepts.',
     advice: 'send less; `detail` names the limit',
   },
   'execution-unknown': {
     happened:
-      "The engine has no execution with this id that this client started: there never was one, it is another client's, or it has been removed.",
+      'This client has no execution with this id: it never existed, it belongs to another client, or it has been removed.',
     advice: 'check the id; only the client that started an execution sees it',
   },
   'answer-pending': {
-    happened: 'The execution is still running, so it has no answer to fetch.',
-    advice: 'ask again after `Retry-After`, or with `Prefer: wait`',
+    happened: 'The execution is still running, so it has no response yet.',
+    advice: 'repeat the request after `Retry-After`, or with `Prefer: wait`',
   },
   'execution-under-way': {
     happened:
-      'A worker has already been given a task of this execution, and the back end may have seen the request. It goes on.',
-    advice: 'it cannot be cancelled any more; follow `links`',
+      'A worker has already received a task of this execution, and the back end may have received the request. The execution continues.',
+    advice: 'the execution can no longer be cancelled; follow `links`',
   },
   'execution-ended': {
-    happened: 'The execution was over before it could be cancelled.',
-    advice: 'it cannot be cancelled any more; fetch the answer at `links`',
+    happened: 'The execution ended before it could be cancelled.',
+    advice: 'the execution can no longer be cancelled; fetch the response at `links`',
   },
   'execution-cancelled': {
-    happened: 'Its client cancelled the execution before a worker took it.',
-    advice: 'nothing; start it again if you want it after all',
+    happened: 'The client cancelled the execution before a worker received it.',
+    advice: 'nothing; send the request again if it is still needed',
   },
   'execution-failed': {
-    happened: 'The execution started, but it ended without an answer of the back end.',
+    happened: 'The execution was started, but it ended without a response of the back end.',
     advice: 'report `executionId`; a write may have been applied',
   },
   'payload-unreadable': {
-    happened: 'Requests and answers are encrypted inside the engine, and this one could not be decrypted.',
+    happened: 'Requests and responses are encrypted inside the engine, and this one could not be decrypted.',
     advice: 'read `detail`; report `executionId`: the keys of router and workers differ',
   },
   'back-end-unreachable': {
-    happened: 'The worker could not connect to the back end, so the back end never saw the request.',
+    happened: 'The worker could not connect to the back end, so the back end never received the request.',
     advice: 'try later; nothing was changed',
   },
   'back-end-bad-answer': {
-    happened: 'The back end answered, but its answer was broken, too large or not HTTP.',
+    happened: 'The back end responded, but its response was malformed, too large or not HTTP.',
     advice: 'read `detail`; a write may have been applied',
   },
   'back-end-timeout': {
-    happened: 'The back end got the request and did not answer within the time that a worker waits.',
+    happened: 'The back end received the request and did not respond before the deadline of the worker.',
     advice: 'repeat a read; check a write first',
   },
   'execution-timed-out': {
-    happened: 'No worker finished the task in time. Whether the back end did something is not known.',
+    happened: 'No worker completed the task in time. It is not known whether the back end processed the request.',
     advice: 'repeat a read; check a write first',
   },
   'wait-budget-spent': {
-    happened: 'The router waits only so long for an answer, and that time was over. A write goes on meanwhile.',
+    happened: 'There was no response before the deadline of the router. A write continues and may still complete.',
     advice: 'repeat a read; follow `links` before you repeat a write',
   },
   'outcome-unknown': {
@@ -158,15 +157,15 @@ export const problemExplanations = {
     advice: 'try again after `Retry-After`',
   },
   'idempotency-unavailable': {
-    happened: `The router cannot find out whether another router has a request with this key. ${nothingStarted}`,
+    happened: `The router cannot determine whether another router is processing a request with this key. ${nothingStarted}`,
     advice: 'try again after `Retry-After` with the same key',
   },
   overloaded: {
-    happened: `The router has more to do than it could finish in time. ${nothingStarted}`,
+    happened: `The router has more requests than it can complete in time. ${nothingStarted}`,
     advice: 'try again after `Retry-After`',
   },
   'back-end-unavailable': {
-    happened: `The back end has failed so often lately that it is left alone for a moment. ${nothingStarted}`,
+    happened: `The back end has failed repeatedly, so the router sends it no requests for a moment. ${nothingStarted}`,
     advice: 'try again after `Retry-After`',
   },
   'definition-missing': {
@@ -174,23 +173,23 @@ export const problemExplanations = {
     advice: 'try again after `Retry-After`; tell the operator to run `register`',
   },
   'identity-provider-unavailable': {
-    happened: 'The identity provider did not answer, or what it answered makes no sense.',
+    happened: 'The identity provider did not respond, or its response was not valid.',
     advice: 'try again after `Retry-After`',
   },
   'limits-unavailable': {
-    happened: `The store that all routers count their clients in did not answer. ${nothingStarted}`,
+    happened: `The shared store of rate and concurrency limits did not respond. ${nothingStarted}`,
     advice: 'try again after `Retry-After`',
   },
   'too-many-connections': {
-    happened: `There are more connections than the router keeps. ${nothingStarted}`,
+    happened: `There are more connections than the router accepts. ${nothingStarted}`,
     advice: 'try again after `Retry-After`; keep fewer connections open',
   },
   'shutting-down': {
-    happened: `This instance of the router is about to stop. ${nothingStarted}`,
-    advice: 'try again; another instance will answer',
+    happened: `This instance of the router is shutting down. ${nothingStarted}`,
+    advice: 'try again; another instance will respond',
   },
   'internal-error': {
-    happened: 'Something went wrong that nobody foresaw. The operator finds it in the log by the request id.',
+    happened: 'An unexpected error occurred. The operator can find it in the log by the request id.',
     advice: 'report `requestId`',
   },
 } as const satisfies Record<ProblemCode, ProblemExplanation>;

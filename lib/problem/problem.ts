@@ -1,25 +1,25 @@
-// The one error class the router answers with, and its form on the wire: application/problem+json (RFC 9457).
+// The error class of all error responses, and its serialization as application/problem+json (RFC 9457).
 
 import { type ProblemCode, problemKinds } from './catalogue.ts';
 
 /** Extra members of a problem document (RFC 9457 section 3.2). */
 export type Extensions = Readonly<Record<string, string | number | boolean | Readonly<Record<string, string>>>>;
 
-/** What a {@link Problem} may carry besides its code. */
+/** Fields of a {@link Problem} besides its code. */
 export interface ProblemOptions {
-  /** What happened this time, for the caller: never an internal address, token, stack or personal value. */
+  /** Explanation of this occurrence for the client, without internal addresses, tokens, stacks and personal data. */
   detail?: string;
   /** Extra members of the problem document (RFC 9457 section 3.2). */
   extensions?: Extensions;
-  /** The request that this happened to, when it is not the one that is answered. */
+  /** Id of the request that failed, when the response belongs to a different request. */
   requestId?: string | undefined;
-  /** Response header fields the status calls for: `Allow`, `Retry-After`, `WWW-Authenticate`. */
+  /** Response header fields that the status requires: `Allow`, `Retry-After`, `WWW-Authenticate`. */
   headers?: Readonly<Record<string, string>>;
-  /** The underlying error: goes to the log, never to the caller. */
+  /** The underlying error. It is logged and never sent to the client. */
   cause?: unknown;
 }
 
-/** An error with a public face. Anything else that is thrown reaches the caller as `internal-error`. */
+/** An error that is sent to the client. Any other error reaches the client as `internal-error`. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly code: ProblemCode;
@@ -31,7 +31,8 @@ export class Problem extends Error {
 
   constructor(code: ProblemCode, options: ProblemOptions = {}) {
     const kind = problemKinds[code];
-    // A stack is taken for each refusal and read by nobody: its code says what happened, its cause has a stack of its own.
+    // Capturing a stack for every rejection is costly, and the stack is not used: the code tells what happened, and the
+    // cause has its own stack.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(options.detail ?? kind.title, { cause: options.cause });
@@ -44,7 +45,7 @@ export class Problem extends Error {
     this.headers = options.headers ?? {};
   }
 
-  /** The same problem with more to it. */
+  /** Returns a copy with additional fields. */
   with({ extensions, headers, requestId }: Pick<ProblemOptions, 'extensions' | 'headers' | 'requestId'>): Problem {
     return new Problem(this.code, {
       ...(this.detail === undefined ? {} : { detail: this.detail }),
@@ -56,26 +57,26 @@ export class Problem extends Error {
   }
 }
 
-/** Turns whatever was thrown into a {@link Problem}; what nobody foresaw becomes `internal-error` without detail. */
+/** Converts anything thrown into a {@link Problem}. Unexpected errors become `internal-error` without detail. */
 export function toProblem(error: unknown): Problem {
   return error instanceof Problem ? error : new Problem('internal-error', { cause: error });
 }
 
-/** The ids that tie an answer to the log and to the engine. */
+/** Ids that correlate a response with the log and with the engine. */
 export interface ProblemIds {
   requestId: string;
   executionId?: string | undefined;
 }
 
 /**
- * The `type` of a problem document: a path of this router that answers with what happened and what to do. It is relative
- * to the address the client used (RFC 9457 section 3.1.1), because the router does not know by which name it is reached.
+ * Returns the `type` of a problem document: the path of a page on this router that explains the problem. The path is
+ * relative (RFC 9457 section 3.1.1), because the router does not know under which name clients reach it.
  */
 export function problemType(code: ProblemCode): string {
   return `/problems/${code}`;
 }
 
-/** The problem document of one occurrence. */
+/** Returns the problem document of one occurrence. */
 export function problemDocument(problem: Problem, ids: ProblemIds): Record<string, unknown> {
   return {
     type: problemType(problem.code),

@@ -1,14 +1,14 @@
-// Writes a problem document to an HTTP response, once, whatever state the response is in.
+// Writes a problem document to an HTTP response.
 
 import type { ServerResponse } from 'node:http';
 import { type Problem, type ProblemIds, problemDocument } from './problem.ts';
 
-/** How long a client that is refused may go on sending its request before the connection is closed, in milliseconds. */
+/** How long a rejected client may continue to send its request before the connection is closed, in milliseconds. */
 const lingerMs = 1_000;
 
 /**
- * Answers with `problem`. When the head has gone out already, nothing truthful can be added: the connection is
- * cut, so that the caller sees a broken answer instead of a complete-looking half of one.
+ * Responds with `problem`. When the head of the response has already been sent, the connection is cut instead, so that the
+ * client detects the truncated response.
  */
 export function sendProblem(response: ServerResponse, problem: Problem, ids: ProblemIds): void {
   if (response.headersSent) {
@@ -30,8 +30,8 @@ export function sendProblem(response: ServerResponse, problem: Problem, ids: Pro
 }
 
 /**
- * Closing a connection on which a client is still sending resets it, and the client may never see the answer: what it
- * sends is thrown away for a while (RFC 9112 section 9.6).
+ * Discards the rest of the request before the connection is closed. Closing a connection while the client is still sending
+ * resets it, and the client may never receive the response (RFC 9112 section 9.6).
  */
 function endWhenRead(response: ServerResponse, body: Buffer): void {
   const { req: request } = response;

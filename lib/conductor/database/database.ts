@@ -1,53 +1,55 @@
-// What is asked of the engine's database, and what comes back: the same for every kind.
+// The interface of the engine's database, for SQLite and PostgreSQL.
 
-/** What became of one event at one handler (`EventExecution`). Nothing of its payload. */
+/** The record of one event at one handler (`EventExecution`), without the payload. */
 export interface EventRecord {
   /** `<message id>_<number of the action>`. */
   readonly recordId: string;
   readonly handler: string;
   /** `conductor:college-adaptorWF:person_patched`. */
   readonly event: string;
-  /** The id of the EVENT task that produced it. */
+  /** Id of the EVENT task that produced the event. */
   readonly messageId: string;
-  /** `COMPLETED`, `SKIPPED` (condition false), `FAILED`, or `IN_PROGRESS`: begun and never ended. */
+  /** `COMPLETED`, `SKIPPED` (condition false), `FAILED`, or `IN_PROGRESS` (started and not completed). */
   readonly state: string;
   /** RFC 3339. */
   readonly at: string;
-  /** The execution that was started. */
+  /** Id of the started execution. */
   readonly started?: string;
-  /** The condition that did not hold. */
+  /** The condition that was false. */
   readonly condition?: string;
-  /** Of a skipped event, as its payload says: the execution that produced it, its method and its answer. */
+  /** Skipped events only, from the payload: source execution id, HTTP method and status code of the response. */
   readonly source?: string;
   readonly method?: string;
   readonly answered?: number;
-  /** Why the action failed, in the engine's words. */
+  /** The engine's reason for a failed action. */
   readonly failure?: string;
 }
 
+/** Criteria of a search for event records; all must hold. */
 export interface EventQuery {
   readonly handler?: string;
   readonly states?: readonly string[];
   /** Milliseconds since 1970. */
   readonly since?: number;
-  /** The newest so many. */
+  /** Largest number of records; the newest are returned. */
   readonly limit: number;
 }
 
-/** @throws Error in the database's words from every call */
+/** The engine's database. Every call throws an Error with the database's message on failure. */
 export interface EngineDatabase {
   readonly kind: 'SQLite' | 'PostgreSQL';
-  /** Newest first. */
+  /** Returns event records, newest first. */
   readEvents(query: EventQuery): Promise<EventRecord[]>;
-  /** Records of events that are older than this moment (milliseconds since 1970). */
+  /** Returns the number of event records from before this time (milliseconds since 1970). */
   countEvents(before: number): Promise<number>;
-  /** Deletes up to `limit` of them in one transaction; resolves with how many. */
+  /** Deletes up to `limit` event records from before this time in one transaction; returns the number. */
   removeEvents(before: number, limit: number): Promise<number>;
-  /** Deletes rows of the index whose execution is gone: a removal that was cut off leaves them. */
+  /** Deletes index rows without an execution, which an interrupted removal leaves behind; returns the number. */
   removeIndexRows(executionIds: readonly string[]): Promise<number>;
-  /** Bytes that hold data: without what is free for new rows. */
+  /** Returns the size of the data in bytes; on SQLite without free pages. */
   usedBytes(): Promise<number>;
-  /** Gives what deleted rows have left back to new rows, without waiting for the database's own time. */
+  /** Makes the space of deleted rows available to new rows now (PostgreSQL's VACUUM). */
   compact(): Promise<void>;
+  /** Closes the connection. */
   close(): Promise<void>;
 }

@@ -1,16 +1,17 @@
-// The engine's own database, for the little that its API does not offer: records of events, and what it takes in bytes.
+// Opens the engine's database, which provides what the engine's API does not: event records and the size of the data.
 
 import { fileURLToPath } from 'node:url';
 import type { EngineDatabase } from './database.ts';
 
-/** The URL is not one of the two kinds. */
+/** The URL names neither a SQLite nor a PostgreSQL database. */
 export class DatabaseUrlError extends Error {
   override readonly name = 'DatabaseUrlError';
 }
 
 /**
- * Opens it. The modules of a database are loaded only when it is one of their kind.
+ * Opens the database. The driver is loaded on demand.
  * @param url `sqlite:<file>` or `postgresql://user:password@host:port/database`
+ * @throws DatabaseUrlError for any other URL, Error when a SQLite file does not exist
  */
 export async function openEngineDatabase(url: string): Promise<EngineDatabase> {
   if (url.startsWith('sqlite:')) {
@@ -26,7 +27,7 @@ export async function openEngineDatabase(url: string): Promise<EngineDatabase> {
   );
 }
 
-/** The same, and every error says whose it is: a driver's own message may be no more than an address. */
+/** Adds the name of the database to every error, because a driver's message may be only an address. */
 function explained(database: EngineDatabase): EngineDatabase {
   const explain =
     <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) =>

@@ -1,4 +1,4 @@
-// Reads what the engine keeps of an event (`event_execution.json_data`), and leaves out the payload.
+// Parses the engine's event records (`event_execution.json_data`) without their payload.
 
 import { callerOf } from '../executions/caller.ts';
 import { answeredOf } from '../executions/find-executions.ts';
@@ -15,7 +15,7 @@ interface StoredEvent {
   output?: Record<string, unknown>;
 }
 
-/** @throws SyntaxError when it is no JSON */
+/** Parses an event record. @throws SyntaxError when the text is not JSON */
 export function readEventRecord(json: string): EventRecord {
   const {
     id = '',
@@ -41,7 +41,7 @@ export function readEventRecord(json: string): EventRecord {
   };
 }
 
-/** Only a skipped event keeps its payload, as text. */
+/** Returns the source of a skipped event. Only skipped events keep their payload, as text. */
 function sourceOf(message: unknown): Pick<EventRecord, 'source' | 'method' | 'answered'> {
   const payload = parsePayload(message);
   const source = payload['workflowInstanceId'];

@@ -1,14 +1,14 @@
-// The engine's database on a PostgreSQL server.
+// Access to the engine's PostgreSQL database.
 
 import postgres from 'postgres';
 import type { EngineDatabase } from './database.ts';
 import { readEventRecord } from './event-record.ts';
 
-/** How long a connection may take, in seconds, and one statement, in milliseconds. */
+/** Timeouts: connecting in seconds, one statement in milliseconds. */
 const connectSeconds = 5;
 const statementMs = 60_000;
 
-/** Connects with the first call. */
+/** Returns a client that connects at the first call. @param url `postgresql://user:password@host:port/database` */
 export async function openPostgresql(url: string): Promise<EngineDatabase> {
   const sql = postgres(url, {
     max: 1,
@@ -16,9 +16,9 @@ export async function openPostgresql(url: string): Promise<EngineDatabase> {
     connection: { application_name: 'service-router', statement_timeout: statementMs, lock_timeout: 5_000 },
     onnotice: () => undefined,
   });
-  // When an event came, by the engine's clock in milliseconds: `created_on` is in a time zone that nobody tells.
+  // Time of an event by the engine's clock in milliseconds. `created_on` is not used, because its time zone is unknown.
   const created = sql`substring(json_data, '"created":(\\d+)')::bigint`;
-  // What is certainly too new is not even read; a day covers every time zone.
+  // `created_on` only excludes rows that are certainly too new: a margin of one day covers all time zones.
   const isOld = (before: number) =>
     sql`created_on < ${new Date(before + 86_400_000).toISOString()}::timestamp AND ${created} < ${before}`;
   return {

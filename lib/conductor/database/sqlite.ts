@@ -1,18 +1,18 @@
-// The engine's database as a SQLite file (Node's own driver), beside an engine that writes to it.
+// Access to the engine's SQLite database (Node's driver) while the engine writes to it.
 
 import { existsSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type { EngineDatabase, EventQuery } from './database.ts';
 import { readEventRecord } from './event-record.ts';
 
-/** How long a write waits for the engine's own, in milliseconds; the engine waits 15 s for ours. */
+/** Busy timeout in milliseconds. The engine's own is 15 s. */
 const busyMs = 10_000;
 
-/** @throws Error when there is no such file: it is never created here */
+/** Opens a database. @throws Error when the file does not exist; it is never created */
 export async function openSqlite(file: string): Promise<EngineDatabase> {
   if (!existsSync(file)) throw new Error(`there is no SQLite file ${file}`);
   const database = new DatabaseSync(file, { timeout: busyMs });
-  // As the engine has it: a commit is safe in the write-ahead log without a sync of its own.
+  // Same setting as the engine: a commit is safe in the write-ahead log without its own sync.
   database.exec('PRAGMA synchronous=NORMAL');
   const run = (sql: string, ...values: SQLInputValue[]) => Number(database.prepare(sql).run(...values).changes);
   const number = (sql: string, ...values: SQLInputValue[]) =>
@@ -42,7 +42,7 @@ export async function openSqlite(file: string): Promise<EngineDatabase> {
             ...ids,
           ),
     usedBytes: async () => (number('PRAGMA page_count') - number('PRAGMA freelist_count')) * number('PRAGMA page_size'),
-    // A free page is used again at once.
+    // SQLite reuses free pages at once.
     compact: async () => undefined,
     close: async () => database.close(),
   };
@@ -62,7 +62,7 @@ function select({ handler, states, since, limit }: EventQuery): { sql: string; v
   };
 }
 
-/** As CURRENT_TIMESTAMP writes it: UTC, whole seconds. */
+/** Formats a time like CURRENT_TIMESTAMP: UTC, whole seconds. */
 function toText(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
 }

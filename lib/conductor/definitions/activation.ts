@@ -1,12 +1,12 @@
-// Which handlers an engine gets as active ones: those of the broker's queues only where a broker is configured.
+// Deactivates the event handlers of RabbitMQ queues where no broker is configured.
 
 import type { Config } from '#lib/config/schema.ts';
 import type { Definitions } from './load-definitions.ts';
 import { isQueueEvent } from './queue-events.ts';
 
 /**
- * The definitions as this configuration wants them in the engine. A handler of a queue is registered in any case, and inactive without
- * `mdm.updateQueue`: an engine that has no broker and meets an active one listens to no event any more, its own included.
+ * Returns the definitions as this configuration registers them. Without `mdm.updateQueue`, queue handlers are registered as
+ * inactive: an engine without a broker that finds an active queue handler stops processing all events, its own included.
  */
 export function asConfigured<T extends Definitions>(definitions: T, config: Pick<Config, 'mdm.updateQueue'>): T {
   const eventHandlers = definitions.eventHandlers.map((file) =>
@@ -17,7 +17,7 @@ export function asConfigured<T extends Definitions>(definitions: T, config: Pick
   return { ...definitions, eventHandlers };
 }
 
-/** True when this configuration keeps the handlers of an event inactive, whatever their files say. */
+/** Returns true when this configuration deactivates the handlers of an event, whatever their files say. */
 export function isSwitchedOff(event: unknown, config: Pick<Config, 'mdm.updateQueue'>): boolean {
   return !config['mdm.updateQueue'] && typeof event === 'string' && isQueueEvent(event);
 }

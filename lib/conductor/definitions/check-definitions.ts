@@ -1,4 +1,4 @@
-// Everything that must hold for the definitions as a whole, listed at once.
+// Consistency checks of all definitions together.
 
 import { checkEventHandlers, type Domains } from './check-event-handlers.ts';
 import { checkWorkflow } from './check-workflow.ts';
@@ -6,20 +6,20 @@ import { type Definitions, type ReadDefinitions, problemAt } from './load-defini
 import { checkTimeOuts, type TimeOutContext } from './time-outs.ts';
 import { tasksOf } from './workflow-tasks.ts';
 
-/** What the definitions are checked against besides each other. */
+/** Configuration that the definitions are checked against. */
 export interface CheckContext extends TimeOutContext {
   /** `adaptor.<mis>.domain` by MIS code. */
   readonly domains: Domains;
 }
 
 /**
- * Checks definitions; pure.
- * @param context configuration and routes; without it only the definitions themselves are checked
- * @returns one line a problem: `file:line:column: path: what is wrong`; what could not be read comes first
+ * Checks definitions. Pure function.
+ * @param context configuration and routes; without it, only the definitions themselves are checked
+ * @returns one line per problem: `file:line:column: path: message`; unreadable files come first
  */
 export function checkDefinitions(definitions: ReadDefinitions, context?: CheckContext): string[] {
   if (definitions.unreadable.length > 0) {
-    // What a broken file would have held seems to be missing everywhere else: only say what is known for sure.
+    // The definitions of broken files would be reported as missing, so checks between files are skipped.
     return [...definitions.problems, ...definitions.workflows.flatMap(checkWorkflow)];
   }
   return [
@@ -31,7 +31,7 @@ export function checkDefinitions(definitions: ReadDefinitions, context?: CheckCo
   ];
 }
 
-/** Without its task definition a task has no response time-out at all; without a user a definition is forgotten work. */
+/** Checks that each task has a task definition, which sets its response timeout, and that each definition is used. */
 function checkTaskTypes({ workflows, taskDefs }: Definitions): string[] {
   const defined = new Set(taskDefs.map(({ definition }) => definition.name));
   const used = new Set<string>();

@@ -1,4 +1,4 @@
-// What must hold between event handlers and workflows: an event someone produces, a pinned target, the right domain.
+// Consistency checks between event handlers and workflows: events have a producer, targets exist, task domains are right.
 
 import { type ProducedEvent, producedEvents } from './events.ts';
 import { checkQueueHandlers, queueSource } from './check-queue-handlers.ts';
@@ -13,10 +13,14 @@ import { findWorkflow, taskTypesOf } from './workflow-tasks.ts';
 type HandlerFile = DefinitionFile<EventHandler>;
 type StartWorkflow = EventHandler['actions'][number]['start_workflow'];
 
-/** Task domain of a college by its MIS code (`adaptor.<mis>.domain`); of a code that is absent it is the code itself. */
+/** Task domains of colleges by MIS code (`adaptor.<mis>.domain`). Default: the MIS code itself. */
 export type Domains = Readonly<Record<string, string>>;
 
-/** Checks every handler against the workflows; without `domains`, those of the handlers are not checked. */
+/**
+ * Checks all handlers against the workflows.
+ * @param domains undefined: task domains are not checked
+ * @returns one line per problem
+ */
 export function checkEventHandlers(definitions: Definitions, domains: Domains | undefined): string[] {
   const events = producedEvents(definitions);
   return [
@@ -76,8 +80,8 @@ function checkStart(start: StartWorkflow, sources: readonly ProducedEvent[], { d
 }
 
 /**
- * The engine takes a handler's domain as it stands, never from the event. So an event whose name carries a MIS code has
- * one handler for each college: its name, its event and its domain must say the same.
+ * A handler's task domain is a constant: the engine cannot take it from the event. So an event whose name contains a MIS
+ * code has one handler per college, and the handler's name, event and domain must agree.
  */
 function checkDomain(file: HandlerFile, start: StartWorkflow, { definitions, events, domains }: Context): Finding[] {
   const target = findWorkflow(definitions, start);
@@ -98,7 +102,7 @@ function checkDomain(file: HandlerFile, start: StartWorkflow, { definitions, eve
   return [...named, [['taskToDomain'], `must be ${JSON.stringify(expected)}: ${why}`]];
 }
 
-/** An event that nobody takes stays in its queue, and all of them fire on the day a handler is registered. */
+/** Reports events without a handler: they stay in their queue, and all are processed once a handler is registered. */
 function unheardEvents({ eventHandlers }: Definitions, events: readonly ProducedEvent[]): string[] {
   return events
     .filter(({ pattern }) => !eventHandlers.some(({ definition }) => pattern.test(definition.event)))

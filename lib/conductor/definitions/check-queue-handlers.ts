@@ -1,4 +1,4 @@
-// What must hold for the handlers of the broker's queues, besides what holds for every handler.
+// Additional checks for the event handlers of RabbitMQ queues.
 
 import { problemOfQueueCondition } from './condition.ts';
 import type { ProducedEvent } from './events.ts';
@@ -8,7 +8,7 @@ import type { EventHandler, WorkflowDefinition } from './schema.ts';
 
 type HandlerFile = DefinitionFile<EventHandler>;
 
-/** What MDM publishes, in the form of an event that a workflow produces. */
+/** Returns MDM's messages in the form of an event that a workflow produces. */
 export function queueSource(handler: HandlerFile): ProducedEvent {
   return {
     source: handler as unknown as DefinitionFile<WorkflowDefinition>,
@@ -19,7 +19,7 @@ export function queueSource(handler: HandlerFile): ProducedEvent {
   };
 }
 
-/** Checks the handlers of the broker's queues, each and against each other. */
+/** Checks the handlers of RabbitMQ queues, individually and for consistency. Returns one line per problem. */
 export function checkQueueHandlers({ eventHandlers }: Pick<Definitions, 'eventHandlers'>): string[] {
   const files = eventHandlers.filter(({ definition }) => isQueueEvent(definition.event));
   return [...files.flatMap(checkOne), ...checkPairs(files)];
@@ -30,17 +30,24 @@ function checkOne(file: HandlerFile): string[] {
   const badName = problemOfQueueEvent(event);
   if (badName !== undefined) return [problemAt(file, ['event'], badName)];
   if (condition === undefined) {
-    return [problemAt(file, [], 'a queue needs a condition that throws for what is no update: it would be lost')];
+    return [
+      problemAt(
+        file,
+        [],
+        'a queue needs a condition that throws for anything but an update: such a message would be lost',
+      ),
+    ];
   }
   const wrong = problemOfQueueCondition(condition, collegeOf(event) ?? '');
   const badCondition = wrong === undefined ? [] : [problemAt(file, ['condition'], wrong)];
-  // The engine's record of a message counts its actions: a second one begins after the first, and can be lost on its own.
+  // The engine records the actions of a message one by one: a second action starts after the first, and can be lost alone.
   return actions.length === 1 ? badCondition : [...badCondition, problemAt(file, ['actions'], 'must be one action')];
 }
 
 /**
- * The engine notes a message as handled before it starts anything. Killed in between, it takes the message for a duplicate when
- * the broker delivers it again. Two handlers have a note each, so that one of the two starts is made whatever happens.
+ * Checks that two handlers listen to each event. The engine records a message as handled before it starts a workflow. When
+ * it is killed in between, it takes the redelivered message for a duplicate. Two handlers have separate records, so at least
+ * one of the two workflows is started in any case.
  */
 function checkPairs(files: readonly HandlerFile[]): string[] {
   const byEvent = Map.groupBy(files, ({ definition }) => definition.event);

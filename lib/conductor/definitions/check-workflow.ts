@@ -1,14 +1,14 @@
-// What must hold inside one workflow: usable task types, unique reference names, expressions that name something.
+// Checks a single workflow: allowed task types, unique reference names, and expressions that resolve.
 
 import { isEngineSink } from './events.ts';
 import { type Expression, findExpressions } from './expressions.ts';
 import type { Path } from './json-text.ts';
 import { type DefinitionFile, problemAt } from './load-definitions.ts';
 import type { WorkflowDefinition, WorkflowTask } from './schema.ts';
-import { refusalOf, taskTypes } from './task-types.ts';
+import { problemOfTaskType, taskTypes } from './task-types.ts';
 import { tasksOf } from './workflow-tasks.ts';
 
-/** What `${workflow.…}` offers besides `input`. */
+/** Fields of `${workflow.…}` besides `input`. */
 const workflowFields = new Set([
   'workflowId',
   'correlationId',
@@ -20,7 +20,7 @@ const workflowFields = new Set([
   'reasonForIncompletion',
 ]);
 
-/** Checks a workflow by itself; one line a problem. */
+/** Checks a workflow without other definitions. Returns one line per problem. */
 export function checkWorkflow(file: DefinitionFile<WorkflowDefinition>): string[] {
   return [...checkTasks(file), ...checkExpressions(file)];
 }
@@ -30,8 +30,8 @@ function checkTasks(file: DefinitionFile<WorkflowDefinition>): string[] {
   const report = (path: Path, message: string) => problems.push(problemAt(file, path, message));
   const seen = new Set<string>();
   for (const { task, path } of tasksOf(file.definition)) {
-    const refusal = refusalOf(task.type);
-    if (refusal !== undefined) report([...path, 'type'], refusal);
+    const typeProblem = problemOfTaskType(task.type);
+    if (typeProblem !== undefined) report([...path, 'type'], typeProblem);
     for (const field of missingFields(task)) report(path, `a ${task.type} task needs "${field}"`);
     if (seen.has(task.taskReferenceName)) {
       report([...path, 'taskReferenceName'], `"${task.taskReferenceName}" is used twice`);
@@ -55,24 +55,24 @@ function checkSwitch({ type, evaluatorType, expression, inputParameters }: Workf
   if (type !== 'SWITCH' || evaluatorType !== 'value-param' || expression === undefined) return [];
   return Object.hasOwn(inputParameters ?? {}, expression)
     ? []
-    : [`the expression "${expression}" is none of its inputParameters`];
+    : [`the expression "${expression}" is not one of its inputParameters`];
 }
 
-/** Tasks may name what ran before them; the output may name every task. */
+/** Checks that tasks refer only to tasks that run before them. The output may refer to every task. */
 function checkExpressions(file: DefinitionFile<WorkflowDefinition>): string[] {
   const { inputParameters: inputs, outputParameters } = file.definition;
-  const placed = tasksOf(file.definition);
-  const all = new Set(placed.map(({ task }) => task.taskReferenceName));
-  const ran = new Set<string>();
+  const located = tasksOf(file.definition);
+  const all = new Set(located.map(({ task }) => task.taskReferenceName));
+  const started = new Set<string>();
   const problems: string[] = [];
   const check = (expression: Expression, known: ReadonlySet<string>) => {
     const message = problemOf(expression, { known, all, inputs });
     if (message !== undefined) problems.push(problemAt(file, expression.path, message));
   };
-  for (const { task, path } of placed) {
-    ran.add(task.taskReferenceName);
+  for (const { task, path } of located) {
+    started.add(task.taskReferenceName);
     const { inputParameters, sink, items } = task;
-    for (const expression of findExpressions({ inputParameters, sink, items }, path)) check(expression, ran);
+    for (const expression of findExpressions({ inputParameters, sink, items }, path)) check(expression, started);
   }
   for (const expression of findExpressions(outputParameters, ['outputParameters'])) check(expression, all);
   return problems;

@@ -1,4 +1,4 @@
-// Which events the workflows produce, and what an event carries.
+// The events that workflows produce, with their payload fields.
 
 import { patternOf } from './expressions.ts';
 import type { DefinitionFile, Definitions } from './load-definitions.ts';
@@ -6,19 +6,19 @@ import type { Path } from './json-text.ts';
 import type { WorkflowDefinition, WorkflowTask } from './schema.ts';
 import { tasksOf } from './workflow-tasks.ts';
 
-/** An EVENT task seen from the handlers' side. */
+/** An event that an EVENT task produces. */
 export interface ProducedEvent {
   readonly source: DefinitionFile<WorkflowDefinition>;
   readonly path: Path;
-  /** `conductor:<workflow>:<sink>`, with the sink's `${…}` as they stand. */
+  /** `conductor:<workflow>:<sink>`, with unresolved `${…}` of the sink. */
   readonly name: string;
-  /** Matches every name the event can have; one group for each `${…}`. */
+  /** Matches every possible name of the event, with one group per `${…}`. */
   readonly pattern: RegExp;
-  /** Top-level names in the payload. */
+  /** Top-level fields of the payload. */
   readonly payload: ReadonlySet<string>;
 }
 
-/** What the engine adds to the task's own input. */
+/** Fields that the engine adds to the task's own input. */
 const addedByEngine = [
   'sink',
   'asyncComplete',
@@ -30,7 +30,7 @@ const addedByEngine = [
   'event_produced',
 ];
 
-/** The events of every workflow version. */
+/** Returns the events of all workflow versions. */
 export function producedEvents({ workflows }: Pick<Definitions, 'workflows'>): ProducedEvent[] {
   return workflows.flatMap((source) =>
     tasksOf(source.definition)
@@ -43,12 +43,12 @@ export function producedEvents({ workflows }: Pick<Definitions, 'workflows'>): P
   );
 }
 
-/** True for the engine's own queues, the only ones that carry our events. */
+/** Returns true for a sink in the engine's own queues, the only sinks that workflows may use. */
 export function isEngineSink(sink: string | undefined): boolean {
   return sink !== undefined && /^conductor(:|$)/.test(sink);
 }
 
-/** The engine's rule: `conductor` alone stands for the task's reference name. */
+/** Conductor's rule: the sink `conductor` stands for the task's reference name. */
 function eventName(workflow: string, { sink = '', taskReferenceName }: WorkflowTask): string {
   return sink === 'conductor'
     ? `conductor:${workflow}:${taskReferenceName}`

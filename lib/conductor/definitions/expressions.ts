@@ -1,17 +1,17 @@
-// The `${…}` expressions inside definitions: where they stand and what they name.
+// Finds and parses the `${…}` expressions in definitions.
 
 import type { Path } from './json-text.ts';
 
-/** One `${…}` and the place of the text it stands in. */
+/** One `${…}` and the path of its text. */
 export interface Expression {
   readonly path: Path;
-  /** Between the braces: `workflow.input.inbound`. */
+  /** Text between the braces: `workflow.input.inbound`. */
   readonly text: string;
   /** The dotted steps: `['workflow', 'input', 'inbound']`. */
   readonly steps: readonly string[];
 }
 
-/** Every expression in a value made of texts, arrays and objects. */
+/** Returns all expressions in a JSON value. @param path path of the value */
 export function findExpressions(value: unknown, path: Path = []): Expression[] {
   if (typeof value === 'string') {
     return [...value.matchAll(/(?<!\$)\$\{([^${}]*)\}/g)].map(([, text = '']) => ({
@@ -25,7 +25,7 @@ export function findExpressions(value: unknown, path: Path = []): Expression[] {
   return Object.entries(value).flatMap(([key, item]) => findExpressions(item, [...path, key]));
 }
 
-/** A pattern for what a text with expressions can become; each expression stands for one or more characters but `:`. */
+/** Returns a pattern for a text with resolved expressions. Each expression matches one or more characters except `:`. */
 export function patternOf(text: string): RegExp {
   const parts = text.split(/\$\{[^}]*\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('([^:]+)')}$`);

@@ -1,20 +1,20 @@
-// JSON files as people write them: where a syntax error is, keys given twice, and the line of a value.
+// A JSON parser for hand-written files: reports positions of syntax errors and duplicate keys, and locates values.
 
 import { LineCounter, isNode, parseDocument } from 'yaml';
 
-/** The way to a value: keys and indexes from the root. */
+/** The path of a value: keys and indexes from the root. */
 export type Path = readonly (string | number)[];
 
-/** A place in a text; both count from 1. */
+/** A position in a text; line and column start at 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** A parsed text, or the place and the reason why it is not JSON. */
+/** A parsed text, or the position of an error with its message. */
 export type JsonText = { readonly value: unknown } | { readonly at: Position; readonly message: string };
 
-/** Parses strict JSON; a key given twice is an error, as `JSON.parse` would silently drop the first. */
+/** Parses strict JSON. A duplicate key is an error, because `JSON.parse` would silently drop the first value. */
 export function parseJsonText(text: string): JsonText {
   let value: unknown;
   try {
@@ -27,7 +27,7 @@ export function parseJsonText(text: string): JsonText {
   return at === undefined ? { value } : { at: toPosition(at), message: 'the key is given twice' };
 }
 
-/** Where the value at `path` begins; the nearest parent when the path leads nowhere. */
+/** Returns the position of the value at `path`, or of its nearest existing parent. */
 export function locate(text: string, path: Path): Position {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false });
@@ -38,7 +38,7 @@ export function locate(text: string, path: Path): Position {
   return { line: 1, column: 1 };
 }
 
-/** `tasks[1].loopOver[0].sink` */
+/** Formats a path as `tasks[1].loopOver[0].sink`. */
 export function formatPath(path: Path): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`;
@@ -46,22 +46,22 @@ export function formatPath(path: Path): string {
   }, '');
 }
 
-/** A JSON pointer (RFC 6901) as a path: indexes become numbers. */
+/** Converts a JSON pointer (RFC 6901) to a path. Indexes become numbers. */
 export function pathOfPointer(pointer: string): Path {
   const steps = pointer.split('/').slice(1);
   return steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~')));
 }
 
-/** The engine of JavaScript tells the place of most errors; the YAML parser knows the others. */
+/** V8's message has the position of most errors; the YAML parser finds the position of the others. */
 function syntaxProblem(text: string, reason: string): JsonText {
-  const told = /\s*(?:in JSON )?at position \d+ \(line (\d+) column (\d+)\)/.exec(reason);
-  if (told) {
-    const message = reason.slice(0, told.index);
-    return { at: { line: Number(told[1]), column: Number(told[2]) }, message };
+  const position = /\s*(?:in JSON )?at position \d+ \(line (\d+) column (\d+)\)/.exec(reason);
+  if (position) {
+    const message = reason.slice(0, position.index);
+    return { at: { line: Number(position[1]), column: Number(position[2]) }, message };
   }
   const message = /^Unexpected token '.{1,2}'/su.exec(reason)?.[0] ?? reason;
-  const seen = parseDocument(text, { schema: 'json' }).errors[0]?.linePos?.[0];
-  return { at: seen === undefined ? endOf(text) : toPosition(seen), message };
+  const found = parseDocument(text, { schema: 'json' }).errors[0]?.linePos?.[0];
+  return { at: found === undefined ? endOf(text) : toPosition(found), message };
 }
 
 function endOf(text: string): Position {

@@ -1,4 +1,4 @@
-// Reads `workflows/`, `workflows/tasks/` and `event-handlers/`: one definition a file, each checked against its schema.
+// Loads definitions from `workflows/`, `workflows/tasks/` and `event-handlers/`: one per file, validated by JSON schema.
 
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,30 +13,30 @@ import {
   workflowSchema,
 } from './schema.ts';
 
-/** A definition and the file it stands in. */
+/** A definition and its file. */
 export interface DefinitionFile<T> {
-  /** Path below the root, with `/`: `workflows/tasks/movies_intake.json`. */
+  /** Path relative to the root, with `/`: `workflows/tasks/movies_intake.json`. */
   readonly file: string;
   readonly text: string;
   readonly definition: T;
 }
 
-/** Every definition of the product, in the order of their file names. */
+/** All definitions of the product, sorted by file name. */
 export interface Definitions {
   readonly workflows: readonly DefinitionFile<WorkflowDefinition>[];
   readonly taskDefs: readonly DefinitionFile<TaskDefinition>[];
   readonly eventHandlers: readonly DefinitionFile<EventHandler>[];
 }
 
-/** What could be read, and what is wrong with the rest. */
+/** The valid definitions, and the problems of the others. */
 export interface ReadDefinitions extends Definitions {
-  /** One line each: `file:line:column: path: what is wrong`. */
+  /** One line per problem: `file:line:column: path: message`. */
   readonly problems: readonly string[];
-  /** Files that hold no valid definition. */
+  /** Files without a valid definition. */
   readonly unreadable: readonly string[];
 }
 
-/** Everything that is wrong with the files, one line each. */
+/** All problems of the definition files, one line each. */
 export class DefinitionError extends Error {
   override readonly name = 'DefinitionError';
   readonly problems: readonly string[];
@@ -67,7 +67,7 @@ const kinds = {
 
 const kindNames = { workflow: 'workflows', 'task type': 'taskDefs', 'event handler': 'eventHandlers' } as const;
 
-/** The file in which a definition stands, below the root. */
+/** Returns the path of a definition's file, relative to the root. */
 export function fileOf(
   kind: keyof typeof kindNames,
   { name, version = 0 }: { name: string; version?: number | undefined },
@@ -76,7 +76,7 @@ export function fileOf(
   return `${directory}/${fileName({ name, version } as never)}`;
 }
 
-/** What came of files, by file: with the same text, the same comes of it. To be kept from one load to the next. */
+/** Cache of parsed files by path, for repeated loads. An entry is valid while the text of the file is the same. */
 export type KnownFiles = Map<string, { readonly text: string; readonly read: ReadFile }>;
 
 interface ReadFile {
@@ -85,10 +85,10 @@ interface ReadFile {
 }
 
 /**
- * Loads every definition.
+ * Loads all definitions.
  * @param rootDir directory that holds `workflows/` and `event-handlers/`
- * @param known of earlier loads: a file that has not changed is not parsed again
- * @throws DefinitionError that lists everything wrong at once. What stands between files: check-definitions.ts.
+ * @param known cache of earlier loads: unchanged files are not parsed again
+ * @throws DefinitionError that lists all problems. Consistency between files is checked by check-definitions.ts.
  */
 export function loadDefinitions(rootDir: string, known?: KnownFiles): Definitions {
   const { problems, workflows, taskDefs, eventHandlers } = readDefinitions(rootDir, known);
@@ -96,7 +96,7 @@ export function loadDefinitions(rootDir: string, known?: KnownFiles): Definition
   return { workflows, taskDefs, eventHandlers };
 }
 
-/** Reads every definition and lists what is wrong; never throws for what stands in a file. */
+/** Reads all definitions and lists the problems. Never throws because of the content of a file. */
 export function readDefinitions(rootDir: string, known: KnownFiles = new Map()): ReadDefinitions {
   const problems: string[] = [];
   const unreadable: string[] = [];
@@ -110,7 +110,7 @@ export function readDefinitions(rootDir: string, known: KnownFiles = new Map()):
   };
 }
 
-/** One line about a place in a definition file. */
+/** Returns a problem line for a value in a definition file. */
 export function problemAt(source: { file: string; text: string }, path: Path, message: string): string {
   const { line, column } = locate(source.text, path);
   return `${source.file}:${line}:${column}: ${path.length === 0 ? '' : `${formatPath(path)}: `}${message}`;
@@ -154,8 +154,8 @@ function readKnown<T>(
   source: Source,
   known: KnownFiles,
 ): { definition?: T; problems: readonly string[] } {
-  const before = known.get(source.file);
-  const read = before?.text === source.text ? before.read : readOne(kind, source);
+  const cached = known.get(source.file);
+  const read = cached?.text === source.text ? cached.read : readOne(kind, source);
   known.set(source.file, { text: source.text, read });
   return read as { definition?: T; problems: readonly string[] };
 }

@@ -1,28 +1,28 @@
-// Which versions of its workflow a route starts, as gateway.config.yml says it: `version: 2`, or `versions: { 1: 10, 2: 90 }`.
+// Parses the workflow versions of a route in gateway.config.yml: `version: 2`, or `versions: { 1: 10, 2: 90 }`.
 
-/** Parameters of the policy `workflow`, not checked yet. */
+/** Unvalidated parameters of the policy `workflow`. */
 export interface PinParameters {
   readonly version?: unknown;
   readonly versions?: unknown;
   readonly versionGuard?: unknown;
 }
 
-/** Share of the clients by version, in ascending order. Shares have any unit: they are compared with their sum. */
+/** Share of clients by version, in ascending order. Shares have no unit: a share is relative to the sum of all shares. */
 export type VersionShares = ReadonlyMap<number, number>;
 
-/** What a route starts. */
+/** The workflow versions that a route starts. */
 export interface PinnedVersions {
-  /** At least one is above 0. A version alone has the share 1. */
+  /** At least one share is above 0. A single version has the share 1. */
   readonly shares: VersionShares;
-  /** True for `versions`: clients are told which one they got, and some may choose. */
+  /** True for `versions`: responses name the version, and permitted clients may choose one. */
   readonly isSplit: boolean;
 }
 
 const example = 'such as versions: { 1: 10, 2: 90 }';
-/** As JSON and YAML write an integer from 1. */
+/** An integer from 1 as JSON and YAML write it. */
 const versionPattern = /^[1-9]\d{0,8}$/;
 
-/** Reads them. `problems` is what is wrong, each with what to do; `pinned` is there when nothing is. */
+/** Parses the parameters. `pinned` is absent when there are `problems`; each problem says what to do. */
 export function readPinnedVersions({ version, versions, versionGuard }: PinParameters): {
   readonly pinned?: PinnedVersions;
   readonly problems: readonly string[];
@@ -46,7 +46,7 @@ function checkVersion(version: unknown): string[] {
 
 function checkShares(versions: unknown): string[] {
   if (versions === null || typeof versions !== 'object' || Array.isArray(versions))
-    return [`versions is no map: name each version with its share, ${example}`];
+    return [`versions is not a map: name each version with its share, ${example}`];
   const entries = Object.entries(versions);
   if (entries.length === 0) return [`versions is empty: name each version with its share, ${example}`];
   const problems = entries.flatMap(([version, share]: [string, unknown]) => {
@@ -66,7 +66,7 @@ function sharesOf(versions: object): VersionShares {
   return new Map(shares.toSorted(([one], [other]) => one - other));
 }
 
-/** `v2`, or with shares in percent: `v1 10 %, v2 90 %`. */
+/** Returns a text such as `v2`, or with shares in percent, `v1 10 %, v2 90 %`. */
 export function describeShares({ shares, isSplit }: PinnedVersions): string {
   const sum = [...shares.values()].reduce((total, share) => total + share, 0);
   const percent = (share: number) => Math.round((1_000 * share) / sum) / 10;

@@ -1,25 +1,25 @@
-// Events that come from a queue of the broker (RabbitMQ) and not from a workflow: their names, and why they end in a number.
+// Names of events that come from a RabbitMQ queue, with the number that makes the engine subscribe to them last.
 
-/** `amqp_queue:<queue>.<MIS code>?order=<number>`. The engine's other AMQP type, `amqp_exchange`, never acknowledges a message. */
+/** `amqp_queue:<queue>.<MIS code>?order=<number>`. The engine's other AMQP type, `amqp_exchange`, never acknowledges. */
 const queueEvent = /^amqp_queue:[a-z][a-z.]*\.([0-9A-Za-z]{1,8})\?order=(\d+)$/;
 
 /** The fields of a message (lib/openapi/mdm-update.schema.json). */
 export const queueFields: readonly string[] = ['misCode', 'sisPersonId', 'cccid', 'updateId'];
 
-/** Places in the largest table of events that is thought of. */
-const places = 1_024;
+/** Largest supported size of the engine's hash table of events. */
+const maxTableSize = 1_024;
 
-/** True for an event of the broker's. */
+/** Returns true for an event of a RabbitMQ queue. */
 export function isQueueEvent(event: string): boolean {
   return event.startsWith('amqp_queue:');
 }
 
-/** The college whose queue it is; undefined for an event of any other kind. */
+/** Returns the MIS code of the queue's college; undefined for any other event. */
 export function collegeOf(event: string): string | undefined {
   return queueEvent.exec(event)?.[1];
 }
 
-/** What is wrong with the name of an event of the broker's; undefined when nothing is. */
+/** Returns the problem of a queue event's name; undefined when there is none. */
 export function problemOfQueueEvent(event: string): string | undefined {
   if (!queueEvent.test(event)) return 'must be amqp_queue:<queue>.<MIS code>?order=<number>';
   const ordered = withOrder(event);
@@ -27,21 +27,22 @@ export function problemOfQueueEvent(event: string): string | undefined {
 }
 
 /**
- * The same event with the number that makes it the last one. The engine subscribes to its events one after the other, as
- * they lie in a Java `HashSet`, and waits at one of the broker's until the broker answers. All others have to come
- * before. It reads no `order`: the number only moves the event to the last place of any table up to 1,024 places.
+ * Returns the event with the `order` that makes the engine subscribe to it last. The engine subscribes to its events one
+ * after the other, in the iteration order of a Java `HashSet`, and a subscription to a RabbitMQ queue blocks until the broker
+ * responds. All other events must therefore come first. The engine ignores `order`: the number only gives the event a hash
+ * that sorts it into the last bucket of every table of up to 1,024 buckets.
  */
 export function withOrder(event: string): string {
   const base = event.replace(/\?.*$/, '');
   for (let order = 0; ; order++) {
     const candidate = `${base}?order=${order}`;
-    if (placeOf(candidate) === places - 1) return candidate;
+    if (bucketOf(candidate) === maxTableSize - 1) return candidate;
   }
 }
 
-/** `HashMap`: the hash of the string, its upper half folded in, cut to the size of the table. */
-function placeOf(text: string): number {
+/** Java's `HashMap`: the hash of the string, XORed with its upper half, modulo the size of the table. */
+function bucketOf(text: string): number {
   let hash = 0;
   for (let index = 0; index < text.length; index++) hash = (Math.imul(hash, 31) + text.charCodeAt(index)) | 0;
-  return (hash ^ (hash >>> 16)) & (places - 1);
+  return (hash ^ (hash >>> 16)) & (maxTableSize - 1);
 }

@@ -1,4 +1,4 @@
-// The shape of definition files: Conductor's own fields, those that this product uses, and no room for misspellings.
+// JSON schemas of definition files: the fields of Conductor that this product uses, and no others.
 
 import { type Static, Type } from 'typebox';
 
@@ -9,7 +9,7 @@ const seconds = (minimum: number) => Type.Integer({ minimum, description: 'secon
 const values = Type.Record(Type.String(), Type.Unknown());
 const email = Type.String({ pattern: '^[^@\\s]+@[^@\\s]+$' });
 
-/** One step of a workflow (`WorkflowTask`). Which fields a type needs: task-types.ts. */
+/** A task of a workflow (`WorkflowTask`). task-types.ts lists the required fields of each type. */
 const workflowTask = Type.Cyclic(
   {
     WorkflowTask: Type.Object(
@@ -31,7 +31,7 @@ const workflowTask = Type.Cyclic(
         loopCondition: Type.Optional(text),
         loopOver: Type.Optional(Type.Array(Type.Ref('WorkflowTask'))),
         items: Type.Optional(text),
-        // Fields of types that are refused: known here, so that the type's own message is what people read.
+        // Fields of task types that are not allowed. They are accepted here, so that the check of the type reports it.
         forkTasks: Type.Optional(Type.Unknown()),
         joinOn: Type.Optional(Type.Unknown()),
         subWorkflowParam: Type.Optional(Type.Unknown()),
@@ -45,7 +45,7 @@ const workflowTask = Type.Cyclic(
   'WorkflowTask',
 );
 
-/** `workflows/<name>.v<version>.json` */
+/** Schema of `workflows/<name>.v<version>.json`. */
 export const workflowSchema = Type.Object(
   {
     name,
@@ -68,7 +68,7 @@ export const workflowSchema = Type.Object(
   strict,
 );
 
-/** `workflows/tasks/<name>.json`. What the engine would fill in badly has to be written down. */
+/** `workflows/tasks/<name>.json`. Fields with unsuitable defaults in the engine are required. */
 export const taskDefSchema = Type.Object(
   {
     name,
@@ -95,21 +95,21 @@ const startWorkflow = Type.Object(
     version: Type.Integer({ minimum: 1, description: 'always pinned: the engine would start the latest' }),
     correlationId: text,
     taskToDomain: Type.Record(Type.String(), text, {
-      description: '{} = the default pool; left out, the domains of the workflow that produced the event would apply',
+      description: '{} = the default pool; without it, the domains of the workflow that produced the event would apply',
     }),
     input: values,
   },
   strict,
 );
 
-/** `event-handlers/<name>.json` */
+/** Schema of `event-handlers/<name>.json`. */
 export const eventHandlerSchema = Type.Object(
   {
     name,
     event: Type.String({ pattern: '^(conductor:[^:]+:[^:]+|amqp_queue:[^:]+)$' }),
     condition: Type.Optional(text),
     evaluatorType: Type.Optional(Type.Literal('javascript')),
-    active: Type.Boolean({ description: 'left out, the engine takes it for false' }),
+    active: Type.Boolean({ description: 'the engine defaults to false' }),
     actions: Type.Array(
       Type.Object(
         {
@@ -127,7 +127,11 @@ export const eventHandlerSchema = Type.Object(
   strict,
 );
 
+/** A workflow definition that has passed validation. */
 export type WorkflowDefinition = Static<typeof workflowSchema>;
+/** A task of a workflow definition. */
 export type WorkflowTask = WorkflowDefinition['tasks'][number];
+/** A task definition that has passed validation. */
 export type TaskDefinition = Static<typeof taskDefSchema>;
+/** An event handler that has passed validation. */
 export type EventHandler = Static<typeof eventHandlerSchema>;

@@ -1,11 +1,11 @@
-// The task types a workflow may use: those the engine runs inside a worker's update, none that waits for its own pollers.
+// The allowed task types: those that the engine executes synchronously, without its own polling system task workers.
 
-/** A usable task type and the fields it cannot do without. */
+/** An allowed task type with its required fields. */
 export interface TaskType {
   readonly required: readonly string[];
 }
 
-/** Usable types by name. */
+/** Allowed types by name. */
 export const taskTypes: Readonly<Record<string, TaskType>> = {
   SIMPLE: { required: [] },
   EVENT: { required: ['sink'] },
@@ -30,11 +30,11 @@ const asynchronous = new Set([
   'JDBC',
 ]);
 
-/** Why a task type cannot be used; undefined when it can. */
-export function refusalOf(type: string): string | undefined {
+/** Returns why a task type is not allowed; undefined when it is. */
+export function problemOfTaskType(type: string): string | undefined {
   if (Object.hasOwn(taskTypes, type)) return undefined;
   if (asynchronous.has(type)) {
-    return `${type} would never end: it needs the engine's system task workers, and they are switched off to keep the engine fast; use a worker (SIMPLE) or an event (EVENT)`;
+    return `${type} would never end: it needs the engine's system task workers, which are switched off to keep the engine fast; use a worker (SIMPLE) or an event (EVENT)`;
   }
-  return `${type} is no task type this product uses (${Object.keys(taskTypes).join(', ')})`;
+  return `${type} is not a task type that this product uses (${Object.keys(taskTypes).join(', ')})`;
 }

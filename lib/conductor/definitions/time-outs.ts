@@ -1,31 +1,31 @@
-// The ladder of time-outs: back end < task < client for a read; a write's task outlives an engine restart instead.
+// Checks the timeout budget: back end < task < client for reads; a write's task timeout covers an engine restart.
 
 import { type DefinitionFile, type Definitions, problemAt } from './load-definitions.ts';
 import type { TaskDefinition, WorkflowDefinition } from './schema.ts';
 import { findWorkflow, taskTypesOf } from './workflow-tasks.ts';
 
-/** A route of the gateway that starts a workflow; one that may start several versions is here once for each. */
+/** A route and a workflow version that it starts. A route with several versions has one entry per version. */
 export interface Route {
-  /** Its pipeline. */
+  /** Name of its pipeline. */
   readonly name: string;
-  /** Where its workflow policy stands, for messages: `gateway.config.yml: pipelines.movies.policies[1].workflow[0]`. */
+  /** Position of the workflow policy, for messages: `gateway.config.yml: pipelines.movies.policies[1].workflow[0]`. */
   readonly place: string;
   readonly workflow: string;
   readonly version: number;
-  /** How long a client waits, in milliseconds. */
+  /** Response deadline in milliseconds. */
   readonly waitBudgetMs: number;
-  /** True when the route lets methods through that change something. */
+  /** True when the route accepts methods that change data. */
   readonly writes: boolean;
 }
 
-/** What the ladder is checked against. */
+/** Configuration that determines the timeout budget. */
 export interface TimeOutContext {
   /** `workers.backEndTimeoutMs` */
   readonly backEndTimeoutMs: number;
   readonly routes: readonly Route[];
 }
 
-/** One task type on one route, all times in milliseconds. Without a route nobody waits for it. */
+/** The timeouts of one task type on one route, in milliseconds. Without a route, no client waits for the task. */
 export interface TimeoutBudgetStep {
   readonly taskType: string;
   readonly route: Route | undefined;
@@ -33,17 +33,17 @@ export interface TimeoutBudgetStep {
   readonly responseMs: number;
 }
 
-/** What a worker needs besides the back end's answer: to fetch the task and to report the result. */
+/** Time that a worker needs to fetch the task and to report the result. */
 const workerMarginMs = 2_000;
-/** An engine is back after a restart within this time: a write that was applied meanwhile must not have timed out. */
+/** Longest restart of an engine. The task of a write that was applied meanwhile must not time out. */
 const engineRestartMs = 60_000;
 
-/** Every rung, routes first, in the order of the gateway's map. */
+/** Returns the timeout budget: first the routes in the order of gateway.config.yml, then task types without a route. */
 export function timeoutBudget(
   definitions: Definitions,
   { routes, backEndTimeoutMs }: TimeOutContext,
 ): TimeoutBudgetStep[] {
-  const rung = (taskType: string, route: Route | undefined): TimeoutBudgetStep[] =>
+  const step = (taskType: string, route: Route | undefined): TimeoutBudgetStep[] =>
     definitions.taskDefs
       .filter(({ definition }) => definition.name === taskType)
       .map(({ definition }) => ({
@@ -54,18 +54,18 @@ export function timeoutBudget(
       }));
   const routed = routes.flatMap((route) => {
     const workflow = findWorkflow(definitions, { name: route.workflow, version: route.version });
-    return workflow === undefined ? [] : taskTypesOf(workflow.definition).flatMap((type) => rung(type, route));
+    return workflow === undefined ? [] : taskTypesOf(workflow.definition).flatMap((type) => step(type, route));
   });
-  const waitedFor = new Set(routed.map(({ taskType }) => taskType));
-  const others = definitions.taskDefs.map(({ definition }) => definition.name).filter((name) => !waitedFor.has(name));
-  return [...routed, ...others.flatMap((type) => rung(type, undefined))];
+  const routedTypes = new Set(routed.map(({ taskType }) => taskType));
+  const others = definitions.taskDefs.map(({ definition }) => definition.name).filter((name) => !routedTypes.has(name));
+  return [...routed, ...others.flatMap((type) => step(type, undefined))];
 }
 
-/** Checks routes and ladder; one line a problem. */
+/** Checks the routes and the timeout budget. Returns one line per problem. */
 export function checkTimeOuts(definitions: Definitions, context: TimeOutContext): string[] {
   const problems = [
     ...context.routes.flatMap((route) => checkRoute(definitions, route, context)),
-    ...timeoutBudget(definitions, context).flatMap((rung) => checkRung(definitions, rung)),
+    ...timeoutBudget(definitions, context).flatMap((step) => checkStep(definitions, step)),
   ];
   return [...new Set(problems)];
 }
@@ -84,7 +84,7 @@ function checkRoute(definitions: Definitions, route: Route, { backEndTimeoutMs }
   return [...problems, ...checkRoutedWorkflow(workflow)];
 }
 
-/** The router owns the deadline: a time-out of the workflow would make the engine look after it only then. */
+/** The router enforces the deadline. With a timeout of its own, the engine would evaluate the workflow only at that time. */
 function checkRoutedWorkflow(file: DefinitionFile<WorkflowDefinition>): string[] {
   const { timeoutSeconds = 0 } = file.definition;
   return timeoutSeconds === 0
@@ -92,7 +92,7 @@ function checkRoutedWorkflow(file: DefinitionFile<WorkflowDefinition>): string[]
     : [problemAt(file, ['timeoutSeconds'], 'a routed workflow has none: the router owns the deadline')];
 }
 
-function checkRung(definitions: Definitions, { taskType, route, backEndMs, responseMs }: TimeoutBudgetStep): string[] {
+function checkStep(definitions: Definitions, { taskType, route, backEndMs, responseMs }: TimeoutBudgetStep): string[] {
   const file = definitions.taskDefs.find(({ definition }) => definition.name === taskType);
   if (file === undefined) return [];
   const problems = checkTask(file, route);

@@ -1,22 +1,22 @@
-// Who asked for an execution: what `inbound` says in clear besides the request itself. Nothing of it tells who a person is.
+// The caller of an execution, from the unencrypted fields of `inbound`. These contain no personal data.
 
 import { isCut } from '../shorten-strings.ts';
 
-/** Absent fields: the execution was not started for a request, or nothing says. */
+/** The caller of an execution. Fields are absent when they are unknown or the execution was not started by a request. */
 export interface Caller {
   readonly method?: string;
-  /** Name of the apiEndpoint that the request came in by. */
+  /** Name of the apiEndpoint of the request. */
   readonly route?: string;
-  /** The OAuth client. */
+  /** OAuth client id. */
   readonly clientId?: string;
   readonly requestId?: string;
-  /** MIS code of the college that the path names. */
+  /** MIS code in the path. */
   readonly college?: string;
 }
 
 const collegePattern = /^[0-9A-Za-z]{1,8}$/;
 
-/** Reads the input of an execution; of one that an event has started, the caller whose request led to it. */
+/** Returns the caller in an execution's input. For an execution that an event has started, it is the original caller. */
 export function callerOf(input: Readonly<Record<string, unknown>>): Caller {
   const inbound = (input['inbound'] ?? {}) as Readonly<Record<string, unknown>>;
   const params = (inbound['params'] ?? {}) as Readonly<Record<string, unknown>>;
@@ -35,8 +35,8 @@ function named(name: keyof Caller, value: unknown): Partial<Caller> {
 }
 
 /**
- * Whether a row of the engine's index may be of this client or route: its text has the words somewhere, or had them where
- * it was cut. A client can write them too, so that only the execution itself tells.
+ * Returns whether a row of the engine's index may belong to this client or route: its text contains them, or was truncated.
+ * Clients can put the same text into their data, so only the execution itself is conclusive.
  */
 export function mayBeOf(inputText: string, { clientId, route }: Pick<Caller, 'clientId' | 'route'>): boolean {
   if (isCut(inputText)) return true;

@@ -1,11 +1,11 @@
-// The engine's executions as an operator sees them: searched, read whole, ended and resumed, through any way to reach the engine.
+// A client of the engine's execution API: search, read, terminate, retry and remove executions.
 
 import type { EngineRequest, EngineResponse } from '../engine.ts';
 import type { EngineCall } from '../metadata/metadata-api.ts';
 import { expectSuccess, parseResponse } from '../read-response.ts';
 import type { StartWorkflowRequest, WorkflowStatus } from '../types.ts';
 
-/** A row of the engine's index (`WorkflowSummary`). It may lag behind the execution when the engine was killed. */
+/** A row of the engine's index (`WorkflowSummary`). After a crash of the engine it may lag behind the execution. */
 export interface ExecutionSummary {
   readonly workflowId: string;
   readonly workflowType: string;
@@ -16,16 +16,16 @@ export interface ExecutionSummary {
   readonly startTime: string;
   readonly endTime?: string;
   /**
-   * Java's own text of the input (`{inbound={httpMethod=PATCH, …`), or JSON, as the engine is configured. Its first 64 KiB: `isCut`
-   * tells whether there was more.
+   * The input as Java's `toString` (`{inbound={httpMethod=PATCH, …`) or as JSON, depending on the engine's configuration;
+   * the first 64 KiB. `isCut` tells whether it was truncated.
    */
   readonly input: string;
-  /** As `input`. */
+  /** The output in the same form. */
   readonly output: string;
   readonly reasonForIncompletion?: string;
 }
 
-/** A task of an execution that was read whole. Times are milliseconds since 1970, 0 = not yet. */
+/** A task of an execution. Times are milliseconds since 1970, 0 = not yet. */
 export interface ExecutedTask {
   readonly taskId: string;
   readonly taskType: string;
@@ -33,13 +33,13 @@ export interface ExecutedTask {
   readonly status: string;
   /** Number of the attempt, from 0. */
   readonly retryCount?: number;
-  /** How often a worker has taken this attempt. */
+  /** Number of polls that returned this attempt. */
   readonly pollCount?: number;
-  /** Who took it last. */
+  /** Worker of the last poll. */
   readonly workerId?: string;
-  /** Absent: the default pool. */
+  /** Task domain; absent for the default pool. */
   readonly domain?: string;
-  /** How long a task that a worker gave back waits, in seconds. */
+  /** Delay of a postponed task until its next poll, in seconds. */
   readonly callbackAfterSeconds?: number;
   readonly scheduledTime?: number;
   readonly startTime?: number;
@@ -68,29 +68,30 @@ export interface WholeExecution {
   readonly tasks: readonly ExecutedTask[];
 }
 
-/** What to search for; everything given must hold. */
+/** Criteria of a search; all must hold. */
 export interface ExecutionQuery {
-  /** `college-adaptorWF`, or with `*` at its end whatever begins so. */
+  /** A workflow name; a final `*` matches any suffix. */
   readonly workflowType?: string;
   readonly status?: WorkflowStatus;
-  /** Any of them. */
+  /** Any of these states. */
   readonly statuses?: readonly WorkflowStatus[];
   readonly correlationIds?: readonly string[];
-  /** Milliseconds since 1970. SQLite compares whole seconds: up to one second more may be found. */
+  /** Milliseconds since 1970. SQLite compares whole seconds, so the result may exceed the bounds by up to one second. */
   readonly startedAfter?: number;
   readonly startedBefore?: number;
   readonly endedAfter?: number;
   readonly endedBefore?: number;
 }
 
-/** Which part of the result. */
+/** Selects a part of the result. */
 export interface Page {
   readonly offset: number;
   readonly size: number;
-  /** Default `oldest`, by start; `first-ended`: by end. */
+  /** Default: `oldest`. */
   readonly order?: Order;
 }
 
+/** Sort order: `oldest` and `newest` by start time, `first-ended` by end time. */
 export type Order = 'oldest' | 'newest' | 'first-ended';
 
 const sortOf: Readonly<Record<Order, string>> = {
@@ -99,35 +100,37 @@ const sortOf: Readonly<Record<Order, string>> = {
   'first-ended': 'endTime:ASC|workflowId:ASC',
 };
 
-/** A page of executions and the bytes it took to read. */
+/** A page of executions, with the size of the response. */
 export interface FoundExecutions {
   readonly executions: readonly ExecutionSummary[];
-  /** How many there are on all pages. */
+  /** Number of executions on all pages. */
   readonly total: number;
+  /** Bytes received. */
   readonly bytes: number;
 }
 
-/** What became of executions that were to be removed. */
+/** The result of a removal. */
 export interface RemovedExecutions {
   readonly removed: readonly string[];
   /** The engine's reason by execution id. */
   readonly refused: Readonly<Record<string, string>>;
 }
 
-/** Bytes that are kept of an input or an output in a row: a page of answers of 8 MiB must fit into a small router. */
+/** Bytes kept of an input or output in a row, so that a page of 8 MiB responses fits into the memory of a small router. */
 const longestString = 65_536;
 
-/** @throws EngineError from every call */
+/** Client of the execution API. Every call throws an EngineError on failure. */
 export class ExecutionApi {
   readonly #call: EngineCall;
 
+  /** @param call sends each request: `engine.request`, or the equivalent through the router */
   constructor(call: EngineCall) {
     this.#call = call;
   }
 
   /**
-   * Every row comes with input and output as text, which the engine writes whole and this cuts: ask for small pages where
-   * they may be large.
+   * Searches the engine's index. The engine sends the whole input and output of every row, and this client truncates them:
+   * request small pages where payloads may be large.
    */
   async search(query: ExecutionQuery, { offset, size, order = 'oldest' }: Page): Promise<FoundExecutions> {
     const parameters = new URLSearchParams({
@@ -145,7 +148,7 @@ export class ExecutionApi {
     return { executions: results, total: totalHits, bytes: received ?? body.length };
   }
 
-  /** Only the state; null when the engine has none with this id. Cheap: neither input nor output is read. */
+  /** Returns the state; null when there is no such execution. Cheap: neither input nor output is read. */
   async readState(executionId: string): Promise<WorkflowStatus | null> {
     const path = `/api/workflow/${encodeURIComponent(executionId)}/status?includeOutput=false`;
     const response = await this.#call({ method: 'GET', path });
@@ -154,7 +157,7 @@ export class ExecutionApi {
   }
 
   /**
-   * The execution; null when the engine has none with this id.
+   * Returns an execution; null when there is none with this id.
    * @param includeTasks default true; tasks repeat input and output
    */
   async readWhole(executionId: string, { includeTasks = true } = {}): Promise<WholeExecution | null> {
@@ -164,8 +167,8 @@ export class ExecutionApi {
   }
 
   /**
-   * Executions of one definition with this correlation id, oldest first. They are read where the engine keeps them, not
-   * from its index: whatever was started before is there.
+   * Returns the executions of a workflow with this correlation id, oldest first. The engine reads them from its execution
+   * store, not from the index, so every execution that was started before is found.
    * @param includeTasks default false; tasks repeat input and output
    */
   async correlated(name: string, correlationId: string, { includeTasks = false } = {}): Promise<WholeExecution[]> {
@@ -182,25 +185,25 @@ export class ExecutionApi {
     return (await this.#send(call)).body.toString('utf8');
   }
 
-  /** Lets the engine do at once what it would do at its next look: time out, schedule, complete. */
+  /** Makes the engine evaluate an execution now instead of at its next sweep: time out, schedule, complete. */
   async decide(executionId: string): Promise<void> {
     await this.#send({ method: 'PUT', path: `/api/workflow/decide/${encodeURIComponent(executionId)}` });
   }
 
-  /** Ends it. Its open tasks are cancelled. */
+  /** Terminates an execution and cancels its open tasks. */
   async terminate(executionId: string, reason: string): Promise<void> {
     const query = new URLSearchParams({ reason });
     await this.#send({ method: 'DELETE', path: `/api/workflow/${encodeURIComponent(executionId)}?${query}` });
   }
 
-  /** Resumes a terminated or failed execution at its last cancelled or failed task; what was completed stays. */
+  /** Resumes a terminated or failed execution at its last cancelled or failed task. Completed tasks are not repeated. */
   async retry(executionId: string): Promise<void> {
     await this.#send({ method: 'POST', path: `/api/workflow/${encodeURIComponent(executionId)}/retry` });
   }
 
   /**
-   * Deletes executions, their tasks and their rows in the index, whatever their state: it cannot be undone.
-   * @param executionIds at most 1000
+   * Deletes executions in any state, with their tasks and index rows. It cannot be undone.
+   * @param executionIds at most 1,000
    */
   async remove(executionIds: readonly string[]): Promise<RemovedExecutions> {
     const { body } = await this.#send({
@@ -209,10 +212,10 @@ export class ExecutionApi {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(executionIds),
     });
-    const answer = parseResponse<{ bulkSuccessfulResults?: string[]; bulkErrorResults?: Record<string, string> }>({
+    const result = parseResponse<{ bulkSuccessfulResults?: string[]; bulkErrorResults?: Record<string, string> }>({
       body,
     });
-    return { removed: answer.bulkSuccessfulResults ?? [], refused: answer.bulkErrorResults ?? {} };
+    return { removed: result.bulkSuccessfulResults ?? [], refused: result.bulkErrorResults ?? {} };
   }
 
   async #send(request: EngineRequest): Promise<EngineResponse> {
@@ -221,8 +224,8 @@ export class ExecutionApi {
 }
 
 /**
- * The query in the engine's words. A type is always asked for with `*`: for an exact one SQLite would walk all of that
- * type's rows, for a pattern it takes the index on the start time or the correlation id.
+ * Formats a query in Conductor's syntax. A type always gets a final `*`: for an exact type SQLite would scan all rows of the
+ * type; for a pattern it uses the index on the start time or the correlation id.
  */
 function formatQuery(query: ExecutionQuery): string {
   const { workflowType, status, statuses, correlationIds, startedAfter, startedBefore, endedAfter, endedBefore } =

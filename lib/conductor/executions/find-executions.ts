@@ -1,21 +1,22 @@
-// Lists executions by what an operator knows of them: route, client, workflow, state and time.
+// Finds executions by route, client, workflow, state and start time.
 
 import type { WorkflowStatus } from '../types.ts';
 import { type Caller, callerOf, mayBeOf } from './caller.ts';
 import type { ExecutionApi, ExecutionQuery, ExecutionSummary } from './execution-api.ts';
 
+/** Criteria of a search; all must hold. */
 export interface ExecutionFilter {
-  /** Exact names; any when absent. */
+  /** Exact workflow names; any when absent. */
   readonly workflows?: readonly string[];
   readonly statuses?: readonly WorkflowStatus[];
   readonly route?: string;
   readonly clientId?: string;
-  /** Start of the execution, milliseconds since 1970. */
+  /** Bounds of the start time, milliseconds since 1970. */
   readonly since?: number;
   readonly until?: number;
 }
 
-/** One line of a list. Nothing of the request or the answer but the status code. */
+/** One execution of a list. Of request and response, it contains only the status code. */
 export interface ListedExecution extends Caller {
   readonly executionId: string;
   readonly workflow: string;
@@ -23,29 +24,30 @@ export interface ListedExecution extends Caller {
   readonly state: WorkflowStatus;
   /** RFC 3339. */
   readonly startedAt: string;
-  /** Milliseconds from start to end; absent while it runs. */
+  /** Milliseconds from start to end; absent while the execution is running. */
   readonly durationMs?: number;
-  /** Of the back end's answer. */
+  /** Status code of the back end's response. */
   readonly answered?: number;
 }
 
+/** The result of {@link findExecutions}. */
 export interface ExecutionList {
   /** Newest first. */
   readonly executions: readonly ListedExecution[];
-  /** False: the search was given up after so many rows of the index. */
+  /** False when the search stopped at the limit of rows to read. */
   readonly isComplete: boolean;
-  /** Rows of the index that were read. */
+  /** Number of rows of the index that were read. */
   readonly scanned: number;
 }
 
-/** Rows carry whole inputs and outputs: pages stay small, and grow only when they are light. */
+/** Rows contain whole inputs and outputs, so the first page is small, and pages grow only while rows are small. */
 const firstPage = 50;
 const largestPage = 500;
 const pageBytes = 4_194_304;
 
 /**
- * The newest executions that the filter lets through.
- * @param bounds `limit`: executions to find; `maxScanned`: rows of the index to read for them
+ * Returns the newest executions that match the filter.
+ * @param bounds `limit`: number of executions to find; `maxScanned`: number of rows of the index to read
  */
 export async function findExecutions(
   api: ExecutionApi,
@@ -98,7 +100,7 @@ function toQuery({ statuses, since, until }: ExecutionFilter, workflowType: stri
   };
 }
 
-/** The row as the execution itself has it; null when it is not wanted after all. */
+/** Returns the execution of a row, read from the engine; null when the execution does not match the filter. */
 async function toListed(
   api: ExecutionApi,
   row: ExecutionSummary,
@@ -111,7 +113,7 @@ async function toListed(
   const caller = callerOf(execution.input);
   if (filter.clientId !== undefined && caller.clientId !== filter.clientId) return null;
   if (filter.route !== undefined && caller.route !== filter.route) return null;
-  // The index may be behind: a state that is no longer so is not listed as if it were.
+  // The index may lag behind, so the state of the execution itself counts.
   if (filter.statuses !== undefined && !filter.statuses.includes(execution.status)) return null;
   const { workflowId: executionId, workflowType: workflow, version, startTime: startedAt } = row;
   const answered = answeredOf(execution.output);
@@ -127,7 +129,7 @@ async function toListed(
   };
 }
 
-/** The status that the back end answered with. */
+/** Returns the status code of the back end's response in a workflow's output; undefined when there is none. */
 export function answeredOf(output: Readonly<Record<string, unknown>>): number | undefined {
   const status = (output['outbound'] as { statusCodeValue?: unknown } | null | undefined)?.statusCodeValue;
   return typeof status === 'number' ? status : undefined;

@@ -1,31 +1,32 @@
-// Retry, terminate and cancel: what each would mean for an execution as it is now, and doing it.
+// Previews and carries out interventions of operators: retry, terminate and cancel.
 
 import { EngineError } from '../engine-error.ts';
 import type { ExecutedTask, ExecutionApi, WholeExecution } from './execution-api.ts';
 
 /**
- * - `retry`: the engine goes on at the last task that failed or was cancelled; a write is sent once more
- * - `terminate`: ends it, whoever works on it
- * - `cancel`: ends it only while no worker has begun: then nothing has left for a back end
+ * Kinds of interventions.
+ * - `retry`: resumes at the last failed or cancelled task; a write is sent again
+ * - `terminate`: ends the execution in any case
+ * - `cancel`: ends the execution only if no worker has started, so nothing was sent to a back end
  */
 export type Intervention = 'retry' | 'terminate' | 'cancel';
 
-/** What would happen, before anybody is asked. */
+/** The expected result of an intervention. */
 export type InterventionPreview =
   | { readonly kind: 'possible'; readonly executionId: string; readonly warning?: string }
   | { readonly kind: 'refused'; readonly executionId: string; readonly reason: string };
 
-/** What has happened. */
+/** The result of an intervention. */
 export interface InterventionResult {
   readonly executionId: string;
   readonly outcome: 'done' | 'refused';
-  /** Why not, or what to look at although it was done. */
+  /** Reason for a refusal, or a warning. */
   readonly reason?: string;
 }
 
 const readMethods: readonly unknown[] = ['GET', 'HEAD', 'OPTIONS'];
 
-/** Looks, and changes nothing. @throws EngineError */
+/** Returns the expected result of an intervention without changing anything. @throws EngineError */
 export async function previewInterventions(
   intervention: Intervention,
   executionId: string,
@@ -34,7 +35,7 @@ export async function previewInterventions(
   const execution = await api.readWhole(executionId);
   if (execution === null) return { kind: 'refused', executionId, reason: 'the engine has no such execution' };
   const running = execution.status === 'RUNNING' || execution.status === 'PAUSED';
-  if (intervention === 'retry') return foreseeRetry(execution, running);
+  if (intervention === 'retry') return previewRetry(execution, running);
   if (!running) return { kind: 'refused', executionId, reason: `it has ended already: ${execution.status}` };
   const begun = execution.tasks.find(isWithWorker);
   if (begun === undefined) return { kind: 'possible', executionId };
@@ -48,13 +49,13 @@ export async function previewInterventions(
     : { kind: 'possible', executionId, warning: `${where}: whether its back end has done it stays unknown` };
 }
 
-function foreseeRetry(execution: WholeExecution, running: boolean): InterventionPreview {
+function previewRetry(execution: WholeExecution, running: boolean): InterventionPreview {
   const { workflowId: executionId, status } = execution;
   if (running || status === 'COMPLETED') {
     return { kind: 'refused', executionId, reason: `only what failed can be retried, and it is ${status}` };
   }
   const { httpMethod } = (execution.input['inbound'] ?? {}) as { httpMethod?: unknown };
-  // One that an event has started carries the request of its source, and does not send it.
+  // An execution that an event has started contains the request of its source execution, but does not send it.
   const isRequest = httpMethod !== undefined && execution.input['executionId'] === undefined;
   const last = execution.tasks.findLast(({ status: state }) => state !== 'COMPLETED' && state !== 'SKIPPED');
   return isRequest && !readMethods.includes(httpMethod) && last?.taskType !== 'EVENT'
@@ -66,7 +67,11 @@ function foreseeRetry(execution: WholeExecution, running: boolean): Intervention
     : { kind: 'possible', executionId };
 }
 
-/** @param reason of a termination; anybody who reads the execution sees it */
+/**
+ * Carries out an intervention.
+ * @param reason reason of a termination, visible to everyone who can read the execution
+ * @throws EngineError unless the engine refused the call, which is an outcome
+ */
 export async function intervene(
   intervention: Intervention,
   executionId: string,
@@ -80,7 +85,7 @@ export async function intervene(
     return { executionId, outcome: 'refused', reason: error.message };
   }
   if (intervention !== 'cancel') return { executionId, outcome: 'done' };
-  // Between the look and the end a worker may have taken the task.
+  // A worker may have received the task between the preview and the termination.
   const after = await api.readWhole(executionId);
   return after?.tasks.some(({ startTime = 0, pollCount = 0 }) => startTime > 0 && pollCount > 0) === true
     ? {
@@ -91,7 +96,7 @@ export async function intervene(
     : { executionId, outcome: 'done' };
 }
 
-/** A task that a worker has, or had and gave back for later. */
+/** Returns true for a task that a worker has, or has postponed. */
 function isWithWorker({ taskType, status, startTime = 0, pollCount = 0 }: ExecutedTask): boolean {
   if (taskType === 'EVENT' || taskType === 'SWITCH') return false;
   return status !== 'SCHEDULED' || pollCount > 0 || startTime > 0;

@@ -1,11 +1,11 @@
-// An execution that was started for an Idempotency-Key although another one had been: it is not carried out.
+// Detects superseded executions: duplicates for the same Idempotency-Key, which the router terminates before they run.
 
 import type { WholeExecution } from './execution-api.ts';
 
-/** The reason of its termination. The engine keeps it, so that every router and the reconciler say the same of it. */
+/** Reason of the termination. The engine stores it, so every router and the reconciler recognise the execution by it. */
 export const superseded = 'another execution of the same Idempotency-Key was carried out';
 
-/** True for one that no worker was given, and none will be. */
+/** Returns true for a superseded execution, whose tasks no worker receives. */
 export function isSuperseded({
   reasonForIncompletion,
 }: {
@@ -14,7 +14,7 @@ export function isSuperseded({
   return reasonForIncompletion === superseded;
 }
 
-/** True when no worker can have seen anything of an execution. */
+/** Returns true when no worker can have received a task of the execution. */
 export function isUntouched({ tasks }: Pick<WholeExecution, 'tasks'>): boolean {
   return tasks.every(
     ({ status, pollCount = 0, startTime = 0 }) => status === 'SCHEDULED' && pollCount === 0 && startTime === 0,

@@ -1,42 +1,43 @@
-// What happened to an execution, in the order in which it happened: tasks, waits, attempts, workers, and what failed.
+// The timeline of an execution: its tasks in order, with queue times, attempts, workers and failures.
 
 import type { ExecutedTask, WholeExecution } from './execution-api.ts';
 
-/** One attempt of a task. Times are milliseconds. */
+/** One attempt of a task. Durations are in milliseconds. */
 export interface TimelineStep {
   readonly task: string;
   readonly type: string;
   readonly state: string;
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** How often a worker has taken it; more than once: it was given back or taken again. */
+  /** Number of polls that returned this attempt; more than one when it was postponed or redelivered. */
   readonly polls: number;
-  /** When it was put into its queue, after the start of the execution. */
+  /** Time from the start of the execution until the task was queued. */
   readonly scheduledAfterMs: number;
-  /** From the queue into the hands of a worker; absent for what no worker has taken yet, or never takes. */
+  /** Time in the queue; absent before a worker has polled the task, and for tasks of the engine itself. */
   readonly waitedMs?: number;
-  /** In the hands of a worker, or of the engine itself; absent while it goes on. */
+  /** Duration of the task at the worker or in the engine; absent while the task is running. */
   readonly tookMs?: number;
   readonly worker?: string;
-  /** Absent: the default pool. */
+  /** Task domain; absent for the default pool. */
   readonly domain?: string;
-  /** Task that waits for its next try, in seconds from its last report. */
+  /** Delay of the next try in seconds, from the last report of a worker. */
   readonly nextTryAfterSeconds?: number;
-  /** Why it did not complete, as the engine keeps it: it can hold what a worker of somebody else's wrote. */
+  /** Reason why the task did not complete, from the engine. It may contain text of third-party workers. */
   readonly reason?: string;
 }
 
+/** The timeline of one execution. */
 export interface Timeline {
   readonly steps: readonly TimelineStep[];
-  /** From start to end, or up to `now` while it runs. */
+  /** Duration from start to end, or to `now` while the execution is running. */
   readonly totalMs: number;
-  /** The tasks that failed, each once. */
+  /** Names of the failed tasks, without duplicates. */
   readonly failed: readonly string[];
-  /** What it waits for now; absent when it has ended, or when the engine has nothing open. */
+  /** What the execution waits for; absent when it has ended or has no open task. */
   readonly waitsFor?: string;
 }
 
-/** Of tasks that the engine does by itself. */
+/** Types of tasks that the engine executes itself. */
 const engineTasks: readonly string[] = [
   'EVENT',
   'SWITCH',
@@ -49,7 +50,7 @@ const engineTasks: readonly string[] = [
 ];
 const failedStates: readonly string[] = ['FAILED', 'FAILED_WITH_TERMINAL_ERROR', 'TIMED_OUT'];
 
-/** @param now milliseconds since 1970 */
+/** Returns the timeline of an execution. @param now milliseconds since 1970 */
 export function timelineOf(execution: WholeExecution, now: number): Timeline {
   const { tasks, startTime, endTime } = execution;
   const ordered = tasks.toSorted((one, other) => (one.scheduledTime ?? 0) - (other.scheduledTime ?? 0));
@@ -65,8 +66,8 @@ export function timelineOf(execution: WholeExecution, now: number): Timeline {
 
 function toStep(task: ExecutedTask, startedAt: number): TimelineStep {
   const { scheduledTime = 0, startTime = 0, endTime = 0, pollCount = 0, workerId, domain } = task;
-  // The result of a task that was handed over names no poll: all of its time is the worker's and the queue's together.
-  const takenAt = startTime > 0 ? startTime : 0;
+  // A directly dispatched task has no poll time: its duration includes the time in the queue.
+  const polledAt = startTime > 0 ? startTime : 0;
   return {
     task: nameOf(task),
     type: task.taskType,
@@ -74,8 +75,10 @@ function toStep(task: ExecutedTask, startedAt: number): TimelineStep {
     attempt: (task.retryCount ?? 0) + 1,
     polls: pollCount,
     scheduledAfterMs: Math.max(0, scheduledTime - startedAt),
-    ...(takenAt > 0 && !engineTasks.includes(task.taskType) ? { waitedMs: Math.max(0, takenAt - scheduledTime) } : {}),
-    ...(endTime > 0 ? { tookMs: Math.max(0, endTime - (takenAt > 0 ? takenAt : scheduledTime)) } : {}),
+    ...(polledAt > 0 && !engineTasks.includes(task.taskType)
+      ? { waitedMs: Math.max(0, polledAt - scheduledTime) }
+      : {}),
+    ...(endTime > 0 ? { tookMs: Math.max(0, endTime - (polledAt > 0 ? polledAt : scheduledTime)) } : {}),
     ...(workerId === undefined || workerId === '' ? {} : { worker: workerId }),
     ...(domain === undefined || domain === '' ? {} : { domain }),
     ...nextTry(task),

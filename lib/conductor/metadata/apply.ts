@@ -1,43 +1,45 @@
-// Makes the changes of a plan that somebody has seen, and no other.
+// Applies the changes of a confirmed plan, and no others.
 
 import type { EngineError } from '../engine-error.ts';
 import type { EventHandler, TaskDefinition, WorkflowDefinition } from '../definitions/schema.ts';
 import type { MetadataApi } from './metadata-api.ts';
-import { type Change, isSame, isSameChange, type Plan } from './plan.ts';
+import { type Change, isSameDefinition, isSameChange, type Plan } from './plan.ts';
 
-/** How a step of the plan ended. `found done`: somebody else has brought the engine there meanwhile. */
+/** Outcome of a step. `found done`: the change had already been made by someone else. */
 export type StepOutcome = 'done' | 'found done';
 
+/** The result of {@link applyPlan}. */
 export interface Applied {
   /**
-   * - `done`: the engine is as the plan said.
-   * - `engine changed`: what is there now is not what the plan was made from; the step in question was not made.
-   * - `interrupted`: told to stop between two steps.
-   * - `failed`: the engine refused a step or cannot be reached.
+   * - `done`: the engine has the definitions of the plan.
+   * - `engine changed`: the engine has changed since the plan was made; the affected step was not executed.
+   * - `interrupted`: stopped between two steps.
+   * - `failed`: the engine refused a step or was unreachable.
    */
   readonly outcome: 'done' | 'engine changed' | 'interrupted' | 'failed';
-  /** Steps that were made here or found done, in order. */
+  /** Completed steps in order, including those found done. */
   readonly done: readonly Change[];
-  /** For `engine changed`: what would have to be done now and was not in the plan. */
+  /** For `engine changed`: necessary changes that are not in the plan. */
   readonly unseen: readonly Change[];
-  /** For `failed`. */
+  /** The reason for `failed`. */
   readonly error?: Error;
 }
 
+/** Options of {@link applyPlan}. */
 export interface ApplyOptions {
   readonly api: MetadataApi;
-  /** Compares repository and engine anew. */
+  /** Compares repository and engine again. */
   readonly replan: () => Promise<Plan>;
-  /** Told of each step as it ends. */
+  /** Called at the end of each step. */
   readonly onStep: (change: Change, outcome: StepOutcome) => void;
   /** Stops between two steps. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Each step is one call of the engine, and the engine is compared anew before each: after an interruption at any point the rest is
- * what the next plan shows, and of two who apply the same at once each finds done what the other did. The engine cannot compare and
- * write in one call, so a last look at the end finds a write that crossed ours.
+ * Applies a plan. Each step is one call of the engine, and repository and engine are compared again before each step. After
+ * an interruption, the next plan contains the remaining steps. Of two concurrent runs, each finds the steps of the other
+ * done. The engine has no compare-and-set, so a final comparison detects concurrent writes.
  * @throws EngineError when the engine cannot be read before the first step
  */
 export async function applyPlan(plan: Plan, { api, replan, onStep, signal }: ApplyOptions): Promise<Applied> {
@@ -49,7 +51,7 @@ export async function applyPlan(plan: Plan, { api, replan, onStep, signal }: App
     if (unseen.length > 0) return end('engine changed', { unseen });
     if (signal.aborted) return end('interrupted');
     try {
-      const isOpen = rest.changes.some((other) => isSame(other, change));
+      const isOpen = rest.changes.some((other) => isSameDefinition(other, change));
       const outcome = isOpen ? await makeStep(change, api, replan) : 'found done';
       done.push(change);
       onStep(change, outcome);
@@ -61,12 +63,12 @@ export async function applyPlan(plan: Plan, { api, replan, onStep, signal }: App
   return rest.changes.length === 0 ? end('done') : end('engine changed', { unseen: rest.changes });
 }
 
-/** What a later plan would do that an earlier one did not say. */
+/** Returns the changes of the later plan that the earlier one does not contain. */
 function unseenIn(later: Plan, earlier: Plan): Change[] {
   return later.changes.filter((change) => !earlier.changes.some((other) => isSameChange(change, other)));
 }
 
-/** A refused call may be the loser of a race that somebody else has won for us. */
+/** Executes a step. A refused call may have lost a race against another run that made the same change. */
 async function makeStep(change: Change, api: MetadataApi, replan: () => Promise<Plan>): Promise<StepOutcome> {
   try {
     await send(change, api);
@@ -74,7 +76,7 @@ async function makeStep(change: Change, api: MetadataApi, replan: () => Promise<
   } catch (error) {
     if ((error as EngineError).kind !== 'refused') throw error;
     const { changes } = await replan();
-    if (changes.some((other) => isSame(other, change))) throw error;
+    if (changes.some((other) => isSameDefinition(other, change))) throw error;
     return 'found done';
   }
 }

@@ -1,32 +1,32 @@
-// What a definition comes back with from the engine that its file does not say: notes of the engine and its defaults.
+// The fields and default values that the engine adds to definitions.
 
 import { eventHandlerSchema, taskDefSchema, workflowSchema } from '../definitions/schema.ts';
 
-/** How one kind of object comes back. */
-export interface Shape {
-  /** Fields the engine sets by itself. */
-  readonly noted: readonly string[];
-  /** Values the engine writes out where the file says nothing. */
+/** The fields of one kind of object, as the engine returns it. */
+export interface ObjectFields {
+  /** Fields that the engine sets. */
+  readonly addedByEngine: readonly string[];
+  /** Values that the engine adds for absent fields. */
   readonly defaults: Readonly<Record<string, unknown>>;
-  /** The fields in the order of a file. */
+  /** Order of the fields in a file. */
   readonly order: readonly string[];
-  /** Fields that a file always says, even where it is the default. */
-  readonly written: readonly string[];
-  /** Fields that hold objects of a shape; `byName`: in an object, one under each name. */
-  readonly nested?: () => Readonly<Record<string, { shape: Shape; byName?: true }>>;
+  /** Fields that a file must contain, even with the default value. */
+  readonly required: readonly string[];
+  /** Fields that hold nested objects; `byName`: the field is an object with one nested object per property. */
+  readonly nested?: () => Readonly<Record<string, { fields: ObjectFields; byName?: true }>>;
 }
 
 type ObjectSchema = { readonly properties: object; readonly required?: readonly string[] };
 
-/** Order and obligations of the file's own schema. */
-function fieldsOf({ properties, required = [] }: ObjectSchema): Pick<Shape, 'order' | 'written'> {
-  return { order: Object.keys(properties), written: required };
+/** Returns order and required fields of a file's schema. */
+function fieldsOf({ properties, required = [] }: ObjectSchema): Pick<ObjectFields, 'order' | 'required'> {
+  return { order: Object.keys(properties), required };
 }
 
-const noted = ['createTime', 'updateTime', 'createdBy', 'updatedBy', 'ownerApp'];
+const addedByEngine = ['createTime', 'updateTime', 'createdBy', 'updatedBy', 'ownerApp'];
 
-const workflowTaskShape: Shape = {
-  noted: ['taskDefinition'],
+const workflowTaskFields: ObjectFields = {
+  addedByEngine: ['taskDefinition'],
   ...fieldsOf(workflowSchema.properties.tasks.items.$defs.WorkflowTask),
   defaults: {
     type: 'SIMPLE',
@@ -45,14 +45,15 @@ const workflowTaskShape: Shape = {
     metadata: {},
   },
   nested: () => ({
-    decisionCases: { shape: workflowTaskShape, byName: true },
-    defaultCase: { shape: workflowTaskShape },
-    loopOver: { shape: workflowTaskShape },
+    decisionCases: { fields: workflowTaskFields, byName: true },
+    defaultCase: { fields: workflowTaskFields },
+    loopOver: { fields: workflowTaskFields },
   }),
 };
 
-export const workflowShape: Shape = {
-  noted,
+/** Fields of a workflow. */
+export const workflowFields: ObjectFields = {
+  addedByEngine,
   ...fieldsOf(workflowSchema),
   defaults: {
     inputParameters: [],
@@ -68,11 +69,12 @@ export const workflowShape: Shape = {
     metadata: {},
     maskedFields: [],
   },
-  nested: () => ({ tasks: { shape: workflowTaskShape } }),
+  nested: () => ({ tasks: { fields: workflowTaskFields } }),
 };
 
-export const taskDefShape: Shape = {
-  noted,
+/** Fields of a task definition. */
+export const taskDefFields: ObjectFields = {
+  addedByEngine,
   ...fieldsOf(taskDefSchema),
   defaults: {
     retryCount: 3,
@@ -98,22 +100,23 @@ export const taskDefShape: Shape = {
 
 const actionSchema = eventHandlerSchema.properties.actions.items;
 
-const startWorkflowShape: Shape = {
-  noted: [],
+const startWorkflowFields: ObjectFields = {
+  addedByEngine: [],
   ...fieldsOf(actionSchema.properties.start_workflow),
   defaults: {},
 };
 
-const actionShape: Shape = {
-  noted: [],
+const actionFields: ObjectFields = {
+  addedByEngine: [],
   ...fieldsOf(actionSchema),
   defaults: { expandInlineJSON: false },
-  nested: () => ({ start_workflow: { shape: startWorkflowShape } }),
+  nested: () => ({ start_workflow: { fields: startWorkflowFields } }),
 };
 
-export const eventHandlerShape: Shape = {
-  noted,
+/** Fields of an event handler. */
+export const eventHandlerFields: ObjectFields = {
+  addedByEngine,
   ...fieldsOf(eventHandlerSchema),
   defaults: { active: false },
-  nested: () => ({ actions: { shape: actionShape } }),
+  nested: () => ({ actions: { fields: actionFields } }),
 };

@@ -1,33 +1,33 @@
-// Running executions that a change of definitions touches: the third side of the comparison.
+// The impact of a change of definitions: the running executions that it affects.
 
 import type { MetadataApi, RegisteredDefinitions } from './metadata-api.ts';
 import type { Change } from './plan.ts';
 
-/** How many executions have not ended; `more`: there are others whose version was not looked up. */
+/** Number of running executions. `more`: there are further executions whose version was not read. */
 export interface RunningCount {
   readonly count: number;
   readonly more: boolean;
 }
 
-/** A change with the executions that run while it is made. */
+/** A change with the number of running executions that it affects. */
 export interface TouchingChange extends Change {
-  /** Absent for what the engine does not have yet. */
+  /** Absent for a new definition. */
   readonly running?: RunningCount;
 }
 
-/** What runs of one workflow, whatever its version. */
+/** Running executions of one workflow. */
 interface RunningWorkflow {
   readonly byVersion: ReadonlyMap<number, number>;
   readonly total: number;
 }
 
-/** The version of an execution is in the execution only: so many are read of each workflow. */
-const mostRead = 1_000;
-const atOnce = 4;
+/** Only the execution itself has its version: at most this many executions of each workflow are read. */
+const maxRead = 1_000;
+const readConcurrency = 4;
 
 /**
- * Counts, for each changed or removed definition, the executions that it touches: those of the workflow version, those of every
- * version with a task of the type, or those of the workflow whose event the handler takes.
+ * Counts the running executions that each changed or removed definition affects: those of the workflow version, of all
+ * versions with a task of the type, or of the workflow whose event the handler processes.
  * @throws EngineError
  */
 export async function countRunning(
@@ -35,23 +35,23 @@ export async function countRunning(
   registered: RegisteredDefinitions,
   api: MetadataApi,
 ): Promise<TouchingChange[]> {
-  const touched = changes.map((change) => (change.action === 'add' ? [] : touchedBy(change, registered)));
-  const names = [...new Set(touched.flat().map(({ name }) => name))];
+  const affected = changes.map((change) => (change.action === 'add' ? [] : affectedBy(change, registered)));
+  const names = [...new Set(affected.flat().map(({ name }) => name))];
   const running = new Map<string, RunningWorkflow>();
   for (const name of names) running.set(name, await readRunning(name, api));
   return changes.map((change, index) => {
     if (change.action === 'add') return change;
-    return { ...change, running: sumOf(touched[index] ?? [], running) };
+    return { ...change, running: sumOf(affected[index] ?? [], running) };
   });
 }
 
-/** A workflow version; without one, every version. */
-interface TouchedWorkflow {
+/** A workflow version, or all versions when `version` is absent. */
+interface AffectedWorkflow {
   readonly name: string;
   readonly version?: number;
 }
 
-function touchedBy({ kind, name, version, before }: Change, { workflows }: RegisteredDefinitions): TouchedWorkflow[] {
+function affectedBy({ kind, name, version, before }: Change, { workflows }: RegisteredDefinitions): AffectedWorkflow[] {
   if (kind === 'workflow') return [{ name, ...(version === undefined ? {} : { version }) }];
   if (kind === 'event handler') {
     // `conductor:<workflow>[:<sink>]`; an event of any other source, such as `amqp_queue:…`, has no workflow.
@@ -63,7 +63,7 @@ function touchedBy({ kind, name, version, before }: Change, { workflows }: Regis
     .map((workflow) => ({ name: workflow.name, version: workflow.version }));
 }
 
-/** Looks through every branch and loop: an object with this name and a reference name is a task of the type. */
+/** Searches all branches and loops: an object with this name and a reference name is a task of the type. */
 function hasTask(value: unknown, taskType: string): boolean {
   if (value === null || typeof value !== 'object') return false;
   const { name, taskReferenceName } = value as { name?: unknown; taskReferenceName?: unknown };
@@ -74,9 +74,10 @@ function hasTask(value: unknown, taskType: string): boolean {
 async function readRunning(name: string, api: MetadataApi): Promise<RunningWorkflow> {
   const ids = await api.readRunning(name);
   const byVersion = new Map<number, number>();
-  const looked = ids.slice(0, mostRead);
-  for (let start = 0; start < looked.length; start += atOnce) {
-    const versions = await Promise.all(looked.slice(start, start + atOnce).map((id) => api.readExecutionVersion(id)));
+  const read = ids.slice(0, maxRead);
+  for (let start = 0; start < read.length; start += readConcurrency) {
+    const batch = read.slice(start, start + readConcurrency);
+    const versions = await Promise.all(batch.map((id) => api.readExecutionVersion(id)));
     for (const version of versions) {
       if (version !== undefined) byVersion.set(version, (byVersion.get(version) ?? 0) + 1);
     }
@@ -84,13 +85,13 @@ async function readRunning(name: string, api: MetadataApi): Promise<RunningWorkf
   return { byVersion, total: ids.length };
 }
 
-function sumOf(touched: readonly TouchedWorkflow[], running: ReadonlyMap<string, RunningWorkflow>): RunningCount {
+function sumOf(affected: readonly AffectedWorkflow[], running: ReadonlyMap<string, RunningWorkflow>): RunningCount {
   let count = 0;
   let more = false;
-  for (const { name, version } of touched) {
+  for (const { name, version } of affected) {
     const { byVersion, total } = running.get(name) ?? { byVersion: new Map<number, number>(), total: 0 };
     count += version === undefined ? total : (byVersion.get(version) ?? 0);
-    more ||= version !== undefined && total > mostRead;
+    more ||= version !== undefined && total > maxRead;
   }
   return { count, more };
 }

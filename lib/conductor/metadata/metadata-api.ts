@@ -1,24 +1,24 @@
-// The engine's metadata API: definitions and what an operator wants to know of the engine, through any way to reach it.
+// A client of the engine's metadata API: definitions, running executions, queues and workers.
 
 import type { EventHandler, TaskDefinition, WorkflowDefinition } from '../definitions/schema.ts';
 import { EngineError } from '../engine-error.ts';
 import type { EngineRequest, EngineResponse } from '../engine.ts';
 import { parseResponse, readErrorBody, refusalReasons } from '../read-response.ts';
 
-/** One call of the engine's API: `engine.request` itself, or the same through the router. */
+/** Sends a call to the engine's API: `engine.request`, or the equivalent through the router. */
 export type EngineCall = (request: EngineRequest) => Promise<EngineResponse>;
 
-/** A definition as the engine gives it back: our fields, its defaults, and what it notes by itself. */
+/** A definition as the engine returns it, with the defaults and fields that the engine adds. */
 export type RegisteredDefinition = Readonly<Record<string, unknown>> & { readonly name: string };
 
-/** Everything the engine has. */
+/** All definitions of the engine. */
 export interface RegisteredDefinitions {
   readonly workflows: readonly (RegisteredDefinition & { readonly version: number })[];
   readonly taskDefs: readonly RegisteredDefinition[];
   readonly eventHandlers: readonly RegisteredDefinition[];
 }
 
-/** When a worker last asked for tasks of one type (`PollData`). */
+/** The last poll of a worker for one task type (`PollData`). */
 export interface PollData {
   /** The task type. */
   readonly queueName: string;
@@ -28,15 +28,16 @@ export interface PollData {
   readonly lastPollTime: number;
 }
 
-/** @throws EngineError from every call, with the engine's own reasons in its message */
+/** Client of the metadata API. Every call throws an EngineError on failure, with the engine's reasons in its message. */
 export class MetadataApi {
   readonly #call: EngineCall;
 
+  /** @param call sends each request */
   constructor(call: EngineCall) {
     this.#call = call;
   }
 
-  /** Everything in three calls; asking one by one would fill the engine's log with a stack trace for each absence. */
+  /** Returns all definitions with three calls. Single reads would log a stack trace in the engine for each missing one. */
   async readDefinitions(): Promise<RegisteredDefinitions> {
     const [workflows, taskDefs, eventHandlers] = await Promise.all([
       this.#get<RegisteredDefinitions['workflows']>('/api/metadata/workflow'),
@@ -46,12 +47,13 @@ export class MetadataApi {
     return { workflows, taskDefs, eventHandlers };
   }
 
-  /** @param exists the engine has one verb for each case and answers 500 to the wrong one */
+  /** Writes a task definition. @param exists selects PUT or POST: the engine responds with 500 to the wrong method */
   async putTaskDef(definition: TaskDefinition, exists: boolean): Promise<void> {
     if (exists) await this.#send('PUT', '/api/metadata/taskdefs', definition);
     else await this.#send('POST', '/api/metadata/taskdefs', [definition]);
   }
 
+  /** Writes a workflow version. @param exists see {@link putTaskDef} */
   async putWorkflow(definition: WorkflowDefinition, exists: boolean): Promise<void> {
     if (!exists) {
       await this.#send('POST', '/api/metadata/workflow', definition);
@@ -62,29 +64,32 @@ export class MetadataApi {
     refuseBulkErrors(body, `PUT ${path}`);
   }
 
+  /** Writes an event handler. @param exists see {@link putTaskDef} */
   async putEventHandler(definition: EventHandler, exists: boolean): Promise<void> {
     await this.#send(exists ? 'PUT' : 'POST', '/api/event', definition);
   }
 
-  /** Executions that run keep the definition they were started with. */
+  /** Deletes a workflow version. Running executions keep their definition. */
   async deleteWorkflow(name: string, version: number): Promise<void> {
     await this.#send('DELETE', `/api/metadata/workflow/${encodeURIComponent(name)}/${version}`);
   }
 
+  /** Deletes a task definition. */
   async deleteTaskDef(name: string): Promise<void> {
     await this.#send('DELETE', `/api/metadata/taskdefs/${encodeURIComponent(name)}`);
   }
 
+  /** Deletes an event handler. */
   async deleteEventHandler(name: string): Promise<void> {
     await this.#send('DELETE', `/api/event/${encodeURIComponent(name)}`);
   }
 
-  /** Ids of the executions of a workflow that have not ended, paused ones included, of whatever version. */
+  /** Returns the ids of a workflow's running and paused executions of all versions. */
   readRunning(workflow: string): Promise<readonly string[]> {
     return this.#get(`/api/workflow/running/${encodeURIComponent(workflow)}`);
   }
 
-  /** The version an execution was started with; undefined when it is gone. */
+  /** Returns the workflow version of an execution; undefined when the execution no longer exists. */
   async readExecutionVersion(executionId: string): Promise<number | undefined> {
     const path = `/api/workflow/${encodeURIComponent(executionId)}?includeTasks=false`;
     const response = await this.#call({ method: 'GET', path });
@@ -92,24 +97,24 @@ export class MetadataApi {
     return parseResponse<{ workflowVersion: number }>(refuseErrors(response, 'GET /api/workflow/{id}')).workflowVersion;
   }
 
-  /** The engine's version, or undefined when it does not say. */
+  /** Returns the engine's version; undefined when the engine does not report it. */
   async readVersion(): Promise<string | undefined> {
     const { status, body } = await this.#call({ method: 'GET', path: '/api/version', headers: { accept: '*/*' } });
     const text = body.toString('utf8').trim();
     return status === 200 && /^\d[\w.-]*$/.test(text) ? text : undefined;
   }
 
-  /** The last poll of every worker of every task type. */
+  /** Returns the last poll of every worker for every task type. */
   readPollData(): Promise<readonly PollData[]> {
     return this.#get('/api/tasks/queue/polldata/all');
   }
 
-  /** Messages waiting in each queue: tasks by `[<domain>:]<task type>`, events by `<workflow>:<sink>`. */
+  /** Returns the length of each queue: tasks by `[<domain>:]<task type>`, events by `<workflow>:<sink>`. */
   readQueueSizes(): Promise<Readonly<Record<string, number>>> {
     return this.#get('/api/tasks/queue/all');
   }
 
-  /** How many executions the index knows in this status. */
+  /** Returns the number of executions with this status in the index. */
   async countExecutions(status: string): Promise<number> {
     const query = new URLSearchParams({ query: `status='${status}'`, freeText: '*', start: '0', size: '1' });
     const { totalHits } = await this.#get<{ totalHits: number }>(`/api/workflow/search?${query}`);
@@ -131,14 +136,14 @@ export class MetadataApi {
 
 function refuseErrors(response: EngineResponse, call: string): EngineResponse {
   if (response.status < 300) return response;
-  // The words are about definitions, which hold nothing personal: they are not scrubbed.
+  // The reasons concern definitions, which hold no personal data, so they are not scrubbed.
   const text = refusalReasons(response).join('; ');
   throw new EngineError('refused', `${call} answered ${response.status}${text === '' ? '' : `: ${text}`}`, {
     status: response.status,
   });
 }
 
-/** `PUT /metadata/workflow` answers 200 even when it refused every definition: the reasons stand in the body. */
+/** `PUT /metadata/workflow` responds with 200 even when it refuses every definition; the body has the reasons. */
 function refuseBulkErrors(body: Buffer, call: string): void {
   const { bulkErrorResults = {} } = readErrorBody(body);
   const reasons = Object.entries(bulkErrorResults).map(([name, reason]) => `${name}: ${reason}`);

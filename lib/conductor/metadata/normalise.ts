@@ -1,26 +1,26 @@
-// A definition as a file would say it, whether it comes from a file or from the engine.
+// Normalises definitions, so that one from a file and one from the engine can be compared.
 
-import { eventHandlerShape, taskDefShape, type Shape, workflowShape } from './engine-defaults.ts';
+import { eventHandlerFields, taskDefFields, type ObjectFields, workflowFields } from './engine-defaults.ts';
 
-const shapes = { workflow: workflowShape, 'task type': taskDefShape, 'event handler': eventHandlerShape };
+const fieldsByKind = { workflow: workflowFields, 'task type': taskDefFields, 'event handler': eventHandlerFields };
 
-/** The kinds of definitions, in the words people read. */
-export type DefinitionKind = keyof typeof shapes;
+/** The kinds of definitions, as messages name them. */
+export type DefinitionKind = keyof typeof fieldsByKind;
 
 /**
- * Leaves out what the engine notes and what says no more than its default, unless a file has to say it; the fields
- * come in the order of the schema. Two definitions that mean the same become equal.
+ * Returns the definition without fields that the engine adds and without optional fields at their default, sorted in the
+ * order of the schema. Equivalent definitions become equal.
  */
 export function normaliseDefinition(kind: DefinitionKind, definition: unknown): unknown {
-  return normalise(definition, shapes[kind]);
+  return normalise(definition, fieldsByKind[kind]);
 }
 
-/** The text of a definition's file. */
+/** Returns the text of a definition's file. */
 export function formatDefinition(kind: DefinitionKind, definition: unknown): string {
   return `${JSON.stringify(normaliseDefinition(kind, definition), null, 2)}\n`;
 }
 
-/** The same value with the keys of its objects in the order in which `model` has them; keys it has not come last. */
+/** Returns the value with the keys of its objects in the order of `model`; additional keys come last. */
 export function orderLike(value: unknown, model: unknown): unknown {
   if (Array.isArray(value))
     return value.map((item, index) => orderLike(item, (model as unknown[] | undefined)?.[index]));
@@ -30,7 +30,7 @@ export function orderLike(value: unknown, model: unknown): unknown {
   return Object.fromEntries(keys.map((key) => [key, orderLike(value[key], known[key])]));
 }
 
-/** The same value, whatever the order of keys. */
+/** Compares JSON values; the order of keys does not matter. */
 export function isEqual(left: unknown, right: unknown): boolean {
   if (Array.isArray(left) && Array.isArray(right)) {
     return left.length === right.length && left.every((item, index) => isEqual(item, right[index]));
@@ -42,31 +42,32 @@ export function isEqual(left: unknown, right: unknown): boolean {
   return left === right;
 }
 
+/** Returns true for an object that is neither null nor an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
-function normalise(value: unknown, shape: Shape): unknown {
-  if (Array.isArray(value)) return value.map((item) => normalise(item, shape));
+function normalise(value: unknown, fields: ObjectFields): unknown {
+  if (Array.isArray(value)) return value.map((item) => normalise(item, fields));
   if (!isObject(value)) return value;
-  const written = shape.written.filter((key) => Object.hasOwn(shape.defaults, key));
-  const kept: Record<string, unknown> = Object.fromEntries(written.map((key) => [key, shape.defaults[key]]));
+  const required = fields.required.filter((key) => Object.hasOwn(fields.defaults, key));
+  const kept: Record<string, unknown> = Object.fromEntries(required.map((key) => [key, fields.defaults[key]]));
   for (const [key, item] of Object.entries(value)) {
-    if (item === null || item === undefined || shape.noted.includes(key)) continue;
-    const isDefault = Object.hasOwn(shape.defaults, key) && isEqual(item, shape.defaults[key]);
-    if (!isDefault || shape.written.includes(key)) kept[key] = normaliseNested(item, key, shape);
+    if (item === null || item === undefined || fields.addedByEngine.includes(key)) continue;
+    const isDefault = Object.hasOwn(fields.defaults, key) && isEqual(item, fields.defaults[key]);
+    if (!isDefault || fields.required.includes(key)) kept[key] = normaliseNested(item, key, fields);
   }
-  return Object.fromEntries(orderKeys(Object.keys(kept), shape.order).map((key) => [key, kept[key]]));
+  return Object.fromEntries(orderKeys(Object.keys(kept), fields.order).map((key) => [key, kept[key]]));
 }
 
-function normaliseNested(value: unknown, key: string, shape: Shape): unknown {
-  const nested = shape.nested?.()[key];
+function normaliseNested(value: unknown, key: string, fields: ObjectFields): unknown {
+  const nested = fields.nested?.()[key];
   if (nested === undefined) return value;
-  // A SWITCH keeps its branches in an object by case.
+  // The branches of a SWITCH are an object with one property per case.
   if (nested.byName === true && isObject(value)) {
-    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, normalise(item, nested.shape)]));
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, normalise(item, nested.fields)]));
   }
-  return normalise(value, nested.shape);
+  return normalise(value, nested.fields);
 }
 
 function orderKeys(keys: readonly string[], order: readonly string[]): string[] {

@@ -1,4 +1,4 @@
-// What would make an engine's definitions those of the repository, in the order in which it has to be done.
+// Plans the ordered changes that bring an engine's definitions to the state of the repository.
 
 import { createHash } from 'node:crypto';
 import type { Definitions } from '../definitions/load-definitions.ts';
@@ -6,36 +6,37 @@ import type { EventHandler, TaskDefinition, WorkflowDefinition } from '../defini
 import type { RegisteredDefinition, RegisteredDefinitions } from './metadata-api.ts';
 import { type DefinitionKind, isEqual, normaliseDefinition, orderLike } from './normalise.ts';
 
-/** What a definition is called: task types and handlers by name, workflows by name and version. */
+/** Identity of a definition: kind and name, for workflows also the version. */
 export interface DefinitionId {
   readonly kind: DefinitionKind;
   readonly name: string;
   readonly version?: number;
 }
 
-/** One definition that has to be sent or removed. */
+/** One definition to write or to remove. */
 export interface Change extends DefinitionId {
   readonly action: 'add' | 'change' | 'remove';
-  /** Where it stands in the repository; a removed one stands nowhere. */
+  /** File in the repository; absent for a removal. */
   readonly file?: string;
-  /** As the engine has it, normalised; absent when it has not. */
+  /** The engine's definition, normalised; absent when the engine has none. */
   readonly before?: unknown;
-  /** As the repository has it, normalised; absent when it has not. */
+  /** The repository's definition, normalised; absent when the repository has none. */
   readonly after?: unknown;
-  /** As the engine is sent it. */
+  /** The definition to send to the engine. */
   readonly definition?: TaskDefinition | WorkflowDefinition | EventHandler;
 }
 
+/** The ordered changes, with counts of the other definitions. */
 export interface Plan {
-  /** In order: handlers that go, task types, workflows, handlers that come; then workflows and task types that go. */
+  /** In order: removed handlers, task types, workflows, new or changed handlers, removed workflows, removed task types. */
   readonly changes: readonly Change[];
-  /** Definitions that are the same on both sides. */
+  /** Number of definitions that are equal on both sides. */
   readonly unchanged: number;
-  /** What only the engine has and keeps, because removing was not asked for. */
+  /** Definitions that only the engine has, and that stay because `prune` is off. */
   readonly kept: readonly DefinitionId[];
 }
 
-/** A text that tells plans apart: the same changes, from the same state to the same state. */
+/** Returns a digest of a plan: 12 hexadecimal digits, equal for the same changes between the same states. */
 export function digestPlan({ changes }: Plan): string {
   const parts = changes.map(({ action, kind, name, version, before, after }) => [
     action,
@@ -48,29 +49,31 @@ export function digestPlan({ changes }: Plan): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 12);
 }
 
-/** True for what must not happen without force: a published workflow version that would become another one. */
+/** Returns true for a change of a published workflow version, which needs force. */
 export function isRepublished({ action, kind }: Change): boolean {
   return action === 'change' && kind === 'workflow';
 }
 
-/** The same step: nothing about it has changed since it was planned. */
+/** Returns true for the same change of the same definition between the same states. */
 export function isSameChange(left: Change, right: Change): boolean {
   const parts = ({ action, before, after }: Change) => [action, before ?? null, after ?? null];
-  return isSame(left, right) && isEqual(parts(left), parts(right));
+  return isSameDefinition(left, right) && isEqual(parts(left), parts(right));
 }
 
-export function isSame(left: DefinitionId, right: DefinitionId): boolean {
+/** Returns true for the same kind, name and version. */
+export function isSameDefinition(left: DefinitionId, right: DefinitionId): boolean {
   return left.kind === right.kind && left.name === right.name && left.version === right.version;
 }
 
+/** Options of {@link planChanges}. */
 export interface PlanOptions {
-  /** Removes what the engine has and the repository has not. */
+  /** Removes definitions that only the engine has. */
   readonly prune: boolean;
-  /** Which definitions are looked at, on both sides. */
+  /** Selects the definitions to compare, by name. */
   readonly concerns: (name: string) => boolean;
 }
 
-/** Compares repository and engine; pure. */
+/** Compares repository and engine. Pure function. */
 export function planChanges(
   repository: Definitions,
   registered: RegisteredDefinitions,
@@ -78,9 +81,9 @@ export function planChanges(
 ): Plan {
   const ours = sourcesOf(repository).filter(({ name }) => concerns(name));
   const theirs = idsOf(registered).filter(({ name }) => concerns(name));
-  const steps = ours.map((source) => toChange(source, theirs.find((other) => isSame(source, other))?.before));
+  const steps = ours.map((source) => toChange(source, theirs.find((other) => isSameDefinition(source, other))?.before));
   const changes = steps.filter((step) => step !== undefined);
-  const foreign = theirs.filter((other) => !ours.some((source) => isSame(source, other)));
+  const foreign = theirs.filter((other) => !ours.some((source) => isSameDefinition(source, other)));
   const removals = prune ? foreign.map((id) => ({ ...id, action: 'remove' }) as const) : [];
   return {
     changes: inOrder([...changes, ...removals]),
@@ -89,7 +92,7 @@ export function planChanges(
   };
 }
 
-/** Handlers start workflows, workflows have tasks: nothing may be there before what it needs, nor outlive it. */
+/** Sorts by dependency: handlers start workflows, and workflows use task types. Dependencies are added first, removed last. */
 function inOrder(changes: readonly Change[]): Change[] {
   const ranks: Record<DefinitionKind, number> = { 'task type': 1, workflow: 2, 'event handler': 3 };
   // Removals of handlers come first (-3), of workflows and task types last (8 and 9).

@@ -1,15 +1,15 @@
-// Two states of a definition as a unified diff, as `diff -u` and git write it.
+// Formats two states of a definition as a unified diff, like `diff -u` and git.
 
 import { structuredPatch } from 'diff';
 import type { Change } from './plan.ts';
 
-/** One side of a diff; without a definition there is nothing on it. */
+/** One side of a diff; empty without a definition. */
 export interface DiffSide {
   readonly title: string;
   readonly definition?: unknown;
 }
 
-/** Its lines: two heads, then hunks with three lines of context. */
+/** Returns the lines of the diff: two header lines, then hunks with three lines of context. */
 export function unifiedDiff(from: DiffSide, to: DiffSide): string[] {
   const titleOf = ({ title, definition }: DiffSide) => (definition === undefined ? '/dev/null' : title);
   const { hunks } = structuredPatch('', '', textOf(from), textOf(to), undefined, undefined, { context: 3 });
@@ -23,13 +23,13 @@ export function unifiedDiff(from: DiffSide, to: DiffSide): string[] {
   ];
 }
 
-/** A planned change: from the engine to the file. */
+/** Returns the diff of a planned change, from the engine's definition to the file. */
 export function diffOf({ kind, name, version, file = '', before, after }: Change): string[] {
   const title = `engine: ${kind} ${name}${version === undefined ? '' : ` v${version}`}`;
   return unifiedDiff({ title, definition: before }, { title: file, definition: after });
 }
 
-/** A range without lines is said to begin at the line before it. */
+/** An empty range starts at the line before it. */
 function rangeOf(start: number, lines: number): string {
   return `${lines === 0 ? start - 1 : start},${lines}`;
 }

@@ -1,4 +1,4 @@
-// Who polls which task type in which domain, and what waits for them.
+// Worker pools: the workers that poll for each task type and domain, and the length of their queues.
 
 import type { Definitions } from '../definitions/load-definitions.ts';
 import type { PollData, RegisteredDefinitions } from './metadata-api.ts';
@@ -8,19 +8,20 @@ export interface WorkerPool {
   readonly taskType: string;
   /** Absent: the default pool. */
   readonly domain?: string;
-  /** Tasks in the queue. */
+  /** Number of queued tasks. */
   readonly waiting: number;
   readonly workers: readonly {
     readonly workerId?: string;
     readonly lastPollSecondsAgo: number;
-    /** Has not polled for too long. */
+    /** True when the last poll is older than `staleAfterMs`. */
     readonly stale: boolean;
   }[];
 }
 
+/** Data of the engine from which pools are computed. */
 export interface PoolFacts {
   readonly pollData: readonly PollData[];
-  /** Messages waiting by queue. */
+  /** Length by queue. */
   readonly queues: Readonly<Record<string, number>>;
   readonly staleAfterMs: number;
   /** Milliseconds since 1970. */
@@ -28,8 +29,8 @@ export interface PoolFacts {
 }
 
 /**
- * A pool for each task type and domain that somebody polls, that has tasks waiting or that a handler sends tasks to;
- * a task type of which nothing is known has its default pool.
+ * Returns a pool for each task type and domain that has workers or queued tasks or that an event handler uses. A task type
+ * without any of these has its default pool.
  */
 export function poolsOf(definitions: Definitions, facts: PoolFacts): WorkerPool[] {
   const handlerDomains = definitions.eventHandlers.flatMap(({ definition }) =>
@@ -46,7 +47,7 @@ export function poolsOf(definitions: Definitions, facts: PoolFacts): WorkerPool[
   });
 }
 
-/** Queues of events that no registered, active handler listens to, with the number of events in them. */
+/** Returns the queues of events without an active registered handler, with the number of events in each. */
 export function unheardQueues(
   { eventHandlers, workflows }: Pick<RegisteredDefinitions, 'eventHandlers' | 'workflows'>,
   queues: Readonly<Record<string, number>>,
@@ -79,7 +80,7 @@ function waitingDomains(taskType: string, queues: Readonly<Record<string, number
   });
 }
 
-/** The default pool first. */
+/** Sorts the default pool first. */
 function byName(left: string | undefined, right: string | undefined): number {
   return (left ?? '').localeCompare(right ?? '');
 }

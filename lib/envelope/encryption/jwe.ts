@@ -1,14 +1,14 @@
-// JSON Web Encryption (RFC 7516), compact, with a shared key: `alg` = `dir`, `enc` = `A256GCM` (RFC 7518).
+// JSON Web Encryption (RFC 7516) in compact serialization with a shared key: `alg` = `dir`, `enc` = `A256GCM` (RFC 7518).
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { PayloadKey, PayloadKeys } from './payload-keys.ts';
 import { PayloadUnreadable } from './payload-unreadable.ts';
 
-/** What a ciphertext is bound to: it decrypts for exactly this purpose. */
+/** The authenticated context of a ciphertext. Decryption with another context fails. */
 export interface Binding {
-  /** What it is; header `cty`. */
+  /** Kind of the content; header `cty`. */
   contentType: string;
-  /** Whose it is: a request id or an execution id; header `sub` (RFC 7519 section 5.3). */
+  /** The request id or execution id that the content belongs to; header `sub` (RFC 7519 section 5.3). */
   subject: string;
 }
 
@@ -16,7 +16,7 @@ const cipher = 'aes-256-gcm';
 const ivBytes = 12;
 const tagBytes = 16;
 
-/** Encrypts with a fresh random IV; the header, and with it the binding, is authenticated. */
+/** Returns a JWE with a fresh random IV. The header, including the binding, is authenticated. */
 export function encrypt(plaintext: Buffer, { contentType, subject }: Binding, { id, key }: PayloadKey): string {
   const header = { alg: 'dir', enc: 'A256GCM', kid: id, cty: contentType, sub: subject };
   const protectedHeader = Buffer.from(JSON.stringify(header)).toString('base64url');
@@ -28,7 +28,10 @@ export function encrypt(plaintext: Buffer, { contentType, subject }: Binding, { 
   return [protectedHeader, '', ...parts].join('.');
 }
 
-/** @throws PayloadUnreadable unless it was encrypted for this binding with one of the keys, and is unchanged */
+/**
+ * Returns the plaintext of a JWE.
+ * @throws PayloadUnreadable unless the token is intact and was encrypted for this binding with one of the keys
+ */
 export function decrypt(token: unknown, { contentType, subject }: Binding, keys: PayloadKeys): Buffer {
   const { protectedHeader, header, iv, ciphertext, tag } = split(token);
   const found = keys.byId.get(header.kid);
@@ -56,11 +59,11 @@ function split(token: unknown) {
   const header = parseHeader(protectedHeader);
   const wellFormed = parts.length === 5 && parts[1] === '' && iv?.length === ivBytes && tag?.length === tagBytes;
   if (!wellFormed || header === null || iv === undefined || ciphertext === undefined || tag === undefined)
-    throw new PayloadUnreadable('it is no JWE with a shared key and A256GCM');
+    throw new PayloadUnreadable('it is not a JWE with a shared key and A256GCM');
   return { protectedHeader, header, iv, ciphertext, tag };
 }
 
-/** Null for everything but the one kind of header that {@link encrypt} writes: nothing is negotiated. */
+/** Returns null for every header that {@link encrypt} does not write: algorithms are not negotiable. */
 function parseHeader(text: string): { kid: string; cty: unknown; sub: unknown } | null {
   try {
     const { alg, enc, kid, cty, sub, ...rest } = JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<

@@ -1,4 +1,4 @@
-// How requests, answers and what MDM says of a person travel through the engine: in clear, or encrypted with `payload.key`.
+// Encodes requests, responses and MDM data for the engine: in clear, or encrypted with `payload.key`.
 
 import type { Config } from '#lib/config/schema.ts';
 import { createInbound, type InboundRequest, readInbound, type ReceivedInbound } from '../inbound.ts';
@@ -9,21 +9,21 @@ import { type PayloadKeys, readPayloadKeys } from './payload-keys.ts';
 import { PayloadUnreadable } from './payload-unreadable.ts';
 import { decodeMessage, encodeMessage } from './sealed-message.ts';
 
-/** Anything that the engine sees as ciphertext; the fields beside it are copies for the engine's own use. */
+/** An encrypted value. Fields beside `sealed` are unencrypted copies that the engine's definitions use. */
 interface Sealed {
-  /** A JWE in compact form. */
+  /** A JWE in compact serialization (RFC 7516). */
   sealed: string;
 }
 
-/** A text as the engine gets it: in clear or encrypted, and as JSON where the engine would change it. */
+/** A text as the engine stores it: in clear or encrypted, and JSON-escaped where the engine would change it. */
 export type PackedText = string | EncodedText | Sealed | { json: Sealed };
 
-/** True for what this codec has encrypted. */
+/** Returns true for a value that this codec has encrypted. */
 export function isSealed(value: unknown): value is Sealed {
   return typeof (value as Partial<Sealed> | null | undefined)?.sealed === 'string';
 }
 
-/** Packs and unpacks what passes through the engine. Reading takes what is in clear and what is encrypted. */
+/** Encodes and decodes payloads. Decoding accepts both clear and encrypted payloads. */
 export class PayloadCodec {
   readonly #keys: PayloadKeys;
 
@@ -32,8 +32,8 @@ export class PayloadCodec {
   }
 
   /**
-   * A request for the workflow's input.
-   * @param clearParams path parameters that the definitions need; the others are encrypted
+   * Encodes a request for the workflow's input.
+   * @param clearParams names of the path parameters that stay unencrypted, because definitions use them
    */
   packInbound(request: InboundRequest, clearParams: readonly string[]): object {
     const { active } = this.#keys;
@@ -43,14 +43,15 @@ export class PayloadCodec {
     const clear = Object.fromEntries(Object.entries(params).filter(([name]) => clearParams.includes(name)));
     const plaintext = encodeMessage({ ...fields, ...(query === undefined ? {} : { query }) }, body);
     const sealed = encrypt(plaintext, bindInbound(requestId), active);
-    // Random ids that say nothing of the request: whoever works on the task can follow the trace without the key.
+    // Trace ids are random and reveal nothing of the request. In clear, they allow tracing without the key.
     const trace = traceparent === undefined ? {} : { traceparent };
     return { httpMethod, params: clear, requestId, clientId, route, ...trace, sealed };
   }
 
   /**
-   * The request in a task's input.
-   * @throws PayloadUnreadable, TypeError when it is no request, RangeError when the body is larger than `maxBodyBytes`
+   * Decodes the request in a task's input.
+   * @throws PayloadUnreadable, TypeError when the value is not a request, RangeError when the body is larger than
+   *   `maxBodyBytes`
    */
   unpackInbound(value: unknown, maxBodyBytes?: number): ReceivedInbound {
     if (!isSealed(value)) return readInbound(value, maxBodyBytes);
@@ -62,21 +63,22 @@ export class PayloadCodec {
   }
 
   /**
-   * An answer for the output of the execution. It is encrypted when the request was, so that workers can be given the
-   * key before the router.
-   * @param inbound the request as it came out of the engine
+   * Encodes a response for the output of the execution. The response is encrypted when the request is, so that workers can
+   * get the key before the router does.
+   * @param inbound the encoded request from the engine
    */
-  packOutbound(answer: Answer, { inbound, executionId }: { inbound: unknown; executionId: string }): object {
+  packOutbound(response: Answer, { inbound, executionId }: { inbound: unknown; executionId: string }): object {
     const { active } = this.#keys;
-    if (active === null || !isSealed(inbound)) return createOutbound(answer);
-    const { status: statusCodeValue, headers, body } = answer;
+    if (active === null || !isSealed(inbound)) return createOutbound(response);
+    const { status: statusCodeValue, headers, body } = response;
     const plaintext = encodeMessage({ statusCodeValue, headers }, body);
     return { statusCodeValue, sealed: encrypt(plaintext, bindOutbound(executionId), active) };
   }
 
   /**
-   * The answer in the output of the execution.
-   * @throws PayloadUnreadable, TypeError when it is no answer, RangeError when the body is larger than `maxBodyBytes`
+   * Decodes the response in the output of the execution.
+   * @throws PayloadUnreadable, TypeError when the value is not a response, RangeError when the body is larger than
+   *   `maxBodyBytes`
    */
   unpackOutbound(value: unknown, executionId: string, maxBodyBytes?: number): Answer {
     if (!isSealed(value)) return readOutbound(value, maxBodyBytes);
@@ -88,9 +90,9 @@ export class PayloadCodec {
   }
 
   /**
-   * One text, such as a person's key, for an event or a workflow that is started by one. It is encrypted when the request
-   * was.
-   * @param inbound the request as it came out of the engine
+   * Encodes one text, such as a person's key, for an event or for the workflow that the event starts. The text is encrypted
+   * when the request is.
+   * @param inbound the encoded request from the engine
    */
   packText(text: string, { binding, inbound }: { binding: Binding; inbound: unknown }): PackedText {
     const { active } = this.#keys;
@@ -100,7 +102,7 @@ export class PayloadCodec {
     return typeof encoded === 'string' ? seal(encoded) : { json: seal(encoded.json) };
   }
 
-  /** @throws PayloadUnreadable */
+  /** Reverses {@link packText}. @throws PayloadUnreadable, TypeError when a JSON-escaped text is malformed */
   unpackText(value: unknown, binding: Binding): string {
     const open = (part: unknown) =>
       isSealed(part) ? decrypt(part.sealed, binding, this.#keys).toString('utf8') : String(part);
@@ -109,7 +111,7 @@ export class PayloadCodec {
   }
 }
 
-/** @throws ConfigError when two keys have one id */
+/** Returns a codec with the configured keys. @throws ConfigError when two different keys have the same id */
 export function createPayloadCodec(config: Pick<Config, 'payload.key' | 'payload.decryptionKeys'>): PayloadCodec {
   return new PayloadCodec(readPayloadKeys(config));
 }
@@ -117,8 +119,8 @@ export function createPayloadCodec(config: Pick<Config, 'payload.key' | 'payload
 const bindInbound = (requestId: string): Binding => ({ contentType: 'inbound', subject: requestId });
 const bindOutbound = (executionId: string): Binding => ({ contentType: 'outbound', subject: executionId });
 
-/** The engine decides by the copies in clear: an answer of 500 must not pass as one of 200. */
+/** Verifies the unencrypted copies, by which the engine decides: a response of 500 must not pass as 200. */
 function expectSame(clear: readonly unknown[], sealed: readonly unknown[]): void {
   if (clear.some((value, index) => value !== sealed[index]))
-    throw new PayloadUnreadable('the fields beside it were changed');
+    throw new PayloadUnreadable('its unencrypted fields were changed');
 }

@@ -1,23 +1,24 @@
-// The keys that keep requests and answers secret inside the engine: one encrypts, any number decrypts.
+// The keys of payload encryption: one active key encrypts, all keys decrypt.
 
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { ConfigError } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
 
-/** A key of AES-256-GCM and the id by which it is found again. */
+/** An AES-256-GCM key and its id (`kid` of a JWE). */
 export interface PayloadKey {
   id: string;
   key: KeyObject;
 }
 
+/** The configured keys. */
 export interface PayloadKeys {
-  /** Encrypts; null = nothing is encrypted. */
+  /** Key that encrypts; null = nothing is encrypted. */
   active: PayloadKey | null;
-  /** Every key that decrypts, the active one included. */
+  /** Keys that decrypt, including the active one, by id. */
   byId: ReadonlyMap<string, PayloadKey>;
 }
 
-/** @throws ConfigError when two keys have one id */
+/** Returns the configured keys. @throws ConfigError when two different keys have the same id */
 export function readPayloadKeys(config: Pick<Config, 'payload.key' | 'payload.decryptionKeys'>): PayloadKeys {
   const text = config['payload.key'];
   const active = text === undefined ? null : parseKey(text);
@@ -33,7 +34,7 @@ export function readPayloadKeys(config: Pick<Config, 'payload.key' | 'payload.de
   return { active, byId };
 }
 
-/** `<id>:<32 bytes in base64>`, as the schema has checked it. */
+/** Parses `<id>:<32 bytes in base64>`, which the configuration schema has validated. */
 function parseKey(text: string): PayloadKey {
   const [id = '', bytes = ''] = text.split(':');
   return { id, key: createSecretKey(Buffer.from(bytes, 'base64')) };

@@ -1,6 +1,6 @@
-// What was encrypted and cannot be decrypted.
+// The error of failed payload decryption.
 
-/** Its message says why. Clients may see it: it names at most the id of a key. */
+/** A payload that cannot be decrypted. Clients may see the message, which names at most the id of a key. */
 export class PayloadUnreadable extends Error {
   override readonly name = 'PayloadUnreadable';
 }

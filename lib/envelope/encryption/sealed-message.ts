@@ -1,10 +1,10 @@
-// A request or an answer as bytes to encrypt: its fields as one line of JSON, then its body as it is, large ones compressed.
+// The plaintext format of encrypted requests and responses: the fields as one line of JSON, then the raw or gzipped body.
 
 import { compressBody, inflateBody } from '../body.ts';
 
 const lineFeed = 0x0a;
 
-/** `fields` must be representable as JSON. */
+/** Returns the bytes to encrypt. @param fields a JSON object */
 export function encodeMessage(fields: object, body: Uint8Array): Buffer {
   const compressed = compressBody(body);
   const line = JSON.stringify(compressed === null ? fields : { ...fields, bodyEncoding: 'gzip' });
@@ -12,7 +12,7 @@ export function encodeMessage(fields: object, body: Uint8Array): Buffer {
 }
 
 /**
- * Undoes {@link encodeMessage}.
+ * Reverses {@link encodeMessage}.
  * @throws RangeError when the body has more than `maxBytes`
  */
 export function decodeMessage<T extends object>(plaintext: Buffer, maxBytes?: number): { fields: T; body: Buffer } {

@@ -141,7 +141,7 @@ describe('a workflow', () => {
     [
       'with a task type nobody knows',
       ({ replace }) => replace(mdm, '"DO_WHILE"', '"DO_UNTIL"'),
-      /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[1\]\.type: DO_UNTIL is no task type this product uses/,
+      /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[1\]\.type: DO_UNTIL is not a task type that this product uses/,
     ],
     [
       'with a reference name used twice',
@@ -182,7 +182,7 @@ describe('a workflow', () => {
     [
       'with a switch on no parameter of its own',
       ({ replace }) => replace(v2, '"expression": "httpMethod"', '"expression": "method"'),
-      /tasks\[1\]: the expression "method" is none of its inputParameters$/,
+      /tasks\[1\]: the expression "method" is not one of its inputParameters$/,
     ],
     [
       'whose event nobody listens to',
@@ -276,7 +276,7 @@ describe('an event handler', () => {
     [
       'whose condition throws for an event without inbound',
       ({ set }) => set(mdm, ['condition'], "$.inbound.httpMethod == 'PATCH'"),
-      /condition: throws for the event {} \(Cannot read properties of undefined.*delivered for ever/,
+      /condition: throws for the event {} \(Cannot read properties of undefined.*delivered forever/,
     ],
     [
       'whose condition never ends',

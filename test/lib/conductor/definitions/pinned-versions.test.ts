@@ -37,11 +37,11 @@ describe('readPinnedVersions', () => {
     ['{ version: 0 }', 'version is 0: use a whole number from 1'],
     ['{ version: two }', 'version is "two": use a whole number from 1'],
     ['{ versions: {} }', 'versions is empty: name each version with its share, such as versions: { 1: 10, 2: 90 }'],
-    ['{ versions: 2 }', 'versions is no map: name each version with its share, such as versions: { 1: 10, 2: 90 }'],
-    ['{ versions: }', 'versions is no map: name each version with its share, such as versions: { 1: 10, 2: 90 }'],
+    ['{ versions: 2 }', 'versions is not a map: name each version with its share, such as versions: { 1: 10, 2: 90 }'],
+    ['{ versions: }', 'versions is not a map: name each version with its share, such as versions: { 1: 10, 2: 90 }'],
     [
       '{ versions: [1, 2] }',
-      'versions is no map: name each version with its share, such as versions: { 1: 10, 2: 90 }',
+      'versions is not a map: name each version with its share, such as versions: { 1: 10, 2: 90 }',
     ],
     [
       '{ versions: { 1: 0, 2: 0 } }',
