@@ -1,8 +1,9 @@
-// The effective configuration as a table for people: each key, its value with secrets masked, and where it came from.
+// Lists the effective configuration for display: keys, values with masked secrets, and origins.
 
 import { configSchema } from './schema.ts';
 import type { LoadedConfig } from './load.ts';
 
+/** One key of the list. */
 export interface ConfigLine {
   key: string;
   /** Text of the value; `********` for a secret, undefined when not set. */
@@ -11,7 +12,7 @@ export interface ConfigLine {
   origin: string;
 }
 
-/** Every known key in alphabetical order. */
+/** Returns all known keys in alphabetical order. */
 export function describeConfig({ config, origins }: LoadedConfig): ConfigLine[] {
   const keys = new Set([...Object.keys(configSchema.properties), ...Object.keys(config)]);
   return [...keys].sort().map((key) => {
@@ -28,7 +29,7 @@ function isSecret(key: string): boolean {
   return (configSchema.properties[key] as { secret?: boolean } | undefined)?.secret === true;
 }
 
-/** An address may carry credentials of its own: `https://user:password@host`. */
+/** Masks credentials in URLs such as `https://user:password@host`. */
 export function withoutPassword(value: string): string {
   return value.replace(/\/\/[^/@\s]+@/g, '//********@');
 }

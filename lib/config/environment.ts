@@ -1,16 +1,16 @@
-// Environment variables as configuration keys: `router.port` is set by ROUTER_PORT (or by a variable named `router.port`).
+// Maps environment variables to configuration keys: ROUTER_PORT, or a variable named `router.port`, sets `router.port`.
 
 import { configSchema } from './schema.ts';
 import type { Layer } from './sources.ts';
 
 const keyByVariable = new Map(Object.keys(configSchema.properties).map((key) => [variableOf(key), key]));
 
-/** The variable that sets a key: upper case, every other character an underscore. */
+/** Returns the variable of a key: upper case, with underscores for all characters but letters and digits. */
 export function variableOf(key: string): string {
   return key.replace(/[^0-9A-Za-z]/g, '_').toUpperCase();
 }
 
-/** The key a variable sets, or undefined when it is none of ours. ADAPTOR_<MIS>_URL sets `adaptor.<MIS>.url`. */
+/** Returns the key of a variable; undefined for an unrelated variable. ADAPTOR_<MIS>_URL sets `adaptor.<MIS>.url`. */
 export function keyOfVariable(name: string): string | undefined {
   if (name in configSchema.properties) return name;
   if (Object.keys(configSchema.patternProperties).some((pattern) => new RegExp(pattern).test(name))) return name;
@@ -19,7 +19,7 @@ export function keyOfVariable(name: string): string | undefined {
   return keyByVariable.get(name);
 }
 
-/** The last layer: what the environment sets. Empty variables count as not set. */
+/** Returns the last layer: the environment. Empty variables count as not set. */
 export function readEnvironment(env: NodeJS.ProcessEnv): Layer {
   const values: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {

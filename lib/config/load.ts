@@ -1,4 +1,4 @@
-// Reads every layer of configuration, checks the whole against the schema, and freezes it.
+// Loads the configuration: merges all layers, validates the result against the schema and freezes it.
 
 import { Ajv, type ErrorObject } from 'ajv';
 import { problemOfBackEndUrl } from './back-end-url.ts';
@@ -10,7 +10,7 @@ import { type Config, type ConfigKey, configSchema } from './schema.ts';
 import { type RemoteLayer, readRemote } from './remote-files.ts';
 import { readDefaults, readProfile } from './sources.ts';
 
-/** Everything that is wrong with the configuration, one line each: the process must not start. */
+/** An invalid configuration, with which the process must not start. `problems` has one line per problem. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
@@ -20,25 +20,26 @@ export class ConfigError extends Error {
   }
 }
 
+/** Options of {@link loadConfig}. */
 export interface LoadOptions {
-  /** Defaults to `process.env`. */
+  /** Environment variables. Default: `process.env`. */
   env?: NodeJS.ProcessEnv;
-  /** Directory of the checkout whose property files are read. Default: this product. */
+  /** Root directory of the property files. Default: the root of this product. */
   rootDir?: string;
-  /** Keys without a default that this program cannot do without. */
+  /** Keys without a default that this program requires. */
   required?: readonly ConfigKey[];
-  /** Looks in production at what the schema cannot see; resolves with what is wrong, one line each. */
+  /** Additional checks in production, beyond the schema; resolves with one line per problem. */
   checkProduction?: (config: PartialConfig) => Promise<readonly string[]>;
 }
 
-/** A configuration and, for each key that is set, the layer that set it. */
+/** A configuration with the origin (layer) of each key that is set. */
 export interface LoadedConfig {
   readonly config: Config;
   readonly origins: Readonly<Record<string, string>>;
   /**
-   * Keeps the remote files as they were read, for starts without their server. To be called once the program runs with
-   * this configuration, because a file that was refused must not replace a copy that was accepted.
-   * @param warn gets a sentence for each copy that cannot be written
+   * Saves last known good copies of the remote files. Call it once the program runs with this configuration, so that a
+   * rejected file never replaces an accepted copy.
+   * @param warn called with a sentence for each copy that cannot be written
    */
   keepCopies(warn: (problem: string) => void): void;
 }
@@ -65,7 +66,7 @@ const validate = ajv.compile<Record<string, unknown>>(configSchema);
 /**
  * Loads the configuration; later layers win: `config/default.properties`, the files of `CONFIG_URL`, the local
  * profile, the environment.
- * @throws ConfigError that lists everything wrong at once
+ * @throws ConfigError that lists all problems
  */
 export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfig> {
   const { env = process.env, required = [] } = options;
@@ -99,7 +100,7 @@ export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfi
   };
 }
 
-/** What may be looked at although something else is wrong, so that everything is listed at once. */
+/** Removes invalid values, so that the production checks can run on the rest and all problems are listed together. */
 function withoutInvalid(values: Record<string, unknown>, errors: readonly ErrorObject[]): PartialConfig {
   const invalid = new Set(errors.map(({ instancePath }) => keyOfPath(instancePath)));
   return Object.fromEntries(Object.entries(values).filter(([key]) => !invalid.has(key))) as PartialConfig;
@@ -134,7 +135,7 @@ function keepCopy({ origin, keep }: RemoteLayer, warn: (problem: string) => void
   }
 }
 
-/** Lists are written comma-separated; everything else is coerced by the schema. */
+/** Splits comma-separated lists. All other types are coerced by the schema. */
 function parse(key: string, value: string): unknown {
   const type = (typeOfKey(key) as { type?: string } | undefined)?.type;
   return type === 'array' ? splitList(value) : value.trim();
@@ -159,7 +160,7 @@ function describe(error: ErrorObject, origins: Readonly<Record<string, string>>)
   if (unknown !== undefined) return `${where} is not a known key${suggestion(unknown)}`;
   const isSecret = (error.parentSchema as { secret?: boolean } | undefined)?.secret === true;
   const format = error.keyword === 'format' ? String(error.params['format']) : undefined;
-  // Its own sentence leaves out the value, which may hold a password or a key.
+  // This message omits the value, which may contain a password.
   if (format === 'back-end-url') return `${where} ${problemOfBackEndUrl(String(error.data))}`;
   const expected = format === undefined ? error.message : expectedFormat(format);
   return `${where} ${expected}${isSecret ? '' : `, but is ${withoutPassword(JSON.stringify(error.data))}`}`;
@@ -175,7 +176,7 @@ const otherFormats: Readonly<Record<string, string>> = {
   network: 'must be an IP address or a network such as 10.0.0.0/8',
 };
 
-/** The key of a JSON pointer into the configuration (RFC 6901). */
+/** Returns the key of a JSON pointer into the configuration (RFC 6901). */
 function keyOfPath(instancePath: string): string {
   return instancePath.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~') ?? '';
 }

@@ -1,8 +1,8 @@
-// IP addresses as configuration writes them.
+// Validates IP addresses and networks in the configuration.
 
 import { isIP } from 'node:net';
 
-/** Whether a text is an IP address, or a network of them in CIDR notation. */
+/** Returns true for an IP address or a network in CIDR notation. */
 export function isNetwork(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/');
   const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;

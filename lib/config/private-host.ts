@@ -1,4 +1,4 @@
-// Which hosts can only be reached from near: this machine, a private network, a container network.
+// Classifies hosts as private: this machine, private networks and container networks.
 
 import { BlockList, isIP } from 'node:net';
 
@@ -18,10 +18,13 @@ privateNetworks.addAddress('::1', 'ipv6');
 privateNetworks.addSubnet('fe80::', 10, 'ipv6');
 privateNetworks.addSubnet('fc00::', 7, 'ipv6');
 
-/** Names that the public DNS does not have (RFC 6761, RFC 6762, RFC 9476 and `.internal`), besides those without a dot. */
+/** Names outside the public DNS: without a dot, or reserved (RFC 6761, RFC 6762, RFC 9476 and `.internal`). */
 const privateName = /^[^.]+$|(?:^|\.)(?:localhost|local|internal)\.?$/i;
 
-/** @param host IP address, IPv6 also in brackets, or name; a name is judged by its form, nothing is looked up */
+/**
+ * Returns true for a private host.
+ * @param host IP address (IPv6 also in brackets) or name. Names are classified by their form and not resolved.
+ */
 export function isPrivateHost(host: string): boolean {
   const literal = host.replace(/^\[|\]$/g, '');
   const family = isIP(literal);
@@ -29,7 +32,7 @@ export function isPrivateHost(host: string): boolean {
   return privateNetworks.check(literal, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Whether an address is one of this machine to itself. */
+/** Returns true for a loopback address (RFC 1122, RFC 4291). */
 export function isLoopback(address: string): boolean {
   return address === '::1' || /^127\./.test(address);
 }

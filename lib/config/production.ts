@@ -1,27 +1,27 @@
-// The production profile: what is handy on a laptop and has no place where real data goes through.
+// The checks of the production profile: rejects settings that are only acceptable for development.
 
 import { isIP } from 'node:net';
 import { withoutPassword } from './describe.ts';
 import { isPrivateHost } from './private-host.ts';
 import { type Config, configSchema } from './schema.ts';
 
-/** A configuration that may have faults of its own: keys without a valid value are missing. */
+/** A configuration that may be invalid: keys without a valid value are absent. */
 export type PartialConfig = Partial<Config>;
 
-/** The secrets of the dev clients (`dev/identity-provider/clients.ts`) are published: a test keeps both equal. */
+/** The published secrets of the dev clients. A test compares them with `dev/identity-provider/clients.ts`. */
 const devSecret = /^(?:demo|reader|worker|ops|opaque|introspector)-secret$/;
 
 type Deviation = NonNullable<PartialConfig['production.accepts']>[number];
 
 const issuerKeys = ['oauth.issuer', 'oauth.jwksURL', 'oauth.tokenURL', 'oauth.introspectionURL'] as const;
 
-/** Whether this process runs in production: `NODE_ENV=production`, or the profile `production`. */
+/** Returns whether this process runs in production: `NODE_ENV=production`, or the profile `production`. */
 export function isProduction(env: NodeJS.ProcessEnv, config: PartialConfig): boolean {
   return env['NODE_ENV'] === 'production' || config.profile === 'production';
 }
 
 /**
- * Everything in a configuration that production refuses, one line each. Addresses that need a look-up are not judged.
+ * Returns the settings that production rejects, one line each. Host names are not resolved.
  * @param origins the layer that set each key
  */
 export function checkProduction(config: PartialConfig, origins: Readonly<Record<string, string>>): string[] {
@@ -50,26 +50,26 @@ function openIssuers(config: PartialConfig): string[] {
   );
 }
 
-/** A property file may set any key, the issuer included. One that came in clear cannot accept this for itself. */
+/** A property file may set any key, including the issuer. A file fetched over plain HTTP cannot accept this deviation itself. */
 function openConfigurationFiles(config: PartialConfig, origins: Readonly<Record<string, string>>): string[] {
-  const isOwnWord = origins['production.accepts']?.startsWith('http:') !== true;
-  const isAccepted = isOwnWord && accepts(config, 'http-config');
+  const isTrustedOrigin = origins['production.accepts']?.startsWith('http:') !== true;
+  const isAccepted = isTrustedOrigin && accepts(config, 'http-config');
   return (config['config.url'] ?? []).flatMap((address) =>
     problemsOfPlainHttp('config.url', address, { deviation: 'http-config', isAccepted }),
   );
 }
 
-/** What is asked in clear over a network can be answered by anybody on the way. */
+/** On plain HTTP, anyone on the network path can forge the response. */
 function problemsOfPlainHttp(
   key: string,
   address: string | undefined,
   { deviation, isAccepted }: { deviation: Deviation; isAccepted: boolean },
 ): string[] {
   if (address === undefined || !/^http:/i.test(address) || !URL.canParse(address)) return [];
-  const isNear = isPrivateHost(new URL(address).hostname);
-  if (isNear && isAccepted) return [];
-  const wayOut = `, or production.accepts must have ${deviation} when no other machine can be in between`;
-  return [`${key} is ${withoutPassword(address)}: it must be https${isNear ? wayOut : ''}`];
+  const isPrivate = isPrivateHost(new URL(address).hostname);
+  if (isPrivate && isAccepted) return [];
+  const alternative = `, or production.accepts must have ${deviation} when no other machine can be in between`;
+  return [`${key} is ${withoutPassword(address)}: it must be https${isPrivate ? alternative : ''}`];
 }
 
 function openAddresses(config: PartialConfig): string[] {
@@ -88,14 +88,14 @@ function openAddresses(config: PartialConfig): string[] {
   return problems;
 }
 
-/** `unspecified`: whether 0.0.0.0 and :: count. As a target they are all of a machine; to bind to, a container needs them. */
+/** `unspecified`: whether 0.0.0.0 and :: count as public. They do as a target; as a bind address, containers need them. */
 function isPublicLiteral(host: string | undefined, { unspecified = true } = {}): boolean {
   const literal = host?.replace(/^\[|\]$/g, '') ?? '';
   if (isIP(literal) === 0) return false;
   return literal === '0.0.0.0' || literal === '::' ? unspecified : !isPrivateHost(literal);
 }
 
-/** Whether the operator has taken a deviation upon himself. */
+/** Returns whether the operator has accepted a deviation (`production.accepts`). */
 export function accepts(config: PartialConfig, deviation: Deviation): boolean {
   return config['production.accepts']?.includes(deviation) === true;
 }

@@ -1,4 +1,4 @@
-// Remote property files, and the copies of them that a start without their server uses.
+// Fetches remote property files, with last known good copies for starts while their server is unavailable.
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
@@ -10,26 +10,26 @@ import { type Layer, readPropertyFile } from './sources.ts';
 
 /** How remote property files are fetched. */
 export interface RemoteOptions {
-  /** Deadline of one try, in milliseconds. */
+  /** Deadline of one attempt, in milliseconds. */
   timeoutMs: number;
-  /** Tries before the file counts as unreachable. Default 3, a short pause between them. */
+  /** Number of attempts, with a short pause between them. Default: 3. */
   tries?: number;
-  /** Directory for a copy of each file, used when the file cannot be fetched. Default: none. */
+  /** Directory of the last known good copies, which are used when a file cannot be fetched. Default: none. */
   lastKnownGoodDir?: string | undefined;
 }
 
-/** A layer that may have come over the network. */
+/** A layer from a remote file. */
 export interface RemoteLayer extends Layer {
   /**
-   * Replaces the last known good copy by the file as it was fetched. Absent when there is nothing to keep.
+   * Replaces the last known good copy with the fetched file. Absent when there is nothing to save.
    * @throws Error of the file system
    */
   readonly keep?: () => void;
 }
 
 /**
- * A remote property file named by an http, https or file URL. Nothing is written: see {@link RemoteLayer.keep}.
- * @throws Error that names the URL (without credentials) and the reason, when no try and no copy succeeds
+ * Reads a property file by its http, https or file URL. Nothing is written; see {@link RemoteLayer.keep}.
+ * @throws Error with the URL (without credentials) and the reason, when all attempts failed and there is no copy
  */
 export async function readRemote(address: string, options: RemoteOptions): Promise<RemoteLayer> {
   const url = new URL(address);
@@ -47,7 +47,7 @@ export async function readRemote(address: string, options: RemoteOptions): Promi
   }
 }
 
-/** Renames a new file over the old one, so that a reader or a crash never meets half of it. Only the owner may read it. */
+/** Replaces a file atomically by renaming a new one over it. Only the owner may read the file. */
 function replaceFile({ dir, path, body }: { dir: string; path: string; body: string }): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const written = `${path}.${process.pid}`;
@@ -77,7 +77,7 @@ async function fetchWithRetries(url: URL, { timeoutMs, tries = 3 }: RemoteOption
 }
 
 function reasonOf(error: unknown, timeoutMs: number): string {
-  if ((error as Error).name === 'TimeoutError') return `no answer within ${timeoutMs} ms`;
+  if ((error as Error).name === 'TimeoutError') return `no response within ${timeoutMs} ms`;
   const cause = (error as Error).cause as { code?: string } | undefined;
   return cause?.code ?? (error as Error).message;
 }

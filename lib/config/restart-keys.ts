@@ -1,9 +1,9 @@
-// Keys that a running router cannot take up: what they stand for is there from its start to its end.
+// Configuration keys whose changes need a restart of the router.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Config, ConfigKey } from './schema.ts';
 
-/** Ports, connections that carry what is under way, and what the whole process shares. */
+/** Keys of ports, of connections with requests in flight, and of process-wide state. */
 export const restartKeys = [
   'router.host',
   'router.port',
@@ -32,14 +32,15 @@ export const restartKeys = [
   'sentry.environment',
 ] as const satisfies readonly ConfigKey[];
 
+/** The result of {@link applicable}. */
 export interface ApplicableConfig {
-  /** What was loaded, with the running values of the keys that need a restart. */
+  /** The loaded configuration with the current values of the keys that need a restart. */
   readonly config: Config;
-  /** Those of these keys that differ. */
+  /** Changed keys that need a restart. */
   readonly needRestart: readonly ConfigKey[];
 }
 
-/** What of a newly loaded configuration a router can take up that was started with `started`. */
+/** Returns the part of a loaded configuration that a running router can apply. @param started configuration at startup */
 export function applicable(loaded: Config, started: Config): ApplicableConfig {
   const needRestart = restartKeys.filter((key) => !isDeepStrictEqual(loaded[key], started[key]));
   const kept = Object.fromEntries(needRestart.map((key) => [key, started[key]]));

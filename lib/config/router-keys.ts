@@ -1,4 +1,4 @@
-// Keys of the router's public port: addresses, time-outs, sizes and what passes to back ends.
+// Configuration keys of the router's ports: addresses, timeouts, sizes and forwarded header fields.
 
 import { Type } from 'typebox';
 import { bytes, count, list, milliseconds, millisecondsOrOff, port, text, withDefault } from './key-types.ts';
@@ -7,69 +7,68 @@ export const router = {
   'router.host': withDefault(text('address the public port binds to'), '127.0.0.1'),
   'router.port': port('public port', 8080),
   'router.mapFile': withDefault(
-    text("the map of paths, pipelines and policies; a relative path begins at the product's root"),
+    text("gateway configuration with paths, pipelines and policies; a relative path starts at the product's root"),
     'gateway.config.yml',
   ),
   'router.tlsCertificateFile': text(
-    'PEM file: certificate of the public port and those up to the root; with it and the key, the port speaks HTTPS',
+    'PEM file with the certificate chain of the public port; with certificate and key, the port serves HTTPS',
   ),
-  'router.tlsKeyFile': text('PEM file: private key of the certificate'),
+  'router.tlsKeyFile': text('PEM file with the private key of the certificate'),
   'router.waitBudgetMs': milliseconds(
-    'how long a client waits for its workflow, unless its route says otherwise',
+    'response deadline: how long a request waits for its workflow, unless its route sets another',
     25_000,
   ),
-  'router.maxWaitMs': milliseconds('longest wait that a client may ask for with `Prefer: wait`', 60_000),
+  'router.maxWaitMs': milliseconds('longest wait that a client may request with `Prefer: wait`', 60_000),
   'router.maxLongPolls': count(
-    'requests that may wait at /executions at once, half of them of one client; beyond it they are answered without a wait',
+    'limit of waiting requests at /executions, half of it per client; further requests get a response without waiting',
     256,
   ),
-  'router.rateLimitPerSecond': count('requests a second that one client may make on one route, in one router', 1_000),
+  'router.rateLimitPerSecond': count('requests per second of one client on one route, in one router', 1_000),
   'router.trustedProxies': withDefault(
     Type.Array(Type.String({ format: 'network' }), {
-      description: 'addresses and networks whose X-Forwarded-For is believed (comma-separated)',
+      description: 'addresses and networks of proxies whose X-Forwarded-For is trusted (comma-separated)',
     }),
     [],
   ),
   'router.maxConnections': count(
-    'connections to the public port at once; beyond it, the one that has waited for its client for longest is closed',
+    'limit of connections to the public port; beyond it, the connection that has been idle longest is closed',
     4_000,
   ),
   'router.maxConnectionsPerAddress': Type.Integer({
     minimum: 1,
-    description:
-      "connections from one address at once, unless it is a trusted proxy's; no limit of their own when absent",
+    description: 'limit of connections from one address, except for trusted proxies; no limit per address when absent',
   }),
-  'router.headersTimeoutMs': milliseconds('how long the header of a request may take to arrive', 10_000),
-  'router.requestTimeoutMs': milliseconds('how long a whole request may take to arrive', 30_000),
-  'router.keepAliveTimeoutMs': milliseconds('how long a connection may stay without a request', 65_000),
-  'router.answerTimeoutMs': milliseconds('how long a client may take to read an answer that is ready', 30_000),
+  'router.headersTimeoutMs': milliseconds('deadline for the arrival of a request header', 10_000),
+  'router.requestTimeoutMs': milliseconds('deadline for the arrival of a whole request', 30_000),
+  'router.keepAliveTimeoutMs': milliseconds('how long an idle connection is kept open', 65_000),
+  'router.answerTimeoutMs': milliseconds('deadline for a client to read a response', 30_000),
   'router.shutdownDelayMs': millisecondsOrOff(
-    'how long SIGTERM leaves everything as it is, but for readiness: a load balancer has noticed by then',
+    'how long the router continues to accept requests after SIGTERM, while readiness fails, so that load balancers notice',
     0,
   ),
-  'router.drainMs': milliseconds('how long SIGTERM lets requests in flight finish', 30_000),
+  'router.drainMs': milliseconds('deadline for requests in flight after SIGTERM', 30_000),
   'router.maxBodyBytes': bytes('largest request body', 262_144),
-  'router.maxAnswerBytes': bytes('largest answer of a back end', 8_388_608),
+  'router.maxAnswerBytes': bytes('largest response of a back end', 8_388_608),
   'router.resultBytes': Type.Integer({
     minimum: 1,
     description:
-      'results of more than 64 KiB that are read from workers at a time, the rest waits; 1/32 of the heap when absent (bytes)',
+      'limit of the task results over 64 KiB that are read from workers concurrently, further ones wait; 1/32 of the heap when absent (bytes)',
   }),
   'router.requestHeaders': list('request headers passed to back ends besides the built-in allow-list', []),
   'router.responseHeaders': list('back-end headers passed to clients besides the built-in allow-list', []),
-  'router.timingScope': text('scope whose clients get Server-Timing with each answer; nobody does when absent'),
+  'router.timingScope': text('scope whose clients get Server-Timing with each response; no client gets it when absent'),
   'router.versionScope': text(
-    'scope whose clients may choose a workflow version with X-Workflow-Version; nobody may when absent',
+    'scope whose clients may choose a workflow version with X-Workflow-Version; no client may when absent',
   ),
   'router.docs': withDefault(
-    Type.Boolean({ description: 'serves the page /docs; its document, /openapi.json, is there all the same' }),
+    Type.Boolean({ description: 'serves the page /docs; the document /openapi.json is always served' }),
     true,
   ),
   'ops.host': withDefault(text('address the operations port binds to'), '127.0.0.1'),
-  'ops.hosts': list('host names that the operations port is asked by, besides IP addresses and localhost', []),
+  'ops.hosts': list('accepted Host names of the operations port, besides IP addresses and localhost', []),
   'ops.port': port('operations port: health and metrics; never public', 8081),
   'reload.watchMs': millisecondsOrOff(
-    'pause between two looks at gateway.config.yml and the local property files, which are loaded anew when they have changed; 0 = only SIGHUP does',
+    'interval of checks for changes of gateway.config.yml and the local property files, which trigger a reload; 0 = reload only on SIGHUP',
     0,
   ),
   'log.level': withDefault(

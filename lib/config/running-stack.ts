@@ -1,10 +1,10 @@
-// Addresses of a running `npm start`: a file in its state directory, written by the stack and read by the CLI.
+// The addresses of a running `npm start`, in a file of its state directory that the stack writes and the CLI reads.
 
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { join } from 'node:path';
 
-/** A stack that runs on this machine. Holds no secret: the file may be shown to anybody. */
+/** A stack running on this machine. It contains no secrets. */
 export interface RunningStack {
   /** Process id of `npm start`. */
   readonly pid: number;
@@ -14,20 +14,20 @@ export interface RunningStack {
   readonly router: string;
   readonly operations: string;
   readonly engine: string;
-  /** Issuer of the access tokens that its router accepts. Absent when a property file names another one. */
+  /** Issuer of the access tokens that the router accepts. Absent when a property file sets another issuer. */
   readonly identityProvider?: string;
-  /** `aud` of these access tokens. */
+  /** Audience (`aud`) of these access tokens. */
   readonly audience?: string;
   readonly backEnds: string;
-  /** `sqlite:<file>`, the database of the stack's own engine. Absent when the engine was given. */
+  /** `sqlite:<file>`, the database of the embedded engine. Absent when an external engine is used. */
   readonly engineDatabase?: string;
 }
 
 const fileIn = (stateDir: string) => join(stateDir, 'stack.json');
 
 /**
- * Writes the file in one step: a reader sees all of it or none.
- * @returns removes it
+ * Writes the file atomically.
+ * @returns a function that removes the file
  */
 export function writeRunningStack(stateDir: string, stack: RunningStack): () => void {
   const file = fileIn(stateDir);
@@ -37,7 +37,7 @@ export function writeRunningStack(stateDir: string, stack: RunningStack): () => 
   return () => rmSync(file, { force: true });
 }
 
-/** The stack that runs with this state directory. Undefined when there is none, or when it ended without removing its file. */
+/** Returns the stack that runs with this state directory; undefined when there is none, also when its file is left over. */
 export function readRunningStack(stateDir: string): RunningStack | undefined {
   try {
     const stack = JSON.parse(readFileSync(fileIn(stateDir), 'utf8')) as RunningStack;
@@ -47,7 +47,7 @@ export function readRunningStack(stateDir: string): RunningStack | undefined {
   }
 }
 
-/** After a reboot the process id belongs to another process. */
+/** Returns whether the process is running. After a reboot, its id may belong to another process. */
 function isAlive({ pid, startedAt }: RunningStack): boolean {
   if (!(pid > 0) || !(Date.parse(startedAt) > Date.now() - uptime() * 1_000)) return false;
   try {

@@ -1,4 +1,4 @@
-// The one schema of the product's configuration: every key with its type, unit, default and meaning.
+// The schema of the configuration: every key with its type, unit, default and meaning.
 
 import { type Static, Type } from 'typebox';
 import {
@@ -22,112 +22,112 @@ import { router } from './router-keys.ts';
 import { prune } from './prune-keys.ts';
 
 const conductor = {
-  'conductor.url': urls('the engine itself, as the router and the CLI reach it: the address of each of its servers', [
+  'conductor.url': urls('addresses of the engine for the router and the CLI, one for each of its servers', [
     'http://127.0.0.1:8082',
   ]),
   'conductor.port': port('port of the embedded engine', 8082),
   'conductor.apiURL': withDefault(
-    url("the engine's API behind the router, as workers reach it"),
+    url("address of the engine's API on the router, for workers"),
     'http://127.0.0.1:8080/conductor/api',
   ),
   'conductor.timeoutMs': milliseconds('deadline of one call to the engine', 10_000),
-  'conductor.uiURL': url("the engine's UI: the status page links each failed execution there; no link when absent"),
-  'conductor.connections': count('connections the router keeps to each server of the engine', 64),
+  'conductor.uiURL': url("the engine's UI, to which the status page links failed executions; no links when absent"),
+  'conductor.connections': count('connections that the router keeps to each server of the engine', 64),
   'conductor.maxParkedPollMs': milliseconds("longest time a worker's poll is held", 60_000),
   'conductor.databaseURL': Type.String({
     format: 'engine-database-url',
     secret: true,
     description:
-      "the engine's own database, for what its API does not offer: `sqlite:<file>` or `postgresql://…`; records of events stay when absent",
+      "the engine's database, for data that its API does not provide: `sqlite:<file>` or `postgresql://…`; event records are not pruned when absent",
   }),
   'conductor.handOver': withDefault(
     Type.Boolean({
       description:
-        'gives the task of a read to a parked poll without asking the engine for it; false where several routers share the queues (never with redis.url)',
+        'direct dispatch: gives the task of a read to a held poll without polling the engine; set false where several routers share the queues (with redis.url it is always off)',
     }),
     true,
   ),
 };
 
 const admission = {
-  'admission.minLimit': count('executions of clients that wait for a worker: the adaptive limit never falls below', 8),
-  'admission.initialLimit': count('the adaptive limit at the start', 32),
-  'admission.maxLimit': count('the adaptive limit never rises above', 64),
-  'admission.maxInFlight': count('executions of clients in flight, those with a worker included', 512),
-  'admission.queueLength': count('requests that may wait for a place below the limits', 192),
-  'admission.queueMs': milliseconds('longest wait for a place', 5_000),
-  'admission.backEndSharePercent': percent('most of limits and queue that one back end may have', 67),
-  'admission.reservedPercent': percent('part of limits and queue that reads leave to writes, and writes to reads', 20),
-  'breaker.engine.windowMs': milliseconds('circuit breaker of the engine: starts that count', 10_000),
-  'breaker.engine.minCalls': count('starts in the window below which it does not open', 20),
-  'breaker.engine.failurePercent': percent('share of failed starts that opens it', 50),
-  'breaker.engine.openMs': milliseconds("how long it stays open before the engine's health is asked", 2_000),
-  'breaker.backEnd.windowMs': milliseconds('circuit breaker of each back end: answers that count', 30_000),
-  'breaker.backEnd.minCalls': count('answers in the window below which it does not open', 10),
-  'breaker.backEnd.failurePercent': percent('share of unanswered requests that opens it', 50),
+  'admission.minLimit': count('lower bound of the adaptive limit of client executions that wait for a worker', 8),
+  'admission.initialLimit': count('initial value of the adaptive limit', 32),
+  'admission.maxLimit': count('upper bound of the adaptive limit', 64),
+  'admission.maxInFlight': count('limit of client executions in flight, including those at a worker', 512),
+  'admission.queueLength': count('length of the admission queue, in requests', 192),
+  'admission.queueMs': milliseconds('longest wait in the admission queue', 5_000),
+  'admission.backEndSharePercent': percent('largest share of limits and queue for one back end', 67),
+  'admission.reservedPercent': percent('share of limits and queue reserved for reads, and the same for writes', 20),
+  'breaker.engine.windowMs': milliseconds('circuit breaker of the engine: window in which starts count', 10_000),
+  'breaker.engine.minCalls': count('minimum number of starts in the window before it opens', 20),
+  'breaker.engine.failurePercent': percent('share of failed starts at which it opens', 50),
+  'breaker.engine.openMs': milliseconds("how long it stays open before the engine's health is checked", 2_000),
+  'breaker.backEnd.windowMs': milliseconds('circuit breaker of each back end: window in which responses count', 30_000),
+  'breaker.backEnd.minCalls': count('minimum number of responses in the window before it opens', 10),
+  'breaker.backEnd.failurePercent': percent('share of requests without a response at which it opens', 50),
   'breaker.backEnd.openMs': milliseconds('how long it stays open before a probe', 4_000),
 };
 
 const oauth = {
-  'oauth.issuer': url('the `iss` every access token must carry; keys and endpoints are discovered from it'),
-  'oauth.audience': text('the `aud` every access token must carry; not checked when absent'),
+  'oauth.issuer': url('required `iss` of access tokens; keys and endpoints are discovered from it'),
+  'oauth.audience': text('required `aud` of access tokens; not checked when absent'),
   'oauth.jwksURL': url("the identity provider's key set; default: discovered from the issuer"),
   'oauth.tokenURL': url("the identity provider's token endpoint; default: discovered from the issuer"),
   'oauth.tokenResource': text('`resource` (RFC 8707) of every token request; not sent when absent'),
-  'oauth.tokenAudience': text('`audience` of every token request, as some providers ask; not sent when absent'),
+  'oauth.tokenAudience': text('`audience` of every token request, which some providers require; not sent when absent'),
   'oauth.introspectionURL': url('token introspection (RFC 7662) for opaque tokens; off when absent'),
-  'oauth.introspectionClientId': text('client the router introspects as'),
+  'oauth.introspectionClientId': text('OAuth client of the router for introspection'),
   'oauth.introspectionClientSecret': secret('secret of oauth.introspectionClientId'),
-  'oauth.algorithms': list('signature algorithms accepted (RFC 7518 names; asymmetric only)', [
+  'oauth.algorithms': list('accepted signature algorithms (RFC 7518 names; asymmetric only)', [
     'RS256',
     'PS256',
     'ES256',
   ]),
   'oauth.acceptedTypes': list(
-    '`typ` headers of access tokens (RFC 9068); add JWT, or absent for none, when the identity provider needs it',
+    'accepted `typ` headers of access tokens (RFC 9068); add JWT, or `absent` for tokens without `typ`, when the identity provider needs it',
     ['at+jwt'],
   ),
-  'oauth.clientIdClaims': list('claims that may name the client of a token, in order', ['client_id', 'azp']),
-  'oauth.maxTokenSeconds': seconds('longest life of an access token that is accepted', 86_400),
+  'oauth.clientIdClaims': list('claims that may contain the client id, in order', ['client_id', 'azp']),
+  'oauth.maxTokenSeconds': seconds('longest accepted lifetime of an access token', 86_400),
   'oauth.clockToleranceSeconds': seconds('leeway for exp and nbf', 5),
   'oauth.jwksCacheSeconds': seconds('how long keys are used before they are fetched again', 300),
   'oauth.timeoutMs': milliseconds('deadline of one call to the identity provider', 5_000),
 };
 
 const backEnds = {
-  'adaptor.url': backEndUrl('college adaptor of every MIS code that has no address of its own; none when absent'),
-  'adaptor.workflowVersion': count('version of college-adaptorWF that is started', 2),
+  'adaptor.url': backEndUrl('default college adaptor, for MIS codes without an address of their own; none when absent'),
+  'adaptor.workflowVersion': count('version of college-adaptorWF to start', 2),
   'lmsDW.url': backEndUrl('learning-management data warehouse'),
   'movies.url': backEndUrl('movies prototype'),
   'mdm.url': backEndUrl('master data management'),
   'mdm.updateQueue': withDefault(
     Type.Boolean({
       description:
-        'MDM also publishes updates to RabbitMQ: `register` and `apply` make the handlers of its queues active. The engine needs lib/conductor/server/amqp.properties before',
+        'MDM also publishes updates to RabbitMQ: `register` and `apply` activate the event handlers of its queues. The engine must have lib/conductor/server/amqp.properties first',
     }),
     false,
   ),
   'mdm.retryWindowSeconds': seconds('how long an undelivered notification or share is retried', 86_400),
-  'mdm.retryMaxDelaySeconds': seconds('longest pause between two tries', 300),
+  'mdm.retryMaxDelaySeconds': seconds('longest pause between two attempts', 300),
 };
 
 const reconciler = {
   'reconciler.intervalMs': millisecondsOrOff('pause between two rounds of the reconciler; 0 = off', 30_000),
-  'reconciler.afterMs': milliseconds('how long the engine gets to tell MDM by itself', 60_000),
-  'reconciler.lookBackSeconds': seconds('how far back a router that starts looks for what was not told', 86_400),
+  'reconciler.afterMs': milliseconds('how long the reconciler waits for the engine to notify MDM', 60_000),
+  'reconciler.lookBackSeconds': seconds('how far back a router looks at startup for missing notifications', 86_400),
 };
 
 const workers = {
-  'workers.clientId': text('OAuth client the workers poll as'),
+  'workers.clientId': text('OAuth client of the workers'),
   'workers.clientSecret': secret('secret of workers.clientId'),
   'workers.domain': text(
-    'Conductor task domain of workers co-located with an adaptor: its MIS code; default pool when absent',
+    'Conductor task domain of workers co-located with an adaptor (its MIS code); default pool when absent',
   ),
-  'workers.taskTypes': list('task types this process works on; all when empty', []),
-  'workers.concurrency': count('tasks of one type worked on at once', 8),
+  'workers.taskTypes': list('task types that this process runs; all when empty', []),
+  'workers.concurrency': count('concurrent tasks of one type', 8),
   'workers.pollTimeoutMs': milliseconds('how long one poll waits for a task', 5_000),
   'workers.backEndTimeoutMs': milliseconds('deadline of one call to a back end', 20_000),
-  'workers.drainMs': milliseconds('how long SIGTERM lets tasks in hand finish', 25_000),
+  'workers.drainMs': milliseconds('deadline for in-flight tasks after SIGTERM', 25_000),
 };
 
 /** One item of secret material: `<key id>:<32 bytes in base64>`. */
@@ -136,11 +136,11 @@ const payloadKey = (description?: string) =>
 
 const payload = {
   'payload.key': payloadKey(
-    'encrypts requests and answers inside the engine (AES-256-GCM): `<key id>:<32 bytes in base64>`; they are in clear when absent',
+    'key that encrypts requests and responses inside the engine (AES-256-GCM): `<key id>:<32 bytes in base64>`; no encryption when absent',
   ),
   'payload.decryptionKeys': withDefault(
     Type.Array(payloadKey(), {
-      description: 'further keys that only decrypt, older ones and the next one (comma-separated)',
+      description: 'further keys that only decrypt: previous keys and the next one (comma-separated)',
       secret: true,
     }),
     [],
@@ -148,61 +148,63 @@ const payload = {
 };
 
 const operations = {
-  'ops.clientId': text('OAuth client the CLI uses when it goes through the router'),
+  'ops.clientId': text('OAuth client of the CLI for calls through the router'),
   'ops.clientSecret': secret('secret of ops.clientId'),
   'redis.url': Type.String({
     format: 'redis-url',
     secret: true,
     description:
-      'Redis that carries wake-ups and claims of Idempotency-Keys between router instances, and limits with limits.store; none when absent',
+      'Redis that shares wake-ups and locks of Idempotency-Keys between router instances, and the limits with limits.store; none when absent',
   }),
   'limits.store': withDefault(
     Type.Enum(['memory', 'redis'], {
-      description: 'where rate-limit and in-flight count: each router for itself, or all in redis.url',
+      description: 'where rate-limit and in-flight count: in each router, or in redis.url for all',
     }),
     'memory',
   ),
   'limits.whenRedisIsAway': withDefault(
     Type.Enum(['count-alone', 'refuse'], {
-      description: 'each router counts for itself meanwhile, or refuses with 503 what it cannot count',
+      description:
+        'during an outage of Redis, each router counts alone, or refuses requests that it cannot count with 503',
     }),
     'count-alone',
   ),
   'limits.refusalHoldMs': millisecondsOrOff(
-    'how late 429 leaves, so that asking again at once gains nothing; 0 = at once',
+    'delay of 429 responses, so that an immediate retry has no advantage; 0 = no delay',
     100,
   ),
   'sentry.dsn': Type.String({
     format: 'http-url',
     secret: true,
-    description: 'errors are reported there; Sentry is not loaded when absent',
+    description: 'DSN to which errors are reported; Sentry is not loaded when absent',
   }),
   'sentry.environment': withDefault(text('environment name in error reports'), 'production'),
   'otel.exporter.otlp.endpoint': url(
-    'traces are sent there by OTLP over HTTP, to its path /v1/traces; OpenTelemetry is not loaded when absent',
+    'endpoint to which traces are sent (OTLP over HTTP, path /v1/traces); OpenTelemetry is not loaded when absent',
   ),
   'otel.exporter.otlp.headers': withDefault(
     Type.Array(Type.String({ minLength: 3, secret: true }), {
-      description: 'header fields sent with them, each name=value with the value percent-encoded (comma-separated)',
+      description: 'header fields of these requests, each name=value with a percent-encoded value (comma-separated)',
       secret: true,
     }),
     [],
   ),
-  'otel.samplePercent': percent('part of the traces that begin here which is sent', 100),
+  'otel.samplePercent': percent('share of the traces started by this product that is sampled', 100),
   'config.url': list('remote property files (http, https or file), read after config/default.properties', []),
   'config.timeoutMs': milliseconds('deadline of one fetch of a remote property file', 3_000),
   'config.lastKnownGoodDir': text(
-    'directory that keeps a copy of each remote file, used when it cannot be fetched; off when absent',
+    'directory of the last known good copies of remote files, used when a file cannot be fetched; off when absent',
   ),
   'production.accepts': withDefault(
     Type.Array(Type.Enum(['http-issuer', 'http-config', 'open-engine']), {
-      description: 'what the production profile would refuse: http-issuer, http-config, open-engine (comma-separated)',
+      description:
+        'accepted deviations from the production profile: http-issuer, http-config, open-engine (comma-separated)',
     }),
     [],
   ),
   profile: Type.String({
     pattern: '^[A-Za-z0-9_-]+$',
-    description: 'reads config/<profile>.properties or .env.<profile>',
+    description: 'name of the profile, read from config/<profile>.properties or .env.<profile>',
   }),
   'state.dir': withDefault(text('where the embedded stack keeps its state'), '.run'),
   'idp.port': port('embedded identity provider', 8083),
@@ -223,37 +225,37 @@ const keys = {
   ...operations,
 };
 
-/** Keys without a default are optional: whoever needs one names it in `loadConfig({ required })`. */
+/** Keys without a default are optional. A program that needs one names it in `loadConfig({ required })`. */
 const properties = Object.fromEntries(
   Object.entries(keys).map(([key, type]) => [key, 'default' in type ? type : Type.Optional(type)]),
 );
 
-/** JSON Schema of the whole configuration, as the loader validates it. */
+/** JSON schema of the whole configuration, for the loader. */
 export const configSchema = {
   ...Type.Object(properties),
   additionalProperties: false,
   patternProperties: {
-    // One college adaptor by its MIS code.
+    // Keys of one college adaptor, by MIS code.
     '^adaptor\\.[0-9A-Za-z]{1,8}\\.url$': backEndUrl('college adaptor of this MIS code'),
     '^adaptor\\.[0-9A-Za-z]{1,8}\\.domain$': text(
       'task domain whose workers serve this MIS code; default pool when absent',
     ),
-    // One route by the name of its apiEndpoint.
+    // Keys of one route, by the name of its apiEndpoint.
     '^prune\\.[A-Za-z][\\w-]{0,63}\\.days$': Type.Integer({
       minimum: 1,
-      description: 'how long executions of this route are kept, however they ended (days)',
+      description: 'how long executions of this route are kept, whatever their status (days)',
     }),
-    // One OAuth client by its id. An empty list allows nothing.
-    '^client\\.[!-~]{1,256}\\.misCodes$': clientList('the only MIS codes that this client may name; all when absent'),
+    // Keys of one OAuth client, by client id. An empty list allows nothing.
+    '^client\\.[!-~]{1,256}\\.misCodes$': clientList('MIS codes that this client may access; all when absent'),
     '^client\\.[!-~]{1,256}\\.requestsPerSecond$': clientCount(
-      'requests a second on one route that this client may make, in place of what the map says',
+      'requests per second of this client on one route; overrides the gateway configuration',
     ),
     '^client\\.[!-~]{1,256}\\.maxInFlight$': clientCount(
-      'requests at a time that this client may have on all routes; what the map says when absent',
+      'concurrent requests of this client on all routes; the limit of the gateway configuration when absent',
     ),
-    '^client\\.[!-~]{1,256}\\.taskTypes$': clientList('the only task types this client may work on; all when absent'),
+    '^client\\.[!-~]{1,256}\\.taskTypes$': clientList('task types that this client may poll; all when absent'),
     '^client\\.[!-~]{1,256}\\.domains$': clientList(
-      'the only task domains this client may work in, NO_DOMAIN = the default pool; all when absent',
+      'task domains that this client may poll, NO_DOMAIN = the default pool; all when absent',
     ),
   },
 };
@@ -261,7 +263,7 @@ export const configSchema = {
 type Keys = typeof keys;
 type WithDefault = { [K in keyof Keys]: Keys[K] extends { default: unknown } ? K : never }[keyof Keys];
 
-/** A checked, frozen configuration, read by its dotted keys. Keys without a default may be undefined. */
+/** A validated, frozen configuration with dotted keys. Keys without a default may be undefined. */
 export type Config = { readonly [K in keyof Keys]: Static<Keys[K]> | (K extends WithDefault ? never : undefined) } & {
   readonly [key: `adaptor.${string}.url` | `adaptor.${string}.domain`]: string | undefined;
   readonly [key: `prune.${string}.days`]: number | undefined;
@@ -269,5 +271,5 @@ export type Config = { readonly [K in keyof Keys]: Static<Keys[K]> | (K extends 
   readonly [key: `client.${string}.${'requestsPerSecond' | 'maxInFlight'}`]: number | undefined;
 };
 
-/** A key of the configuration that has a fixed name. */
+/** A configuration key with a fixed name. */
 export type ConfigKey = keyof Keys;

@@ -1,4 +1,4 @@
-// Local sources of configuration: property files and the local profile.
+// Reads the local configuration sources: property files and the profile.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parse as parseDotenv } from 'dotenv';
 import { getProperties } from 'properties-file';
 
-/** One layer: its values by key as text, and the place to name when one of them is wrong. */
+/** One configuration layer: values by key as text, and the origin that messages name. */
 export interface Layer {
   readonly origin: string;
   readonly values: Readonly<Record<string, string>>;
@@ -14,12 +14,12 @@ export interface Layer {
 
 const productDir = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A local property file in `.properties` syntax. */
+/** Reads a local file in `.properties` syntax. */
 export function readPropertyFile(path: string): Layer {
   return { origin: path, values: getProperties(readFileSync(path, 'utf8')) };
 }
 
-/** `config/default.properties`: the first layer. */
+/** Reads the first layer, `config/default.properties`. @throws Error when the file does not exist */
 export function readDefaults(rootDir = productDir): Layer {
   const origin = 'config/default.properties';
   const path = join(rootDir, origin);
@@ -28,8 +28,8 @@ export function readDefaults(rootDir = productDir): Layer {
 }
 
 /**
- * The local profile: `config/<profile>.properties`, else `.env.<profile>`; null when neither exists.
- * A `.env` file may use either spelling of a key: `router.port=…` or `ROUTER_PORT=…`.
+ * Reads the profile: `config/<profile>.properties`, else `.env.<profile>`; returns null when neither exists.
+ * A `.env` file may use both forms of a key: `router.port=…` or `ROUTER_PORT=…`.
  */
 export function readProfile(
   profile: string,
@@ -48,7 +48,7 @@ export function readProfile(
   return { origin: `.env.${profile}`, values: Object.fromEntries(values) };
 }
 
-/** Paths of the local files that a configuration is read from, those that do not exist now included. */
+/** Returns the paths of the local files of a configuration, including files that do not exist yet. */
 export function localFiles(config: { 'config.url': readonly string[]; profile: string | undefined }): string[] {
   const { 'config.url': addresses, profile } = config;
   const named = addresses.filter((address) => URL.canParse(address) && new URL(address).protocol === 'file:');

@@ -140,9 +140,9 @@ describe('what is wrong is listed at once', () => {
       MDM_URL: 'https://h:8443/base',
     });
     expect(problems.toSorted()).toEqual([
-      'environment: adaptor.003.url carries credentials: back ends are called without any',
-      'environment: adaptor.url carries a query or a fragment: give the base only',
-      'environment: lmsDW.url carries a query or a fragment: give the base only',
+      'environment: adaptor.003.url contains credentials: back ends are called without credentials',
+      'environment: adaptor.url contains a query or a fragment: use the base URL only',
+      'environment: lmsDW.url contains a query or a fragment: use the base URL only',
       'environment: movies.url must be a URL with http or https',
     ]);
   });
@@ -154,7 +154,7 @@ describe('what is wrong is listed at once', () => {
 
   it('a remote file that never answers is given up after the time-out and its retries', async () => {
     const [problem] = await problemsOf({ CONFIG_URL: `${base}/never.properties`, CONFIG_TIMEOUTMS: '50' });
-    expect(problem).toContain('no answer within 50 ms');
+    expect(problem).toContain('no response within 50 ms');
   });
 });
 
