@@ -246,7 +246,7 @@ describe('executions retry, terminate and cancel', () => {
     expect([ended.exitCode, ended.stdout]).toMatchObject([0, expect.stringContaining('stays unknown')]);
     expect(await show(taken)).toMatchObject({ state: 'TERMINATED', reason: 'the college is closed' });
     const again = await cli(['executions', 'terminate', taken, '--yes']);
-    expect([again.exitCode, again.stderr]).toEqual([1, `${taken}: it has ended already: TERMINATED\n`]);
+    expect([again.exitCode, again.stderr]).toEqual([1, `${taken}: it has already ended: TERMINATED\n`]);
   });
 
   it('retry of a failed PATCH: warned that it is sent once more, then it goes on and completes', async () => {
@@ -276,7 +276,7 @@ describe('executions retry, terminate and cancel', () => {
     const { exitCode, stderr } = await cli(['executions', 'retry', completed, running, unknown, '--yes']);
     expect(exitCode).toBe(1);
     expect(stderr).toBe(
-      `${completed}: only what failed can be retried, and it is COMPLETED\n${running}: only what failed can be retried, and it is RUNNING\n${unknown}: the engine has no such execution\n`,
+      `${completed}: only failed executions can be retried, and this one is COMPLETED\n${running}: only failed executions can be retried, and this one is RUNNING\n${unknown}: the engine has no such execution\n`,
     );
     await cli(['executions', 'cancel', running, '--yes']);
   });

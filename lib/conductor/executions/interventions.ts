@@ -36,7 +36,7 @@ export async function previewInterventions(
   if (execution === null) return { kind: 'refused', executionId, reason: 'the engine has no such execution' };
   const running = execution.status === 'RUNNING' || execution.status === 'PAUSED';
   if (intervention === 'retry') return previewRetry(execution, running);
-  if (!running) return { kind: 'refused', executionId, reason: `it has ended already: ${execution.status}` };
+  if (!running) return { kind: 'refused', executionId, reason: `it has already ended: ${execution.status}` };
   const begun = execution.tasks.find(isWithWorker);
   if (begun === undefined) return { kind: 'possible', executionId };
   const where = `a worker has begun ${begun.referenceTaskName}`;
@@ -44,15 +44,19 @@ export async function previewInterventions(
     ? {
         kind: 'refused',
         executionId,
-        reason: `${where}: what it does cannot be called back; terminate ends it all the same`,
+        reason: `${where}: its work cannot be undone; terminate ends the execution anyway`,
       }
-    : { kind: 'possible', executionId, warning: `${where}: whether its back end has done it stays unknown` };
+    : {
+        kind: 'possible',
+        executionId,
+        warning: `${where}: whether the back end has processed the request stays unknown`,
+      };
 }
 
 function previewRetry(execution: WholeExecution, running: boolean): InterventionPreview {
   const { workflowId: executionId, status } = execution;
   if (running || status === 'COMPLETED') {
-    return { kind: 'refused', executionId, reason: `only what failed can be retried, and it is ${status}` };
+    return { kind: 'refused', executionId, reason: `only failed executions can be retried, and this one is ${status}` };
   }
   const { httpMethod } = (execution.input['inbound'] ?? {}) as { httpMethod?: unknown };
   // An execution that an event has started contains the request of its source execution, but does not send it.
@@ -62,7 +66,7 @@ function previewRetry(execution: WholeExecution, running: boolean): Intervention
     ? {
         kind: 'possible',
         executionId,
-        warning: `a ${String(httpMethod)} is sent to the back end once more, under the same Idempotency-Key; nobody waits for its answer`,
+        warning: `a ${String(httpMethod)} is sent to the back end again, with the same Idempotency-Key; no client waits for the response`,
       }
     : { kind: 'possible', executionId };
 }
@@ -91,7 +95,8 @@ export async function intervene(
     ? {
         executionId,
         outcome: 'done',
-        reason: 'a worker took it at the last moment: whether its back end has done it is unknown',
+        reason:
+          'a worker received the task at the last moment: whether the back end has processed the request is unknown',
       }
     : { executionId, outcome: 'done' };
 }
