@@ -257,7 +257,7 @@ describe('executions retry, terminate and cancel', () => {
     const retried = await cli(['executions', 'retry', id, '--yes']);
     expect([retried.exitCode, retried.stdout]).toMatchObject([
       0,
-      expect.stringContaining('a PATCH is sent to the back end once more'),
+      expect.stringContaining('a PATCH is sent to the back end again'),
     ]);
     const outbound = { statusCodeValue: 404, headers: {} };
     await report(await take(domain), id, { status: 'COMPLETED', outputData: { outbound } });
