@@ -1,26 +1,32 @@
-// What limits have in common: who has one, under which key it counts, and what it answers.
+// What `rate-limit` and `in-flight` share: the parameter `by`, counter keys and problems.
 
 import { hash } from 'node:crypto';
 import { Type } from 'typebox';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 import { Problem } from '#lib/problem/problem.ts';
 
-/** The parameter that says whom. */
-export const by = Type.Optional(
+/** The parameter `by`: what a limit applies to. */
+export const subjectParameter = Type.Optional(
   Type.Enum(['client', 'route'], {
     description: 'who has the limit: each client (default), or all callers of the route together',
   }),
 );
 
-/** A key that names nobody: it may lie in Redis. @param caller `callerOf` a request; null = everybody */
+/**
+ * Counter key of a caller, or of a route. The caller is hashed: the key may be stored in Redis.
+ * @param caller `callerOf` a request; null for a limit on the whole route
+ */
 export function keyOf(route: string, caller: string | null): string {
   return caller === null ? `route:${route}` : `caller:${route}:${hash('sha256', caller, 'base64url')}`;
 }
 
-/** What a limit may answer with. */
+/** Problems that a limit can respond with. */
 export const limitProblems = ['too-many-requests', 'limits-unavailable'] as const satisfies readonly ProblemCode[];
 
-/** Configuration says to refuse what cannot be counted. */
+/**
+ * The problem for a request that cannot be counted because Redis is unavailable, when `limits.whenRedisIsAway` is
+ * `refuse`.
+ */
 export function limitsUnavailable(cause: Error): Problem {
   return new Problem('limits-unavailable', { headers: { 'retry-after': '1' }, cause });
 }

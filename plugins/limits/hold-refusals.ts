@@ -1,18 +1,21 @@
-// Refusals leave late: a client beyond its limit that asks again as soon as it is answered takes no time from the others.
+// Delays 429 responses, so that a client that retries at once after a rejection takes less capacity from the others.
 
 import type { ServerResponse } from 'node:http';
 
-/** Answers held back at once; beyond them, refusals leave at once. */
-const mostHeld = 1_000;
+/** Maximum number of responses held at a time; above it, rejections are sent at once. */
+const maxHeld = 1_000;
 
-/** Resolves when a refusal may leave. */
+/** Resolves when the rejection may be sent, or when the client has disconnected. */
 export type HoldRefusal = (response: ServerResponse) => Promise<void>;
 
-/** @param ms how long each is held, in milliseconds; 0 = not at all */
+/**
+ * Returns the function that delays rejections.
+ * @param ms delay in milliseconds; 0 disables it
+ */
 export function createRefusalHold(ms: number): HoldRefusal {
   let held = 0;
   return async (response) => {
-    if (ms === 0 || held >= mostHeld || response.destroyed) return;
+    if (ms === 0 || held >= maxHeld || response.destroyed) return;
     held += 1;
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, ms);

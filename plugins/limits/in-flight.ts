@@ -1,4 +1,4 @@
-// The in-flight policy: so many requests at a time, of one client or on a whole route; more are refused before anything is started.
+// The in-flight policy: limits concurrent requests of a client or of a route, before anything is started for them.
 
 import { Type } from 'typebox';
 import type { Config } from '#lib/config/schema.ts';
@@ -6,7 +6,7 @@ import { callerOf } from '../../gateway/plugin-api/client-address.ts';
 import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/plugin-api/plugin-api.ts';
 import { RedisUnavailable } from '#lib/redis/redis.ts';
 import { Problem } from '#lib/problem/problem.ts';
-import { by, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
+import { subjectParameter, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
 import type { HoldRefusal } from './hold-refusals.ts';
 import type { ConcurrencyStore } from './store/concurrency-store.ts';
 
@@ -18,11 +18,12 @@ const parameters = Type.Object(
         description: 'requests at a time; without it only clients with a limit of their own have one',
       }),
     ),
-    by,
+    by: subjectParameter,
   },
   { additionalProperties: false },
 );
 
+/** Name, parameters and OpenAPI description of the policy. */
 export const inFlightDeclaration = declarePolicy({
   name: 'in-flight',
   schema: parameters,
@@ -30,35 +31,36 @@ export const inFlightDeclaration = declarePolicy({
 });
 
 /**
- * Counts by OAuth client (stands behind `bearer`), without one by address, or by route. A client's places are those of
- * all routes together. `client.<client id>.maxInFlight` takes the place of `requests` for that client.
- * @throws Problem `too-many-requests` (429) with `Retry-After`; `limits-unavailable` (503) when Redis is away and
- *   configuration says to refuse
+ * Creates the policy. It counts by OAuth client (it runs after `bearer`), by address for requests without a client, or
+ * by route. A client's limit covers all its routes together. `client.<client id>.maxInFlight` replaces `requests` for
+ * that client.
+ * @throws Problem `too-many-requests` (429) with `Retry-After`; `limits-unavailable` (503) when Redis is unavailable
+ *   and `limits.whenRedisIsAway` is `refuse`
  */
-export function createInFlightPolicy(config: Config, places: ConcurrencyStore, hold: HoldRefusal): Policy {
+export function createInFlightPolicy(config: Config, store: ConcurrencyStore, hold: HoldRefusal): Policy {
   return definePolicy(inFlightDeclaration, {
-    // What is refused takes no place.
+    // Load shedding happens before a permit is acquired: nothing to check here.
     early: () => ({ look: () => undefined }),
     create({ requests, by: subject = 'client' }) {
-      const mostOf = (clientId: string | undefined) =>
+      const limitOf = (clientId: string | undefined) =>
         (subject === 'client' ? config[`client.${clientId}.maxInFlight`] : undefined) ?? requests;
       return async function limitInFlight(request, response, next) {
         const { clientId, route } = contextOf(request);
-        const most = mostOf(clientId);
-        if (most === undefined) return next();
+        const limit = limitOf(clientId);
+        if (limit === undefined) return next();
         const key = subject === 'client' ? keyOf('', callerOf(request)) : keyOf(route, null);
-        const leave = await places.take(key, most).catch((error: unknown) => {
+        const release = await store.acquire(key, limit).catch((error: unknown) => {
           throw error instanceof RedisUnavailable ? limitsUnavailable(error) : error;
         });
-        if (leave === null) {
+        if (release === null) {
           await hold(response);
           throw new Problem('too-many-requests', {
-            detail: `At most ${most} requests at a time.`,
+            detail: `At most ${limit} requests at a time.`,
             headers: { 'retry-after': '1' },
           });
         }
-        if (response.destroyed) return leave();
-        response.once('close', leave);
+        if (response.destroyed) return release();
+        response.once('close', release);
         next();
       };
     },

@@ -1,4 +1,4 @@
-// The limits plugin: `rate-limit` and `in-flight` keep one client from taking what belongs to all, `mis-codes` from other colleges.
+// The limits plugin: policies `rate-limit`, `in-flight` and `mis-codes`.
 
 import type { PluginContext } from '../../gateway/plugin-api/plugin-api.ts';
 import { createRefusalHold } from './hold-refusals.ts';
@@ -10,16 +10,18 @@ import { createStores, leaseMs } from './store/create-stores.ts';
 export const version = '1.2.0';
 export const policies = [rateLimitDeclaration, inFlightDeclaration, misCodesDeclaration];
 
-/** Registers the policies; where they count outlives a configuration. */
+/** Registers the policies. Their counters outlive a configuration. */
 export function init({ services, registerPolicy }: PluginContext): void {
   const { config } = services;
-  // Counts go on where they are when another configuration takes over.
+  // Counters stay when another configuration becomes active, unless it changes these keys.
   const store = config['limits.store'];
-  const ofRedis = [config['limits.whenRedisIsAway'], leaseMs(config)];
-  const from = store === 'redis' ? [store, ...ofRedis] : [store];
-  const { windows, places } = services.share('limits', from, (kept) => createStores({ ...kept, config }));
+  const redisKeys = [config['limits.whenRedisIsAway'], leaseMs(config)];
+  const identity = store === 'redis' ? [store, ...redisKeys] : [store];
+  const { rateLimits, concurrency } = services.share('limits', identity, (shared) =>
+    createStores({ ...shared, config }),
+  );
   const hold = createRefusalHold(config['limits.refusalHoldMs']);
-  registerPolicy(createRateLimitPolicy(config, windows, hold));
-  registerPolicy(createInFlightPolicy(config, places, hold));
+  registerPolicy(createRateLimitPolicy(config, rateLimits, hold));
+  registerPolicy(createInFlightPolicy(config, concurrency, hold));
   registerPolicy(createMisCodesPolicy(config));
 }

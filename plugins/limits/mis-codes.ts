@@ -1,4 +1,5 @@
-// The mis-codes policy: a path names a college that has an adaptor, and that configuration lets its client name.
+// The mis-codes policy: limits clients to the MIS codes that configuration lists for them, and rejects colleges without
+// an adaptor.
 
 import { Type } from 'typebox';
 import type { Config } from '#lib/config/schema.ts';
@@ -18,11 +19,15 @@ const parameters = Type.Object(
   { additionalProperties: false },
 );
 
-/** What a back end could read as a separator or a second encoding: then nobody knows which college it will name. */
+/**
+ * Characters that a back end could read as a separator or as a second encoding: with them the college of a path is
+ * ambiguous.
+ */
 const ambiguous = /[/\\;%]/;
-/** What some servers drop at the ends of a segment. */
+/** Characters that some servers strip from the ends of a segment. */
 const padding = /^[\s.]+|[\s.]+$/g;
 
+/** Name, parameters and OpenAPI description of the policy. */
 export const misCodesDeclaration = declarePolicy({
   name: 'mis-codes',
   schema: parameters,
@@ -35,14 +40,15 @@ export const misCodesDeclaration = declarePolicy({
 });
 
 /**
- * Stands behind `bearer`. The key `client.<client id>.misCodes` lists what the client may name; a client without it
- * passes. Every college that the decoded path names must be listed: the path parameter, and whatever follows a
- * segment `after` (nothing there: all colleges). With `adaptors`, the college of the path parameter has an adaptor.
+ * Creates the policy. It runs after `bearer`. `client.<client id>.misCodes` lists the MIS codes that a client may name;
+ * clients without that key are not limited. Every college in the decoded path must be listed: the path parameter, and
+ * each segment that follows a segment `after` (a path that ends there names all colleges). With `adaptors`, the college
+ * of the path parameter must have an adaptor.
  * @throws Problem `forbidden`, `unknown-college`
  */
 export function createMisCodesPolicy(config: Config): Policy {
   return definePolicy(misCodesDeclaration, {
-    // Who may not name a college is not told either how it is doing.
+    // A client that may not name a college must not learn from load shedding how that college is doing.
     early: ({ parameter, after, adaptors = false }) => ({
       look({ request, context: { clientId = '' }, params }) {
         const code = params[parameter] ?? '';
@@ -62,6 +68,7 @@ export function createMisCodesPolicy(config: Config): Policy {
 }
 
 /**
+ * Checks that a client may name every college of a path.
  * @param named `code`: the decoded path parameter; `target`: the raw request target; `after`: see the policy
  * @throws Problem `forbidden`
  */
@@ -77,8 +84,8 @@ export function checkMisCodes(
 }
 
 /**
- * Refuses a MIS code that neither `adaptor.url` nor `adaptor.<mis>.url` nor `adaptor.<mis>.domain` is set for, before it
- * costs an execution. A router that knows no adaptor's address refuses none: then only the workers know them.
+ * Rejects a MIS code for which neither `adaptor.url` nor `adaptor.<mis>.url` nor `adaptor.<mis>.domain` is set, before
+ * an execution is started. A router without any adaptor address rejects none: then only the workers know the addresses.
  * @param code the decoded path parameter
  * @throws Problem `unknown-college`
  */
@@ -89,18 +96,18 @@ export function checkAdaptor(config: Config, code: string): void {
   throw new Problem('unknown-college');
 }
 
-/** What follows each segment `name`, upper or lower case; an empty text where the path ends. */
+/** Segments that follow a segment `name` (case-insensitive); an empty string where the path ends. */
 function codesAfter(target: string, name: string | undefined): string[] {
   const path = target.split('?', 1)[0] as string;
-  // Bytes that were not percent-encoded come as Latin-1; the guard has seen to it that all of them are UTF-8.
+  // Node decodes raw bytes as Latin-1. The request guard has checked that all of them are UTF-8.
   const ascii = path.replace(/[^\x00-\x7f]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
   const segments = ascii.split('/').map((segment) => decodeURIComponent(segment));
   if (segments.some((segment) => ambiguous.test(segment))) {
     throw new Problem('forbidden', { detail: 'For this client a path segment cannot have /, \\, ; or %.' });
   }
-  // A back end may take // for /.
-  const filled = segments.filter((segment) => segment !== '');
-  return filled.flatMap((segment, index) =>
-    segment.replace(padding, '').toLowerCase() === name ? [filled[index + 1] ?? ''] : [],
+  // A back end may read // as /.
+  const nonEmpty = segments.filter((segment) => segment !== '');
+  return nonEmpty.flatMap((segment, index) =>
+    segment.replace(padding, '').toLowerCase() === name ? [nonEmpty[index + 1] ?? ''] : [],
   );
 }

@@ -1,4 +1,5 @@
-// The rate-limit policy: so many requests in a window, of one client or of a whole route; more are refused before anything is started.
+// The rate-limit policy: limits requests in a time window, of a client or of a route, before anything is started for
+// them.
 
 import { type Static, Type } from 'typebox';
 import type { Config } from '#lib/config/schema.ts';
@@ -7,22 +8,23 @@ import { callerOf } from '../../gateway/plugin-api/client-address.ts';
 import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/plugin-api/plugin-api.ts';
 import { RedisUnavailable } from '#lib/redis/redis.ts';
 import { Problem } from '#lib/problem/problem.ts';
-import { by, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
-import { EarlyCounts } from './shedding-counts.ts';
+import { subjectParameter, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
+import { SheddingCounts } from './shedding-counts.ts';
 import type { HoldRefusal } from './hold-refusals.ts';
-import type { Counted, Window, RateLimitStore } from './store/rate-limit-store.ts';
+import type { RateLimitResult, RateLimitWindow, RateLimitStore } from './store/rate-limit-store.ts';
 
 const parameters = Type.Object(
   {
     requests: Type.Integer({ minimum: 1, description: 'requests in a window' }),
     perSeconds: Type.Integer({ minimum: 1, default: 1, description: 'length of the window in seconds' }),
-    by,
+    by: subjectParameter,
   },
   { additionalProperties: false },
 );
 
 type RateLimit = Static<typeof parameters>;
 
+/** Name, parameters and OpenAPI description of the policy. */
 export const rateLimitDeclaration = declarePolicy({
   name: 'rate-limit',
   schema: parameters,
@@ -39,24 +41,24 @@ export const rateLimitDeclaration = declarePolicy({
 });
 
 /**
- * Counts by OAuth client (stands behind `bearer`), without one by address (an IPv6 caller by its /64), or by route.
- * The count is kept apart for each route. `client.<client id>.requestsPerSecond` takes the place of `requests` for
- * that client. Every answer says what is left: `RateLimit` and `RateLimit-Policy`
+ * Creates the policy. It counts by OAuth client (it runs after `bearer`), by address for requests without a client
+ * (IPv6: the /64), or by route. Each route has its own counters. `client.<client id>.requestsPerSecond` replaces
+ * `requests` for that client. Every response has `RateLimit` and `RateLimit-Policy`
  * (draft-ietf-httpapi-ratelimit-headers-10).
  * @throws Problem `too-many-requests` (429) with `Retry-After` in whole seconds (RFC 9110 section 10.2.3);
- *   `limits-unavailable` (503) when Redis is away and configuration says to refuse
+ *   `limits-unavailable` (503) when Redis is unavailable and `limits.whenRedisIsAway` is `refuse`
  */
-export function createRateLimitPolicy(config: Config, windows: RateLimitStore, hold: HoldRefusal): Policy {
+export function createRateLimitPolicy(config: Config, store: RateLimitStore, hold: HoldRefusal): Policy {
   return definePolicy(rateLimitDeclaration, {
-    // Its real count may be in Redis, and is not asked for a request that is refused anyway. But a client that sends more
-    // than its rate comes here, and is held up.
+    // Load shedding does not ask Redis for the exact count, because the request is rejected anyway. A local count
+    // suffices to send clients above their rate into the pipeline, where their rejection is delayed.
     early(limit) {
       const windowOf = createWindowOf(config, limit);
-      const counts = new EarlyCounts((limit.perSeconds ?? 1) * 1_000);
+      const counts = new SheddingCounts((limit.perSeconds ?? 1) * 1_000);
       return {
         look({ request, context: { clientId } }) {
-          const whose = limit.by === 'route' ? 'all' : callerOf(request);
-          return counts.count(whose, windowOf(clientId).requests) ? undefined : 'unsure';
+          const caller = limit.by === 'route' ? 'all' : callerOf(request);
+          return counts.count(caller, windowOf(clientId).requests) ? undefined : 'unsure';
         },
       };
     },
@@ -67,17 +69,17 @@ export function createRateLimitPolicy(config: Config, windows: RateLimitStore, h
         const context = contextOf(request);
         const window = windowOf(context.clientId);
         const key = keyOf(context.route, subject === 'client' ? callerOf(request) : null);
-        const counted = await windows.count(key, window).catch((error: unknown) => {
+        const result = await store.count(key, window).catch((error: unknown) => {
           throw error instanceof RedisUnavailable ? limitsUnavailable(error) : error;
         });
-        const fields = fieldsOf(subject, window, counted);
+        const fields = fieldsOf(subject, window, result);
         response.appendHeader('ratelimit-policy', fields.policy);
         response.appendHeader('ratelimit', fields.state);
-        if (!counted.isAllowed) {
+        if (!result.isAllowed) {
           await hold(response);
           throw new Problem('too-many-requests', {
             detail: `At most ${window.requests} requests in ${window.seconds} s.`,
-            headers: { 'retry-after': String(Math.max(1, secondsOf(counted.endsInMs))) },
+            headers: { 'retry-after': String(Math.max(1, secondsOf(result.endsInMs))) },
           });
         }
         next();
@@ -86,17 +88,20 @@ export function createRateLimitPolicy(config: Config, windows: RateLimitStore, h
   });
 }
 
-/** The window of a client: its own rate, or that of the policy's place. */
+/** Returns the window of a client: its own rate, or that of the policy. */
 function createWindowOf(config: Config, { requests, perSeconds = 1, by: subject = 'client' }: RateLimit) {
-  const usual: Window = { requests, seconds: perSeconds };
-  return (clientId: string | undefined): Window => {
+  const shared: RateLimitWindow = { requests, seconds: perSeconds };
+  return (clientId: string | undefined): RateLimitWindow => {
     const own = subject === 'client' ? config[`client.${clientId}.requestsPerSecond`] : undefined;
-    return own === undefined ? usual : { requests: own * perSeconds, seconds: perSeconds };
+    return own === undefined ? shared : { requests: own * perSeconds, seconds: perSeconds };
   };
 }
 
-/** The items of the two lists: the policy's name, its quota and window in seconds; what remains, and for how long. */
-function fieldsOf(name: string, { requests, seconds }: Window, { left, endsInMs }: Counted) {
+/**
+ * Values of `RateLimit-Policy` (name, quota, window in seconds) and `RateLimit` (remaining requests, seconds to the
+ * reset).
+ */
+function fieldsOf(name: string, { requests, seconds }: RateLimitWindow, { left, endsInMs }: RateLimitResult) {
   return {
     policy: `"${name}";q=${requests};w=${seconds}`,
     state: `"${name}";r=${left};t=${secondsOf(endsInMs)}`,

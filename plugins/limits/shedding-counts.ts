@@ -1,23 +1,29 @@
-// Requests that may be refused before their pipeline begins, counted: who sends more than its rate gets there and is slowed down.
+// Counts requests during load shedding, so that clients above their rate still reach the pipeline, where their
+// rejection is delayed.
 
-/** Counts in windows that are the same for all keys; forgets them with the window. */
-export class EarlyCounts {
+/** A fixed-window counter. One window covers all keys; the counts are dropped at its end. */
+export class SheddingCounts {
   readonly #counts = new Map<string, number>();
   readonly #windowMs: number;
   #endsAt = Number.NEGATIVE_INFINITY;
 
+  /** @param windowMs length of the window, in milliseconds */
   constructor(windowMs: number) {
     this.#windowMs = windowMs;
   }
 
-  /** Counts one. @param now performance.now() @returns false when it is more than `most` in this window */
-  count(key: string, most: number, now = performance.now()): boolean {
+  /**
+   * Counts one request of a key.
+   * @param now performance.now()
+   * @returns false when the key has more than `max` requests in this window
+   */
+  count(key: string, max: number, now = performance.now()): boolean {
     if (now >= this.#endsAt) {
       this.#counts.clear();
       this.#endsAt = now + this.#windowMs;
     }
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, count);
-    return count <= most;
+    return count <= max;
   }
 }

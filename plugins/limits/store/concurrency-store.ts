@@ -1,39 +1,42 @@
-// Places for requests in flight: in this process, or in Redis for all routers together.
+// Stores that count requests in flight: in memory for one router, in Redis for all routers together.
 
 import { randomUUID } from 'node:crypto';
 import { type Redis, RedisUnavailable } from '#lib/redis/redis.ts';
 
-/** Gives a place back. */
-export type Leave = () => void;
+/** Releases a permit. */
+export type ReleasePermit = () => void;
 
 /** Counts requests in flight by key. */
 export interface ConcurrencyStore {
   /**
-   * Takes one of `most` places.
-   * @returns gives it back; null when all are taken
+   * Acquires one of `max` permits of a key.
+   * @returns function that releases the permit; null when all are in use
    * @throws RedisUnavailable
    */
-  take(key: string, most: number): Promise<Leave | null>;
+  acquire(key: string, max: number): Promise<ReleasePermit | null>;
 }
 
-/** In the memory of this process. */
+/** Counts in the memory of this process. */
 export class MemoryConcurrencyStore implements ConcurrencyStore {
-  readonly #taken = new Map<string, number>();
+  readonly #inUse = new Map<string, number>();
 
-  async take(key: string, most: number): Promise<Leave | null> {
-    const taken = this.#taken.get(key) ?? 0;
-    if (taken >= most) return null;
-    this.#taken.set(key, taken + 1);
+  async acquire(key: string, max: number): Promise<ReleasePermit | null> {
+    const inUse = this.#inUse.get(key) ?? 0;
+    if (inUse >= max) return null;
+    this.#inUse.set(key, inUse + 1);
     return () => {
-      const left = (this.#taken.get(key) ?? 1) - 1;
-      if (left === 0) this.#taken.delete(key);
-      else this.#taken.set(key, left);
+      const remaining = (this.#inUse.get(key) ?? 1) - 1;
+      if (remaining === 0) this.#inUse.delete(key);
+      else this.#inUse.set(key, remaining);
     };
   }
 }
 
-/** Members are requests, scores the time at which a place is free again whatever became of its router. By Redis's clock. */
-const takeScript = `
+/**
+ * A sorted set for each key: members are requests, scores the time at which their lease ends (Redis's clock), so that
+ * the permits of a killed router become free.
+ */
+const acquireScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
@@ -42,50 +45,52 @@ redis.call('ZADD', KEYS[1], now + tonumber(ARGV[2]), ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`;
 
-/** In Redis. */
+/** Counts in Redis, for all routers together. */
 export class RedisConcurrencyStore implements ConcurrencyStore {
   readonly #redis: Redis;
   readonly #leaseMs: number;
 
-  /** @param leaseMs longer than any request takes: so long a place stays taken when its router is killed */
+  /**
+   * @param leaseMs how long a permit of a killed router stays in use, in milliseconds; longer than any request takes
+   */
   constructor(redis: Redis, leaseMs: number) {
     this.#redis = redis;
     this.#leaseMs = leaseMs;
   }
 
-  async take(key: string, most: number): Promise<Leave | null> {
+  async acquire(key: string, max: number): Promise<ReleasePermit | null> {
     const name = `service-router:places:${key}`;
     const member = randomUUID();
-    const argumentsOfScript = [String(most), String(this.#leaseMs), member];
-    // A place that is not given back is free when its lease ends.
-    const leave = () => void this.#redis.runEventually((client) => client.zRem(name, member));
+    const argumentsOfScript = [String(max), String(this.#leaseMs), member];
+    // If Redis never runs this command, the permit becomes free when its lease ends.
+    const release = () => void this.#redis.runEventually((client) => client.zRem(name, member));
     try {
-      const took = await this.#redis.run((client) =>
-        client.eval(takeScript, { keys: [name], arguments: argumentsOfScript }),
+      const granted = await this.#redis.run((client) =>
+        client.eval(acquireScript, { keys: [name], arguments: argumentsOfScript }),
       );
-      return took === 1 ? leave : null;
+      return granted === 1 ? release : null;
     } catch (error) {
-      if (error instanceof RedisUnavailable && error.mayHaveRun) leave();
+      if (error instanceof RedisUnavailable && error.mayHaveRun) release();
       throw error;
     }
   }
 }
 
-/** Takes places in Redis; while that is away, in this process. */
+/** Counts in Redis; while Redis is unavailable, in the memory of this process. */
 export class FallbackConcurrencyStore implements ConcurrencyStore {
   readonly #shared: ConcurrencyStore;
-  readonly #own = new MemoryConcurrencyStore();
+  readonly #local = new MemoryConcurrencyStore();
 
   constructor(shared: ConcurrencyStore) {
     this.#shared = shared;
   }
 
-  async take(key: string, most: number): Promise<Leave | null> {
+  async acquire(key: string, max: number): Promise<ReleasePermit | null> {
     try {
-      return await this.#shared.take(key, most);
+      return await this.#shared.acquire(key, max);
     } catch (error) {
       if (!(error instanceof RedisUnavailable)) throw error;
-      return this.#own.take(key, most);
+      return this.#local.acquire(key, max);
     }
   }
 }

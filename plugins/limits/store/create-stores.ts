@@ -1,4 +1,5 @@
-// Where limits are counted, as configured: here, or in Redis with a choice for when that is away.
+// Creates the stores of the limits from the configuration: in memory, or in Redis with a fallback or a rejection while
+// Redis is unavailable.
 
 import type { Config } from '#lib/config/schema.ts';
 import type { SharedServices } from '../../../gateway/plugin-api/plugin-api.ts';
@@ -16,15 +17,19 @@ import {
   FallbackRateLimitStore,
 } from './rate-limit-store.ts';
 
+/** The stores of the two kinds of limits. */
 export interface Stores {
-  readonly windows: RateLimitStore;
-  readonly places: ConcurrencyStore;
+  readonly rateLimits: RateLimitStore;
+  readonly concurrency: ConcurrencyStore;
 }
 
-/** Added to the longest that a request takes: its place is not free before its answer has been read. Milliseconds. */
+/** Margin of the lease in milliseconds: a permit must stay in use until the client has read the response. */
 const graceMs = 5_000;
 
-/** How long a place in Redis stays taken when its router is killed, in milliseconds: longer than any request takes. */
+/**
+ * Lease of a permit in Redis, in milliseconds: longer than any request takes, so that only permits of killed routers
+ * expire.
+ */
 export function leaseMs(config: Config): number {
   const waitMs = Math.max(config['router.waitBudgetMs'], config['router.maxWaitMs']);
   return config['router.requestTimeoutMs'] + waitMs + config['router.answerTimeoutMs'] + graceMs;
@@ -32,16 +37,19 @@ export function leaseMs(config: Config): number {
 
 type StoreServices = Pick<SharedServices, 'config' | 'redis' | 'addReadinessNotice'>;
 
-/** @throws Error when `limits.store` is `redis` and there is no `redis.url` */
+/**
+ * Creates the stores.
+ * @throws Error when `limits.store` is `redis` and there is no `redis.url`
+ */
 export function createStores({ config, redis, addReadinessNotice }: StoreServices): Stores {
   if (config['limits.store'] === 'memory')
-    return { windows: new MemoryRateLimitStore(), places: new MemoryConcurrencyStore() };
+    return { rateLimits: new MemoryRateLimitStore(), concurrency: new MemoryConcurrencyStore() };
   if (redis === undefined) throw new Error('limits.store = redis needs redis.url');
-  const windows = new RedisRateLimitStore(redis);
-  const places = new RedisConcurrencyStore(redis, leaseMs(config));
+  const rateLimits = new RedisRateLimitStore(redis);
+  const concurrency = new RedisConcurrencyStore(redis, leaseMs(config));
   const refuses = config['limits.whenRedisIsAway'] === 'refuse';
   const effect = refuses ? 'requests with a limit are refused' : 'each router counts limits by itself';
   addReadinessNotice('limits', outageNotice(redis, effect));
-  if (refuses) return { windows, places };
-  return { windows: new FallbackRateLimitStore(windows), places: new FallbackConcurrencyStore(places) };
+  if (refuses) return { rateLimits, concurrency };
+  return { rateLimits: new FallbackRateLimitStore(rateLimits), concurrency: new FallbackConcurrencyStore(concurrency) };
 }

@@ -1,20 +1,21 @@
-// Requests counted in windows: in this process, or in Redis for all routers together.
+// Stores that count requests in fixed windows: in memory for one router, in Redis for all routers together.
 
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { type Redis, type RedisClient, RedisUnavailable } from '#lib/redis/redis.ts';
 
-/** So many requests in a window that begins with the first of them. */
-export interface Window {
+/** A fixed-window rate limit; the window starts with the client's first request. */
+export interface RateLimitWindow {
   readonly requests: number;
+  /** Length of the window in seconds. */
   readonly seconds: number;
 }
 
-/** What a count came to. */
-export interface Counted {
+/** Result of counting one request. */
+export interface RateLimitResult {
   readonly isAllowed: boolean;
-  /** Requests left in this window. */
+  /** Remaining requests in this window. */
   readonly left: number;
-  /** Until the window ends, in milliseconds. */
+  /** Time until the window ends, in milliseconds. */
   readonly endsInMs: number;
 }
 
@@ -22,44 +23,44 @@ export interface Counted {
 export interface RateLimitStore {
   /**
    * Counts one request.
-   * @param window the limit of this key; one key always comes with the same
+   * @param window the limit of this key; always the same for one key
    * @throws RedisUnavailable
    */
-  count(key: string, window: Window): Promise<Counted>;
+  count(key: string, window: RateLimitWindow): Promise<RateLimitResult>;
 }
 
-/** In the memory of this process. */
+/** Counts in the memory of this process. */
 export class MemoryRateLimitStore implements RateLimitStore {
   readonly #limiters = new Map<string, RateLimiterMemory>();
 
-  count(key: string, { requests, seconds }: Window): Promise<Counted> {
+  count(key: string, { requests, seconds }: RateLimitWindow): Promise<RateLimitResult> {
     const limit = `${requests}/${seconds}`;
     let limiter = this.#limiters.get(limit);
     if (limiter === undefined) {
       limiter = new RateLimiterMemory({ points: requests, duration: seconds });
       this.#limiters.set(limit, limiter);
     }
-    return counted(limiter.consume(key));
+    return toResult(limiter.consume(key));
   }
 }
 
-/** In Redis: a window is that of all routers. */
+/** Counts in Redis, for all routers together. */
 export class RedisRateLimitStore implements RateLimitStore {
   readonly #redis: Redis;
   readonly #limiters = new Map<string, RateLimiterRedis>();
-  /** What the limiters send their commands through. */
+  /** Connection that the limiters use. */
   #client: RedisClient | undefined;
 
   constructor(redis: Redis) {
     this.#redis = redis;
   }
 
-  count(key: string, { requests, seconds }: Window): Promise<Counted> {
-    return this.#redis.run((client) => counted(this.#limiter(client, { requests, seconds }).consume(key)));
+  count(key: string, { requests, seconds }: RateLimitWindow): Promise<RateLimitResult> {
+    return this.#redis.run((client) => toResult(this.#limiter(client, { requests, seconds }).consume(key)));
   }
 
-  /** Counts are in Redis: limiters are made anew for each connection. */
-  #limiter(storeClient: RedisClient, { requests: points, seconds: duration }: Window): RateLimiterRedis {
+  /** Returns the limiter of a window. Limiters are created anew for each connection; their counts are in Redis. */
+  #limiter(storeClient: RedisClient, { requests: points, seconds: duration }: RateLimitWindow): RateLimiterRedis {
     if (storeClient !== this.#client) this.#limiters.clear();
     this.#client = storeClient;
     const limit = `${points}/${duration}`;
@@ -73,35 +74,35 @@ export class RedisRateLimitStore implements RateLimitStore {
   }
 }
 
-/** Counts in Redis; while that is away, in this process. */
+/** Counts in Redis; while Redis is unavailable, in the memory of this process. */
 export class FallbackRateLimitStore implements RateLimitStore {
   readonly #shared: RateLimitStore;
-  readonly #own = new MemoryRateLimitStore();
+  readonly #local = new MemoryRateLimitStore();
 
   constructor(shared: RateLimitStore) {
     this.#shared = shared;
   }
 
-  async count(key: string, window: Window): Promise<Counted> {
+  async count(key: string, window: RateLimitWindow): Promise<RateLimitResult> {
     try {
       return await this.#shared.count(key, window);
     } catch (error) {
       if (!(error instanceof RedisUnavailable)) throw error;
-      return this.#own.count(key, window);
+      return this.#local.count(key, window);
     }
   }
 }
 
-/** The library resolves with what is allowed and rejects with what is not. */
-async function counted(consumption: Promise<RateLimiterRes>): Promise<Counted> {
+/** Converts the outcome of rate-limiter-flexible, which resolves for allowed requests and rejects for the others. */
+async function toResult(consumption: Promise<RateLimiterRes>): Promise<RateLimitResult> {
   const describe = ({ remainingPoints, msBeforeNext }: RateLimiterRes) => ({
     left: remainingPoints,
     endsInMs: Math.max(0, msBeforeNext),
   });
   try {
     return { isAllowed: true, ...describe(await consumption) };
-  } catch (refusal) {
-    if (!(refusal instanceof RateLimiterRes)) throw refusal;
-    return { isAllowed: false, ...describe(refusal) };
+  } catch (rejection) {
+    if (!(rejection instanceof RateLimiterRes)) throw rejection;
+    return { isAllowed: false, ...describe(rejection) };
   }
 }

@@ -63,7 +63,11 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
     } as unknown as Config;
     const start = async () => {
       const redis = open(proxy.url.replace('http:', 'redis:'));
-      const { windows, places } = createStores({ config, redis, addReadinessNotice: () => undefined });
+      const { rateLimits: windows, concurrency: places } = createStores({
+        config,
+        redis,
+        addReadinessNotice: () => undefined,
+      });
       const create =
         policy === 'rate-limit'
           ? createRateLimitPolicy(config, windows, atOnce)
@@ -140,8 +144,8 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
     await redis.firstAttempt;
     const key = randomUUID();
     const places = new RedisConcurrencyStore(redis, 300);
-    expect([await places.take(key, 1), await places.take(key, 1)]).toEqual([expect.any(Function), null]);
-    await pollUntil('the lease to be over', async () => (await places.take(key, 1)) !== null);
+    expect([await places.acquire(key, 1), await places.acquire(key, 1)]).toEqual([expect.any(Function), null]);
+    await pollUntil('the lease to be over', async () => (await places.acquire(key, 1)) !== null);
   });
 
   it('Redis learns no client and no address', async () => {

@@ -1,10 +1,10 @@
 // A client beyond its rate is not refused early: it takes the way on which it is slowed down.
 
 import { expect, it } from 'vitest';
-import { EarlyCounts } from '../../../plugins/limits/shedding-counts.ts';
+import { SheddingCounts } from '../../../plugins/limits/shedding-counts.ts';
 
 it('counts each key by itself, and anew in each window', () => {
-  const counts = new EarlyCounts(1_000);
+  const counts = new SheddingCounts(1_000);
   const ask = (key: string, times: number, now: number) =>
     Array.from({ length: times }, () => counts.count(key, 2, now));
   expect(ask('one', 3, 500)).toEqual([true, true, false]);
