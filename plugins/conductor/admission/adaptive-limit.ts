@@ -1,47 +1,50 @@
-// How many executions may wait for a worker inside the engine: follows the engine's own latency (the gradient of Netflix's concurrency-limits).
+// An adaptive concurrency limit that follows the latency of the engine (the gradient algorithm of Netflix's
+// concurrency-limits).
 
-/** `min` and `max` are read at each use: they may change while it works. */
+/** Settings. The limit reads `min` and `max` at each use, so a configuration reload takes effect at once. */
 export interface AdaptiveLimitOptions {
   readonly min: number;
   readonly initial: number;
   readonly max: number;
-  /** Milliseconds that only go forward. Default performance.now(). */
+  /** Monotonic clock in milliseconds. Default performance.now(). */
   now?: () => number;
 }
 
-/** The calls of one execution whose time is the engine's share. */
-export type EngineShare = 'start' | 'report';
+/** Calls whose duration measures the engine: the start of an execution and the report of a task result. */
+export type EngineCallKind = 'start' | 'report';
 
-/** A window is closed when it is this old (milliseconds) and has so many starts. */
+/** A window closes when it is at least this old (milliseconds) and has `minSamples` starts. */
 const windowMs = 500;
 const minSamples = 10;
-/** A latency of up to so many times the usual one is no sign of a queue. */
+/** Latencies up to this multiple of the baseline are no sign of a queue. */
 const tolerance = 2;
-/** Of one window, how far the limit may fall: a single bad moment (a full collection) is no overload. */
-const steepest = 0.5;
-/** How much of the way to a new value is gone in one window. */
+/** Lower bound of the gradient in one window: a single stall, such as a full garbage collection, is no overload. */
+const minGradient = 0.5;
+/** Share of the difference to the new value that one window applies. */
 const smoothing = 0.4;
 /**
- * The usual latency is an average over about so many windows. While the limit is used the latency may be that of a
- * queue, and is learned slowly; but it is learned, or an engine that is slower for good would be held at the floor.
+ * Number of windows that the baseline latency averages over. While the limit is in use, the measured latency may
+ * include queueing, so the baseline adapts slowly. It still adapts: otherwise an engine that stays slower would be held
+ * at the minimum.
  */
-const usualWindows = { idle: 120, used: 1_200 };
-/** What an engine that fails a start takes from the limit. */
+const baselineWindows = { idle: 120, used: 1_200 };
+/** Factor for the limit when the engine fails a start. */
 const backOff = 0.9;
 
 /**
- * The limit falls while the engine's calls take longer than they usually do, and rises while they do not and the
- * limit is used. How long a back end takes is not in it: a slow back end must not slow the others.
+ * Maximum number of executions that may wait for a worker inside the engine. The limit falls while engine calls take
+ * longer than the baseline, and rises while they do not and the limit is in use. Back-end latency does not count: a
+ * slow back end must not slow down the others.
  */
 export class AdaptiveLimit {
   readonly #options: AdaptiveLimitOptions;
   readonly #now: () => number;
   #limit: number;
-  /** Of start and report together, in milliseconds; undefined before the first window. */
-  #usualMs: number | undefined;
+  /** Baseline latency of start and report together, in milliseconds; undefined before the first window. */
+  #baselineMs: number | undefined;
   #sums = { start: { ms: 0, count: 0 }, report: { ms: 0, count: 0 } };
   #reportMs = 0;
-  #mostUsed = 0;
+  #peakUse = 0;
   #windowSince: number;
 
   constructor(options: AdaptiveLimitOptions) {
@@ -51,25 +54,26 @@ export class AdaptiveLimit {
     this.#windowSince = this.#now();
   }
 
+  /** Current limit, rounded to a whole number. */
   get value(): number {
     return Math.round(this.#clamp(this.#limit));
   }
 
-  /** Notes how many there are; the limit rises only when it is in the way. */
+  /** Notes the number of executions that wait now. The limit rises only when it is in use. */
   noteUse(count: number): void {
-    if (count > this.#mostUsed) this.#mostUsed = count;
+    if (count > this.#peakUse) this.#peakUse = count;
   }
 
-  /** Notes how long the engine took for one call. */
-  sample(share: EngineShare, ms: number): void {
-    const sum = this.#sums[share];
+  /** Records the duration of one engine call, in milliseconds. */
+  sample(kind: EngineCallKind, ms: number): void {
+    const sum = this.#sums[kind];
     sum.ms += ms;
     sum.count += 1;
     if (this.#sums.start.count >= minSamples && this.#now() - this.#windowSince >= windowMs) this.#closeWindow();
   }
 
-  /** The engine failed a start: whatever it is, more of the same does not help. */
-  failed(): void {
+  /** Lowers the limit because the engine failed a start. */
+  startFailed(): void {
     this.#limit = this.#clamp(this.#limit * backOff);
   }
 
@@ -77,18 +81,18 @@ export class AdaptiveLimit {
     const { start, report } = this.#sums;
     if (report.count > 0) this.#reportMs = report.ms / report.count;
     const latency = start.ms / start.count + this.#reportMs;
-    this.#usualMs ??= latency;
-    const gradient = Math.max(steepest, Math.min(1, (tolerance * this.#usualMs) / latency));
-    const used = this.#mostUsed >= this.#limit / 2;
+    this.#baselineMs ??= latency;
+    const gradient = Math.max(minGradient, Math.min(1, (tolerance * this.#baselineMs) / latency));
+    const used = this.#peakUse >= this.#limit / 2;
     if (gradient < 1 || used) {
       const target = this.#limit * gradient + Math.sqrt(this.#limit);
       this.#limit = this.#clamp(this.#limit + smoothing * (target - this.#limit));
     }
-    this.#usualMs += (latency - this.#usualMs) / usualWindows[used ? 'used' : 'idle'];
-    // After a long overload the average is far above what it measures: it comes down faster than it went up.
-    if (this.#usualMs > tolerance * latency) this.#usualMs *= 0.95;
+    this.#baselineMs += (latency - this.#baselineMs) / baselineWindows[used ? 'used' : 'idle'];
+    // After a long overload the baseline is far above the latency: it falls faster than it rose.
+    if (this.#baselineMs > tolerance * latency) this.#baselineMs *= 0.95;
     this.#sums = { start: { ms: 0, count: 0 }, report: { ms: 0, count: 0 } };
-    this.#mostUsed = 0;
+    this.#peakUse = 0;
     this.#windowSince = this.#now();
   }
 

@@ -1,4 +1,4 @@
-// What admission control shows of itself.
+// Prometheus metrics of admission control.
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { BackEnds } from './back-ends.ts';
@@ -7,18 +7,22 @@ import type { RequestClass } from './bulkhead.ts';
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import type { Rejection } from './fair-queue.ts';
 
-/** What became of a request. */
+/** Outcome of a request in admission control. */
 export type AdmissionOutcome = 'admitted' | 'queued' | 'engine-open' | 'back-end-open' | Rejection;
 
+/** Records outcomes of admission control. */
 export interface AdmissionMetrics {
+  /** Counts a request by class and outcome. */
   count(requestClass: RequestClass, outcome: AdmissionOutcome): void;
+  /** Records the time in the queue of an admitted request, in milliseconds. */
   waited(ms: number): void;
+  /** Counts a state change of a circuit breaker. */
   breakerChanged(breaker: string, to: BreakerState): void;
 }
 
-/** What the gauges read. */
+/** Sources of the gauges. */
 export interface AdmissionState {
-  slots: ConcurrencyLimiter;
+  limiter: ConcurrencyLimiter;
   limit: () => number;
   backEnds: BackEnds;
   engine: CircuitBreaker;
@@ -27,6 +31,10 @@ export interface AdmissionState {
 const stateNumbers: Record<BreakerState, number> = { closed: 0, 'half-open': 1, open: 2 };
 const queueBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/**
+ * Registers the metrics.
+ * @param state called at requestClass scrape
+ */
 export function createAdmissionMetrics(metrics: Registry, state: () => AdmissionState): AdmissionMetrics {
   const registers = [metrics];
   const requests = new Counter({
@@ -62,20 +70,23 @@ export function createAdmissionMetrics(metrics: Registry, state: () => Admission
   gauge({ name: 'router_admission_limit', help: 'Executions that may wait for a worker inside the engine' }, (set) =>
     set(state().limit()),
   );
-  gauge({ name: 'router_admission_queued', help: 'Requests in the queue' }, (set) => set(state().slots.queued));
+  gauge({ name: 'router_admission_queued', help: 'Requests in the queue' }, (set) => set(state().limiter.queued));
   gauge(
     { name: 'router_admission_executions', help: 'Executions for clients', labelNames: ['class', 'stage'] },
     (set) => {
-      const { slots } = state();
-      for (const each of ['read', 'write'] as const) {
-        set(slots.taken('waiting', each), { class: each, stage: 'waiting' });
-        set(slots.taken('inFlight', each) - slots.taken('waiting', each), { class: each, stage: 'with_worker' });
+      const { limiter } = state();
+      for (const requestClass of ['read', 'write'] as const) {
+        set(limiter.inUse('waiting', requestClass), { class: requestClass, stage: 'waiting' });
+        set(limiter.inUse('inFlight', requestClass) - limiter.inUse('waiting', requestClass), {
+          class: requestClass,
+          stage: 'with_worker',
+        });
       }
     },
   );
   gauge({ name: 'router_breaker_state', help: '0 closed, 1 half-open, 2 open', labelNames: ['breaker'] }, (set) => {
     const { engine, backEnds } = state();
-    for (const { name, breaker } of [{ name: 'engine', breaker: engine }, ...backEnds.heardOf])
+    for (const { name, breaker } of [{ name: 'engine', breaker: engine }, ...backEnds.observed])
       set(stateNumbers[breaker.state], { breaker: name });
   });
   return {

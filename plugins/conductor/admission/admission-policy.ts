@@ -1,4 +1,4 @@
-// The admission policy: nothing is started behind it that could not be finished in time.
+// The admission policy: rejects or queues requests whose execution could not release in time.
 
 import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
@@ -23,9 +23,10 @@ const parameters = Type.Object(
 );
 
 const readMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** What may become part of a back end's name. */
+/** Path parameters that may become part of a back end's name. */
 const codePattern = /^[0-9A-Za-z]{1,8}$/;
 
+/** Name, parameters and OpenAPI description of the policy. */
 export const admissionDeclaration = declarePolicy({
   name: 'admission',
   schema: parameters,
@@ -37,17 +38,17 @@ export const admissionDeclaration = declarePolicy({
 });
 
 /**
- * Creates the policy. It stands in front of `workflow`, and waits for the body first: one that comes byte by byte must
- * not hold a place. A refused request with an Idempotency-Key goes on with `context.refusal`, for `workflow` to look up
- * the response that its key has.
+ * Creates the policy. It runs before `workflow`. It reads the whole body first, so that a slow upload does not hold a
+ * permit. A rejected request with an Idempotency-Key continues with `context.refusal`: `workflow` looks up the recorded
+ * response for its key.
  */
 export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, maxBodyBytes: number): Policy {
   return definePolicy(admissionDeclaration, {
     early: ({ backEndOf }) => ({
-      isRefusing: () => admission.isRefusing,
+      isRefusing: () => admission.isShedding,
       look({ request, context, params }) {
         if (isKeyed(request)) return 'unsure';
-        admission.refuse({
+        admission.shed({
           backEnd: backEnds.get(backEndName(context.route, params, backEndOf)),
           requestClass: classOf(request),
           client: callerOf(request),
@@ -59,15 +60,15 @@ export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, 
         const context = contextOf(request);
         await readBody(request, maxBodyBytes);
         context.arrivedAt = performance.now();
-        const claim = {
+        const subject = {
           backEnd: backEnds.get(backEndName(context.route, request.params, backEndOf)),
           requestClass: classOf(request),
           client: callerOf(request),
           gone: () => signalWhenGone(response),
         };
-        const admitted = await admission.admit(claim).catch((refusal: unknown) => {
-          if (!isKeyed(request) || !(refusal instanceof Problem)) throw refusal;
-          return refusal;
+        const admitted = await admission.admit(subject).catch((rejection: unknown) => {
+          if (!isKeyed(request) || !(rejection instanceof Problem)) throw rejection;
+          return rejection;
         });
         if (admitted === null) return;
         if (admitted instanceof Problem) {
@@ -75,15 +76,15 @@ export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, 
           return next();
         }
         context.onStarted = admitted.started;
-        const finish = () => {
-          // What goes on behind a 202 keeps its place: asking for one gains none.
+        const release = () => {
+          // An execution that continues behind a 202 keeps its permit: `Prefer: respond-async` gains no capacity.
           if (context.goesOn !== undefined) return void context.goesOn.then((ending) => admitted.end(ending));
           admitted.end({ problem: context.problem, clientGone: !response.writableFinished });
         };
-        // A client that leaves during the start leaves an execution behind all the same.
-        const end = () => (context.served === undefined ? finish() : void context.served.then(finish));
-        if (response.destroyed) return finish();
-        response.once('close', end);
+        // The execution of a client that disconnects during the start exists nevertheless.
+        const onClose = () => (context.served === undefined ? release() : void context.served.then(release));
+        if (response.destroyed) return release();
+        response.once('close', onClose);
         next();
       };
     },
@@ -94,12 +95,16 @@ function classOf({ method = '' }: IncomingMessage): RequestClass {
   return readMethods.has(method) ? 'read' : 'write';
 }
 
-/** What it repeats may have been done already: its client must not be told that nothing was. */
+/**
+ * True for a write with an Idempotency-Key of an authenticated client. An earlier request with the key may have been
+ * carried out, so the response must not claim that nothing was started.
+ */
 function isKeyed(request: IncomingMessage): boolean {
   const hasKey = request.headers['idempotency-key'] !== undefined;
   return hasKey && classOf(request) === 'write' && contextOf(request).clientId !== undefined;
 }
 
+/** Route name, with the path parameter when it has the form of a code: `movies`, `adaptor 002`. */
 function backEndName(route: string, params: Readonly<Record<string, string>>, parameter: string | undefined): string {
   const code = parameter === undefined ? undefined : params[parameter];
   return code !== undefined && codePattern.test(code) ? `${route} ${code}` : route;

@@ -1,4 +1,4 @@
-// Admission control: who may start an execution now, who waits a moment, who is refused at once.
+// Admission control: starts a request's execution now, queues the request, or rejects it.
 
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import type { EngineCall } from '#lib/conductor/engine.ts';
@@ -13,154 +13,174 @@ import type { PermitRequest, RequestClass } from './bulkhead.ts';
 import type { Permit, ConcurrencyLimiter } from './concurrency-limiter.ts';
 import type { Rejection } from './fair-queue.ts';
 
+/** What {@link Admission} works with. */
 export interface AdmissionDependencies {
   limit: AdaptiveLimit;
-  slots: ConcurrencyLimiter;
+  limiter: ConcurrencyLimiter;
   engine: EngineBreaker;
   metrics: AdmissionMetrics;
 }
 
-/** What a place is asked for. */
-export interface AdmissionClaim {
+/** The back end, request class and client that a permit is requested for. */
+export interface AdmissionSubject {
   readonly backEnd: BackEnd;
   readonly requestClass: RequestClass;
-  /** Whose request it is; clients take turns. */
+  /** Client that sent the request. Permits are granted round-robin by client. */
   readonly client: string;
 }
 
-export interface AdmissionRequest extends AdmissionClaim {
-  /** Aborts when the client has gone; asked for only by a request that has to wait. */
+export interface AdmissionRequest extends AdmissionSubject {
+  /** Returns a signal that aborts when the client disconnects. Called only when the request has to wait. */
   readonly gone: () => AbortSignal;
 }
 
-/** A request that was let through. */
+/** An admitted request: holds its permit until `end` is called. */
 export interface Admitted {
-  /** Its execution has been started. After the end it changes nothing. */
+  /** Links the permit to the execution that was started. Does nothing after `end`. */
   started(executionId: string): void;
-  /** Gives everything back. Call it once. */
+  /** Releases the permit and records the outcome in the circuit breaker of the back end. Call it once. */
   end(ending: ExecutionEnding): void;
 }
 
-/** Without an answer from behind the engine: of these the back end, or the workers in front of it, are the reason. */
+/**
+ * Problems caused by the back end or by the workers in front of it. They count against the back end's circuit breaker.
+ */
 const backEndFailures: ReadonlySet<ProblemCode> = new Set([
   'back-end-timeout',
   'back-end-unreachable',
   'execution-timed-out',
   'wait-budget-spent',
 ] as const);
-/** These can also mean that the engine did not move: they count only while it is well. */
-const engineMayBeWhy: ReadonlySet<ProblemCode> = new Set(['execution-timed-out', 'wait-budget-spent'] as const);
+/**
+ * Of `backEndFailures`, the problems that a stalled engine causes too. They count only while the engine's breaker is
+ * closed.
+ */
+const possibleEngineFailures: ReadonlySet<ProblemCode> = new Set(['execution-timed-out', 'wait-budget-spent'] as const);
 
-const mostRetryAfterSeconds = 10;
-/** So long after a refusal others are likely, in milliseconds. */
-const refusingMs = 1_000;
-/** Of the executions handed out that nobody has claimed, the latest. */
-const mostEarly = 2_000;
+const maxRetryAfterSeconds = 10;
+/** How long after a rejection load shedding stays active, in milliseconds. */
+const sheddingMs = 1_000;
+/**
+ * Bound of the unmatched executions: executions started by events are never matched, and the oldest entry is dropped.
+ */
+const maxUnmatchedExecutions = 2_000;
 
+/** Grants permits from the concurrency limiter, behind the circuit breakers of the engine and of the back ends. */
 export class Admission {
-  readonly #parts: AdmissionDependencies;
-  /** By execution, until it ends. */
-  readonly #places = new TransientMap<string, Permit>();
-  /** Handed out before the answer to the start was here, or started by somebody else. */
-  readonly #early = new Set<string>();
-  #refusedAt = Number.NEGATIVE_INFINITY;
+  readonly #dependencies: AdmissionDependencies;
+  /** Permits by execution id. An entry is removed when its execution ends. */
+  readonly #permits = new TransientMap<string, Permit>();
+  /**
+   * Executions whose task went to a worker before `started` was called for them. Executions that no request of this
+   * router started stay here until they are dropped.
+   */
+  readonly #unmatchedExecutions = new Set<string>();
+  #rejectedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: AdmissionDependencies) {
-    this.#parts = parts;
+  constructor(dependencies: AdmissionDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
-   * Lets a request through, at once or after a wait.
-   * @returns null when the client left meanwhile
-   * @throws Problem 503 with Retry-After: `engine-unavailable`, `back-end-unavailable` or `overloaded`. Nothing was started
+   * Admits a request, at once or after a wait in the queue.
+   * @returns null when the client disconnected during the wait
+   * @throws Problem 503 with Retry-After: `engine-unavailable`, `back-end-unavailable` or `overloaded`. Nothing was
+   *   started
    */
   async admit(request: AdmissionRequest): Promise<Admitted | null> {
-    const { slots, metrics } = this.#parts;
+    const { limiter, metrics } = this.#dependencies;
     const { requestClass } = request;
-    this.#refuseWhileOpen(request);
-    const taking = slots.take(claimOf(request), request.gone);
-    const taken = taking instanceof Promise ? await taking : taking;
-    if ('refusal' in taken) {
-      if (taken.refusal === 'gone') {
+    this.#rejectWhileOpen(request);
+    const pending = limiter.acquire(permitRequestOf(request), request.gone);
+    const result = pending instanceof Promise ? await pending : pending;
+    if ('rejection' in result) {
+      if (result.rejection === 'gone') {
         metrics.count(requestClass, 'gone');
         return null;
       }
-      throw this.#overloaded(requestClass, taken.refusal, taken.retryAfterMs);
+      throw this.#overloaded(requestClass, result.rejection, result.retryAfterMs);
     }
-    const queued = taken.queuedMs > 0;
+    const queued = result.queuedMs > 0;
     try {
-      // A breaker may have opened meanwhile.
-      if (queued) this.#refuseWhileOpen(request);
+      // A breaker may have opened during the wait.
+      if (queued) this.#rejectWhileOpen(request);
     } catch (error) {
-      slots.release(taken, false);
+      limiter.release(result, false);
       throw error;
     }
-    if (queued) metrics.waited(taken.queuedMs);
+    if (queued) metrics.waited(result.queuedMs);
     metrics.count(requestClass, queued ? 'queued' : 'admitted');
-    return this.#admitted(request.backEnd, taken);
-  }
-
-  /** Whether requests are being refused: while they are, others are looked at before anything is done for them. */
-  get isRefusing(): boolean {
-    return performance.now() - this.#refusedAt < refusingMs;
+    return this.#admitted(request.backEnd, result);
   }
 
   /**
-   * Refuses a request that `admit` would refuse at this moment, and counts it. Takes nothing.
-   * @throws Problem as `admit`
+   * True for one second after a rejection: new requests are then checked with {@link shed} before their pipeline runs.
    */
-  refuse(claim: AdmissionClaim): void {
-    this.#refuseWhileOpen(claim);
-    const refused = this.#parts.slots.refuses(claimOf(claim));
-    if (refused !== undefined) throw this.#overloaded(claim.requestClass, refused.refusal, refused.retryAfterMs);
+  get isShedding(): boolean {
+    return performance.now() - this.#rejectedAt < sheddingMs;
   }
 
-  /** A worker has taken a task of an execution, here. */
+  /**
+   * Load shedding: rejects and counts a request that `admit` would reject now. Acquires no permit.
+   * @throws Problem like `admit`
+   */
+  shed(subject: AdmissionSubject): void {
+    this.#rejectWhileOpen(subject);
+    const rejected = this.#dependencies.limiter.rejectionOf(permitRequestOf(subject));
+    if (rejected !== undefined) throw this.#overloaded(subject.requestClass, rejected.rejection, rejected.retryAfterMs);
+  }
+
+  /**
+   * Notes that a task of an execution was handed to a worker by this router: the execution no longer waits for a
+   * worker.
+   */
   handedOut(executionId: string): void {
-    const place = this.#places.get(executionId);
-    if (place !== undefined) return this.#parts.slots.handedOut(place);
-    this.#early.add(executionId);
-    if (this.#early.size > mostEarly) this.#early.delete(this.#early.values().next().value as string);
+    const permit = this.#permits.get(executionId);
+    if (permit !== undefined) return this.#dependencies.limiter.handedOut(permit);
+    this.#unmatchedExecutions.add(executionId);
+    if (this.#unmatchedExecutions.size > maxUnmatchedExecutions)
+      this.#unmatchedExecutions.delete(this.#unmatchedExecutions.values().next().value as string);
   }
 
-  /** Learns from a call that was made to the engine. */
+  /** Feeds the adaptive limit and the engine's breaker with the outcome of a call to the engine. */
   observe({ request: { method, path }, startedAt, ms, outcome }: EngineCall): void {
     if (method !== 'POST') return;
-    const { limit, engine } = this.#parts;
+    const { limit, engine } = this.#dependencies;
     if (path === '/api/workflow') {
       const failed = typeof outcome === 'string' || outcome >= 500;
       engine.record(failed ? 'failure' : 'success', startedAt);
       if (!failed) limit.sample('start', ms);
-      else if (outcome !== 'unreachable') limit.failed();
+      else if (outcome !== 'unreachable') limit.startFailed();
     } else if (outcome === 200 && path.startsWith('/api/tasks')) limit.sample('report', ms);
   }
 
-  #admitted({ breaker }: BackEnd, place: Permit): Admitted {
-    const { limit, slots, engine } = this.#parts;
-    limit.noteUse(slots.taken('waiting'));
+  #admitted({ breaker }: BackEnd, permit: Permit): Admitted {
+    const { limit, limiter, engine } = this.#dependencies;
+    limit.noteUse(limiter.inUse('waiting'));
     const leaveEngine = engine.enter();
     const leaveBackEnd = breaker.enter();
     let startedId: string | undefined;
     let ended = false;
     return {
       started: (executionId) => {
-        if (ended) return void this.#early.delete(executionId);
+        if (ended) return void this.#unmatchedExecutions.delete(executionId);
         startedId = executionId;
-        this.#places.set(executionId, place);
-        if (this.#early.delete(executionId)) slots.handedOut(place);
+        this.#permits.set(executionId, permit);
+        if (this.#unmatchedExecutions.delete(executionId)) limiter.handedOut(permit);
       },
       end: ({ problem, clientGone }) => {
         ended = true;
-        if (startedId !== undefined) this.#places.delete(startedId);
+        if (startedId !== undefined) this.#permits.delete(startedId);
         const outcome = clientGone ? undefined : this.#outcomeOf(problem);
-        if (outcome !== undefined) breaker.record(outcome, place.takenAt);
+        if (outcome !== undefined) breaker.record(outcome, permit.grantedAt);
         leaveEngine();
         leaveBackEnd();
-        // What a client leaves behind goes on for about as long as others take: leaving early gains no place.
+        // The execution of a disconnected client continues. It keeps its permit for the average duration, so a client
+        // gains no capacity by disconnecting early.
         const abandoned = clientGone && startedId !== undefined;
-        const restMs = abandoned ? slots.usualMs(place) - (performance.now() - place.takenAt) : 0;
-        const release = () => slots.release(place, !abandoned && startedId !== undefined);
-        if (restMs > 0) setTimeout(release, restMs).unref();
+        const remainingMs = abandoned ? limiter.averageHeldMs(permit) - (performance.now() - permit.grantedAt) : 0;
+        const release = () => limiter.release(permit, !abandoned && startedId !== undefined);
+        if (remainingMs > 0) setTimeout(release, remainingMs).unref();
         else release();
       },
     };
@@ -168,51 +188,55 @@ export class Admission {
 
   #outcomeOf(problem: ProblemCode | undefined): 'success' | 'failure' | undefined {
     if (problem === undefined) return 'success';
-    return this.#blames(problem) ? 'failure' : undefined;
+    return this.#isBackEndFailure(problem) ? 'failure' : undefined;
   }
 
-  #blames(problem: ProblemCode): boolean {
+  #isBackEndFailure(problem: ProblemCode): boolean {
     if (!backEndFailures.has(problem)) return false;
-    return !engineMayBeWhy.has(problem) || this.#parts.engine.state === 'closed';
+    return !possibleEngineFailures.has(problem) || this.#dependencies.engine.state === 'closed';
   }
 
-  #refuseWhileOpen({ requestClass, backEnd: { breaker } }: AdmissionClaim): void {
-    const { engine } = this.#parts;
-    const byEngine = engine.refusedForMs;
-    if (byEngine !== undefined)
-      throw this.#refused(requestClass, 'engine-open', unavailable('engine-unavailable', byEngine));
-    const byBackEnd = breaker.refusedForMs;
-    if (byBackEnd !== undefined)
-      throw this.#refused(requestClass, 'back-end-open', unavailable('back-end-unavailable', byBackEnd));
+  #rejectWhileOpen({ requestClass, backEnd: { breaker } }: AdmissionSubject): void {
+    const { engine } = this.#dependencies;
+    const engineRejectsForMs = engine.rejectsForMs;
+    if (engineRejectsForMs !== undefined)
+      throw this.#rejected(requestClass, 'engine-open', unavailable('engine-unavailable', engineRejectsForMs));
+    const backEndRejectsForMs = breaker.rejectsForMs;
+    if (backEndRejectsForMs !== undefined)
+      throw this.#rejected(requestClass, 'back-end-open', unavailable('back-end-unavailable', backEndRejectsForMs));
   }
 
-  #overloaded(requestClass: RequestClass, refusal: Exclude<Rejection, 'gone'>, retryAfterMs: number): Problem {
+  #overloaded(requestClass: RequestClass, rejection: Exclude<Rejection, 'gone'>, retryAfterMs: number): Problem {
     const headers = { 'retry-after': retryAfter(retryAfterMs) };
-    return this.#refused(requestClass, refusal, new Problem('overloaded', { detail: details[refusal], headers }));
+    return this.#rejected(
+      requestClass,
+      rejection,
+      new Problem('overloaded', { detail: rejectionDetails[rejection], headers }),
+    );
   }
 
-  #refused(requestClass: RequestClass, outcome: AdmissionOutcome, problem: Problem): Problem {
-    this.#parts.metrics.count(requestClass, outcome);
-    this.#refusedAt = performance.now();
+  #rejected(requestClass: RequestClass, outcome: AdmissionOutcome, problem: Problem): Problem {
+    this.#dependencies.metrics.count(requestClass, outcome);
+    this.#rejectedAt = performance.now();
     return problem;
   }
 }
 
-function claimOf({ backEnd: lane, requestClass, client }: AdmissionClaim): PermitRequest {
-  return { lane, requestClass, client };
+function permitRequestOf({ backEnd: bulkhead, requestClass, client }: AdmissionSubject): PermitRequest {
+  return { bulkhead, requestClass, client };
 }
 
 function unavailable(code: ProblemCode, forMs: number): Problem {
   return new Problem(code, { headers: { 'retry-after': retryAfter(forMs) } });
 }
 
-const details: Record<Exclude<Rejection, 'gone'>, string> = {
-  full: 'As many requests as may wait are waiting.',
+const rejectionDetails: Record<Exclude<Rejection, 'gone'>, string> = {
+  full: 'The queue of waiting requests is full.',
   'too-long': 'The wait would be too long.',
-  expired: 'The wait was too long.',
+  expired: 'The request waited too long.',
 };
 
-/** Whole seconds (RFC 9110 section 10.2.3). */
+/** Value of `Retry-After`: whole seconds (RFC 9110 section 10.2.3), from 1 to 10. */
 function retryAfter(ms: number): string {
-  return String(Math.min(mostRetryAfterSeconds, Math.max(1, Math.ceil(ms / 1_000))));
+  return String(Math.min(maxRetryAfterSeconds, Math.max(1, Math.ceil(ms / 1_000))));
 }

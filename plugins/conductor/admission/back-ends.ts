@@ -1,17 +1,19 @@
-// Every back end that requests name, with its share of the slots and its circuit breaker.
+// Registry of the back ends that requests name, each with its bulkhead and its circuit breaker.
 
 import { CircuitBreaker, type BreakerState, type BreakerThresholds } from './circuit-breaker.ts';
 import { createBulkhead, type Bulkhead } from './bulkhead.ts';
 
+/** One back end: its bulkhead and its circuit breaker. */
 export interface BackEnd extends Bulkhead {
-  /** Route, and what tells its back ends apart: `movies`, `adaptor 002`. */
+  /** Route name and the path parameter that distinguishes its back ends: `movies`, `adaptor 002`. */
   readonly name: string;
   readonly breaker: CircuitBreaker;
 }
 
-/** Clients can name colleges that do not exist: beyond so many, those that nothing is known of are forgotten. */
-const mostRemembered = 1_000;
+/** Clients can name colleges that do not exist: above this number, idle back ends without outcomes are removed. */
+const maxBackEnds = 1_000;
 
+/** Creates back ends at first use and keeps them. */
 export class BackEnds {
   readonly #thresholds: () => BreakerThresholds;
   readonly #onChange: (name: string, state: BreakerState) => void;
@@ -22,25 +24,26 @@ export class BackEnds {
     this.#onChange = onChange;
   }
 
+  /** Returns the back end of a name, created at first use. */
   get(name: string): BackEnd {
     const known = this.#known.get(name);
     if (known !== undefined) return known;
-    if (this.#known.size >= mostRemembered) this.#forgetIdle();
+    if (this.#known.size >= maxBackEnds) this.#forgetIdle();
     const onChange = (state: BreakerState) => this.#onChange(name, state);
     const breaker = new CircuitBreaker({ thresholds: this.#thresholds, onChange });
-    const made = { ...createBulkhead(), name, breaker };
-    this.#known.set(name, made);
-    return made;
+    const created = { ...createBulkhead(), name, breaker };
+    this.#known.set(name, created);
+    return created;
   }
 
-  /** Those that have answered, or failed to: a name that a client invented is not among them. */
-  get heardOf(): BackEnd[] {
-    return [...this.#known.values()].filter(({ breaker }) => breaker.used);
+  /** Back ends with at least one outcome, success or failure. Names that clients invented have none. */
+  get observed(): BackEnd[] {
+    return [...this.#known.values()].filter(({ breaker }) => breaker.hasOutcomes);
   }
 
   #forgetIdle(): void {
     for (const [name, { inFlight, queued, breaker }] of this.#known) {
-      if (inFlight.count === 0 && queued.count === 0 && breaker.blank) this.#known.delete(name);
+      if (inFlight.count === 0 && queued.count === 0 && breaker.isPristine) this.#known.delete(name);
     }
   }
 }

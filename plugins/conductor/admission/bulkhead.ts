@@ -1,61 +1,72 @@
-// What one back end, one class of requests or all together take: places and claims that wait.
+// Usage of one bulkhead (one back end, one class of requests, or all together): permits in use and queued requests.
 
 import { Tally } from '#lib/gc/tally.ts';
 import { HeldTime } from './held-time.ts';
 
+/** `read`: GET, HEAD and OPTIONS. `write`: every other method. */
 export type RequestClass = 'read' | 'write';
 
-/** `waiting`: started, and not yet with a worker. `inFlight`: not yet ended; it takes in those that wait. */
-export type Stage = 'waiting' | 'inFlight';
+/**
+ * Stage of an execution. `waiting`: started, no worker has its task yet. `inFlight`: not ended yet, which includes
+ * `waiting`.
+ */
+export type PermitStage = 'waiting' | 'inFlight';
 
-export const stages: readonly Stage[] = ['waiting', 'inFlight'];
+/** Both stages. */
+export const permitStages: readonly PermitStage[] = ['waiting', 'inFlight'];
 
-/** The places of one stage that are taken. */
-export interface Taken {
+/** Permits of one bulkhead that are in use, for one stage. */
+export interface PermitUsage {
   count: number;
-  /** How long a place is held. */
-  readonly held: HeldTime;
-  /** When one was last given back, or the first one taken (performance.now()). */
-  movedAt: number;
+  /** Average time that a permit is held. */
+  readonly heldTime: HeldTime;
+  /** performance.now() of the last release, or of the first grant after an idle period. */
+  changedAt: number;
 }
 
-/** What one back end takes. */
+/** A bulkhead: usage of one back end, of one class, or of all. */
 export interface Bulkhead {
-  readonly queued: QueuedClaims;
-  readonly waiting: Taken;
-  readonly inFlight: Taken;
+  readonly queued: QueuedRequests;
+  readonly waiting: PermitUsage;
+  readonly inFlight: PermitUsage;
 }
 
+/** A request for a permit. */
 export interface PermitRequest {
-  readonly lane: Bulkhead;
+  readonly bulkhead: Bulkhead;
   readonly requestClass: RequestClass;
-  /** Whose it is: nobody gets a second place while somebody waits for a first. */
+  /**
+   * Client that requests the permit. Permits are granted round-robin by client, so one client cannot starve the others.
+   */
   readonly client: string;
 }
 
-/** A lane nobody has used yet. */
+/** Returns an unused bulkhead. */
 export function createBulkhead(): Bulkhead {
-  const taken = () => ({ count: 0, held: new HeldTime(), movedAt: Number.NEGATIVE_INFINITY });
-  return { queued: new QueuedClaims(), waiting: taken(), inFlight: taken() };
+  const createUsage = () => ({ count: 0, heldTime: new HeldTime(), changedAt: Number.NEGATIVE_INFINITY });
+  return { queued: new QueuedRequests(), waiting: createUsage(), inFlight: createUsage() };
 }
 
-/** How many claims wait, of each client. */
-export class QueuedClaims {
+/** Counts queued requests by client. */
+export class QueuedRequests {
   readonly #byClient = new Tally();
 
+  /** Number of queued requests of all clients. */
   get count(): number {
     return this.#byClient.total;
   }
 
+  /** Number of queued requests of one client. */
   of(client: string): number {
     return this.#byClient.of(client);
   }
 
+  /** Adds or removes one request of a client. */
   add(client: string, change: 1 | -1): void {
     this.#byClient.add(client, change);
   }
 
-  /** Claims that get their place before the next one of `client`, when clients take turns. */
+  /** Number of requests that are served before the next request of `client`, under round-robin by client. */
   aheadOf(client: string): number {
     const own = this.of(client);
     let ahead = 0;
@@ -63,8 +74,8 @@ export class QueuedClaims {
     return ahead;
   }
 
-  /** The client that has most waiting, when it has so many more than `client` that one of them would still be more. */
-  greedierThan(client: string): string | undefined {
+  /** Returns the client with the most queued requests, if it has at least two more than `client`; else undefined. */
+  clientQueuingMoreThan(client: string): string | undefined {
     let most = this.of(client) + 1;
     let greediest: string | undefined;
     for (const [each, queued] of this.#byClient) {

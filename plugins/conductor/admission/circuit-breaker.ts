@@ -1,11 +1,13 @@
 // A circuit breaker: closed, open after too many failures in a window, half-open for a probe (after Hystrix).
 
+/** State of a circuit breaker. */
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
+/** When a circuit breaker opens, and for how long. */
 export interface BreakerThresholds {
   /** Outcomes older than this do not count, in milliseconds. */
   windowMs: number;
-  /** Fewer outcomes than this in the window say nothing. */
+  /** Minimum number of outcomes in the window before the breaker may open. */
   minCalls: number;
   /** Opens when at least this share of the outcomes in the window are failures, in percent. */
   failurePercent: number;
@@ -13,22 +15,24 @@ export interface BreakerThresholds {
   openMs: number;
 }
 
+/** Settings of a circuit breaker. */
 export interface BreakerOptions {
-  /** Asked at each use: they may change while it works. */
+  /** Called at each use, so a configuration reload takes effect at once. */
   thresholds: () => BreakerThresholds;
-  /** False: it stays open until {@link CircuitBreaker.halfOpen} is called. Default true. */
-  halfOpensItself?: boolean;
-  /** Milliseconds that only go forward. Default performance.now(). */
+  /** False: the breaker stays open until {@link CircuitBreaker.halfOpen} is called. Default true. */
+  halfOpensAutomatically?: boolean;
+  /** Monotonic clock in milliseconds. Default performance.now(). */
   now?: () => number;
   /** Called after each change of state. */
   onChange?: (state: BreakerState) => void;
 }
 
-/** Outcomes are counted in so many parts of the window; the oldest part is dropped as a whole. */
+/** Number of buckets in the window. The oldest bucket is dropped as a whole. */
 const buckets = 10;
-/** While a probe is out, others are told to come again after this time, in milliseconds. */
+/** Retry time for other calls while a probe is in flight, in milliseconds. */
 const probeRetryMs = 1_000;
 
+/** A circuit breaker with one probe in half-open. */
 export class CircuitBreaker {
   readonly #options: BreakerOptions;
   readonly #now: () => number;
@@ -36,8 +40,8 @@ export class CircuitBreaker {
   #changedAt = Number.NEGATIVE_INFINITY;
   #openUntil = 0;
   #probing = false;
-  /** True once there has been an outcome. */
-  used = false;
+  /** True after the first outcome. */
+  hasOutcomes = false;
   #window: { since: number; failures: number; successes: number }[] = [];
 
   constructor(options: BreakerOptions) {
@@ -45,19 +49,20 @@ export class CircuitBreaker {
     this.#now = options.now ?? (() => performance.now());
   }
 
+  /** Current state. An open breaker becomes half-open here when `openMs` has passed. */
   get state(): BreakerState {
-    const { halfOpensItself = true } = this.#options;
-    if (this.#state === 'open' && halfOpensItself && this.#now() >= this.#openUntil) this.halfOpen();
+    const { halfOpensAutomatically = true } = this.#options;
+    if (this.#state === 'open' && halfOpensAutomatically && this.#now() >= this.#openUntil) this.halfOpen();
     return this.#state;
   }
 
-  /** True when it remembers nothing that a new one would not. */
-  get blank(): boolean {
+  /** True when the breaker is closed and has no recent outcome: a new one would behave the same. */
+  get isPristine(): boolean {
     return this.state === 'closed' && this.#recent().length === 0;
   }
 
-  /** Milliseconds until it is worth trying again; undefined when a call may pass now. */
-  get refusedForMs(): number | undefined {
+  /** Time for which calls are rejected, in milliseconds; undefined when a call may proceed now. */
+  get rejectsForMs(): number | undefined {
     const { state } = this;
     if (state === 'closed') return undefined;
     if (state === 'open') return Math.max(1, this.#openUntil - this.#now());
@@ -65,11 +70,13 @@ export class CircuitBreaker {
   }
 
   /**
-   * Lets a call through. In half-open it is the probe, and nobody else passes until it has an outcome or has left.
-   * @returns called when the call is over without an outcome: another may probe. Calling it later does nothing
+   * Begins a call. In half-open the call is the probe: other calls are rejected until the probe has an outcome or is
+   * abandoned.
+   * @returns function to call when the call ends without an outcome, so that another call may probe. A late call does
+   *   nothing
    */
   enter(): () => void {
-    if (this.state !== 'half-open') return nothing;
+    if (this.state !== 'half-open') return noop;
     this.#probing = true;
     const since = this.#changedAt;
     return () => {
@@ -79,22 +86,23 @@ export class CircuitBreaker {
 
   /**
    * Records an outcome.
-   * @param begunAt when the call began (the same clock): an outcome of a call from before the last change says nothing
+   * @param begunAt when the call began (same clock); outcomes of calls that began before the last state change are
+   *   ignored
    */
   record(outcome: 'success' | 'failure', begunAt: number): void {
     if (begunAt < this.#changedAt) return;
-    this.used = true;
+    this.hasOutcomes = true;
     const { state } = this;
     if (state === 'half-open') this.#change(outcome === 'success' ? 'closed' : 'open');
     else if (state === 'closed') this.#count(outcome);
   }
 
-  /** Lets a probe through. Does nothing unless it is open. */
+  /** Changes an open breaker to half-open. Does nothing in other states. */
   halfOpen(): void {
     if (this.#state === 'open') this.#change('half-open');
   }
 
-  /** Stays open for another `openMs`. Does nothing unless it is open. */
+  /** Keeps an open breaker open for another `openMs`. Does nothing in other states. */
   stayOpen(): void {
     if (this.#state === 'open') this.#openUntil = this.#now() + this.#options.thresholds().openMs;
   }
@@ -129,4 +137,4 @@ export class CircuitBreaker {
   }
 }
 
-function nothing(): void {}
+function noop(): void {}

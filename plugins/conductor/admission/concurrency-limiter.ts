@@ -1,5 +1,5 @@
-// Places for executions: a limit on those that wait for a worker, one on all in flight, a share for each back end, a
-// reserve for reads and for writes, and a short queue in which clients take turns.
+// A concurrency limiter with a fair queue: one limit for executions that wait for a worker, one for all in flight, a
+// share for each back end, and a reserve for reads and for writes.
 
 import { Tally } from '#lib/gc/tally.ts';
 import {
@@ -7,215 +7,235 @@ import {
   createBulkhead,
   type Bulkhead,
   type RequestClass,
-  type Stage,
-  stages,
+  type PermitStage,
+  permitStages,
 } from './bulkhead.ts';
 import { type Rejection, type Waiter, FairQueue } from './fair-queue.ts';
 
-/** A claim that was granted. */
+/** A permit: the right to have one execution in flight. Release it with {@link ConcurrencyLimiter.release}. */
 export interface Permit extends PermitRequest {
-  readonly takenAt: number;
-  /** How long it waited for this, in milliseconds. */
+  /** performance.now() of the grant. */
+  readonly grantedAt: number;
+  /** Time in the queue before the grant, in milliseconds. */
   readonly queuedMs: number;
-  /** False once its execution is with a worker. */
+  /** True until a worker has taken the execution's first task. */
   waiting: boolean;
 }
 
-/** Read at each use: they may change while it works. */
+/** Settings. The limiter reads them at each use, so a configuration reload takes effect at once. */
 export interface ConcurrencyLimiterOptions {
-  /** Most places of each stage at the moment. */
-  limits: Readonly<Record<Stage, () => number>>;
-  /** Most claims that wait for a place. */
+  /** Current maximum of permits for each stage. */
+  limits: Readonly<Record<PermitStage, () => number>>;
+  /** Maximum length of the queue. */
   readonly queueLength: number;
-  /** Longest wait for a place in milliseconds. */
+  /** Maximum time in the queue, in milliseconds. */
   readonly queueMs: number;
-  /** Most that one back end may have of places and queue, in percent. */
-  readonly laneSharePercent: number;
-  /** What reads leave to writes of places and queue, and writes to reads, in percent. */
+  /** Maximum share of the permits and of the queue for one back end, in percent. */
+  readonly bulkheadSharePercent: number;
+  /** Share of the permits and of the queue that reads leave to writes, and writes to reads, in percent. */
   readonly reservedPercent: number;
 }
 
-export interface Refused {
-  readonly refusal: Rejection;
-  /** When there may be a place. */
+/** A request that was granted no permit. */
+export interface Rejected {
+  readonly rejection: Rejection;
+  /** Estimated time until a permit is free, in milliseconds. */
   readonly retryAfterMs: number;
 }
 
-/** Without having waited. */
-export interface RefusedAtOnce extends Refused {
-  readonly refusal: 'full' | 'too-long';
+/** A rejection before the request entered the queue. */
+export interface RejectedImmediately extends Rejected {
+  readonly rejection: 'full' | 'too-long';
 }
 
+/** Grants permits to requests, at once or after a wait. Queued requests are served round-robin by client. */
 export class ConcurrencyLimiter {
   readonly #options: ConcurrencyLimiterOptions;
   readonly #classes = { read: createBulkhead(), write: createBulkhead() };
   readonly #all = createBulkhead();
-  /** A claim that may not pass yet is overtaken by those that may. */
-  readonly #line = new FairQueue();
-  /** Places in flight, of each client. */
-  readonly #clients = new Tally();
-  /** The limits when claims were last let through. */
-  #pumpedAt: readonly number[] = [];
+  /** Requests whose bulkhead has capacity overtake those whose bulkhead is full. */
+  readonly #queue = new FairQueue();
+  /** Permits in use, by client. */
+  readonly #permitsByClient = new Tally();
+  /** Limits at the time of the last grants from the queue. */
+  #limitsAtLastGrant: readonly number[] = [];
 
   constructor(options: ConcurrencyLimiterOptions) {
     this.#options = options;
   }
 
-  /** Places that are taken. */
-  taken(stage: Stage, requestClass?: RequestClass): number {
+  /** Number of permits in use in a stage, of one request class or of all. */
+  inUse(stage: PermitStage, requestClass?: RequestClass): number {
     return (requestClass === undefined ? this.#all : this.#classes[requestClass])[stage].count;
   }
 
-  /** Claims that wait. */
+  /** Number of requests in the queue. */
   get queued(): number {
-    return this.#line.length;
+    return this.#queue.length;
   }
 
   /**
-   * Takes a place, at once or after a wait in the queue. A wait that would be too long is refused at once.
-   * @param signal aborts when the claimant leaves; asked for only when it has to wait
+   * Acquires a permit, at once or after a wait in the queue. A request whose expected wait exceeds `queueMs` is
+   * rejected at once.
+   * @param signal returns a signal that aborts when the client disconnects; called only when the request has to wait
    */
-  take(claim: PermitRequest, signal: () => AbortSignal): Permit | Refused | Promise<Permit | Refused> {
-    if (this.#limitsMoved()) this.#pump();
-    if (this.#mayPass(claim)) return this.#occupy(claim, 0);
-    const refused = this.#mayNotWait(claim);
-    if (refused !== undefined) return refused;
-    this.#makeRoom(claim);
-    return this.#wait(claim, signal());
+  acquire(request: PermitRequest, signal: () => AbortSignal): Permit | Rejected | Promise<Permit | Rejected> {
+    if (this.#haveLimitsChanged()) this.#grantQueued();
+    if (this.#hasCapacity(request)) return this.#grant(request, 0);
+    const rejected = this.#queueRejection(request);
+    if (rejected !== undefined) return rejected;
+    this.#evictForFairness(request);
+    return this.#wait(request, signal());
   }
 
-  /** Why a claim would be refused at this moment; undefined when it would get a place, or one in the queue. Takes none. */
-  refuses(claim: PermitRequest): RefusedAtOnce | undefined {
-    if (this.#limitsMoved()) this.#pump();
-    return this.#mayPass(claim) ? undefined : this.#mayNotWait(claim);
+  /**
+   * Rejection that `acquire` would return now; undefined when it would grant a permit or queue the request. Changes
+   * nothing.
+   */
+  rejectionOf(request: PermitRequest): RejectedImmediately | undefined {
+    if (this.#haveLimitsChanged()) this.#grantQueued();
+    return this.#hasCapacity(request) ? undefined : this.#queueRejection(request);
   }
 
-  /** Its execution is with a worker. Calling it again does nothing. */
-  handedOut(place: Permit): void {
-    if (!place.waiting) return;
-    this.#free(place, 'waiting', performance.now() - place.takenAt);
-    place.waiting = false;
-    this.#pump();
+  /** Marks the permit's execution as taken by a worker. Further calls do nothing. */
+  handedOut(permit: Permit): void {
+    if (!permit.waiting) return;
+    this.#free(permit, 'waiting', performance.now() - permit.grantedAt);
+    permit.waiting = false;
+    this.#grantQueued();
   }
 
-  /** How long an execution of this back end is usually in flight, in milliseconds; any, while none of it has ended. */
-  usualMs({ lane }: PermitRequest): number {
-    return lane.inFlight.held.ms || this.#all.inFlight.held.ms;
+  /**
+   * Average time that executions of this back end are in flight, in milliseconds; the average of all back ends while
+   * none of its executions has ended.
+   */
+  averageHeldMs({ bulkhead }: PermitRequest): number {
+    return bulkhead.inFlight.heldTime.ms || this.#all.inFlight.heldTime.ms;
   }
 
-  /** Gives a place back, once. @param typical false when the time it was held says nothing of others */
-  release(place: Permit, typical: boolean): void {
-    const heldMs = typical ? performance.now() - place.takenAt : undefined;
-    if (place.waiting) this.#free(place, 'waiting', heldMs);
-    place.waiting = false;
-    this.#free(place, 'inFlight', heldMs);
-    this.#clients.add(place.client, -1);
-    this.#pump();
+  /**
+   * Releases a permit. Call it once.
+   * @param typical false when the time it was held must not count in the averages
+   */
+  release(permit: Permit, typical: boolean): void {
+    const heldMs = typical ? performance.now() - permit.grantedAt : undefined;
+    if (permit.waiting) this.#free(permit, 'waiting', heldMs);
+    permit.waiting = false;
+    this.#free(permit, 'inFlight', heldMs);
+    this.#permitsByClient.add(permit.client, -1);
+    this.#grantQueued();
   }
 
-  async #wait(claim: PermitRequest, signal: AbortSignal): Promise<Permit | Refused> {
+  async #wait(request: PermitRequest, signal: AbortSignal): Promise<Permit | Rejected> {
     const queuedAt = performance.now();
     const { promise, resolve } = Promise.withResolvers<Rejection | undefined>();
-    let place: Permit | undefined;
-    const settle = (refusal: Rejection | undefined) => {
-      if (refusal === undefined) place = this.#occupy(claim, performance.now() - queuedAt);
-      this.#countQueued(claim, -1);
-      resolve(refusal);
+    let permit: Permit | undefined;
+    const finish = (rejection: Rejection | undefined) => {
+      if (rejection === undefined) permit = this.#grant(request, performance.now() - queuedAt);
+      this.#countQueued(request, -1);
+      resolve(rejection);
     };
-    const waiter: Waiter = { claim, settle };
-    const leave = (refusal: Rejection) => {
-      if (this.#line.leave(waiter)) settle(refusal);
+    const waiter: Waiter = { request, resolve: finish };
+    const leave = (rejection: Rejection) => {
+      if (this.#queue.remove(waiter)) finish(rejection);
     };
     const gone = () => leave('gone');
     const timer = setTimeout(leave, this.#options.queueMs, 'expired');
     signal.addEventListener('abort', gone, { once: true });
-    this.#line.join(waiter);
-    this.#countQueued(claim, 1);
+    this.#queue.add(waiter);
+    this.#countQueued(request, 1);
     if (signal.aborted) gone();
-    const refusal = await promise;
+    const rejection = await promise;
     clearTimeout(timer);
     signal.removeEventListener('abort', gone);
-    return place ?? { refusal: refusal ?? 'gone', retryAfterMs: this.#expectedWaitMs(claim) };
+    return permit ?? { rejection: rejection ?? 'gone', retryAfterMs: this.#expectedWaitMs(request) };
   }
 
-  /** A place that is given back lets claims through by itself; a limit that has risen does not. */
-  #limitsMoved(): boolean {
-    return stages.some((stage, index) => this.#options.limits[stage]() !== this.#pumpedAt[index]);
+  /**
+   * True when a limit has changed since the last grants. A released permit triggers grants by itself; a raised limit
+   * does not.
+   */
+  #haveLimitsChanged(): boolean {
+    return permitStages.some((stage, index) => this.#options.limits[stage]() !== this.#limitsAtLastGrant[index]);
   }
 
-  /** Lets everyone through who may pass now. */
-  #pump(): void {
-    this.#pumpedAt = stages.map((stage) => this.#options.limits[stage]());
-    while (this.#line.length > 0) {
-      if (stages.some((stage) => this.#all[stage].count >= this.#options.limits[stage]())) return;
-      const next = this.#line.next(
-        (claim) => this.#mayPass(claim),
-        (client) => this.#clients.of(client),
+  /** Grants permits to queued requests while capacity lasts. */
+  #grantQueued(): void {
+    this.#limitsAtLastGrant = permitStages.map((stage) => this.#options.limits[stage]());
+    while (this.#queue.length > 0) {
+      if (permitStages.some((stage) => this.#all[stage].count >= this.#options.limits[stage]())) return;
+      const next = this.#queue.next(
+        (request) => this.#hasCapacity(request),
+        (client) => this.#permitsByClient.of(client),
       );
       if (next === undefined) return;
-      this.#line.leave(next);
-      next.settle(undefined);
+      this.#queue.remove(next);
+      next.resolve(undefined);
     }
   }
 
-  #mayPass({ lane, requestClass }: PermitRequest): boolean {
-    return stages.every((stage) => {
+  #hasCapacity({ bulkhead, requestClass }: PermitRequest): boolean {
+    return permitStages.every((stage) => {
       const limit = this.#options.limits[stage]();
       return (
         this.#all[stage].count < limit &&
-        lane[stage].count < this.#laneShare(limit) &&
+        bulkhead[stage].count < this.#bulkheadShare(limit) &&
         this.#classes[requestClass][stage].count < this.#classShare(limit)
       );
     });
   }
 
-  /** Why a claim that may not pass would not be queued either. */
-  #mayNotWait(claim: PermitRequest): RefusedAtOnce | undefined {
-    const retryAfterMs = this.#expectedWaitMs(claim);
-    if (retryAfterMs > this.#options.queueMs) return { refusal: 'too-long', retryAfterMs };
-    for (const full of this.#fullLanes(claim)) {
-      if (full.queued.greedierThan(claim.client) === undefined) return { refusal: 'full', retryAfterMs };
+  /** Rejection of a request without capacity that may not be queued either; undefined when it may wait. */
+  #queueRejection(request: PermitRequest): RejectedImmediately | undefined {
+    const retryAfterMs = this.#expectedWaitMs(request);
+    if (retryAfterMs > this.#options.queueMs) return { rejection: 'too-long', retryAfterMs };
+    for (const full of this.#fullBulkheads(request)) {
+      if (full.queued.clientQueuingMoreThan(request.client) === undefined) return { rejection: 'full', retryAfterMs };
     }
     return undefined;
   }
 
-  /** Lanes of a claim whose part of the queue is full, the narrowest first. */
-  *#fullLanes({ lane, requestClass }: PermitRequest): Generator<Bulkhead> {
+  /** Bulkheads of a request whose part of the queue is full, the narrowest first. */
+  *#fullBulkheads({ bulkhead, requestClass }: PermitRequest): Generator<Bulkhead> {
     const { queueLength } = this.#options;
     const ofClass = this.#classes[requestClass];
-    if (lane.queued.count >= this.#laneShare(queueLength)) yield lane;
+    if (bulkhead.queued.count >= this.#bulkheadShare(queueLength)) yield bulkhead;
     if (ofClass.queued.count >= this.#classShare(queueLength)) yield ofClass;
     if (this.#all.queued.count >= queueLength) yield this.#all;
   }
 
   /**
-   * In a full queue the latest of the client that has most there makes room for one that has fewer. Who leaves one lane
-   * leaves those around it: what is full is looked at again each time.
+   * Evicts queued requests so that a client with fewer queued requests can enter a full queue. The newest request of
+   * the client that has most is evicted. An eviction shortens every enclosing bulkhead too, so fullness is evaluated
+   * again each time.
    */
-  #makeRoom(newcomer: PermitRequest): void {
-    for (const full of this.#fullLanes(newcomer)) {
-      const greedier = full.queued.greedierThan(newcomer.client);
-      const latest = this.#line.latest((claim) => claim.client === greedier && this.#lanesOf(claim).includes(full));
+  #evictForFairness(newcomer: PermitRequest): void {
+    for (const full of this.#fullBulkheads(newcomer)) {
+      const greedier = full.queued.clientQueuingMoreThan(newcomer.client);
+      const latest = this.#queue.newest(
+        (request) => request.client === greedier && this.#bulkheadsOf(request).includes(full),
+      );
       if (latest === undefined) return;
-      this.#line.leave(latest);
-      latest.settle('full');
+      this.#queue.remove(latest);
+      latest.resolve('full');
     }
   }
 
   /**
-   * By Little's law: so many are ahead, and one place is given back every (time held / places). A standstill comes on
-   * top. The longest of what back end, class and all have to wait for.
+   * Expected wait in milliseconds, by Little's law: the requests ahead times the average hold time, divided by the
+   * permits. The time since the last change is added, so that a standstill lengthens the estimate. Returns the longest
+   * of the waits for back end, class and all.
    */
-  #expectedWaitMs({ lane, requestClass, client }: PermitRequest): number {
+  #expectedWaitMs({ bulkhead, requestClass, client }: PermitRequest): number {
     const now = performance.now();
-    const waits = stages.flatMap((stage) => {
+    const waits = permitStages.flatMap((stage) => {
       const limit = this.#options.limits[stage]();
-      const wait = (of: Bulkhead, places: number) => {
-        const { count, held, movedAt } = of[stage];
-        return count < places ? 0 : ((of.queued.aheadOf(client) + 1) * held.ms) / places + (now - movedAt);
+      const wait = (of: Bulkhead, permits: number) => {
+        const { count, heldTime, changedAt } = of[stage];
+        return count < permits ? 0 : ((of.queued.aheadOf(client) + 1) * heldTime.ms) / permits + (now - changedAt);
       };
       return [
-        wait(lane, this.#laneShare(limit)),
+        wait(bulkhead, this.#bulkheadShare(limit)),
         wait(this.#classes[requestClass], this.#classShare(limit)),
         wait(this.#all, limit),
       ];
@@ -223,43 +243,43 @@ export class ConcurrencyLimiter {
     return Math.max(...waits);
   }
 
-  #laneShare(whole: number): number {
-    return Math.ceil((whole * this.#options.laneSharePercent) / 100);
+  #bulkheadShare(whole: number): number {
+    return Math.ceil((whole * this.#options.bulkheadSharePercent) / 100);
   }
 
   #classShare(whole: number): number {
     return Math.max(1, whole - Math.ceil((whole * this.#options.reservedPercent) / 100));
   }
 
-  #occupy(claim: PermitRequest, queuedMs: number): Permit {
-    const takenAt = performance.now();
-    for (const each of this.#lanesOf(claim)) {
-      for (const stage of stages) {
-        const taken = each[stage];
-        // A standstill begins with the first that could have ended.
-        if (taken.count === 0) taken.movedAt = takenAt;
-        taken.count += 1;
+  #grant(request: PermitRequest, queuedMs: number): Permit {
+    const grantedAt = performance.now();
+    for (const each of this.#bulkheadsOf(request)) {
+      for (const stage of permitStages) {
+        const usage = each[stage];
+        // An idle bulkhead is not at a standstill: its clock starts with the first permit.
+        if (usage.count === 0) usage.changedAt = grantedAt;
+        usage.count += 1;
       }
     }
-    this.#clients.add(claim.client, 1);
-    return { ...claim, takenAt, queuedMs, waiting: true };
+    this.#permitsByClient.add(request.client, 1);
+    return { ...request, grantedAt: grantedAt, queuedMs, waiting: true };
   }
 
-  #free(place: Permit, stage: Stage, heldMs: number | undefined): void {
+  #free(permit: Permit, stage: PermitStage, heldMs: number | undefined): void {
     const now = performance.now();
-    for (const each of this.#lanesOf(place)) {
-      const taken = each[stage];
-      taken.count -= 1;
-      taken.movedAt = now;
-      if (heldMs !== undefined) taken.held.add(heldMs, now);
+    for (const each of this.#bulkheadsOf(permit)) {
+      const usage = each[stage];
+      usage.count -= 1;
+      usage.changedAt = now;
+      if (heldMs !== undefined) usage.heldTime.add(heldMs, now);
     }
   }
 
-  #countQueued(claim: PermitRequest, by: 1 | -1): void {
-    for (const each of this.#lanesOf(claim)) each.queued.add(claim.client, by);
+  #countQueued(request: PermitRequest, by: 1 | -1): void {
+    for (const each of this.#bulkheadsOf(request)) each.queued.add(request.client, by);
   }
 
-  #lanesOf({ lane, requestClass }: PermitRequest): readonly Bulkhead[] {
-    return [lane, this.#classes[requestClass], this.#all];
+  #bulkheadsOf({ bulkhead, requestClass }: PermitRequest): readonly Bulkhead[] {
+    return [bulkhead, this.#classes[requestClass], this.#all];
   }
 }

@@ -1,4 +1,4 @@
-// Puts admission control together from the configuration.
+// Creates admission control from the configuration.
 
 import { Engine, type EngineCall } from '#lib/conductor/engine.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -11,22 +11,26 @@ import type { BreakerState, BreakerThresholds } from './circuit-breaker.ts';
 import { EngineBreaker } from './engine-breaker.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 
+/** Admission control and the events that it must be notified of. */
 export interface AdmissionControl {
   readonly admission: Admission;
   readonly backEnds: BackEnds;
-  /** To be told of every call to the engine. */
+  /** Call it after every call to the engine. */
   observe(call: EngineCall): void;
-  /** To be told when a task of an execution has left for a worker. */
+  /** Call it when a task of an execution was handed to a worker. */
   handedOut(executionId: string): void;
 }
 
 const healthTimeoutMs = 1_000;
 
-/** Registers its metrics, its readiness and its stop. Limits and thresholds are those of the configuration in force. */
+/**
+ * Creates admission control and registers its metrics, its readiness check and its stop hook. Limits and thresholds
+ * follow the active configuration.
+ */
 export function createAdmission(services: SharedServices): AdmissionControl {
   const { config, log } = services;
   const limit = createLimit(config);
-  const slots = createSlots(config, limit);
+  const limiter = createLimiter(config, limit);
   const changed = (breaker: string, state: BreakerState) => {
     metrics.breakerChanged(breaker, state);
     log[state === 'open' ? 'warn' : 'info']({ breaker, state }, 'a circuit breaker changed');
@@ -39,18 +43,18 @@ export function createAdmission(services: SharedServices): AdmissionControl {
     onChange: (state) => changed('engine', state),
   });
   const metrics = createAdmissionMetrics(services.metrics, () => ({
-    slots,
+    limiter,
     limit: () => limit.value,
     backEnds,
     engine,
   }));
-  const admission = new Admission({ limit, slots, engine, metrics });
+  const admission = new Admission({ limit, limiter, engine, metrics });
 
   services.addReadinessCheck('engine-breaker', async () =>
     engine.state === 'open' ? ['the circuit breaker of the engine is open'] : [],
   );
   services.addReadinessNotice('back-ends', () =>
-    backEnds.heardOf
+    backEnds.observed
       .filter(({ breaker }) => breaker.state !== 'closed')
       .map(({ name, breaker }) => `${name}: its circuit breaker is ${breaker.state}`),
   );
@@ -77,7 +81,7 @@ function createLimit(config: Config): AdaptiveLimit {
   });
 }
 
-function createSlots(config: Config, limit: AdaptiveLimit): ConcurrencyLimiter {
+function createLimiter(config: Config, limit: AdaptiveLimit): ConcurrencyLimiter {
   return new ConcurrencyLimiter({
     limits: { waiting: () => limit.value, inFlight: () => config['admission.maxInFlight'] },
     get queueLength() {
@@ -86,7 +90,7 @@ function createSlots(config: Config, limit: AdaptiveLimit): ConcurrencyLimiter {
     get queueMs() {
       return config['admission.queueMs'];
     },
-    get laneSharePercent() {
+    get bulkheadSharePercent() {
       return config['admission.backEndSharePercent'];
     },
     get reservedPercent() {

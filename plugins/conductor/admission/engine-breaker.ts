@@ -1,19 +1,20 @@
-// The engine's circuit breaker: fed by starts; it asks for the engine's health before it risks a client's request.
+// The engine's circuit breaker: fed by starts, and half-open only after a successful health check.
 
 import { type BreakerOptions, CircuitBreaker } from './circuit-breaker.ts';
 
+/** Settings of the engine's circuit breaker. */
 export interface EngineBreakerOptions extends BreakerOptions {
-  /** Asks the engine; false or a rejection when it cannot serve. */
+  /** Checks the engine's health. Returns false or rejects when the engine cannot serve. */
   isHealthy: () => Promise<boolean>;
 }
 
-/** Once `openMs` is over and the engine is still away, its health is asked this often, in milliseconds. */
-const askAgainMs = 500;
+/** Interval of the health checks after `openMs`, in milliseconds. */
+const healthCheckMs = 500;
 
 /**
- * A start that is lost leaves its client with an unknown outcome. So the probe of half-open is a start only when the
- * engine's health answers again; health alone would not do, for it is good while the engine's disk is full. The
- * time between is kept by a timer: an instance that is not ready gets no requests that could ask.
+ * A lost start leaves its client with an unknown outcome, so a start is used as the probe only after a successful
+ * health check. Health alone is not enough: the engine reports healthy while its disk is full. A timer runs the checks,
+ * because an instance that is not ready receives no requests that could.
  */
 export class EngineBreaker extends CircuitBreaker {
   readonly #isHealthy: () => Promise<boolean>;
@@ -24,9 +25,9 @@ export class EngineBreaker extends CircuitBreaker {
   constructor({ isHealthy, ...options }: EngineBreakerOptions) {
     super({
       ...options,
-      halfOpensItself: false,
+      halfOpensAutomatically: false,
       onChange: (state) => {
-        if (state === 'open') this.#askIn(this.#thresholds().openMs);
+        if (state === 'open') this.#scheduleHealthCheck(this.#thresholds().openMs);
         options.onChange?.(state);
       },
     });
@@ -34,22 +35,22 @@ export class EngineBreaker extends CircuitBreaker {
     this.#thresholds = options.thresholds;
   }
 
-  /** Asks no more. */
+  /** Stops the health checks. */
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);
   }
 
-  #askIn(ms: number): void {
+  #scheduleHealthCheck(ms: number): void {
     clearTimeout(this.#timer);
     if (this.#isStopped) return;
-    this.#timer = setTimeout(() => void this.#ask(), ms);
+    this.#timer = setTimeout(() => void this.#checkHealth(), ms);
   }
 
-  async #ask(): Promise<void> {
+  async #checkHealth(): Promise<void> {
     const healthy = await this.#isHealthy().catch(() => false);
     if (healthy) return this.halfOpen();
     this.stayOpen();
-    this.#askIn(Math.min(askAgainMs, this.#thresholds().openMs));
+    this.#scheduleHealthCheck(Math.min(healthCheckMs, this.#thresholds().openMs));
   }
 }

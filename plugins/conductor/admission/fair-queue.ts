@@ -1,33 +1,43 @@
-// The claims that wait for a place: whose turn it is, and who makes room when there is none for all.
+// A fair queue of requests that wait for a permit: round-robin by client, first come first served within a client.
 
 import type { PermitRequest } from './bulkhead.ts';
 
 /**
- * Why a claim got no place. `full`: the queue is; `too-long`: the wait would be; `expired`: it was, against
- * expectation; `gone`: the claimant left.
+ * Why a request was granted no permit. `full`: the queue is full. `too-long`: the expected wait exceeds the maximum.
+ * `expired`: the actual wait exceeded it. `gone`: the client disconnected.
  */
 export type Rejection = 'full' | 'too-long' | 'expired' | 'gone';
 
+/** A request in the queue. */
 export interface Waiter {
-  readonly claim: PermitRequest;
-  /** @param refusal undefined: it has its place */
-  settle(refusal: Rejection | undefined): void;
+  readonly request: PermitRequest;
+  /**
+   * Ends the wait.
+   * @param rejection Reason for the rejection; undefined when the permit was granted.
+   */
+  resolve(rejection: Rejection | undefined): void;
 }
 
+/** Queued requests in the order of arrival. */
 export class FairQueue {
-  /** In the order of arrival. */
+  /** Ordered by arrival. */
   readonly #waiters: Waiter[] = [];
 
+  /** Number of queued requests. */
   get length(): number {
     return this.#waiters.length;
   }
 
-  join(waiter: Waiter): void {
+  /** Appends a request. */
+  add(waiter: Waiter): void {
     this.#waiters.push(waiter);
   }
 
-  /** @returns false when it waits no longer */
-  leave(waiter: Waiter): boolean {
+  /**
+   * Removes a request.
+   * @returns false when it is not in the queue
+   */
+  remove(waiter: Waiter): boolean {
     const index = this.#waiters.indexOf(waiter);
     if (index === -1) return false;
     this.#waiters.splice(index, 1);
@@ -35,24 +45,26 @@ export class FairQueue {
   }
 
   /**
-   * The one whose turn it is, of those that may pass: its client has the fewest places; of several it came first.
-   * @param placesOf how many a client has
+   * Returns the next request to serve among those with capacity: the one whose client holds the fewest permits, the
+   * earliest if there are several.
+   * @param hasCapacity whether a permit is free for a request
+   * @param permitsOf number of permits that a client holds
    */
-  next(mayPass: (claim: PermitRequest) => boolean, placesOf: (client: string) => number): Waiter | undefined {
+  next(hasCapacity: (request: PermitRequest) => boolean, permitsOf: (client: string) => number): Waiter | undefined {
     let next: Waiter | undefined;
     let fewest = Number.POSITIVE_INFINITY;
     for (const waiter of this.#waiters) {
-      const places = placesOf(waiter.claim.client);
-      if (places >= fewest || !mayPass(waiter.claim)) continue;
+      const permits = permitsOf(waiter.request.client);
+      if (permits >= fewest || !hasCapacity(waiter.request)) continue;
       next = waiter;
-      if (places === 0) break;
-      fewest = places;
+      if (permits === 0) break;
+      fewest = permits;
     }
     return next;
   }
 
-  /** The latest of those that `isMeant`. */
-  latest(isMeant: (claim: PermitRequest) => boolean): Waiter | undefined {
-    return this.#waiters.findLast(({ claim }) => isMeant(claim));
+  /** Returns the request that joined last among those that match. */
+  newest(matches: (request: PermitRequest) => boolean): Waiter | undefined {
+    return this.#waiters.findLast(({ request: claim }) => matches(claim));
   }
 }

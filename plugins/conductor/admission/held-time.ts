@@ -1,27 +1,27 @@
-// How long a place is held on average, over the last seconds.
+// Time-weighted moving average of how long permits are held.
 
-/** What is so old, in milliseconds, counts for 1/e of what is new. */
+/** Time constant in milliseconds: a value of this age weighs 1/e of a new one. */
 const memoryMs = 3_000;
 
 /**
- * An average over time, not over places: a moment at which everything stood still has made all places that were taken
- * wait, and is one moment all the same.
+ * Exponentially decaying average, in milliseconds. Decay follows time, not the number of samples: a stall that delays
+ * all permits at once is one event, and loses weight like one.
  */
 export class HeldTime {
   #sum = 0;
   #weight = 0;
   #addedAt = 0;
 
-  /** In milliseconds; 0 before the first. */
+  /** Average in milliseconds; 0 before the first sample. */
   get ms(): number {
     return this.#weight === 0 ? 0 : this.#sum / this.#weight;
   }
 
-  /** One was held for `heldMs` until `now` (performance.now()). */
+  /** Adds a permit that was held for `heldMs` milliseconds and released at `now` (performance.now()). */
   add(heldMs: number, now: number): void {
-    const kept = Math.exp((this.#addedAt - now) / memoryMs);
-    this.#sum = this.#sum * kept + heldMs;
-    this.#weight = this.#weight * kept + 1;
+    const decay = Math.exp((this.#addedAt - now) / memoryMs);
+    this.#sum = this.#sum * decay + heldMs;
+    this.#weight = this.#weight * decay + 1;
     this.#addedAt = now;
   }
 }

@@ -68,9 +68,9 @@ describe('the limit', () => {
 
   it('failed starts: back off at once, to the floor', () => {
     const { limit } = simulate();
-    limit.failed();
+    limit.startFailed();
     expect(limit.value).toBe(58);
-    for (let index = 0; index < 100; index++) limit.failed();
+    for (let index = 0; index < 100; index++) limit.startFailed();
     expect(limit.value).toBe(16);
   });
 

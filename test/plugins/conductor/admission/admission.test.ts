@@ -17,11 +17,11 @@ function createAdmission() {
   const thresholds = () => ({ windowMs: 10_000, minCalls: 2, failurePercent: 50, openMs: 1_000 });
   const health = { healthy: false, asked: 0 };
   const limit = new AdaptiveLimit({ min: 1, initial: 4, max: 4 });
-  const slots = new ConcurrencyLimiter({
+  const limiter = new ConcurrencyLimiter({
     limits: { waiting: () => 2, inFlight: () => 4 },
     queueLength: 0,
     queueMs: 1_000,
-    laneSharePercent: 100,
+    bulkheadSharePercent: 100,
     reservedPercent: 0,
   });
   const backEnds = new BackEnds(thresholds, () => undefined);
@@ -32,8 +32,13 @@ function createAdmission() {
       return health.healthy;
     },
   });
-  const metrics = createAdmissionMetrics(new Registry(), () => ({ slots, limit: () => 2, backEnds, engine }));
-  const admission = new Admission({ limit, slots, engine, metrics });
+  const metrics = createAdmissionMetrics(new Registry(), () => ({
+    limiter: limiter,
+    limit: () => 2,
+    backEnds,
+    engine,
+  }));
+  const admission = new Admission({ limit, limiter: limiter, engine, metrics });
   const gone = () => new AbortController().signal;
   const admit = async (name = 'movies') =>
     (await admission.admit({ backEnd: backEnds.get(name), requestClass: 'read', client: 'one', gone })) as Admitted;
@@ -49,7 +54,7 @@ function createAdmission() {
       ms: 1,
       outcome,
     });
-  return { admission, slots, limit, backEnds, engine, health, admit, finish, start };
+  return { admission, limiter, limit, backEnds, engine, health, admit, finish, start };
 }
 
 describe('the breaker of a back end', () => {
@@ -73,13 +78,13 @@ describe('the breaker of a back end', () => {
   ] as const)('%s: says nothing of it', async (problem) => {
     const { finish, backEnds } = createAdmission();
     for (let index = 0; index < 5; index++) await finish(problem);
-    expect(backEnds.get('movies').breaker.blank).toBe(true);
+    expect(backEnds.get('movies').breaker.isPristine).toBe(true);
   });
 
   it('clients that left: say nothing of it', async () => {
     const { finish, backEnds } = createAdmission();
     await finish(undefined, { clientGone: true });
-    expect(backEnds.get('movies').breaker.blank).toBe(true);
+    expect(backEnds.get('movies').breaker.isPristine).toBe(true);
   });
 
   it('waits that ran out while the engine is not well: are not blamed on it', async () => {
@@ -88,7 +93,7 @@ describe('the breaker of a back end', () => {
     start('interrupted');
     start('interrupted');
     for (const admitted of [first, second]) admitted.end({ problem: 'wait-budget-spent', clientGone: false });
-    expect(backEnds.get('movies').breaker.blank).toBe(true);
+    expect(backEnds.get('movies').breaker.isPristine).toBe(true);
   });
 });
 
@@ -125,21 +130,21 @@ describe('the breaker of the engine', () => {
   });
 });
 
-describe('places', () => {
+describe('permits', () => {
   it('a task that was handed out: makes room, also when that was known before the start was', async () => {
-    const { admission, admit, slots } = createAdmission();
+    const { admission, admit, limiter } = createAdmission();
     const [first, second] = [await admit(), await admit()];
     await expect(admit()).rejects.toMatchObject({ code: 'overloaded' });
     first.started('one');
     admission.handedOut('one');
-    expect(slots.taken('waiting')).toBe(1);
+    expect(limiter.inUse('waiting')).toBe(1);
     admission.handedOut('two');
     second.started('two');
-    expect([slots.taken('waiting'), slots.taken('inFlight')]).toEqual([0, 2]);
+    expect([limiter.inUse('waiting'), limiter.inUse('inFlight')]).toEqual([0, 2]);
   });
 
-  it('a client that leaves what it started: its place stays taken for as long as others take', async () => {
-    const { admit, slots } = createAdmission();
+  it('holds the permit of a client that disconnects after the start for the average duration', async () => {
+    const { admit, limiter } = createAdmission();
     const usual = await admit();
     usual.started('usual');
     vi.advanceTimersByTime(400);
@@ -149,19 +154,19 @@ describe('places', () => {
     vi.advanceTimersByTime(100);
     leaving.end({ problem: undefined, clientGone: true });
     vi.advanceTimersByTime(299);
-    expect(slots.taken('inFlight')).toBe(1);
+    expect(limiter.inUse('inFlight')).toBe(1);
     vi.advanceTimersByTime(2);
-    expect(slots.taken('inFlight')).toBe(0);
+    expect(limiter.inUse('inFlight')).toBe(0);
   });
 
-  it('a client that leaves before anything was started: its place is free at once', async () => {
-    const { admit, slots } = createAdmission();
+  it('releases the permit of a client that disconnects before the start at once', async () => {
+    const { admit, limiter } = createAdmission();
     (await admit()).end({ problem: undefined, clientGone: true });
-    expect(slots.taken('inFlight')).toBe(0);
+    expect(limiter.inUse('inFlight')).toBe(0);
   });
 
   it('a start that is reported after the end: changes nothing, whatever becomes of its task', async () => {
-    const { admission, admit, slots } = createAdmission();
+    const { admission, admit, limiter } = createAdmission();
     const late = await admit();
     const early = await admit();
     for (const [admitted, id] of [[late, 'late'] as const, [early, 'early'] as const]) {
@@ -171,11 +176,11 @@ describe('places', () => {
       admission.handedOut(id);
       admission.handedOut(id);
     }
-    expect([slots.taken('waiting'), slots.taken('inFlight')]).toEqual([0, 0]);
+    expect([limiter.inUse('waiting'), limiter.inUse('inFlight')]).toEqual([0, 0]);
   });
 
-  it('a client that leaves a back end of which nothing has ended: its place is held as long as others hold theirs', async () => {
-    const { admit, slots } = createAdmission();
+  it('holds the permit for the average of all back ends when no execution of its back end has ended', async () => {
+    const { admit, limiter } = createAdmission();
     const other = await admit('adaptor 001');
     other.started('other');
     vi.advanceTimersByTime(500);
@@ -183,9 +188,9 @@ describe('places', () => {
     const leaving = await admit('adaptor xyz');
     leaving.started('leaving');
     leaving.end({ problem: undefined, clientGone: true });
-    expect(slots.taken('inFlight')).toBe(1);
+    expect(limiter.inUse('inFlight')).toBe(1);
     vi.advanceTimersByTime(501);
-    expect(slots.taken('inFlight')).toBe(0);
+    expect(limiter.inUse('inFlight')).toBe(0);
   });
 });
 
@@ -195,28 +200,26 @@ describe('what is refused before its pipeline begins', () => {
 
   it('a full queue: as in the pipeline, counted, and looked for until a second has passed without a refusal', async () => {
     const { admission, backEnds, admit } = createAdmission();
-    const refuse = () => admission.refuse(claimOf(backEnds));
+    const refuse = () => admission.shed(claimOf(backEnds));
     expect(refuse).not.toThrow();
     await admit();
     await admit();
-    expect(admission.isRefusing).toBe(false);
+    expect(admission.isShedding).toBe(false);
     await expect(admit()).rejects.toMatchObject({ code: 'overloaded' });
-    expect(admission.isRefusing).toBe(true);
+    expect(admission.isShedding).toBe(true);
     vi.advanceTimersByTime(900);
     expect(refuse).toThrow(expect.objectContaining({ code: 'overloaded', headers: { 'retry-after': '1' } }));
     vi.advanceTimersByTime(900);
-    expect(admission.isRefusing).toBe(true);
+    expect(admission.isShedding).toBe(true);
     vi.advanceTimersByTime(200);
-    expect(admission.isRefusing).toBe(false);
+    expect(admission.isShedding).toBe(false);
   });
 
   it('an open breaker: its own back end only', async () => {
     const { admission, backEnds, finish } = createAdmission();
     await finish('back-end-timeout');
     await finish('back-end-timeout');
-    expect(() => admission.refuse(claimOf(backEnds))).toThrow(
-      expect.objectContaining({ code: 'back-end-unavailable' }),
-    );
-    expect(() => admission.refuse(claimOf(backEnds, 'adaptor 001'))).not.toThrow();
+    expect(() => admission.shed(claimOf(backEnds))).toThrow(expect.objectContaining({ code: 'back-end-unavailable' }));
+    expect(() => admission.shed(claimOf(backEnds, 'adaptor 001'))).not.toThrow();
   });
 });

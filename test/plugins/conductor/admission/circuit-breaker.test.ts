@@ -23,7 +23,7 @@ describe('closed', () => {
     const { breaker, record } = createBreaker();
     record('failure', 3);
     expect(breaker.state).toBe('closed');
-    expect(breaker.refusedForMs).toBeUndefined();
+    expect(breaker.rejectsForMs).toBeUndefined();
   });
 
   it('the share of failures reached: opens', () => {
@@ -55,11 +55,11 @@ describe('closed', () => {
 
   it('the window over: it is blank again', () => {
     const { breaker, record, pass } = createBreaker();
-    expect(breaker.blank).toBe(true);
+    expect(breaker.isPristine).toBe(true);
     record('success');
-    expect(breaker.blank).toBe(false);
+    expect(breaker.isPristine).toBe(false);
     pass(10_001);
-    expect(breaker.blank).toBe(true);
+    expect(breaker.isPristine).toBe(true);
   });
 });
 
@@ -67,23 +67,23 @@ describe('open', () => {
   it('refuses for the rest of its time, then lets one probe through and nobody besides', () => {
     const { breaker, record, pass } = createBreaker();
     record('failure', 4);
-    expect(breaker.refusedForMs).toBe(2_000);
+    expect(breaker.rejectsForMs).toBe(2_000);
     pass(1_500);
-    expect(breaker.refusedForMs).toBe(500);
+    expect(breaker.rejectsForMs).toBe(500);
     pass(500);
     expect(breaker.state).toBe('half-open');
-    expect(breaker.refusedForMs).toBeUndefined();
+    expect(breaker.rejectsForMs).toBeUndefined();
     breaker.enter();
-    expect(breaker.refusedForMs).toBeGreaterThan(0);
+    expect(breaker.rejectsForMs).toBeGreaterThan(0);
   });
 
   it('told to wait for its owner: does not half-open by itself', () => {
-    const { breaker, record, pass } = createBreaker({ halfOpensItself: false });
+    const { breaker, record, pass } = createBreaker({ halfOpensAutomatically: false });
     record('failure', 4);
     pass(60_000);
     expect(breaker.state).toBe('open');
     breaker.stayOpen();
-    expect(breaker.refusedForMs).toBe(2_000);
+    expect(breaker.rejectsForMs).toBe(2_000);
     breaker.halfOpen();
     expect(breaker.state).toBe('half-open');
   });
@@ -111,7 +111,7 @@ describe('half-open', () => {
     breaker.enter();
     record('failure');
     expect(breaker.state).toBe('open');
-    expect(breaker.refusedForMs).toBe(2_000);
+    expect(breaker.rejectsForMs).toBe(2_000);
   });
 
   it('the probe leaves without an outcome: the next one may probe', () => {
@@ -119,7 +119,7 @@ describe('half-open', () => {
     const leave = breaker.enter();
     leave();
     expect(breaker.state).toBe('half-open');
-    expect(breaker.refusedForMs).toBeUndefined();
+    expect(breaker.rejectsForMs).toBeUndefined();
   });
 
   it('outcomes of calls from before it opened: say nothing', () => {
@@ -143,6 +143,6 @@ describe('half-open', () => {
     expect(breaker.state).toBe('half-open');
     breaker.enter();
     leave();
-    expect(breaker.refusedForMs).toBeGreaterThan(0);
+    expect(breaker.rejectsForMs).toBeGreaterThan(0);
   });
 });

@@ -1,4 +1,5 @@
-// Places: the limits of both stages, the share of a back end, the reserve of reads and writes, and a queue that is fair and short.
+// ConcurrencyLimiter: limits of both stages, share of a back end, reserve of reads and writes, fairness and length of
+// the queue.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -10,7 +11,7 @@ import {
 } from '../../../../plugins/conductor/admission/bulkhead.ts';
 import {
   type Permit,
-  type Refused,
+  type Rejected,
   ConcurrencyLimiter,
 } from '../../../../plugins/conductor/admission/concurrency-limiter.ts';
 
@@ -22,104 +23,104 @@ const defaults = {
   limit: 10,
   queueLength: 10,
   queueMs: 1_000,
-  laneSharePercent: 100,
+  bulkheadSharePercent: 100,
   reservedPercent: 0,
 };
 const never = () => new AbortController().signal;
 
-function createSlots(given: Partial<typeof defaults> = {}) {
+function createLimiter(given: Partial<typeof defaults> = {}) {
   const options = { ...defaults, ...given };
-  const slots = new ConcurrencyLimiter({
+  const limiter = new ConcurrencyLimiter({
     ...options,
     limits: { waiting: () => options.waiting, inFlight: () => options.limit },
   });
-  const claim = (lane: Bulkhead, requestClass: RequestClass = 'read', client = 'one'): PermitRequest => ({
-    lane,
+  const claim = (bulkhead: Bulkhead, requestClass: RequestClass = 'read', client = 'one'): PermitRequest => ({
+    bulkhead: bulkhead,
     requestClass,
     client,
   });
-  /** Takes as many as it can get without waiting. */
+  /** Acquires as many permits as are free now. */
   const fill = (each: PermitRequest, most: number): Permit[] => {
-    const places: Permit[] = [];
-    for (; places.length < most;) {
+    const permits: Permit[] = [];
+    for (; permits.length < most;) {
       const gone = new AbortController();
-      const place = slots.take(each, () => gone.signal);
+      const permit = limiter.acquire(each, () => gone.signal);
       gone.abort();
-      if (!('takenAt' in place)) break;
-      places.push(place);
+      if (!('grantedAt' in permit)) break;
+      permits.push(permit);
     }
-    return places;
+    return permits;
   };
-  /** Takes one that is there. */
+  /** Acquires a permit that must be free. */
   const take = (each: PermitRequest): Permit => {
-    const place = slots.take(each, never);
-    if ('takenAt' in place) return place;
-    throw new Error('there is no place');
+    const permit = limiter.acquire(each, never);
+    if ('grantedAt' in permit) return permit;
+    throw new Error('there is no permit');
   };
-  /** Holds it for so long. */
-  const release = (place: Permit, heldMs = 5) => {
+  /** Holds a permit for some time, then releases it. */
+  const release = (permit: Permit, heldMs = 5) => {
     vi.advanceTimersByTime(heldMs);
-    slots.release(place, true);
+    limiter.release(permit, true);
   };
-  return { slots, options, claim, fill, take, release };
+  return { limiter, options, claim, fill, take, release };
 }
 
-describe('what may be in flight', () => {
-  it('one back end: its share and no more; another one gets the rest', () => {
-    const { claim, fill } = createSlots({ laneSharePercent: 60 });
+describe('executions in flight', () => {
+  it('limits a back end to its share and leaves the rest to others', () => {
+    const { claim, fill } = createLimiter({ bulkheadSharePercent: 60 });
     expect(fill(claim(createBulkhead()), 20)).toHaveLength(6);
     expect(fill(claim(createBulkhead()), 20)).toHaveLength(4);
   });
 
-  it('reads: leave their reserve to writes, and writes to reads', () => {
+  it('keeps a reserve for writes from reads, and for reads from writes', () => {
     for (const [one, other] of [
       ['read', 'write'],
       ['write', 'read'],
     ] as const) {
-      const { claim, fill } = createSlots({ reservedPercent: 20 });
-      const lane = createBulkhead();
-      expect(fill(claim(lane, one), 20)).toHaveLength(8);
-      expect(fill(claim(lane, other), 20)).toHaveLength(2);
+      const { claim, fill } = createLimiter({ reservedPercent: 20 });
+      const bulkhead = createBulkhead();
+      expect(fill(claim(bulkhead, one), 20)).toHaveLength(8);
+      expect(fill(claim(bulkhead, other), 20)).toHaveLength(2);
     }
   });
 
-  it('a limit of one: still serves', () => {
-    const { claim, fill } = createSlots({ limit: 1, laneSharePercent: 50, reservedPercent: 50 });
+  it('serves requests when the limit is one', () => {
+    const { claim, fill } = createLimiter({ limit: 1, bulkheadSharePercent: 50, reservedPercent: 50 });
     expect(fill(claim(createBulkhead()), 5)).toHaveLength(1);
   });
 });
 
-describe('what may wait for a worker', () => {
-  it('its limit: those with a worker do not count', () => {
-    const { slots, claim, fill } = createSlots({ waiting: 3 });
-    const lane = createBulkhead();
-    const places = fill(claim(lane), 20);
-    expect(places).toHaveLength(3);
-    for (const place of places) slots.handedOut(place);
-    expect(fill(claim(lane), 20)).toHaveLength(3);
-    expect([slots.taken('waiting'), slots.taken('inFlight')]).toEqual([3, 6]);
+describe('executions that wait for a worker', () => {
+  it('does not count executions that a worker has taken', () => {
+    const { limiter, claim, fill } = createLimiter({ waiting: 3 });
+    const bulkhead = createBulkhead();
+    const permits = fill(claim(bulkhead), 20);
+    expect(permits).toHaveLength(3);
+    for (const permit of permits) limiter.handedOut(permit);
+    expect(fill(claim(bulkhead), 20)).toHaveLength(3);
+    expect([limiter.inUse('waiting'), limiter.inUse('inFlight')]).toEqual([3, 6]);
   });
 
-  it('one is handed out: the first in the queue gets in', async () => {
-    const { slots, claim, take } = createSlots({ waiting: 1 });
-    const place = take(claim(createBulkhead()));
-    const waiting = slots.take(claim(createBulkhead()), never);
+  it('admits the first queued request when a worker takes a task', async () => {
+    const { limiter, claim, take } = createLimiter({ waiting: 1 });
+    const permit = take(claim(createBulkhead()));
+    const waiting = limiter.acquire(claim(createBulkhead()), never);
     expect(waiting).toBeInstanceOf(Promise);
-    slots.handedOut(place);
+    limiter.handedOut(permit);
     expect(await waiting).toMatchObject({ waiting: true });
   });
 
-  it('handed out twice, and given back: counted once', () => {
-    const { slots, claim, take } = createSlots();
-    const place = take(claim(createBulkhead()));
-    slots.handedOut(place);
-    slots.handedOut(place);
-    slots.release(place, true);
-    expect([slots.taken('waiting'), slots.taken('inFlight')]).toEqual([0, 0]);
+  it('counts a permit once when it is handed out twice and released', () => {
+    const { limiter, claim, take } = createLimiter();
+    const permit = take(claim(createBulkhead()));
+    limiter.handedOut(permit);
+    limiter.handedOut(permit);
+    limiter.release(permit, true);
+    expect([limiter.inUse('waiting'), limiter.inUse('inFlight')]).toEqual([0, 0]);
   });
 
-  it('a back end whose workers are all busy: takes its share of those that wait, others pass', () => {
-    const { claim, fill } = createSlots({ waiting: 4, laneSharePercent: 50 });
+  it('limits a back end with busy workers to its share of the waiting stage', () => {
+    const { claim, fill } = createLimiter({ waiting: 4, bulkheadSharePercent: 50 });
     expect(fill(claim(createBulkhead()), 20)).toHaveLength(2);
     expect(fill(claim(createBulkhead()), 20)).toHaveLength(2);
   });
@@ -127,177 +128,181 @@ describe('what may wait for a worker', () => {
 
 describe('the queue', () => {
   it('is served in the order of arrival', async () => {
-    const { slots, claim, take, release } = createSlots({ limit: 1 });
-    const lane = createBulkhead();
-    let place = take(claim(lane));
-    const waits = [1, 2, 3].map(() => slots.take(claim(lane), never));
+    const { limiter, claim, take, release } = createLimiter({ limit: 1 });
+    const bulkhead = createBulkhead();
+    let permit = take(claim(bulkhead));
+    const waits = [1, 2, 3].map(() => limiter.acquire(claim(bulkhead), never));
     for (const wait of waits) {
-      release(place);
-      place = (await wait) as Permit;
-      expect(place.takenAt).toBe(performance.now());
+      release(permit);
+      permit = (await wait) as Permit;
+      expect(permit.grantedAt).toBe(performance.now());
     }
-    expect(slots.queued).toBe(0);
+    expect(limiter.queued).toBe(0);
   });
 
-  it('a back end at its share: those of another overtake', () => {
-    const { slots, claim, fill } = createSlots({ limit: 4, laneSharePercent: 50 });
+  it('lets requests of another back end overtake when one is at its share', () => {
+    const { limiter, claim, fill } = createLimiter({ limit: 4, bulkheadSharePercent: 50 });
     const [slow, quick] = [createBulkhead(), createBulkhead()];
     fill(claim(slow), 2);
-    expect(slots.take(claim(slow), never)).toBeInstanceOf(Promise);
-    expect(slots.take(claim(quick), never)).toMatchObject({ waiting: true });
+    expect(limiter.acquire(claim(slow), never)).toBeInstanceOf(Promise);
+    expect(limiter.acquire(claim(quick), never)).toMatchObject({ waiting: true });
   });
 
-  it('full: refused at once', () => {
-    const { slots, claim } = createSlots({ limit: 1, queueLength: 2 });
-    const lane = createBulkhead();
-    for (let index = 0; index < 3; index++) void slots.take(claim(lane), never);
-    expect(slots.queued).toBe(2);
-    expect(slots.take(claim(lane), never)).toMatchObject({ refusal: 'full' });
+  it('rejects at once when it is full', () => {
+    const { limiter, claim } = createLimiter({ limit: 1, queueLength: 2 });
+    const bulkhead = createBulkhead();
+    for (let index = 0; index < 3; index++) void limiter.acquire(claim(bulkhead), never);
+    expect(limiter.queued).toBe(2);
+    expect(limiter.acquire(claim(bulkhead), never)).toMatchObject({ rejection: 'full' });
   });
 
-  it('full of reads: writes still find room, to run and to wait', () => {
-    const { slots, claim, fill } = createSlots({ reservedPercent: 20 });
-    const lane = createBulkhead();
-    fill(claim(lane, 'read'), 10);
-    for (let index = 0; index < 20; index++) void slots.take(claim(lane, 'read'), never);
-    expect(slots.queued).toBe(8);
-    expect(fill(claim(lane, 'write'), 10)).toHaveLength(2);
-    expect(slots.take(claim(lane, 'write'), never)).toBeInstanceOf(Promise);
+  it('has capacity for writes when it is full of reads', () => {
+    const { limiter, claim, fill } = createLimiter({ reservedPercent: 20 });
+    const bulkhead = createBulkhead();
+    fill(claim(bulkhead, 'read'), 10);
+    for (let index = 0; index < 20; index++) void limiter.acquire(claim(bulkhead, 'read'), never);
+    expect(limiter.queued).toBe(8);
+    expect(fill(claim(bulkhead, 'write'), 10)).toHaveLength(2);
+    expect(limiter.acquire(claim(bulkhead, 'write'), never)).toBeInstanceOf(Promise);
   });
 
-  it('a wait that would be longer than allowed: refused at once, with the time it would take', () => {
-    const { slots, claim, take, release } = createSlots({ limit: 1 });
-    const lane = createBulkhead();
-    release(take(claim(lane)), 700);
-    take(claim(lane));
-    expect(slots.take(claim(lane), never)).toBeInstanceOf(Promise);
-    const refused = slots.take(claim(lane), never) as Refused;
-    expect(refused).toMatchObject({ refusal: 'too-long' });
+  it('rejects at once with the expected wait when that exceeds the maximum', () => {
+    const { limiter, claim, take, release } = createLimiter({ limit: 1 });
+    const bulkhead = createBulkhead();
+    release(take(claim(bulkhead)), 700);
+    take(claim(bulkhead));
+    expect(limiter.acquire(claim(bulkhead), never)).toBeInstanceOf(Promise);
+    const refused = limiter.acquire(claim(bulkhead), never) as Rejected;
+    expect(refused).toMatchObject({ rejection: 'too-long' });
     expect(refused.retryAfterMs).toBeGreaterThanOrEqual(1_400);
   });
 
-  it('a standstill: those who come later are refused at once', () => {
-    const { slots, claim, take } = createSlots({ limit: 1 });
-    const lane = createBulkhead();
-    take(claim(lane));
-    expect(slots.take(claim(lane), never)).toBeInstanceOf(Promise);
+  it('rejects new requests at once during a standstill', () => {
+    const { limiter, claim, take } = createLimiter({ limit: 1 });
+    const bulkhead = createBulkhead();
+    take(claim(bulkhead));
+    expect(limiter.acquire(claim(bulkhead), never)).toBeInstanceOf(Promise);
     vi.advanceTimersByTime(1_001);
-    expect(slots.take(claim(lane), never)).toMatchObject({ refusal: 'too-long' });
+    expect(limiter.acquire(claim(bulkhead), never)).toMatchObject({ rejection: 'too-long' });
   });
 
-  it('a short standstill that is over: counts once, not for each place that sat through it', () => {
-    const { slots, claim, take, release } = createSlots({ limit: 10, queueLength: 100 });
-    const lane = createBulkhead();
-    for (let times = 0; times < 200; times++) release(take(claim(lane)), 20);
-    const sat = Array.from({ length: 10 }, () => take(claim(lane)));
+  it('counts a past standstill once, not for each permit that was held during it', () => {
+    const { limiter, claim, take, release } = createLimiter({ limit: 10, queueLength: 100 });
+    const bulkhead = createBulkhead();
+    for (let times = 0; times < 200; times++) release(take(claim(bulkhead)), 20);
+    const sat = Array.from({ length: 10 }, () => take(claim(bulkhead)));
     vi.advanceTimersByTime(500);
-    for (const place of sat) slots.release(place, true);
-    for (const _ of sat) take(claim(lane));
-    // They wait for 40 times 20 ms, shared by 10 places.
-    for (let ahead = 0; ahead < 40; ahead++) expect(slots.take(claim(lane), never)).toBeInstanceOf(Promise);
+    for (const permit of sat) limiter.release(permit, true);
+    for (const _ of sat) take(claim(bulkhead));
+    // They wait for 40 times 20 ms, shared by 10 permits.
+    for (let ahead = 0; ahead < 40; ahead++) expect(limiter.acquire(claim(bulkhead), never)).toBeInstanceOf(Promise);
   });
 
-  it('a wait that is over against expectation: refused, and its place is free', async () => {
-    const { slots, claim, take } = createSlots({ limit: 1 });
-    const lane = createBulkhead();
-    take(claim(lane));
-    const waiting = slots.take(claim(lane), never);
+  it('rejects a request whose wait has expired, and frees its place in the queue', async () => {
+    const { limiter, claim, take } = createLimiter({ limit: 1 });
+    const bulkhead = createBulkhead();
+    take(claim(bulkhead));
+    const waiting = limiter.acquire(claim(bulkhead), never);
     vi.advanceTimersByTime(1_000);
-    expect(await waiting).toMatchObject({ refusal: 'expired' });
-    expect([slots.queued, lane.queued.count]).toEqual([0, 0]);
+    expect(await waiting).toMatchObject({ rejection: 'expired' });
+    expect([limiter.queued, bulkhead.queued.count]).toEqual([0, 0]);
   });
 
-  it('a client that leaves: is not served, and its place is free', async () => {
-    const { slots, claim, take, release } = createSlots({ limit: 1 });
-    const lane = createBulkhead();
+  it('removes the request of a client that disconnects', async () => {
+    const { limiter, claim, take, release } = createLimiter({ limit: 1 });
+    const bulkhead = createBulkhead();
     const client = new AbortController();
-    const place = take(claim(lane));
-    const waiting = slots.take(claim(lane), () => client.signal);
+    const permit = take(claim(bulkhead));
+    const waiting = limiter.acquire(claim(bulkhead), () => client.signal);
     client.abort();
-    expect(await waiting).toMatchObject({ refusal: 'gone' });
-    expect([slots.queued, lane.queued.count]).toEqual([0, 0]);
-    release(place);
-    expect(slots.taken('inFlight')).toBe(0);
+    expect(await waiting).toMatchObject({ rejection: 'gone' });
+    expect([limiter.queued, bulkhead.queued.count]).toEqual([0, 0]);
+    release(permit);
+    expect(limiter.inUse('inFlight')).toBe(0);
   });
 
-  it('the limit falls while all are taken: nobody is thrown out, nobody new gets in until there is room', () => {
-    const { slots, options, claim, fill, release } = createSlots();
-    const lane = createBulkhead();
-    const places = fill(claim(lane), 10);
+  it('keeps granted permits when the limit falls, and grants no new ones above it', () => {
+    const { limiter, options, claim, fill, release } = createLimiter();
+    const bulkhead = createBulkhead();
+    const permits = fill(claim(bulkhead), 10);
     options.limit = 2;
-    void slots.take(claim(lane), never);
-    for (const place of places.slice(0, 8)) release(place);
-    expect([slots.taken('inFlight'), slots.queued]).toEqual([2, 1]);
-    release(places[8] as Permit);
-    expect([slots.taken('inFlight'), slots.queued]).toEqual([2, 0]);
+    void limiter.acquire(claim(bulkhead), never);
+    for (const permit of permits.slice(0, 8)) release(permit);
+    expect([limiter.inUse('inFlight'), limiter.queued]).toEqual([2, 1]);
+    release(permits[8] as Permit);
+    expect([limiter.inUse('inFlight'), limiter.queued]).toEqual([2, 0]);
   });
 
-  it('the limit rises: those who wait are the first to profit', async () => {
-    const { slots, options, claim, take } = createSlots({ limit: 1 });
-    const lane = createBulkhead();
-    take(claim(lane));
-    const first = slots.take(claim(lane), never);
+  it('serves queued requests first when the limit rises', async () => {
+    const { limiter, options, claim, take } = createLimiter({ limit: 1 });
+    const bulkhead = createBulkhead();
+    take(claim(bulkhead));
+    const first = limiter.acquire(claim(bulkhead), never);
     options.limit = 2;
-    expect(slots.take(claim(lane), never)).toBeInstanceOf(Promise);
+    expect(limiter.acquire(claim(bulkhead), never)).toBeInstanceOf(Promise);
     expect(await first).toMatchObject({ waiting: true });
   });
 });
 
-describe('a client that asks for everything', () => {
-  const of = (lane: Bulkhead, client: string): PermitRequest => ({ lane, requestClass: 'read', client });
+describe('a client with many requests', () => {
+  const of = (bulkhead: Bulkhead, client: string): PermitRequest => ({
+    bulkhead: bulkhead,
+    requestClass: 'read',
+    client,
+  });
 
-  it('has its places, and the next one goes to who has none', async () => {
-    const { slots, fill, release } = createSlots({ limit: 2 });
-    const lane = createBulkhead();
-    const [place] = fill(of(lane, 'greedy'), 2);
+  it('leaves the next permit to a client that holds none', async () => {
+    const { limiter, fill, release } = createLimiter({ limit: 2 });
+    const bulkhead = createBulkhead();
+    const [permit] = fill(of(bulkhead, 'greedy'), 2);
     const order: string[] = [];
     for (const client of ['greedy', 'greedy', 'modest', 'greedy']) {
-      void Promise.resolve(slots.take(of(lane, client), never)).then(() => order.push(client));
+      void Promise.resolve(limiter.acquire(of(bulkhead, client), never)).then(() => order.push(client));
     }
-    release(place as Permit);
+    release(permit as Permit);
     await vi.waitFor(() => expect(order).toEqual(['modest']));
   });
 
-  it('makes room in a full queue for one that has fewer there', async () => {
-    const { slots, fill } = createSlots({ limit: 1, queueLength: 3 });
-    const lane = createBulkhead();
-    fill(of(lane, 'greedy'), 1);
-    const waits = [1, 2, 3].map(() => slots.take(of(lane, 'greedy'), never));
-    expect(slots.take(of(lane, 'modest'), never)).toBeInstanceOf(Promise);
-    expect(await waits[2]).toMatchObject({ refusal: 'full' });
-    expect([slots.queued, lane.queued.of('greedy'), lane.queued.of('modest')]).toEqual([3, 2, 1]);
-    // As many as the other would have: no more room is made.
-    expect(slots.take(of(lane, 'modest'), never)).toMatchObject({ refusal: 'full' });
-    expect(slots.take(of(lane, 'greedy'), never)).toMatchObject({ refusal: 'full' });
+  it('loses its newest queued request to a client that has fewer in a full queue', async () => {
+    const { limiter, fill } = createLimiter({ limit: 1, queueLength: 3 });
+    const bulkhead = createBulkhead();
+    fill(of(bulkhead, 'greedy'), 1);
+    const waits = [1, 2, 3].map(() => limiter.acquire(of(bulkhead, 'greedy'), never));
+    expect(limiter.acquire(of(bulkhead, 'modest'), never)).toBeInstanceOf(Promise);
+    expect(await waits[2]).toMatchObject({ rejection: 'full' });
+    expect([limiter.queued, bulkhead.queued.of('greedy'), bulkhead.queued.of('modest')]).toEqual([3, 2, 1]);
+    // Both clients would have equally many: no further eviction.
+    expect(limiter.acquire(of(bulkhead, 'modest'), never)).toMatchObject({ rejection: 'full' });
+    expect(limiter.acquire(of(bulkhead, 'greedy'), never)).toMatchObject({ rejection: 'full' });
   });
 
-  it('makes room in the part of its own back end, where that is what is full', async () => {
-    const { slots, fill } = createSlots({ limit: 2, queueLength: 4, laneSharePercent: 50 });
+  it('loses a queued request of the same back end when only that part of the queue is full', async () => {
+    const { limiter, fill } = createLimiter({ limit: 2, queueLength: 4, bulkheadSharePercent: 50 });
     const [one, other] = [createBulkhead(), createBulkhead()];
     fill(of(one, 'greedy'), 1);
     fill(of(other, 'greedy'), 1);
-    const waits = [one, one, other].map((lane) => slots.take(of(lane, 'greedy'), never));
-    expect(slots.take(of(one, 'modest'), never)).toBeInstanceOf(Promise);
-    expect(await waits[1]).toMatchObject({ refusal: 'full' });
+    const waits = [one, one, other].map((bulkhead) => limiter.acquire(of(bulkhead, 'greedy'), never));
+    expect(limiter.acquire(of(one, 'modest'), never)).toBeInstanceOf(Promise);
+    expect(await waits[1]).toMatchObject({ rejection: 'full' });
     expect([one.queued.count, other.queued.count]).toEqual([2, 1]);
   });
 
-  it('does not lengthen the wait that another can expect', () => {
-    const { slots, take, release } = createSlots({ limit: 1, queueMs: 1_000 });
-    const lane = createBulkhead();
-    release(take(of(lane, 'greedy')), 300);
-    take(of(lane, 'greedy'));
-    for (let index = 0; index < 3; index++) void slots.take(of(lane, 'greedy'), never);
-    expect(slots.take(of(lane, 'greedy'), never)).toMatchObject({ refusal: 'too-long' });
-    expect(slots.take(of(lane, 'modest'), never)).toBeInstanceOf(Promise);
+  it('does not lengthen the expected wait of other clients', () => {
+    const { limiter, take, release } = createLimiter({ limit: 1, queueMs: 1_000 });
+    const bulkhead = createBulkhead();
+    release(take(of(bulkhead, 'greedy')), 300);
+    take(of(bulkhead, 'greedy'));
+    for (let index = 0; index < 3; index++) void limiter.acquire(of(bulkhead, 'greedy'), never);
+    expect(limiter.acquire(of(bulkhead, 'greedy'), never)).toMatchObject({ rejection: 'too-long' });
+    expect(limiter.acquire(of(bulkhead, 'modest'), never)).toBeInstanceOf(Promise);
   });
 });
 
-describe('asked beforehand whether a claim would be refused', () => {
-  it('says what taking it says, and takes nothing', () => {
+describe('rejectionOf', () => {
+  it('returns what acquire would return and changes nothing', () => {
     const clients = ['one', 'two', 'three'];
     const step = fc.record({
-      lane: fc.nat(1),
+      bulkhead: fc.nat(1),
       requestClass: fc.constantFrom<RequestClass>('read', 'write'),
       client: fc.constantFrom(...clients),
       ends: fc.nat(3).map((one) => one === 0),
@@ -306,55 +311,55 @@ describe('asked beforehand whether a claim would be refused', () => {
     let refusals = 0;
     fc.assert(
       fc.property(fc.array(step, { minLength: 20, maxLength: 60 }), (steps) => {
-        const { slots, claim, release } = createSlots({
-          ...{ limit: 3, queueLength: 5, laneSharePercent: 60, reservedPercent: 20 },
+        const { limiter, claim, release } = createLimiter({
+          ...{ limit: 3, queueLength: 5, bulkheadSharePercent: 60, reservedPercent: 20 },
         });
-        const lanes = [createBulkhead(), createBulkhead()];
-        const places: Permit[] = [];
-        for (const { lane, requestClass, client, ends, ms } of steps) {
+        const bulkheads = [createBulkhead(), createBulkhead()];
+        const permits: Permit[] = [];
+        for (const { bulkhead, requestClass, client, ends, ms } of steps) {
           vi.advanceTimersByTime(ms);
-          const each = claim(lanes[lane] as Bulkhead, requestClass, client);
-          const before = [slots.taken('inFlight'), slots.queued];
-          const said = slots.refuses(each);
-          expect([slots.taken('inFlight'), slots.queued]).toEqual(before);
-          const taken = slots.take(each, never);
-          expect('refusal' in taken ? taken : undefined).toEqual(said);
+          const each = claim(bulkheads[bulkhead] as Bulkhead, requestClass, client);
+          const before = [limiter.inUse('inFlight'), limiter.queued];
+          const said = limiter.rejectionOf(each);
+          expect([limiter.inUse('inFlight'), limiter.queued]).toEqual(before);
+          const taken = limiter.acquire(each, never);
+          expect('rejection' in taken ? taken : undefined).toEqual(said);
           if (said !== undefined) refusals += 1;
-          expect(slots.queued).toBeLessThanOrEqual(5);
-          if ('takenAt' in taken) places.push(taken);
-          const [place] = places;
-          if (ends && place !== undefined) release(places.shift() as Permit);
+          expect(limiter.queued).toBeLessThanOrEqual(5);
+          if ('grantedAt' in taken) permits.push(taken);
+          const [permit] = permits;
+          if (ends && permit !== undefined) release(permits.shift() as Permit);
         }
       }),
     );
     expect(refusals).toBeGreaterThan(100);
   });
 
-  it('who would be refused by a second limit costs nobody the place in the queue', async () => {
-    // The queue of one back end is full with claims of a greedy client, that of its class with some of the newcomer's.
-    const { slots, claim, fill } = createSlots({
-      ...{ limit: 1, queueLength: 4, laneSharePercent: 50, reservedPercent: 50 },
+  it('evicts nobody for a request that a second bulkhead rejects', async () => {
+    // The queue of one back end is full with requests of a greedy client, that of its class with some of the newcomer's.
+    const { limiter, claim, fill } = createLimiter({
+      ...{ limit: 1, queueLength: 4, bulkheadSharePercent: 50, reservedPercent: 50 },
     });
-    const [lane, other] = [createBulkhead(), createBulkhead()];
-    fill(claim(lane), 1);
+    const [bulkhead, other] = [createBulkhead(), createBulkhead()];
+    fill(claim(bulkhead), 1);
     fill(claim(other, 'write'), 1);
     const outcomes: string[] = [];
     const wait = (each: PermitRequest) =>
-      void Promise.resolve(slots.take(each, never)).then((taken) => {
-        if ('refusal' in taken) outcomes.push(taken.refusal);
+      void Promise.resolve(limiter.acquire(each, never)).then((taken) => {
+        if ('rejection' in taken) outcomes.push(taken.rejection);
       });
-    wait(claim(lane, 'write', 'greedy'));
-    wait(claim(lane, 'write', 'greedy'));
-    expect(slots.queued).toBe(2);
-    expect(slots.refuses(claim(lane, 'read', 'greedy'))?.refusal).toBe('full');
-    expect(slots.refuses(claim(lane, 'read', 'newcomer'))).toBeUndefined();
+    wait(claim(bulkhead, 'write', 'greedy'));
+    wait(claim(bulkhead, 'write', 'greedy'));
+    expect(limiter.queued).toBe(2);
+    expect(limiter.rejectionOf(claim(bulkhead, 'read', 'greedy'))?.rejection).toBe('full');
+    expect(limiter.rejectionOf(claim(bulkhead, 'read', 'newcomer'))).toBeUndefined();
     wait(claim(other, 'read', 'newcomer'));
     wait(claim(other, 'read', 'newcomer'));
     // For the back end the greedy one would make room; for the reads nobody has more than the newcomer.
-    expect(slots.refuses(claim(lane, 'read', 'newcomer'))?.refusal).toBe('full');
-    wait(claim(lane, 'read', 'newcomer'));
+    expect(limiter.rejectionOf(claim(bulkhead, 'read', 'newcomer'))?.rejection).toBe('full');
+    wait(claim(bulkhead, 'read', 'newcomer'));
     await vi.advanceTimersByTimeAsync(0);
     expect(outcomes).toEqual(['full']);
-    expect(slots.queued).toBe(4);
+    expect(limiter.queued).toBe(4);
   });
 });
