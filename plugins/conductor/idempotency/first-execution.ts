@@ -1,4 +1,5 @@
-// The record of a key is the execution that it started: found by its correlation id, compared by the request it keeps.
+// Finds the execution that an Idempotency-Key has started (by its correlation id) and compares its request. The
+// execution is the record of the key.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
@@ -9,23 +10,24 @@ import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.t
 import { Problem } from '#lib/problem/problem.ts';
 import { inboundOf } from '../execution/client-executions.ts';
 
-/** Executions of one key that are looked at: one, but for those that were superseded. */
-const mostExecutions = 5;
+/** Maximum number of executions of one key that are read: superseded ones apart there is one. */
+const maxExecutions = 5;
 
+/** A request with an Idempotency-Key. */
 export interface KeyedStart {
-  /** Stands for client and key; the execution's correlation id. */
+  /** Result of `nameOfKey` for client and key: the correlation id of the execution. */
   readonly name: string;
-  /** Definition that would be started. */
+  /** Workflow definition that the request starts. */
   readonly workflow: string;
   readonly request: InboundRequest;
-  /** Told of the execution that an earlier request has started. */
+  /** Called with the execution that an earlier request with the key has started. */
   readonly noteFirst: (first: WholeExecution) => void;
 }
 
 /**
- * The execution that a key has started; undefined when it has started none.
- * @param isStrict false: what the engine's index says will do, which is quick on every engine. True: what it does not
- *   say is looked for where the engine keeps its executions, because an index may be late
+ * Returns the execution that a key has started; undefined when there is none.
+ * @param isStrict false: only the engine's index is searched, which is fast on every engine. True: if the index has no
+ *   result, the engine's execution store is searched too, because the index may lag behind
  * @throws EngineError
  */
 export async function findFirst(
@@ -35,7 +37,7 @@ export async function findFirst(
 ): Promise<WholeExecution | undefined> {
   const isOurs = (execution: WholeExecution) =>
     inboundOf(execution).clientId === request.clientId && !isSuperseded(execution);
-  const { executions } = await api.search({ correlationIds: [name] }, { offset: 0, size: mostExecutions });
+  const { executions } = await api.search({ correlationIds: [name] }, { offset: 0, size: maxExecutions });
   const row = executions.find((summary) => !isSuperseded(summary));
   const indexed = row === undefined ? null : await api.readWhole(row.workflowId, { includeTasks: false });
   if (indexed !== null && isOurs(indexed)) return indexed;
@@ -43,9 +45,9 @@ export async function findFirst(
 }
 
 /**
- * Whether a request is the one that an execution was started for: method, target and body, byte for byte. The engine has
- * the whole of it, so that nothing else of it has to be kept, not even a digest.
- * @throws Problem `payload-unreadable` when it was encrypted with a key that is not here
+ * Returns whether a request equals the one that an execution was started for: method, target and body, byte for byte.
+ * The engine keeps the whole request, so no digest is stored.
+ * @throws Problem `payload-unreadable` when the first request was encrypted with a key that is not configured here
  */
 export function isSameRequest(execution: WholeExecution, request: InboundRequest, codec: PayloadCodec): boolean {
   const { body, ...target } = unpack(execution, codec);

@@ -1,17 +1,18 @@
-// `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07): which requests a client means as one.
+// Reads `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07) and derives the name that stands for it in the
+// engine and in Redis.
 
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '#lib/problem/problem.ts';
 
-const longest = 255;
-/** A String of Structured Fields (RFC 9651 section 3.3.3), as the draft has it. */
-const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
-/** Without quotation marks, as most clients send it. */
-const bare = /^[\x21\x23-\x7e][\x21-\x7e]*$/;
+const maxKeyLength = 255;
+/** A String of Structured Fields (RFC 9651 section 3.3.3), as the draft requires. */
+const quotedKey = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
+/** The key without quotation marks, as most clients send it. */
+const unquotedKey = /^[\x21\x23-\x7e][\x21-\x7e]*$/;
 
 /**
- * The key of a request; undefined when it has none. With and without quotation marks it is the same key.
+ * Returns the key of a request; undefined when it has none. A key with quotation marks equals the same key without.
  * @throws Problem `malformed-idempotency-key` (400)
  */
 export function idempotencyKeyOf({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>): string | undefined {
@@ -19,11 +20,11 @@ export function idempotencyKeyOf({ headersDistinct }: Pick<IncomingMessage, 'hea
   if (fields === undefined) return undefined;
   if (fields.length > 1) throw malformed('There is more than one Idempotency-Key.');
   const [field = ''] = fields;
-  const inside = quoted.exec(field)?.[1]?.replace(/\\(.)/g, '$1');
-  const key = inside ?? (bare.test(field) ? field : undefined);
+  const unquoted = quotedKey.exec(field)?.[1]?.replace(/\\(.)/g, '$1');
+  const key = unquoted ?? (unquotedKey.test(field) ? field : undefined);
   if (key === '' || field === '') throw malformed('The key is empty.');
   if (key === undefined) throw malformed('The key is visible ASCII without spaces, or a quoted string of ASCII.');
-  if (key.length > longest) throw malformed(`The key has more than ${longest} characters.`);
+  if (key.length > maxKeyLength) throw malformed(`The key has more than ${maxKeyLength} characters.`);
   return key;
 }
 
@@ -33,14 +34,16 @@ function malformed(detail: string): Problem {
 
 const namePattern = /^idempotency-[0-9a-f]{64}$/;
 
-/** True for what looks like a result of {@link nameOfKey}. Other correlation ids are the request ids of clients. */
+/**
+ * Returns true for a correlation id of the form that {@link nameOfKey} returns. Other correlation ids are request ids.
+ */
 export function isNameOfKey(correlationId: unknown): boolean {
   return typeof correlationId === 'string' && namePattern.test(correlationId);
 }
 
 /**
- * What stands for the key of a client in the engine and in Redis. Neither can be read from it, and the same key of
- * another client is another one.
+ * Returns the name of a client's key in the engine and in Redis: a digest, which reveals neither client nor key. Equal
+ * keys of two clients have different names.
  */
 export function nameOfKey(clientId: string, key: string): string {
   const digest = createHash('sha256')

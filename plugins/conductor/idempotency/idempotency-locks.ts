@@ -1,48 +1,54 @@
-// Who may start the execution of a key: one request at a time, in this router.
+// Idempotency locks: one request at a time may start the execution of a key.
 
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** The right to start what a key stands for. */
+/** A lock on a key: the right to start its execution. */
 export interface IdempotencyLock {
-  /** From then on (performance.now()) somebody else may have it. */
+  /** performance.now() at which the lock expires: another request may acquire it from then on. */
   readonly expiresAt: number;
-  /** Gives it back. Without it the claim is kept until it expires: what was sent may still take effect. */
+  /**
+   * Releases the lock. Without a release it is held until it expires, because a start that was sent may still take
+   * effect.
+   */
   release(): void;
 }
 
+/** Locks by name of a key. */
 export interface IdempotencyLocks {
   /**
-   * @returns null while somebody else has it
-   * @throws Problem `idempotency-unavailable` (503) when nobody can tell
+   * Acquires the lock of a name.
+   * @returns null while another request holds it
+   * @throws Problem `idempotency-unavailable` (503) when the lock's state is unknown
    */
-  take(name: string): Promise<IdempotencyLock | null>;
-  /** Resolves when it may be free, at the latest after so many milliseconds. */
-  whenFree(name: string, withinMs: number): Promise<void>;
+  acquire(name: string): Promise<IdempotencyLock | null>;
+  /** Resolves when the lock may be free, at the latest after `withinMs` milliseconds. */
+  waitForRelease(name: string, withinMs: number): Promise<void>;
 }
 
-interface Held {
-  readonly freed: Promise<void>;
+/** A lock that is held. */
+interface HeldLock {
+  readonly released: Promise<void>;
 }
 
-/** Claims in memory: enough for one router, lost when it ends. */
+/** Locks in memory: for a single router, and lost when it ends. */
 export class LocalIdempotencyLocks implements IdempotencyLocks {
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, HeldLock>();
   readonly #ttlMs: number;
 
-  /** @param ttlMs how long a claim that is not given back is kept, in milliseconds */
+  /** @param ttlMs time after which a lock expires, in milliseconds */
   constructor(ttlMs: number) {
     this.#ttlMs = ttlMs;
   }
 
-  /** Claims that are not given back yet. */
+  /** Number of locks that are held. */
   get size(): number {
     return this.#held.size;
   }
 
-  async take(name: string): Promise<IdempotencyLock | null> {
+  async acquire(name: string): Promise<IdempotencyLock | null> {
     if (this.#held.has(name)) return null;
-    const { promise: freed, resolve } = Promise.withResolvers<void>();
-    const held: Held = { freed };
+    const { promise: released, resolve } = Promise.withResolvers<void>();
+    const held: HeldLock = { released };
     const release = () => {
       clearTimeout(timer);
       if (this.#held.get(name) === held) this.#held.delete(name);
@@ -53,15 +59,15 @@ export class LocalIdempotencyLocks implements IdempotencyLocks {
     return { expiresAt: performance.now() + this.#ttlMs, release };
   }
 
-  /** True while somebody here has it. */
+  /** True while a request on this router holds the lock. */
   holds(name: string): boolean {
     return this.#held.has(name);
   }
 
-  async whenFree(name: string, withinMs: number): Promise<void> {
-    const enough = new AbortController();
-    const late = pause(withinMs, undefined, { signal: enough.signal }).catch(() => undefined);
-    await Promise.race([this.#held.get(name)?.freed, late]);
-    enough.abort();
+  async waitForRelease(name: string, withinMs: number): Promise<void> {
+    const timeout = new AbortController();
+    const expired = pause(withinMs, undefined, { signal: timeout.signal }).catch(() => undefined);
+    await Promise.race([this.#held.get(name)?.released, expired]);
+    timeout.abort();
   }
 }

@@ -1,4 +1,5 @@
-// Claims that several routers share, in Redis. During an outage of Redis none is given: nothing is started twice.
+// Idempotency locks in Redis, shared by several routers. During an outage of Redis no lock is granted, so nothing is
+// started twice.
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -6,35 +7,37 @@ import { type Redis, RedisUnavailable } from '#lib/redis/redis.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { type IdempotencyLock, type IdempotencyLocks, LocalIdempotencyLocks } from './idempotency-locks.ts';
 
-const prefix = 'service-router:';
-const remove = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`;
+const keyPrefix = 'service-router:';
+const releaseScript = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`;
 
-/** `SET NX` with a time to live; requests of one router settle it among themselves before. */
+/** Uses `SET NX` with a time to live. Requests on one router compete for a local lock first. */
 export class RedisIdempotencyLocks implements IdempotencyLocks {
   readonly #redis: Redis;
   readonly #local: LocalIdempotencyLocks;
   readonly #ttlMs: number;
 
-  /** @param ttlMs how long a claim that is not given back is kept, in milliseconds */
+  /** @param ttlMs time after which a lock expires, in milliseconds */
   constructor(redis: Redis, ttlMs: number) {
     this.#redis = redis;
     this.#ttlMs = ttlMs;
     this.#local = new LocalIdempotencyLocks(ttlMs);
   }
 
-  async take(name: string): Promise<IdempotencyLock | null> {
-    const local = await this.#local.take(name);
+  async acquire(name: string): Promise<IdempotencyLock | null> {
+    const local = await this.#local.acquire(name);
     if (local === null) return null;
-    const key = prefix + name;
+    const key = keyPrefix + name;
     const holder = randomUUID();
     const release = () => {
-      const removed = this.#redis.runEventually((client) => client.eval(remove, { keys: [key], arguments: [holder] }));
+      const removed = this.#redis.runEventually((client) =>
+        client.eval(releaseScript, { keys: [key], arguments: [holder] }),
+      );
       void removed.finally(local.release);
     };
     try {
       const expiration = { type: 'PX', value: this.#ttlMs } as const;
-      const taken = await this.#redis.run((client) => client.set(key, holder, { condition: 'NX', expiration }));
-      if (taken === 'OK') return { expiresAt: local.expiresAt, release };
+      const reply = await this.#redis.run((client) => client.set(key, holder, { condition: 'NX', expiration }));
+      if (reply === 'OK') return { expiresAt: local.expiresAt, release };
       local.release();
       return null;
     } catch (cause) {
@@ -45,9 +48,9 @@ export class RedisIdempotencyLocks implements IdempotencyLocks {
     }
   }
 
-  /** Another router says nothing when it gives a claim back. */
-  async whenFree(name: string, withinMs: number): Promise<void> {
-    if (this.#local.holds(name)) await this.#local.whenFree(name, withinMs);
+  /** Waits for the local lock. Other routers do not announce a release: for their locks it waits the whole time. */
+  async waitForRelease(name: string, withinMs: number): Promise<void> {
+    if (this.#local.holds(name)) await this.#local.waitForRelease(name, withinMs);
     else await pause(withinMs);
   }
 }

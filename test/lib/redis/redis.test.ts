@@ -173,8 +173,8 @@ describe.skipIf(!hasRedisServer('the connection to Redis'))('the connection to R
     const places = new RedisConcurrencyStore(redis, 600_000);
     server.hang();
     const [lock, place] = [
-      failureOf(new RedisIdempotencyLocks(redis, 600_000).take(name)),
-      failureOf(places.take(key, 1)),
+      failureOf(new RedisIdempotencyLocks(redis, 600_000).acquire(name)),
+      failureOf(places.acquire(key, 1)),
     ];
     expect([await lock, await place]).toEqual([
       expect.objectContaining({ code: 'idempotency-unavailable' }),
@@ -183,8 +183,8 @@ describe.skipIf(!hasRedisServer('the connection to Redis'))('the connection to R
     server.resume();
     await untilAnswering(redis);
     const other = new RedisIdempotencyLocks(await open(server.url), 600_000);
-    const taken = await pollUntil('the lock to be free', () => other.take(name));
+    const taken = await pollUntil('the lock to be free', () => other.acquire(name));
     taken.release();
-    await pollUntil('the place to be free', () => places.take(key, 1));
+    await pollUntil('the place to be free', () => places.acquire(key, 1));
   });
 });

@@ -100,7 +100,7 @@ describe('Once', () => {
 
   it('a client that has left while it waited starts nothing', async () => {
     const { once, keyed, start, claims } = setUp();
-    const other = await claims.take(keyed.name);
+    const other = await claims.acquire(keyed.name);
     const gone = new AbortController();
     const waiting = once.start(keyed, gone.signal, start);
     gone.abort();
