@@ -1,83 +1,93 @@
-// Puts together what the places in gateway.config.yml that start workflows share: notices, what must be registered, guards.
+// Creates the version choice of every route that starts workflows: readiness notices, required definitions and guards.
 
 import type { PinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
 import type { RouterServices } from '../../../gateway/plugin-api/plugin-api.ts';
 import { RouteVersions } from './route-versions.ts';
-import { type GuardOptions, type Judged, VersionGuard } from './version-guard.ts';
+import { type GuardOptions, type GuardedRoutes, VersionGuard } from './version-guard.ts';
 import type { VersionState } from './version-state.ts';
 
-/** A workflow version that requests may need. */
+/** A workflow version that requests may start. */
 export interface NeededWorkflow {
   readonly name: string;
   readonly version: number;
 }
 
-/** One place of the policy `workflow`. */
+/** One use of the policy `workflow` in gateway.config.yml. */
 export interface Place {
   readonly workflow: string;
-  /** Leading part of its public paths. */
+  /** Common prefix of its public paths. */
   readonly prefix: string;
   readonly pinned: PinnedVersions;
-  /** Undefined: no version is ever taken out. */
+  /** Undefined: no version is ever removed from the split. */
   readonly guard: GuardOptions | undefined;
 }
 
-/** Those of one configuration. */
+/** Workflow versions of one configuration. */
 export interface Versions {
-  /** @param parameters of the place, the object that it was made with */
+  /**
+   * Returns the version choice of a policy.
+   * @param parameters the parameters object of that policy
+   * @throws Error when the policy is not one of this configuration
+   */
   at(parameters: object): RouteVersions;
   /** Every version that a route may start. */
   readonly needed: readonly NeededWorkflow[];
-  /** Whether clients of a workflow are told which version served them. */
+  /** Returns whether a workflow has several versions: then responses name the version that served them. */
   isSplit(workflow: string): boolean;
 }
 
 /**
- * Nothing of it is seen before the configuration takes over.
- * @param room what outlives the configuration
- * @param places by the parameters of the policy
+ * Creates the versions of a configuration. They are not visible before the configuration is activated.
+ * @param state shared state that outlives the configuration
+ * @param policies by the parameters of the policy
  */
 export function createVersions(
   services: RouterServices,
-  room: VersionState,
-  places: ReadonlyMap<object, Place>,
+  state: VersionState,
+  policies: ReadonlyMap<object, Place>,
 ): Versions {
-  const { config, log, addReadinessNotice, onActivate: onTakeOver } = services;
-  const parts = {
+  const { config, log, addReadinessNotice, onActivate } = services;
+  const dependencies = {
     scope: config['router.versionScope'],
-    metrics: room.metrics,
-    engineFailures: room.engineFailures,
+    metrics: state.metrics,
+    engineFailures: state.engineFailures,
     log,
   };
   const versions = new Map(
-    [...places].map(([parameters, place]) => {
-      const { workflow, pinned } = place;
-      return [parameters, new RouteVersions({ workflow, pinned, judged: keepJudged(services, place) }, parts)] as const;
+    [...policies].map(([parameters, policy]) => {
+      const { workflow, pinned } = policy;
+      return [
+        parameters,
+        new RouteVersions({ workflow, pinned, guarded: shareGuardedRoutes(services, policy) }, dependencies),
+      ] as const;
     }),
   );
   const all = [...versions.values()];
   addReadinessNotice('versions', () => all.flatMap(({ notices }) => notices));
-  onTakeOver(() => room.takeOver(all));
-  const split = new Set([...places.values()].filter(({ pinned }) => pinned.isSplit).map(({ workflow }) => workflow));
+  onActivate(() => state.activate(all));
+  const split = new Set([...policies.values()].filter(({ pinned }) => pinned.isSplit).map(({ workflow }) => workflow));
   return {
-    needed: [...places.values()].flatMap(({ workflow, pinned }) =>
+    needed: [...policies.values()].flatMap(({ workflow, pinned }) =>
       [...pinned.shares.keys()].map((version) => ({ name: workflow, version })),
     ),
     at(parameters) {
       const found = versions.get(parameters);
-      if (found === undefined) throw new Error('the place is not one of this configuration');
+      if (found === undefined) throw new Error('the policy is not one of this configuration');
       return found;
     },
     isSplit: (workflow) => split.has(workflow),
   };
 }
 
-/** What its guard has seen goes on in the next configuration, unless that has other versions, shares or limits there. */
-function keepJudged(
+/**
+ * Keeps the guard's counts in the next configuration, unless that configuration changes versions, shares or limits of
+ * this route.
+ */
+function shareGuardedRoutes(
   { share }: Pick<RouterServices, 'share'>,
   { workflow, prefix, pinned, guard }: Place,
-): Judged | undefined {
+): GuardedRoutes | undefined {
   if (guard === undefined) return undefined;
-  const from = [workflow, prefix, [...pinned.shares], guard];
-  return share('version guard', from, () => ({ guard: new VersionGuard(guard), routes: new Set<string>() }));
+  const identity = [workflow, prefix, [...pinned.shares], guard];
+  return share('version guard', identity, () => ({ guard: new VersionGuard(guard), routes: new Set<string>() }));
 }

@@ -1,15 +1,18 @@
-// The choice of a workflow version, in the words of the OpenAPI document.
+// OpenAPI description of the choice of a workflow version.
 
 import type { Description } from '#lib/openapi/description.ts';
 import { headerRef } from '#lib/openapi/headers.ts';
 import type { PinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
 
-/** What it adds to each operation of a route. */
+/** What the choice of versions adds to each operation of a route. */
 export type DescribedVersions = Required<Pick<Description, 'problems' | 'parameters' | 'headers' | 'problemHeaders'>>;
 
 const nothing: DescribedVersions = { problems: [], parameters: [], headers: {}, problemHeaders: {} };
 
-/** @param scope whose clients may choose; undefined = nobody */
+/**
+ * Describes the choice of a version; nothing for a route with one version.
+ * @param scope scope that lets a client choose; undefined when no client may
+ */
 export function describeVersions({ shares, isSplit }: PinnedVersions, scope: string | undefined): DescribedVersions {
   if (!isSplit) return nothing;
   const versions = [...shares.keys()];

@@ -1,18 +1,25 @@
-// When the engine failed last: what goes wrong meanwhile is not held against a workflow version.
+// Records when the engine failed last, so that failures at that time do not count against a workflow version.
 
 import type { EngineCall } from '#lib/conductor/engine.ts';
 
+/** Time of the last failure of the engine. */
 export class EngineFailures {
   /** performance.now() */
   #last = Number.NEGATIVE_INFINITY;
 
-  /** A call without an answer, or a start that the engine failed. Other 5xx are about one execution. */
+  /**
+   * Notes a call. Failures are calls without a response and starts with a 5xx. Other 5xx responses concern a single
+   * execution.
+   */
   observe({ request: { method, path }, outcome }: EngineCall): void {
     const isStart = method === 'POST' && path === '/api/workflow';
     if (typeof outcome === 'string' || (isStart && outcome >= 500)) this.#last = performance.now();
   }
 
-  /** Whether it failed at or after a moment. @param moment performance.now() */
+  /**
+   * Returns whether the engine failed at or after a moment.
+   * @param moment performance.now()
+   */
   since(moment: number): boolean {
     return this.#last >= moment;
   }

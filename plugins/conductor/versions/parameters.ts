@@ -1,4 +1,4 @@
-// Parameters of the policy `workflow` that are about versions.
+// Parameters of the policy `workflow` that concern versions.
 
 import { type Static, Type } from 'typebox';
 import {
@@ -24,16 +24,20 @@ const guard = Type.Object(
   },
 );
 
+/** Schema of the parameter `versionGuard`. */
 export const versionGuard = Type.Optional(guard);
 
-/** @throws Error that says what to do: the router does not start */
+/**
+ * Returns the pinned versions of the parameters.
+ * @throws Error with one line for each mistake and its correction; the router does not start
+ */
 export function pinnedVersionsOf(parameters: PinParameters): PinnedVersions {
   const { pinned, problems } = readPinnedVersions(parameters);
   if (pinned === undefined) throw new Error(problems.join('\n'));
   return pinned;
 }
 
-/** With its defaults. */
+/** Returns the guard's options with their defaults (60 s, 20 requests); undefined without a guard. */
 export function guardOf({
   versionGuard: given,
 }: {

@@ -1,35 +1,36 @@
-// `X-Workflow-Version` of a request: some clients may choose the version that serves them.
+// Reads `X-Workflow-Version` of a request: clients with the configured scope may choose their workflow version.
 
 import type { IncomingMessage } from 'node:http';
 import type { RequestContext } from '../../../gateway/plugin-api/plugin-api.ts';
 import { bearerChallenge } from '#lib/problem/bearer-challenge.ts';
 import { Problem } from '#lib/problem/problem.ts';
 
-/** Of requests: the version that is wanted. Of answers: the one that served them. */
+/** In requests: the version that the client chooses. In responses: the version that served the request. */
 export const versionField = 'x-workflow-version';
 
+/** The versions that a client may choose from. */
 export interface VersionChoice {
-  /** Those of the route, also with share 0. */
+  /** Versions of the route, including those with share 0. */
   readonly versions: readonly number[];
-  /** Scope whose clients may choose; undefined = nobody. */
+  /** Scope that lets a client choose; undefined when no client may. */
   readonly scope: string | undefined;
 }
 
 /**
- * The version that a request asks for; undefined when it asks for none.
- * @throws Problem `workflow-version-forbidden` (403) for a client without the scope, whatever it asks for;
- *   `unknown-workflow-version` (400) for what is no version of the route
+ * Returns the version that a request chooses; undefined when it chooses none.
+ * @throws Problem `workflow-version-forbidden` (403) for a client without the scope, whatever the value;
+ *   `unknown-workflow-version` (400) for a value that is no version of the route
  */
 export function requestedVersion(
   { headers }: Pick<IncomingMessage, 'headers'>,
   { scopes }: Pick<RequestContext, 'scopes'>,
   { versions, scope }: VersionChoice,
 ): number | undefined {
-  // Of several fields Node makes a list, which is no version either.
-  const wanted = headers[versionField];
-  if (wanted === undefined) return undefined;
+  // Node joins repeated fields with a comma, which is no version either.
+  const field = headers[versionField];
+  if (field === undefined) return undefined;
   if (scope === undefined || scopes?.has(scope) !== true) throw forbidden(scope);
-  const found = versions.find((version) => String(version) === wanted);
+  const found = versions.find((version) => String(version) === field);
   if (found !== undefined) return found;
   throw new Problem('unknown-workflow-version', { detail: `This path has the versions ${versions.join(', ')}.` });
 }

@@ -1,4 +1,4 @@
-// The versions of one place in gateway.config.yml: which one a request gets, and what is seen of it.
+// Workflow versions of one route: chooses the version of a request and judges versions by their outcomes.
 
 import type { Request, Response } from 'express';
 import type { PinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
@@ -7,113 +7,124 @@ import { contextOf, type ExecutionEnding } from '../../../gateway/plugin-api/plu
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { EngineFailures } from './engine-failures.ts';
 import { requestedVersion, versionField } from './requested-version.ts';
-import type { Judged, Seen } from './version-guard.ts';
+import type { GuardedRoutes, OutcomeCounts } from './version-guard.ts';
 import type { GuardedVersion, VersionMetrics } from './version-metrics.ts';
 import { VersionSplit } from './version-split.ts';
 import { verdictOf } from './version-verdict.ts';
 
+/** Settings of {@link RouteVersions}. */
 export interface RouteVersionsOptions {
   readonly workflow: string;
   readonly pinned: PinnedVersions;
-  /** By its guard; undefined: none is ever taken out. */
-  readonly judged: Judged | undefined;
+  /** Guard that removes failing versions; undefined when there is none. */
+  readonly guarded: GuardedRoutes | undefined;
 }
 
+/** What {@link RouteVersions} works with. */
 export interface RouteVersionsDependencies {
-  /** Scope whose clients may choose; undefined = nobody. */
+  /** Scope that lets a client choose; undefined when no client may. */
   readonly scope: string | undefined;
   readonly metrics: VersionMetrics;
   readonly engineFailures: EngineFailures;
   readonly log: Logger;
 }
 
-/** The version of one request. */
+/** The version that serves one request. */
 export interface ChosenVersion {
   readonly version: number;
-  /** To be told once how its execution ended. @param ms since the head of the request */
+  /**
+   * Call it once when the execution has ended.
+   * @param ms milliseconds since the head of the request arrived
+   */
   ended(ending: ExecutionEnding, ms: number): void;
 }
 
+/** Chooses workflow versions for the requests of one route. */
 export class RouteVersions {
   readonly #options: RouteVersionsOptions;
-  readonly #parts: RouteVersionsDependencies;
+  readonly #dependencies: RouteVersionsDependencies;
   readonly #split: VersionSplit;
   readonly #versions: readonly number[];
 
-  constructor(options: RouteVersionsOptions, parts: RouteVersionsDependencies) {
+  constructor(options: RouteVersionsOptions, dependencies: RouteVersionsDependencies) {
     this.#options = options;
-    this.#parts = parts;
+    this.#dependencies = dependencies;
     this.#split = new VersionSplit(options.workflow, options.pinned.shares);
     this.#versions = [...options.pinned.shares.keys()];
   }
 
-  /** For `/health/ready`: the versions that get no traffic. */
+  /** Notices for `/health/ready`: versions that were removed from the split. */
   get notices(): string[] {
-    const { judged } = this.#options;
-    return [...(judged?.guard.out ?? [])].map(
-      (version) => `${routesOf(judged)}: version ${version} fails and gets no new traffic`,
-    );
-  }
-
-  /** Every version, on every route that was asked for: a gauge that is not there raises no alarm. */
-  get guarded(): GuardedVersion[] {
-    const { judged } = this.#options;
-    if (judged === undefined) return [];
-    const { guard, routes } = judged;
-    return [...routes].flatMap((route) =>
-      this.#versions.map((version) => ({ route, version, isOut: guard.out.has(version) })),
+    const { guarded } = this.#options;
+    return [...(guarded?.guard.removed ?? [])].map(
+      (version) => `${routesOf(guarded)}: version ${version} fails and gets no new traffic`,
     );
   }
 
   /**
-   * The version of a request; an answer says it from now on where there is more than one to have.
+   * Every version on every route that has had a request. Versions that are not removed are listed too, because alarms
+   * need a gauge that exists.
+   */
+  get guardedVersions(): GuardedVersion[] {
+    const { guarded } = this.#options;
+    if (guarded === undefined) return [];
+    const { guard, routes } = guarded;
+    return [...routes].flatMap((route) =>
+      this.#versions.map((version) => ({ route, version, isRemoved: guard.removed.has(version) })),
+    );
+  }
+
+  /**
+   * Chooses the version of a request and adds it to log and response.
    * @throws Problem `workflow-version-forbidden` (403), `unknown-workflow-version` (400)
    */
   choose(request: Request, response: Response): ChosenVersion {
     const context = contextOf(request);
-    const { pinned, judged } = this.#options;
-    judged?.routes.add(context.route);
+    const { pinned, guarded } = this.#options;
+    guarded?.routes.add(context.route);
     const chosen = pinned.isSplit
-      ? requestedVersion(request, context, { versions: this.#versions, scope: this.#parts.scope })
+      ? requestedVersion(request, context, { versions: this.#versions, scope: this.#dependencies.scope })
       : undefined;
-    // The bare id: clients keep their version when the router is upgraded.
+    // Hashes the plain client id, so that clients keep their version when the router is upgraded.
     const client = context.clientId ?? callerOf(request);
-    const version = chosen ?? this.#split.choose(client, judged?.guard.out);
+    const version = chosen ?? this.#split.choose(client, guarded?.guard.removed);
     this.show(version, response);
     const startedAt = performance.now();
     return {
       version,
       ended: (ending, ms) => {
-        const verdict = verdictOf(ending, this.#parts.engineFailures.since(startedAt));
-        this.#parts.metrics.ended({ route: context.route, version }, verdict, ms);
-        // Who chooses a version tries it: a version is judged by the traffic it was given.
+        const verdict = verdictOf(ending, this.#dependencies.engineFailures.since(startedAt));
+        this.#dependencies.metrics.ended({ route: context.route, version }, verdict, ms);
+        // Requests that chose their version are trials: the guard counts only requests that the split assigned.
         if (chosen === undefined && verdict !== 'not-counted') this.#judge(version, verdict === 'failed');
       },
     };
   }
 
-  /** Log and answer name a version: the one chosen, or that of the first request with the same Idempotency-Key. */
+  /**
+   * Sets the version in log and response: the chosen one, or that of the first request with the same Idempotency-Key.
+   */
   show(version: number, response: Response): void {
     contextOf(response.req).workflowVersion = version;
     if (this.#options.pinned.isSplit) response.setHeader(versionField, String(version));
   }
 
   #judge(version: number, failed: boolean): void {
-    const { workflow, judged } = this.#options;
-    const takenOut = judged?.guard.note(version, { failed }, performance.now());
-    if (takenOut === undefined) return;
-    const { own, others } = takenOut;
-    this.#parts.log.error(
-      { route: routesOf(judged), workflow, workflowVersion: version },
-      `version ${version} fails (${describe(own)}; the others ${describe(others)}) and gets no new traffic until the map has other versions here, or this router starts anew`,
+    const { workflow, guarded } = this.#options;
+    const removal = guarded?.guard.note(version, { failed }, performance.now());
+    if (removal === undefined) return;
+    const { own, others } = removal;
+    this.#dependencies.log.error(
+      { route: routesOf(guarded), workflow, workflowVersion: version },
+      `version ${version} fails (${describe(own)}; the others ${describe(others)}) and gets no new traffic until gateway.config.yml has other versions for this route, or this router restarts`,
     );
   }
 }
 
-function routesOf(judged: Judged | undefined): string {
-  return [...(judged?.routes ?? [])].join(', ');
+function routesOf(guarded: GuardedRoutes | undefined): string {
+  return [...(guarded?.routes ?? [])].join(', ');
 }
 
-function describe({ requests, failures }: Seen): string {
+function describe({ requests, failures }: OutcomeCounts): string {
   return `${failures} of ${requests}`;
 }

@@ -1,96 +1,100 @@
-// Takes a version out of the split when it fails more than it may, and more than the others do.
+// Removes a workflow version from the split when it fails more than allowed and more than the others do.
 
+/** When a version is removed. */
 export interface GuardOptions {
-  /** Failures of a hundred requests that a version may have. */
+  /** Allowed failures, in percent of the requests. */
   readonly failurePercent: number;
-  /** Requests within the window, of a version and of the others together, before it is judged. */
+  /**
+   * Minimum number of requests in the window, of the version and of the others together, before the version is judged.
+   */
   readonly minRequests: number;
   /** Length of the window, in milliseconds. */
   readonly windowMs: number;
 }
 
-/** What was seen within the window. */
-export interface Seen {
+/** Outcomes in the window. */
+export interface OutcomeCounts {
   readonly requests: number;
   readonly failures: number;
 }
 
-/** Why a version was taken out. */
-export interface TakenOut {
-  readonly own: Seen;
-  /** Of all other versions that get traffic. */
-  readonly others: Seen;
+/** The outcomes that led to the removal of a version. */
+export interface VersionRemoval {
+  readonly own: OutcomeCounts;
+  /** Outcomes of all other versions that get traffic. */
+  readonly others: OutcomeCounts;
 }
 
-/** What is judged together: a guard, and who has come to it. It outlives the configuration. */
-export interface Judged {
+/** A guard and the routes that it covers. It outlives the configuration. */
+export interface GuardedRoutes {
   readonly guard: VersionGuard;
-  /** Names of the apiEndpoints that were asked for: a pipeline may serve several. */
+  /** Names of the apiEndpoints that have had a request: a pipeline may serve several. */
   readonly routes: Set<string>;
 }
 
-interface Slot {
-  /** Number of the slot since the clock's zero. */
+/** Outcomes of one part of the window. */
+interface TimeSlot {
+  /** Index of the slot: slots since the clock's zero. */
   readonly at: number;
   requests: number;
   failures: number;
 }
 
-/** The window moves on in so many steps. */
+/** Number of slots in the sliding window. */
 const slotsInWindow = 10;
 /**
- * How far the rates must be apart, in standard errors (one-sided, 95 %). When both versions fail alike because what they
- * share is away, one of them is always a little above the other.
+ * Minimum difference of the failure rates, in standard errors (one-sided, 95 %). When both versions fail alike because
+ * of a shared dependency, one rate is always slightly higher than the other.
  */
-const clearlyAbove = 1.645;
+const minStandardErrors = 1.645;
 
 /**
- * Counts outcomes by version over a sliding window. A version that is out stays out: who rolls back a release does
- * not want it back by itself.
+ * Counts outcomes by version over a sliding window. A removed version stays removed: a rolled-back release must not
+ * return by itself.
  */
 export class VersionGuard {
   readonly #options: GuardOptions;
-  readonly #slots = new Map<number, Slot[]>();
-  readonly #out = new Set<number>();
+  readonly #slots = new Map<number, TimeSlot[]>();
+  readonly #removed = new Set<number>();
 
   constructor(options: GuardOptions) {
     this.#options = options;
   }
 
-  /** Versions that get no traffic any more. */
-  get out(): ReadonlySet<number> {
-    return this.#out;
+  /** Versions that were removed and get no traffic. */
+  get removed(): ReadonlySet<number> {
+    return this.#removed;
   }
 
   /**
-   * Notes how a request ended.
-   * @param now milliseconds of any clock that does not go back
-   * @returns why this outcome has taken the version out; undefined when it has not
+   * Records the outcome of a request.
+   * @param now milliseconds of a monotonic clock
+   * @returns the outcomes that led to the removal, when this outcome removes the version; else undefined
    */
-  note(version: number, outcome: { failed: boolean }, now: number): TakenOut | undefined {
+  note(version: number, outcome: { failed: boolean }, now: number): VersionRemoval | undefined {
     const slot = this.#slotOf(version, now);
     slot.requests += 1;
     if (outcome.failed) slot.failures += 1;
-    if (!outcome.failed || this.#out.has(version)) return undefined;
-    const seen = this.#compare(version, now);
-    if (!this.#isWorse(seen)) return undefined;
-    this.#out.add(version);
-    return seen;
+    if (!outcome.failed || this.#removed.has(version)) return undefined;
+    const outcomes = this.#compare(version, now);
+    if (!this.#isWorse(outcomes)) return undefined;
+    this.#removed.add(version);
+    return outcomes;
   }
 
-  #compare(version: number, now: number): TakenOut {
-    const others = [...this.#slots.keys()].filter((other) => other !== version && !this.#out.has(other));
+  #compare(version: number, now: number): VersionRemoval {
+    const others = [...this.#slots.keys()].filter((other) => other !== version && !this.#removed.has(other));
     return { own: this.#sum([version], now), others: this.#sum(others, now) };
   }
 
-  #isWorse({ own, others }: TakenOut): boolean {
-    // Without both to compare, what fails may be what they share.
+  #isWorse({ own, others }: VersionRemoval): boolean {
+    // With too few requests on one side, the failures may come from a shared dependency.
     if (Math.min(own.requests, others.requests) < this.#options.minRequests) return false;
     const rate = own.failures / own.requests;
-    return 100 * rate > this.#options.failurePercent && standardErrorsApart(own, others) > clearlyAbove;
+    return 100 * rate > this.#options.failurePercent && standardErrorsApart(own, others) > minStandardErrors;
   }
 
-  #sum(versions: readonly number[], now: number): Seen {
+  #sum(versions: readonly number[], now: number): OutcomeCounts {
     const oldest = this.#slotAt(now) - slotsInWindow;
     const slots = versions.flatMap((version) => this.#slots.get(version) ?? []).filter(({ at }) => at > oldest);
     return {
@@ -99,7 +103,7 @@ export class VersionGuard {
     };
   }
 
-  #slotOf(version: number, now: number): Slot {
+  #slotOf(version: number, now: number): TimeSlot {
     const at = this.#slotAt(now);
     const slots = (this.#slots.get(version) ?? []).filter((slot) => slot.at > at - slotsInWindow);
     this.#slots.set(version, slots);
@@ -115,8 +119,8 @@ export class VersionGuard {
   }
 }
 
-/** The two-proportion z-test: how many standard errors the first rate of failure is above the second. */
-function standardErrorsApart(one: Seen, other: Seen): number {
+/** The two-proportion z-test: returns by how many standard errors the first failure rate exceeds the second. */
+function standardErrorsApart(one: OutcomeCounts, other: OutcomeCounts): number {
   const together = (one.failures + other.failures) / (one.requests + other.requests);
   const error = Math.sqrt(together * (1 - together) * (1 / one.requests + 1 / other.requests));
   const difference = one.failures / one.requests - other.failures / other.requests;

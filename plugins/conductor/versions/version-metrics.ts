@@ -1,4 +1,4 @@
-// Count, errors and latency of each workflow version, and whether a guard has taken it out.
+// Prometheus metrics of workflow versions: outcomes, latency, and whether the guard has removed a version.
 
 import { Gauge, Histogram, type Registry } from 'prom-client';
 import { durationBuckets } from '#lib/telemetry/duration-buckets.ts';
@@ -10,16 +10,25 @@ export interface VersionOnRoute {
   readonly version: number;
 }
 
+/** Whether a version gets traffic on a route. */
 export interface GuardedVersion extends VersionOnRoute {
-  /** Whether a guard has taken it out. */
-  readonly isOut: boolean;
+  /** True when the guard has removed the version. */
+  readonly isRemoved: boolean;
 }
 
+/** Records outcomes by version. */
 export interface VersionMetrics {
+  /**
+   * Records an execution that has ended.
+   * @param ms duration in milliseconds
+   */
   ended(where: VersionOnRoute, verdict: Verdict, ms: number): void;
 }
 
-/** @param guarded asked each time: those of the configuration in force */
+/**
+ * Registers the metrics.
+ * @param guarded returns the versions of the active configuration; called at each scrape
+ */
 export function createVersionMetrics(metrics: Registry, guarded: () => readonly GuardedVersion[]): VersionMetrics {
   const registers = [metrics];
   const seconds = new Histogram({
@@ -36,7 +45,7 @@ export function createVersionMetrics(metrics: Registry, guarded: () => readonly 
     registers,
     collect() {
       this.reset();
-      for (const { route, version, isOut } of guarded()) this.set({ route, version }, isOut ? 1 : 0);
+      for (const { route, version, isRemoved } of guarded()) this.set({ route, version }, isRemoved ? 1 : 0);
     },
   });
   return {

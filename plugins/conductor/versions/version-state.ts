@@ -1,4 +1,4 @@
-// What is known of workflow versions from the start of the router to its end, whatever configuration is in force.
+// State of workflow versions that outlives configurations: metrics and engine failures.
 
 import type { EngineCall } from '#lib/conductor/engine.ts';
 import type { SharedServices } from '../../../gateway/plugin-api/plugin-api.ts';
@@ -6,22 +6,24 @@ import { EngineFailures } from './engine-failures.ts';
 import type { RouteVersions } from './route-versions.ts';
 import { createVersionMetrics, type VersionMetrics } from './version-metrics.ts';
 
+/** Shared state of workflow versions. */
 export interface VersionState {
   readonly metrics: VersionMetrics;
   readonly engineFailures: EngineFailures;
-  /** The places of the configuration that has taken over: its guards are those that the metrics show. */
-  takeOver(places: readonly RouteVersions[]): void;
-  /** To be told of every call to the engine. */
+  /** Makes the routes of the activated configuration the ones whose guards the metrics show. */
+  activate(routes: readonly RouteVersions[]): void;
+  /** Call it after every call to the engine. */
   observe(call: EngineCall): void;
 }
 
+/** Creates the state and registers its metrics. */
 export function createVersionState({ metrics }: Pick<SharedServices, 'metrics'>): VersionState {
   const engineFailures = new EngineFailures();
-  let inForce: readonly RouteVersions[] = [];
+  let active: readonly RouteVersions[] = [];
   return {
-    metrics: createVersionMetrics(metrics, () => inForce.flatMap(({ guarded }) => guarded)),
+    metrics: createVersionMetrics(metrics, () => active.flatMap(({ guardedVersions: guarded }) => guarded)),
     engineFailures,
-    takeOver: (places) => void (inForce = places),
+    activate: (routes) => void (active = routes),
     observe: (call) => engineFailures.observe(call),
   };
 }

@@ -1,13 +1,13 @@
-// What the end of a request says of the version that served it.
+// Decides whether the outcome of a request counts as a success or a failure of its workflow version.
 
 import type { ExecutionEnding } from '../../../gateway/plugin-api/plugin-api.ts';
 import { type ProblemCode, problemKinds } from '#lib/problem/catalogue.ts';
 
-/** `not-counted`: neither for nor against the version. */
+/** `not-counted`: neither a success nor a failure of the version. */
 export type Verdict = 'ok' | 'failed' | 'not-counted';
 
-/** Those whose reason is the engine or the router. */
-const nobodysFault: ReadonlySet<ProblemCode> = new Set([
+/** Problems that the engine or the router causes. */
+const notVersionFailures: ReadonlySet<ProblemCode> = new Set([
   'engine-unavailable',
   'outcome-unknown',
   'shutting-down',
@@ -16,13 +16,13 @@ const nobodysFault: ReadonlySet<ProblemCode> = new Set([
 ]);
 
 /**
- * A 5xx answer is a failure, of the back end as well as of the workflow; also 503 `definition-missing`: the engine does not
- * have the version. A 4xx answer of the back end is as good as any other.
- * @param engineFailed true when the engine failed meanwhile: then nothing counts against a version
+ * Returns the verdict on an outcome. A 5xx response is a failure, whether the back end or the workflow causes it; so is
+ * 503 `definition-missing`, because the engine lacks the version. A 4xx response of the back end is a success.
+ * @param engineFailed true when the engine failed during the request: then no failure counts against the version
  */
 export function verdictOf({ problem, clientGone, status = 200 }: ExecutionEnding, engineFailed: boolean): Verdict {
-  if (clientGone || (problem !== undefined && nobodysFault.has(problem))) return 'not-counted';
-  const answered = problem === undefined ? status : problemKinds[problem].status;
-  if (answered >= 500) return engineFailed ? 'not-counted' : 'failed';
+  if (clientGone || (problem !== undefined && notVersionFailures.has(problem))) return 'not-counted';
+  const responseStatus = problem === undefined ? status : problemKinds[problem].status;
+  if (responseStatus >= 500) return engineFailed ? 'not-counted' : 'failed';
   return problem === undefined ? 'ok' : 'not-counted';
 }

@@ -29,7 +29,7 @@ beforeEach(() => {
   const log = createLog('test', 'silent');
   const parts = {
     scope: 'choose',
-    metrics: createVersionMetrics(registry, () => versions.guarded),
+    metrics: createVersionMetrics(registry, () => versions.guardedVersions),
     engineFailures,
     log,
   };
@@ -39,7 +39,7 @@ beforeEach(() => {
   ]);
   const guard = new VersionGuard({ failurePercent: 20, windowMs: 60_000, minRequests: 5 });
   const judged = { guard, routes: new Set<string>() };
-  versions = new RouteVersions({ workflow: 'moviesWF', pinned: { shares, isSplit: true }, judged }, parts);
+  versions = new RouteVersions({ workflow: 'moviesWF', pinned: { shares, isSplit: true }, guarded: judged }, parts);
 });
 
 function ask(clientId: string | undefined, headers: Record<string, string> = {}, clientAddress = '192.0.2.1') {

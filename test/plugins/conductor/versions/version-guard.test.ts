@@ -16,7 +16,7 @@ describe('the guard of versions', () => {
     const guard = new VersionGuard(options);
     note(guard, 1, [0, 100]);
     expect(note(guard, 2, [5, 20])).toBe(true);
-    expect([...guard.out]).toEqual([2]);
+    expect([...guard.removed]).toEqual([2]);
     expect(note(guard, 2, [5, 20])).toBe(false);
   });
 
@@ -38,7 +38,7 @@ describe('the guard of versions', () => {
       guard.note(1, { failed: n % 2 === 0 }, 1_000);
       guard.note(2, { failed: n % 2 === 0 || n % 50 === 1 }, 1_000);
     }
-    expect([...guard.out]).toEqual([]);
+    expect([...guard.removed]).toEqual([]);
   });
 
   it('of two, the last one is never taken out', () => {
@@ -46,7 +46,7 @@ describe('the guard of versions', () => {
     note(guard, 1, [0, 20]);
     expect(note(guard, 2, [20, 20])).toBe(true);
     expect(note(guard, 1, [200, 200])).toBe(false);
-    expect([...guard.out]).toEqual([2]);
+    expect([...guard.removed]).toEqual([2]);
   });
 
   it('of three, one after the other; each is compared with those that are left', () => {
@@ -55,7 +55,7 @@ describe('the guard of versions', () => {
     note(guard, 2, [10, 50]);
     expect(note(guard, 3, [50, 50])).toBe(true);
     expect(note(guard, 2, [20, 20])).toBe(true);
-    expect([...guard.out]).toEqual([3, 2]);
+    expect([...guard.removed]).toEqual([3, 2]);
   });
 
   it('says what it has seen', () => {
@@ -84,6 +84,6 @@ describe('the guard of versions', () => {
     note(guard, 1, [0, 100], 62_000);
     expect(note(guard, 2, [9, 9], 1_000)).toBe(false);
     expect(note(guard, 2, [1, 9], 62_000)).toBe(false);
-    expect(guard.out.size).toBe(0);
+    expect(guard.removed.size).toBe(0);
   });
 });
