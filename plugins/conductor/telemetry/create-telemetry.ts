@@ -1,4 +1,5 @@
-// Puts together what this plugin shows of executions, calls to the engine, waits, polls and workers.
+// Creates the telemetry of the plugin: metrics of executions, engine calls, held polls and workers, and execution
+// spans.
 
 import { Gauge } from 'prom-client';
 import type { EngineCall } from '#lib/conductor/engine.ts';
@@ -11,25 +12,30 @@ import { createEngineCallMetrics } from './engine-calls.ts';
 import { createExecutionMetrics } from './execution-metrics.ts';
 import { TelemetryIndex } from './telemetry-index.ts';
 
-/** Who else wants to know what the watch is told. */
+/** Further receivers of the events that telemetry receives. */
 export interface Listeners {
   observe(call: EngineCall): void;
   handedOut(executionId: string): void;
 }
 
+/** Telemetry and the events that it must be notified of. */
 export interface Telemetry {
+  /** Telemetry of the executions in flight. */
   readonly watch: TelemetryIndex;
-  /** To be told of every call to the engine. */
+  /** Call it after every call to the engine. */
   observe(call: EngineCall): void;
-  /** To be told of every task that leaves for a worker. */
+  /** Call it for every task that is handed to a worker. */
   handedOut(task: Task): void;
-  /** To be told of every result that a worker brings. */
+  /** Call it for every task result that a worker reports. */
   reported(result: TaskResult): void;
-  /** A task as it leaves for a worker: with the trace it belongs to. */
+  /** Returns the task with the trace context of its execution. */
   withTrace(task: Task): Task;
 }
 
-/** @param listeners are told first */
+/**
+ * Creates the telemetry and registers its metrics.
+ * @param listeners are notified first
+ */
 export function createTelemetry({ config, metrics, tracer }: SharedServices, listeners: Listeners): Telemetry {
   const countCall = createEngineCallMetrics(metrics);
   const executions = createExecutionMetrics(metrics);
@@ -55,16 +61,17 @@ export function createTelemetry({ config, metrics, tracer }: SharedServices, lis
   };
 }
 
-/** What the gauges read. */
+/** Sources of the gauges. */
 export interface GaugeSources {
   readonly waits: CompletionWaiters;
   readonly queues: TaskQueues;
   readonly results: ResultBudget;
   readonly calls: () => number;
-  /** Every task type that ships with the product. */
+  /** Returns every task type that ships with the product. */
   readonly taskTypes: () => readonly string[];
 }
 
+/** Registers the gauges of waiting clients, held polls, large results, engine calls and workers. */
 export function createGauges(
   { metrics }: Pick<SharedServices, 'metrics'>,
   { waits, queues, results, calls, taskTypes }: GaugeSources,

@@ -1,9 +1,9 @@
-// The router's calls to the engine as an operator sees them: how long each kind takes, and what goes wrong.
+// Prometheus metrics of the calls to the engine: duration and errors by kind of call.
 
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { EngineCall } from '#lib/conductor/engine.ts';
 
-/** By method and path; everything else is `other`. */
+/** Kinds of calls by method and path; every other call is `other`. */
 const kinds: readonly (readonly [call: string, method: string, path: RegExp])[] = [
   ['start', 'POST', /^\/api\/workflow$/],
   ['report', 'POST', /^\/api\/tasks(?:$|\/(?!queue|search))/],
@@ -13,7 +13,10 @@ const kinds: readonly (readonly [call: string, method: string, path: RegExp])[] 
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** To be told of every call that is over; those to an engine that has not answered yet are not counted. */
+/**
+ * Registers the metrics and returns the function to call after every call to the engine. Calls to an engine that has
+ * not responded since the start are not counted.
+ */
 export function createEngineCallMetrics(metrics: Registry): (call: EngineCall) => void {
   const registers = [metrics];
   const seconds = new Histogram({

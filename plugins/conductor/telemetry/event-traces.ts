@@ -1,25 +1,26 @@
-// Carries a trace over the events: their definitions pass on which execution they come from, and the router knows its trace.
+// Passes the trace context of an execution on to executions that its events start.
 
 import type { Task } from '#lib/conductor/types.ts';
 import { traceparentOf } from '#lib/envelope/traceparent.ts';
 
-/** Traces of executions remembered, the latest; what follows an event comes within seconds most of the time. */
-const mostRemembered = 5_000;
+/** Maximum number of traces kept, the newest. Most executions that an event starts follow within seconds. */
+const maxTraces = 5_000;
 
 /**
- * A share is started by an event of an event, whose payloads have `sourceExecutionId` and no trace. One that is handed
- * out by another router, or after a restart, begins a trace of its own.
+ * Traces by execution id. An `mdm-shareWF` execution is started by an event of an event, whose payload has
+ * `sourceExecutionId` but no trace context. When another router hands out its task, or after a restart, the task starts
+ * a new trace.
  */
 export class EventTraces {
   readonly #traces = new Map<string, string>();
 
-  /** An execution has been started for a client. */
+  /** Keeps the trace of an execution that was started for a client. */
   remember(executionId: string, traceparent: string): void {
     this.#traces.set(executionId, traceparent);
-    if (this.#traces.size > mostRemembered) this.#traces.delete(this.#traces.keys().next().value as string);
+    if (this.#traces.size > maxTraces) this.#traces.delete(this.#traces.keys().next().value as string);
   }
 
-  /** The task as it leaves for a worker: with the trace of the execution it comes from, when that is known. */
+  /** Returns the task with the trace context of its source execution, if that is known; else the task itself. */
   withTrace(task: Task): Task {
     const source = task.inputData?.['sourceExecutionId'];
     if (typeof source !== 'string' || this.#traces.size === 0) return task;

@@ -1,21 +1,27 @@
-// What executions for clients show of themselves: how they ended, and where their time went.
+// Prometheus metrics of executions for clients: outcomes and time by stage.
 
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 import { stages, type StageTimes } from './stage-clock.ts';
 
-/** How an execution ended for its client; `deferred`: it was told where to look. */
+/** Outcome of an execution for its client. `deferred`: the client received 202 with the link to the execution. */
 export type ExecutionOutcome = 'answered' | 'deferred' | 'client-gone' | ProblemCode;
 
+/** Records executions. */
 export interface ExecutionMetrics {
-  /** @param execution the pinned definition: both come from gateway.config.yml */
+  /**
+   * Counts an execution.
+   * @param execution its outcome and pinned definition; both labels come from gateway.config.yml
+   */
   ended(execution: { workflow: string; version: number; outcome: ExecutionOutcome }): void;
+  /** Records the time of a request by stage. */
   took(route: string, times: StageTimes): void;
 }
 
-/** Seconds; finer at the start than those of whole requests. */
+/** Histogram buckets in seconds; finer at the lower end than those of whole requests. */
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60];
 
+/** Registers the metrics. */
 export function createExecutionMetrics(metrics: Registry): ExecutionMetrics {
   const registers = [metrics];
   const executions = new Counter({

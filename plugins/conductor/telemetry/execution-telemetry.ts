@@ -1,4 +1,4 @@
-// One execution and the client that waits for it, from the start to the answer: its times, its span, its outcome.
+// Telemetry of one execution for a waiting client: its stage times, its span and its outcome.
 
 import type { Request, Response } from 'express';
 import { contextOf, type ExecutionEnding, type RequestContext } from '../../../gateway/plugin-api/plugin-api.ts';
@@ -8,22 +8,26 @@ import type { Span, Tracer } from '#lib/telemetry/tracing/tracer.ts';
 import type { ExecutionMetrics, ExecutionOutcome } from './execution-metrics.ts';
 import { formatServerTiming, StageClock } from './stage-clock.ts';
 
-/** The pinned definition. */
+/** The pinned workflow version of a request. */
 export interface Pinned {
   readonly name: string;
   readonly version: number;
-  /** Told once how the execution ended for its client; of what was never to be started it is not told. @param ms since the head of the request */
+  /**
+   * Called once with the outcome of the execution for its client; not called when no start was sent.
+   * @param ms milliseconds since the head of the request arrived
+   */
   readonly ended?: (ending: ExecutionEnding, ms: number) => void;
 }
 
+/** What {@link ExecutionTelemetry} works with. */
 export interface TelemetryDependencies {
   readonly metrics: ExecutionMetrics;
   readonly tracer: Tracer | undefined;
-  /** Scope whose clients are told the times, asked for each answer; undefined = nobody is. */
+  /** Scope whose clients receive `Server-Timing`, read for each response; undefined when no client does. */
   readonly timingScope: string | undefined;
 }
 
-/** What happened to an execution before its id was known here. */
+/** Events of an execution before its id was known here. Times are those of performance.now(). */
 export interface EarlyEvents {
   readonly taskType: string;
   readonly handedOutAt: number;
@@ -31,44 +35,49 @@ export interface EarlyEvents {
   backEndMs?: number | undefined;
 }
 
+/** Records the way of one request from its arrival to its response. */
 export class ExecutionTelemetry {
-  readonly #parts: TelemetryDependencies;
+  readonly #dependencies: TelemetryDependencies;
   readonly #context: RequestContext;
   readonly #pinned: Pinned;
   readonly #clock: StageClock;
   readonly #span: Span | undefined;
   #startSpan: Span | undefined;
   #taskType = '';
-  #wasToStart = false;
-  #isOver = false;
+  #startWasSent = false;
+  #isResponseSent = false;
 
-  constructor(request: Request, pinned: Pinned, parts: TelemetryDependencies) {
+  constructor(request: Request, pinned: Pinned, dependencies: TelemetryDependencies) {
     const now = performance.now();
     const context = contextOf(request);
     const arrivedAt = context.arrivedAt ?? now;
-    this.#parts = parts;
+    this.#dependencies = dependencies;
     this.#context = context;
     this.#pinned = pinned;
     this.#clock = new StageClock(context.receivedAt ?? arrivedAt);
     this.#clock.enter('queue', arrivedAt);
     this.#clock.enter('router', now);
     const attributes = { 'conductor.workflow': pinned.name, 'conductor.workflow_version': pinned.version };
-    this.#span = parts.tracer && requestSpan(request, parts.tracer).start(`execute ${pinned.name}`, { attributes });
+    this.#span =
+      dependencies.tracer && requestSpan(request, dependencies.tracer).start(`execute ${pinned.name}`, { attributes });
   }
 
-  /** What the execution's tasks belong to; goes into the envelope. Undefined while tracing is off. */
+  /** Trace context of the execution's tasks, for the envelope; undefined while tracing is off. */
   get traceparent(): string | undefined {
     return this.#span?.traceparent;
   }
 
-  /** The start is sent to the engine now. */
+  /** Call it when the start is about to be sent to the engine. */
   starting(): void {
     this.#clock.enter('engine', performance.now());
-    this.#wasToStart = true;
+    this.#startWasSent = true;
     this.#startSpan = this.#span?.start(`start ${this.#pinned.name}`, { kind: 'client' });
   }
 
-  /** The engine has started it. @param early what was seen of it before that was known */
+  /**
+   * Call it when the engine has started the execution.
+   * @param early events from before its id was known
+   */
   started(early: EarlyEvents | undefined): void {
     this.#startSpan?.end();
     this.#startSpan = undefined;
@@ -78,54 +87,60 @@ export class ExecutionTelemetry {
     if (early.reportedAt !== undefined) this.reported(early.backEndMs, early.reportedAt);
   }
 
-  /** A task of it has left for a worker. */
+  /** Notes that a task of the execution was handed to a worker. */
   handedOut(taskType: string, at = performance.now()): void {
     this.#taskType = taskType;
-    this.#span?.start(`queue ${taskType}`, { startedAt: this.#clock.since }).end({ endedAt: at });
+    this.#span?.start(`queue ${taskType}`, { startedAt: this.#clock.stageStartedAt }).end({ endedAt: at });
     this.#clock.handedOut(at);
   }
 
-  /** The result of that task has come. */
+  /**
+   * Notes that the result of that task was reported.
+   * @param backEndMs time of the back end in milliseconds, as the worker reports it
+   */
   reported(backEndMs: number | undefined, at = performance.now()): void {
     this.#clock.reported(at, backEndMs);
   }
 
-  /** Nobody waits any more. @param hasEnded whether the execution is over */
+  /**
+   * Ends the wait and the span.
+   * @param hasEnded whether the execution has ended
+   */
   ended(hasEnded: boolean): void {
     const now = performance.now();
-    // Nothing is reported of a start that failed.
+    // After a failed start there is no report.
     if (this.#clock.stage === 'engine' && this.#taskType !== '')
-      this.#span?.start(`report ${this.#taskType}`, { kind: 'client', startedAt: this.#clock.since }).end();
+      this.#span?.start(`report ${this.#taskType}`, { kind: 'client', startedAt: this.#clock.stageStartedAt }).end();
     this.#clock.ended(now, hasEnded);
     this.#span?.end({ endedAt: now, attributes: { 'conductor.execution_id': this.#context.executionId } });
   }
 
   /**
-   * The answer is about to leave. Call it once, or once more when it could not.
-   * @param status that of the back end's answer
+   * Records the outcome and adds `Server-Timing`. Call it before the response is sent; further calls do nothing.
+   * @param status status of the back end's response
    */
   answered(response: Response, outcome: ExecutionOutcome, status?: number): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#isResponseSent) return;
+    this.#isResponseSent = true;
     if (outcome !== 'deferred') this.settled(endingOf(outcome, status));
-    const { metrics, timingScope } = this.#parts;
+    const { metrics, timingScope } = this.#dependencies;
     const { route, scopes, executionId } = this.#context;
     metrics.ended({ workflow: this.#pinned.name, version: this.#pinned.version, outcome });
     if (executionId === undefined) return;
     const times = this.#clock.times(performance.now());
     metrics.took(route, times);
-    const isTold = timingScope !== undefined && scopes?.has(timingScope) === true;
-    if (isTold && !response.headersSent) response.setHeader('server-timing', formatServerTiming(times));
+    const mayReceiveTimes = timingScope !== undefined && scopes?.has(timingScope) === true;
+    if (mayReceiveTimes && !response.headersSent) response.setHeader('server-timing', formatServerTiming(times));
   }
 
-  /** How the execution ended is known: with the answer, or later. */
+  /** Passes the outcome of the execution on. It is known with the response, or later behind a 202. */
   settled(ending: ExecutionEnding): void {
     const { receivedAt, arrivedAt } = this.#context;
     const now = performance.now();
-    if (this.#wasToStart) this.#pinned.ended?.(ending, now - (receivedAt ?? arrivedAt ?? now));
+    if (this.#startWasSent) this.#pinned.ended?.(ending, now - (receivedAt ?? arrivedAt ?? now));
   }
 
-  /** It came to nothing: the answer will be a problem document. */
+  /** Records a failure: the response will be a problem document. */
   failed(response: Response, error: unknown): void {
     const code = error instanceof Problem ? error.code : 'internal-error';
     this.#startSpan?.end({ error: code });

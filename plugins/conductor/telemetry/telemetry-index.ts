@@ -1,4 +1,4 @@
-// Everything that is seen of executions on their way: joins what clients wait for with what workers take and bring.
+// Index of the executions in flight: assigns hand-outs and results of tasks to the execution that a client waits for.
 
 import type { Request } from 'express';
 import { TransientMap } from '#lib/gc/transient-map.ts';
@@ -11,60 +11,68 @@ import {
   ExecutionTelemetry,
 } from './execution-telemetry.ts';
 
-/** Of the tasks that nobody has claimed yet, or never will (events start executions too), the latest. */
-const mostEarly = 1_000;
+/** The most recent unclaimed tasks, bounded: executions started by events never claim theirs. */
+const maxEarlyEvents = 1_000;
 
-/** Asks nobody: the router hands out every task and takes every result itself. */
+/** Telemetry by execution id. It makes no calls: the router hands out every task and receives every result itself. */
 export class TelemetryIndex {
-  /** Of the executions that were started here. */
+  /** Traces of the executions that this router started. */
   readonly traces = new EventTraces();
-  readonly #parts: TelemetryDependencies;
-  readonly #watched = new TransientMap<string, ExecutionTelemetry>();
-  /** Handed out before the answer to the start was here. */
-  readonly #early = new TransientMap<string, EarlyEvents>();
+  readonly #dependencies: TelemetryDependencies;
+  readonly #executions = new TransientMap<string, ExecutionTelemetry>();
+  /** Events of tasks that were handed out before the response to the start arrived. */
+  readonly #earlyEvents = new TransientMap<string, EarlyEvents>();
 
-  constructor(parts: TelemetryDependencies) {
-    this.#parts = parts;
+  constructor(dependencies: TelemetryDependencies) {
+    this.#dependencies = dependencies;
   }
 
-  /** A request is about to become an execution. */
+  /** Begins the telemetry of a request that is about to start an execution. */
   begin(request: Request, pinned: Pinned): ExecutionTelemetry {
-    return new ExecutionTelemetry(request, pinned, this.#parts);
+    return new ExecutionTelemetry(request, pinned, this.#dependencies);
   }
 
-  /** It has become one. */
-  started(executionId: string, watched: ExecutionTelemetry): void {
-    const early = this.#early.get(executionId);
-    this.#early.delete(executionId);
-    this.#watched.set(executionId, watched);
-    if (watched.traceparent !== undefined) this.traces.remember(executionId, watched.traceparent);
-    watched.started(early);
+  /** Assigns the telemetry to the execution that was started. */
+  started(executionId: string, execution: ExecutionTelemetry): void {
+    const early = this.#earlyEvents.get(executionId);
+    this.#earlyEvents.delete(executionId);
+    this.#executions.set(executionId, execution);
+    if (execution.traceparent !== undefined) this.traces.remember(executionId, execution.traceparent);
+    execution.started(early);
   }
 
-  /** Its client waits no longer. One that asked for the answer of another's execution takes nothing from that one. */
-  forget(executionId: string | undefined, watched: ExecutionTelemetry): void {
-    if (executionId !== undefined && this.#watched.get(executionId) === watched) this.#watched.delete(executionId);
+  /**
+   * Called when the client stops waiting. Replayed requests (same Idempotency-Key) do not affect the original
+   * execution.
+   */
+  forget(executionId: string | undefined, execution: ExecutionTelemetry): void {
+    if (executionId !== undefined && this.#executions.get(executionId) === execution)
+      this.#executions.delete(executionId);
   }
 
-  /** A task leaves for a worker. */
+  /** Notes that a task was handed to a worker. */
   handedOut({ workflowInstanceId: executionId, taskDefName: taskType }: Task): void {
-    const watched = this.#watched.get(executionId);
-    if (watched !== undefined) return watched.handedOut(taskType);
-    this.#early.set(executionId, { taskType, handedOutAt: performance.now() });
-    if (this.#early.size > mostEarly) this.#early.delete(this.#early.keys().next().value as string);
+    const execution = this.#executions.get(executionId);
+    if (execution !== undefined) return execution.handedOut(taskType);
+    this.#earlyEvents.set(executionId, { taskType, handedOutAt: performance.now() });
+    if (this.#earlyEvents.size > maxEarlyEvents)
+      this.#earlyEvents.delete(this.#earlyEvents.keys().next().value as string);
   }
 
-  /** A worker brings a result. */
+  /** Notes that a worker has reported a result. */
   reported({ workflowInstanceId: executionId, outputData }: TaskResult): void {
     const backEndMs = backEndMsOf(outputData);
-    const watched = this.#watched.get(executionId);
-    if (watched !== undefined) return watched.reported(backEndMs);
-    const early = this.#early.get(executionId);
+    const execution = this.#executions.get(executionId);
+    if (execution !== undefined) return execution.reported(backEndMs);
+    const early = this.#earlyEvents.get(executionId);
     if (early !== undefined) Object.assign(early, { reportedAt: performance.now(), backEndMs });
   }
 }
 
-/** What the worker says of it in the task's output; a worker may leave it out. */
+/**
+ * Returns the time of the back end that the worker reports in the task's output, in milliseconds; undefined when it
+ * reports none.
+ */
 function backEndMsOf(outputData: TaskResult['outputData']): number | undefined {
   const { backEndMs } = (outputData?.['timing'] ?? {}) as { backEndMs?: unknown };
   return typeof backEndMs === 'number' && backEndMs >= 0 ? backEndMs : undefined;
