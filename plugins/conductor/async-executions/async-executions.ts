@@ -1,4 +1,5 @@
-// Executions that go on behind a 202: each keeps its place in admission control as long as a waiting client would have.
+// Executions that continue behind a 202: each keeps its permit of admission control for as long as a waiting client
+// would have held it.
 
 import { Gauge, type Registry } from 'prom-client';
 import type { ExecutionStatus } from '#lib/conductor/types.ts';
@@ -6,15 +7,19 @@ import type { ExecutionEnding } from '../../../gateway/plugin-api/plugin-api.ts'
 import { failureOf } from '../execution/response.ts';
 import { awaitEnd, type ExecutionDependencies } from '../execution/executions.ts';
 
-/** Nobody saw it end: it says nothing about the back end. */
-const unseen: ExecutionEnding = { problem: undefined, clientGone: true };
+/** The end was not observed, so it counts neither for nor against the back end. */
+const unobserved: ExecutionEnding = { problem: undefined, clientGone: true };
 
+/** Follows executions behind a 202 to their end. */
 export class AsyncExecutions {
-  readonly #parts: Pick<ExecutionDependencies, 'waits' | 'engine' | 'executions' | 'draining'>;
+  readonly #dependencies: Pick<ExecutionDependencies, 'waits' | 'engine' | 'executions' | 'draining'>;
   #size = 0;
 
-  constructor(parts: Pick<ExecutionDependencies, 'waits' | 'engine' | 'executions' | 'draining'>, metrics: Registry) {
-    this.#parts = parts;
+  constructor(
+    dependencies: Pick<ExecutionDependencies, 'waits' | 'engine' | 'executions' | 'draining'>,
+    metrics: Registry,
+  ) {
+    this.#dependencies = dependencies;
     const size = () => this.#size;
     new Gauge({
       name: 'router_deferred_executions',
@@ -27,8 +32,9 @@ export class AsyncExecutions {
   }
 
   /**
-   * Sees how an execution ends. Never rejects.
-   * @param budgetMs what is left of the time that a client would have waited; a router that drains does not wait
+   * Waits for the end of an execution and returns its outcome. Never rejects.
+   * @param budgetMs the rest of the time that a client would have waited, in milliseconds; a draining router does not
+   *   wait
    */
   async follow(
     executionId: string,
@@ -36,20 +42,24 @@ export class AsyncExecutions {
   ): Promise<ExecutionEnding> {
     this.#size++;
     try {
-      const ended = await awaitEnd(executionId, { budgetMs, signals: [this.#parts.draining] }, this.#parts);
-      // A client that does not wait may well have asked for something long.
-      if (ended === null) return unseen;
+      const ended = await awaitEnd(
+        executionId,
+        { budgetMs, signals: [this.#dependencies.draining] },
+        this.#dependencies,
+      );
+      // A client that does not wait may have started a long execution: a timeout is no failure.
+      if (ended === null) return unobserved;
       if (ended.status === 'COMPLETED') return { problem: undefined, status: statusOf(ended), clientGone: false };
       return { problem: failureOf(ended, { readOnly }).code, clientGone: false };
     } catch {
-      return unseen;
+      return unobserved;
     } finally {
       this.#size--;
     }
   }
 }
 
-/** It is in clear in every output, encrypted or not. */
+/** Returns the status of the back end's response. It is not encrypted, even in encrypted outputs. */
 function statusOf({ output }: ExecutionStatus): number | undefined {
   const { statusCodeValue } = (output?.['outbound'] ?? {}) as { statusCodeValue?: unknown };
   return typeof statusCodeValue === 'number' ? statusCodeValue : undefined;

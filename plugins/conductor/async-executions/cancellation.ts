@@ -1,4 +1,4 @@
-// Cancelling an execution that no worker has taken. What has been taken goes on as if nobody had asked.
+// Cancels executions that no worker has taken. Executions that a worker has taken continue.
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
@@ -10,6 +10,7 @@ import { cancelled } from '../execution/terminations.ts';
 import { hasEnded } from '../dispatch/completion-waiters.ts';
 import type { ExecutionLinks, LinksOf } from '../execution/links.ts';
 
+/** What {@link cancelExecution} works with. */
 export interface CancellationDependencies {
   readonly engine: Pick<Engine, 'terminate' | 'pause' | 'resume'>;
   readonly executions: Pick<ExecutionApi, 'readWhole'>;
@@ -18,27 +19,27 @@ export interface CancellationDependencies {
 }
 
 /**
- * Cancels an execution. It is paused while its tasks are looked at: nobody hands out a task of a paused one (see
- * withheld-tasks.ts).
- * @returns it, cancelled; also when it had been before
- * @throws Problem `execution-ended` or `execution-under-way` (409); EngineError, and then it goes on
+ * Cancels an execution. The execution is paused while its tasks are checked, because no router hands out a task of a
+ * paused execution (see withheld-tasks.ts).
+ * @returns the cancelled execution; also when it had been cancelled before
+ * @throws Problem `execution-ended` or `execution-under-way` (409); EngineError, and then the execution continues
  */
 export async function cancelExecution(
   execution: WholeExecution,
-  parts: CancellationDependencies,
+  dependencies: CancellationDependencies,
 ): Promise<WholeExecution> {
-  const { engine, executions, hints, linksOf } = parts;
+  const { engine, executions, hints, linksOf } = dependencies;
   const { workflowId } = execution;
   const read = async () => (await executions.readWhole(workflowId)) ?? execution;
   const before = hasEnded(execution) ? execution : await read();
   if (hasEnded(before)) return expectCancelled(before, linksOf);
-  if (!isUntouched(before)) throw underWay(linksOf(workflowId));
-  // One that has ended meanwhile cannot be paused.
+  if (!isUntouched(before)) throw executionUnderWay(linksOf(workflowId));
+  // An execution that has ended in the meantime cannot be paused.
   if (!(await engine.pause(workflowId))) return expectCancelled(await read(), linksOf);
   try {
     const paused = await read();
     if (hasEnded(paused)) return expectCancelled(paused, linksOf);
-    if (!isUntouched(paused)) throw underWay(linksOf(workflowId));
+    if (!isUntouched(paused)) throw executionUnderWay(linksOf(workflowId));
     await engine.terminate(workflowId, cancelled);
   } catch (error) {
     await engine.resume(workflowId).catch(() => undefined);
@@ -58,7 +59,7 @@ function expectCancelled(execution: WholeExecution, linksOf: LinksOf): WholeExec
   });
 }
 
-function underWay(links: ExecutionLinks): Problem {
+function executionUnderWay(links: ExecutionLinks): Problem {
   return new Problem('execution-under-way', {
     detail: 'It goes on; its answer will be at the link `response`.',
     extensions: { links },

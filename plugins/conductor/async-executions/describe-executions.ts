@@ -1,4 +1,4 @@
-// What the executions policy says of itself in the OpenAPI document.
+// OpenAPI description of the executions policy.
 
 import type { Description, Endpoint, PolicyDescription } from '#lib/openapi/description.ts';
 import { headerRef } from '#lib/openapi/headers.ts';
@@ -14,12 +14,15 @@ const id: Parameter = {
   schema: { type: 'string', format: 'uuid' },
 };
 
-/** Only executions of a workflow with several versions have it. */
+/** Only executions of a workflow with several versions have this header. */
 const versionOfOne = { 'X-Workflow-Version': headerRef('XWorkflowVersionOptional') };
 
 const always: readonly ProblemCode[] = ['shutting-down', 'engine-unavailable', 'execution-unknown'];
 
-/** @param serve the parameter of the policy */
+/**
+ * Describes the policy.
+ * @param serve the parameter of the policy
+ */
 export function describeExecutions(serve: 'status' | 'response'): PolicyDescription {
   const describe = serve === 'status' ? describeStatus : describeResponse;
   return {

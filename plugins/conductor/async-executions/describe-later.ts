@@ -1,4 +1,4 @@
-// Answers that come later and safe retries, in the words of the OpenAPI document.
+// OpenAPI description of asynchronous executions (`Prefer`) and of retries (`Idempotency-Key`).
 
 import type { Description } from '#lib/openapi/description.ts';
 import { headerRef } from '#lib/openapi/headers.ts';
@@ -35,6 +35,7 @@ const execution: Schema = {
 /** The schema that {@link executionRef} refers to. */
 export const executionComponents: Components = { schemas: { Execution: execution } };
 
+/** Reference to the schema of the status document. */
 export const executionRef: Schema = { $ref: '#/components/schemas/Execution' };
 
 /** `Prefer` of a request that starts an execution. */
@@ -46,7 +47,7 @@ export const preferLater: Parameter = {
   schema: { type: 'string' },
 };
 
-/** `Prefer` of a request that looks at one. */
+/** `Prefer` of a request for the status or the response of an execution. */
 export const preferWait: Parameter = {
   name: 'Prefer',
   in: 'header',
@@ -60,7 +61,7 @@ const acceptedHeaders = {
   'Preference-Applied': headerRef('PreferenceApplied'),
 };
 
-/** What a 202 of the back end does not have. */
+/** Optional, because a 202 of the back end does not have them. */
 const optionalHeaders = {
   Location: headerRef('LocationOptional'),
   'Retry-After': headerRef('RetryAfterOptional'),
@@ -69,7 +70,10 @@ const optionalHeaders = {
 
 const description = 'With `Prefer`: the execution goes on, and `Location` tells what becomes of it.';
 
-/** 202. @param own what the back end may answer with the same status; undefined for nothing */
+/**
+ * Describes the response 202.
+ * @param own response of the back end with the same status; undefined when there is none
+ */
 export function acceptedBeside(own: Response | undefined): Response {
   if (own === undefined)
     return { description, headers: acceptedHeaders, content: { 'application/json': { schema: executionRef } } };
@@ -81,7 +85,7 @@ export function acceptedBeside(own: Response | undefined): Response {
   };
 }
 
-/** `Idempotency-Key` and what comes of it; nothing for methods on which it means nothing. */
+/** Describes `Idempotency-Key` and its problems; nothing for methods that ignore the key. */
 export function describeRetries(
   method: Method,
   isRequired: boolean,

@@ -1,13 +1,14 @@
-// What a client is told of an execution: where it stands, since when, and where its answer will be.
+// The status document of an execution: its state, its times and its links.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import { cancelled } from '../execution/terminations.ts';
 import { inboundOf } from '../execution/client-executions.ts';
 import type { ExecutionLinks, LinksOf } from '../execution/links.ts';
 
-/** `failed`: no answer of the back end; the link `response` has the problem. */
+/** States of an execution. `failed`: there is no response of the back end; the link `response` has the problem. */
 export const executionStates = ['running', 'completed', 'failed', 'timed-out', 'cancelled'] as const;
 
+/** One of {@link executionStates}. */
 export type ExecutionState = (typeof executionStates)[number];
 
 /** Body of `GET /executions/{id}`. Times are RFC 3339, the engine's clock. */
@@ -24,6 +25,7 @@ export interface ExecutionDocument {
   readonly links: ExecutionLinks;
 }
 
+/** Returns the status document of an execution. */
 export function documentOf(execution: WholeExecution, linksOf: LinksOf): ExecutionDocument {
   const { workflowId, startTime, endTime } = execution;
   const { route, httpMethod, requestId } = inboundOf(execution);

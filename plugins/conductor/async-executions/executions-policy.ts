@@ -1,4 +1,5 @@
-// The executions policy: a client looks at what it has started, waits for it, fetches the answer, or cancels it.
+// The executions policy: a client reads the status of its executions, waits for them, fetches their response, or
+// cancels them.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Request, Response } from 'express';
@@ -33,15 +34,17 @@ const parameters = Type.Object(
   { additionalProperties: false },
 );
 
-/** Reads of an execution that has been announced as ended. */
-const mostTries = 10;
+/** Maximum number of repeated reads of an execution whose end was announced. */
+const maxTries = 10;
 
+/** What the policy works with. */
 export interface ExecutionsPolicyDependencies extends ExecutionDependencies {
   answers: AnswerOptions;
   longPolls: LongPolls;
   versions: Versions;
 }
 
+/** Name, parameters and OpenAPI description of the policy. */
 export const executionsDeclaration = declarePolicy({
   name: 'executions',
   schema: parameters,
@@ -49,13 +52,13 @@ export const executionsDeclaration = declarePolicy({
   describe: ({ serve }) => describeExecutions(serve),
 });
 
-/** Stands behind `bearer`. Its paths are those that clients are shown (links.ts). */
-export function createExecutionsPolicy(config: Config, parts: ExecutionsPolicyDependencies): Policy {
-  const api = new ExecutionsApi(config, parts);
+/** Creates the policy. It runs after `bearer`. Its paths are those of the links in responses (links.ts). */
+export function createExecutionsPolicy(config: Config, dependencies: ExecutionsPolicyDependencies): Policy {
+  const api = new ExecutionsApi(config, dependencies);
   return definePolicy(executionsDeclaration, {
     create: ({ serve }) =>
       async function showExecution(request, response) {
-        if (parts.draining.aborted)
+        if (dependencies.draining.aborted)
           throw new Problem('shutting-down', { headers: { connection: 'close', 'retry-after': '1' } });
         try {
           await api[serve](request, response);
@@ -66,25 +69,25 @@ export function createExecutionsPolicy(config: Config, parts: ExecutionsPolicyDe
   });
 }
 
-/** One method for each `serve`. */
+/** The handlers, one method for each value of `serve`. */
 class ExecutionsApi {
-  readonly #parts: ExecutionsPolicyDependencies;
+  readonly #dependencies: ExecutionsPolicyDependencies;
   readonly #clients: ClientExecutions;
   readonly #maxWaitMs: number;
   readonly #maxLongPolls: number;
 
-  constructor(config: Config, parts: ExecutionsPolicyDependencies) {
-    this.#parts = parts;
-    this.#clients = new ClientExecutions(parts.executions, parts.workflows);
+  constructor(config: Config, dependencies: ExecutionsPolicyDependencies) {
+    this.#dependencies = dependencies;
+    this.#clients = new ClientExecutions(dependencies.executions, dependencies.workflows);
     this.#maxWaitMs = config['router.maxWaitMs'];
     this.#maxLongPolls = config['router.maxLongPolls'];
   }
 
   async status(request: Request, response: Response): Promise<void> {
     const { execution, waited } = await this.#find(request, response);
-    const { linksOf } = this.#parts.answers;
+    const { linksOf } = this.#dependencies.answers;
     const shown =
-      request.method === 'DELETE' ? await cancelExecution(execution, { ...this.#parts, linksOf }) : execution;
+      request.method === 'DELETE' ? await cancelExecution(execution, { ...this.#dependencies, linksOf }) : execution;
     const headers = {
       ...(hasEnded(shown) ? {} : { 'retry-after': '1' }),
       ...(waited === '' ? {} : { 'preference-applied': waited }),
@@ -94,42 +97,42 @@ class ExecutionsApi {
 
   async response(request: Request, response: Response): Promise<void> {
     const { execution } = await this.#find(request, response);
-    if (!hasEnded(execution)) throw pending(this.#parts.answers.linksOf(execution.workflowId));
-    await sendOutcome(response, execution, { answers: this.#parts.answers });
+    if (!hasEnded(execution)) throw pending(this.#dependencies.answers.linksOf(execution.workflowId));
+    await sendOutcome(response, execution, { answers: this.#dependencies.answers });
   }
 
-  /** The execution of the path, after the wait that its client prefers. */
+  /** Finds the execution of the path, and waits for its end first when the client prefers that. */
   async #find(request: Request, response: Response): Promise<{ execution: WholeExecution; waited: string }> {
     const context = contextOf(request);
     const { id = '' } = request.params;
     const execution = await this.#clients.find(id, context.clientId);
     context.executionId = execution.workflowId;
     context.workflowVersion = execution.workflowVersion;
-    if (this.#parts.versions.isSplit(execution.workflowName))
+    if (this.#dependencies.versions.isSplit(execution.workflowName))
       response.setHeader(versionField, String(execution.workflowVersion));
-    const { waitMs, applied } = this.#patienceOf(request);
-    const waits = waitMs > 0 && request.method !== 'DELETE' && !hasEnded(execution);
-    const { longPolls, waits: all, draining } = this.#parts;
+    const { waitMs, applied } = this.#waitPolicyOf(request);
+    const shouldWait = waitMs > 0 && request.method !== 'DELETE' && !hasEnded(execution);
+    const { longPolls, waits: waiters, draining } = this.#dependencies;
     const { clientId = '' } = context;
-    if (!waits || !longPolls.hasRoom(clientId, this.#maxLongPolls)) return { execution, waited: '' };
+    if (!shouldWait || !longPolls.hasCapacity(clientId, this.#maxLongPolls)) return { execution, waited: '' };
     return longPolls.during(clientId, async () => {
-      const ended = await all.waitFor(id, waitMs, signalWhenGone(response), draining);
+      const ended = await waiters.waitFor(id, waitMs, signalWhenGone(response), draining);
       return { execution: ended === null ? execution : await this.#readEnded(execution), waited: applied };
     });
   }
 
-  /** Of the preferences only `wait` means something here. */
-  #patienceOf(request: Request) {
+  /** Only the preference `wait` applies here. */
+  #waitPolicyOf(request: Request) {
     const preferences = { ...parsePreferences(preferOf(request)), respondAsync: false };
     return waitPolicyOf(preferences, { budgetMs: 0, maxWaitMs: this.#maxWaitMs });
   }
 
-  /** An end that the router worked out by itself comes a moment before the engine can be read. */
+  /** Reads an execution until the engine reports its end: the router may know of the end shortly before. */
   async #readEnded(before: WholeExecution): Promise<WholeExecution> {
     const { clientId } = inboundOf(before);
     for (let tries = 0; ; tries++) {
       const execution = await this.#clients.find(before.workflowId, clientId);
-      if (hasEnded(execution) || tries === mostTries) return execution;
+      if (hasEnded(execution) || tries === maxTries) return execution;
       await pause(20);
     }
   }

@@ -1,8 +1,9 @@
-// How many clients wait at `/executions`, whatever configuration they came under.
+// Counts the clients that wait at `/executions`, across configurations.
 
 import { Gauge, type Registry } from 'prom-client';
 import { Tally } from '#lib/gc/tally.ts';
 
+/** Bounds the number of waiting clients. */
 export class LongPolls {
   readonly #waiting = new Tally();
 
@@ -18,12 +19,15 @@ export class LongPolls {
     });
   }
 
-  /** Whether one more of this client may wait: all have `most` places, one has half of them. */
-  hasRoom(client: string, most: number): boolean {
-    return this.#waiting.total < most && this.#waiting.of(client) < Math.ceil(most / 2);
+  /**
+   * Returns whether one more request of this client may wait: at max `max` of all clients, and half of that of one
+   * client.
+   */
+  hasCapacity(client: string, max: number): boolean {
+    return this.#waiting.total < max && this.#waiting.of(client) < Math.ceil(max / 2);
   }
 
-  /** Counts one for as long as `wait` lasts. */
+  /** Counts one waiting client until the promise of `wait` settles. */
   async during<T>(client: string, wait: () => Promise<T>): Promise<T> {
     this.#waiting.add(client, 1);
     try {

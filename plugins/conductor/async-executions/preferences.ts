@@ -1,35 +1,36 @@
-// `Prefer` (RFC 7240): what a client says of waiting; whatever is not understood is ignored, as section 2 asks.
+// Parses `Prefer` (RFC 7240) and derives how long a request waits. Invalid preferences are ignored, as section 2
+// requires.
 
 import type { IncomingMessage } from 'node:http';
 
-/** What a request prefers. */
+/** The preferences of a request. */
 export interface Preferences {
-  /** `respond-async` (section 4.1): an answer at once, the result later. */
+  /** `respond-async` (section 4.1): the client prefers a 202 at once and fetches the response later. */
   readonly respondAsync: boolean;
-  /** `wait` (section 4.3) in seconds: how long the client would wait; undefined when it does not say. */
+  /** `wait` (section 4.3) in seconds: how long the client is ready to wait; undefined when absent or invalid. */
   readonly waitSeconds: number | undefined;
   /** The other preferences as they were sent, for the back end; undefined when there are none. */
   readonly others: string | undefined;
 }
 
-/** The field of a request, several of them joined. */
+/** Returns the value of the field; several fields are joined with commas. */
 export function preferOf({ headers: { prefer } }: Pick<IncomingMessage, 'headers'>): string | undefined {
   return Array.isArray(prefer) ? prefer.join(', ') : prefer;
 }
 
 /** A token (RFC 9110 section 5.6.2). */
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
-/** Members of a list: a comma inside a quoted string separates nothing. One that is never closed goes to the end. */
+/** Members of a list. A comma inside a quoted string is no separator. An unclosed string extends to the end. */
 const members = /(?:[^",]|"(?:[^"\\]|\\[\s\S])*"?)+/g;
-/** `token [BWS "=" BWS word]`, and whatever parameters follow. */
+/** `token [BWS "=" BWS word]`, followed by any parameters. */
 const preference = /^([^\s=;"]+)(?:[ \t]*=[ \t]*("(?:[^"\\]|\\.)*"|[^\s=;"]*))?[ \t]*(?:;.*)?$/s;
-/** delta-seconds (RFC 9111 section 1.2.2); what is larger than anybody waits is cut off later. */
+/** delta-seconds (RFC 9111 section 1.2.2). Large values are capped in {@link waitPolicyOf}. */
 const deltaSeconds = /^\d+$/;
 
 const none: Preferences = { respondAsync: false, waitSeconds: undefined, others: undefined };
 
 /**
- * Reads the field.
+ * Parses the field.
  * @param field the field value; several fields joined with commas (RFC 9110 section 5.3)
  */
 export function parsePreferences(field: string | undefined): Preferences {
@@ -44,7 +45,7 @@ export function parsePreferences(field: string | undefined): Preferences {
       others.push(member);
       continue;
     }
-    // Of a preference that is repeated only the first counts (section 2).
+    // Only the first occurrence of a preference counts (section 2).
     if (seen.has(name)) continue;
     seen.add(name);
     if (name === 'respond-async') respondAsync = value === '';
@@ -53,7 +54,7 @@ export function parsePreferences(field: string | undefined): Preferences {
   return { respondAsync, waitSeconds, others: others.length === 0 ? undefined : others.join(', ') };
 }
 
-/** Name in lower case; no value and an empty one are the same (section 2). */
+/** Returns the name in lower case and the value. A missing value equals an empty one (section 2). */
 function readMember(member: string): { name: string; value: string } {
   const [, name = '', value = ''] = preference.exec(member) ?? [];
   if (!token.test(name)) return { name: '', value: '' };
@@ -61,18 +62,20 @@ function readMember(member: string): { name: string; value: string } {
   return { name: name.toLowerCase(), value: text };
 }
 
-/** How long a request waits for its execution, and what happens then. */
+/** How long a request waits for its execution, and what the client receives when the wait ends first. */
 export interface WaitPolicy {
+  /** Maximum wait in milliseconds. */
   readonly waitMs: number;
-  /** True: when the wait is spent the client is told where to look (202). False: it is told that it was (504). */
+  /** When the wait ends first: true sends 202 with a link to the execution, false sends 504. */
   readonly answersLater: boolean;
-  /** `Preference-Applied` of a 202 (section 3): what was applied, with the seconds that were waited. */
+  /** `Preference-Applied` of a 202 (section 3): the applied preferences, with the seconds that were waited. */
   readonly applied: string;
 }
 
 /**
- * What becomes of the preferences.
- * @param limits `budgetMs`: the wait of a request that prefers nothing; `maxWaitMs`: the longest a client may ask for
+ * Returns the wait policy of a request.
+ * @param limits `budgetMs`: wait without preferences; `maxWaitMs`: longest wait that a client may ask for; both in
+ *   milliseconds
  */
 export function waitPolicyOf(
   { respondAsync, waitSeconds }: Preferences,

@@ -1,13 +1,14 @@
-// Sends a JSON document of the router itself; nobody else may keep it.
+// Sends a JSON document of the router itself. Caches may not store it.
 
 import type { ServerResponse } from 'node:http';
 
+/** A document and additional header fields. */
 export interface SentDocument {
   readonly body: object;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The length is that of the document, to HEAD as well (RFC 9110 section 9.3.2). */
+/** Sends a document. A response to HEAD has the length of the document too (RFC 9110 section 9.3.2). */
 export function sendDocument(response: ServerResponse, status: number, { body, headers }: SentDocument): void {
   const bytes = Buffer.from(JSON.stringify(body));
   response.writeHead(status, {

@@ -1,4 +1,4 @@
-// Sends the answer of an execution that has ended, to whomever and whenever: the same one each time.
+// Sends the response of an execution that has ended. Repeated calls send the same response.
 
 import type { Response } from 'express';
 import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
@@ -7,15 +7,16 @@ import { toProblem } from '#lib/problem/problem.ts';
 import { type AnswerOptions, answerOf, sendAnswer } from '../execution/response.ts';
 import { inboundOf, isRead } from '../execution/client-executions.ts';
 
+/** How the response is sent. */
 export interface OutcomeOptions {
   readonly answers: AnswerOptions;
-  /** Fields of this exchange, besides those of the answer. */
+  /** Additional header fields for this response. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
- * Sends what the synchronous call would have been answered with.
- * @throws Problem, which is that answer when there is none of the back end
+ * Sends the response that the synchronous request would have received.
+ * @throws Problem when the execution has no response of the back end
  */
 export async function sendOutcome(
   response: Response,
@@ -24,9 +25,9 @@ export async function sendOutcome(
 ): Promise<void> {
   const { httpMethod, requestId } = inboundOf(execution);
   try {
-    const answer = answerOf(execution, { ...answers, readOnly: isRead(httpMethod) });
+    const result = answerOf(execution, { ...answers, readOnly: isRead(httpMethod) });
     response.setHeader('x-execution-id', execution.workflowId);
-    const sent = (await contextOf(response.req).compress?.(answer)) ?? answer;
+    const sent = (await contextOf(response.req).compress?.(result)) ?? result;
     sendAnswer(response, { ...sent, headers: { ...sent.headers, ...headers } });
   } catch (error) {
     throw toProblem(error).with({ headers, requestId });

@@ -1,9 +1,9 @@
-// Tasks of executions that are being cancelled, or of a second execution of an Idempotency-Key, never leave for a worker,
-// through whichever router they are polled.
+// Withholds tasks of executions that are being cancelled, and of second executions of an Idempotency-Key, whichever
+// router polls them.
 //
-// The engine does not decide between a poll and a termination: what is written last stays. So whoever cancels first
-// pauses the execution and then looks whether its task was taken; whoever polls a task has taken it and then looks
-// whether its execution is paused. One of the two sees the other.
+// The engine does not order a poll and a termination: the last write wins. So cancelling first pauses the execution and
+// then checks whether its task was taken. Polling takes the task and then checks whether its execution is paused. At
+// least one of the two sees the other.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Engine } from '#lib/conductor/engine.ts';
@@ -13,23 +13,25 @@ import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { isKeyed, readSoleExecution } from '../idempotency/sole-execution.ts';
 import { hasEnded } from '../dispatch/completion-waiters.ts';
 
+/** What {@link WithheldTasks} works with. */
 export interface WithheldTasksOptions {
   readonly engine: Pick<Engine, 'getStatus' | 'pollTasks'>;
   readonly executions: Pick<ExecutionApi, 'correlated' | 'terminate'>;
-  /** Names of the workflows that clients start: only their executions are cancelled. */
+  /** Names of the workflows that clients start. Only their executions can be cancelled. */
   readonly workflows: ReadonlySet<string>;
-  /** Executions whose client waits here and does not know their id yet: nobody can cancel them. */
+  /** Executions whose client waits on this router and does not know their id yet: nobody can cancel them. */
   readonly waitedFor: ReadonlySet<string>;
-  /** Takes a task that may leave after all. */
+  /** Queues a task that may be handed out after all. */
   readonly giveBack: (task: Task) => void;
   readonly log: Logger;
 }
 
-/** How long it is asked what becomes of an execution, in milliseconds; then its task times out in the engine. */
-const longestMs = 60_000;
+/** Maximum time for which a task is withheld, in milliseconds. Afterwards the task times out in the engine. */
+const maxWithheldMs = 60_000;
 const firstPauseMs = 50;
 const longestPauseMs = 1_000;
 
+/** Polls the engine and withholds tasks that must not be handed out. */
 export class WithheldTasks {
   readonly #options: WithheldTasksOptions;
   readonly #stopped = new AbortController();
@@ -38,28 +40,28 @@ export class WithheldTasks {
     this.#options = options;
   }
 
-  /** Polls the engine; what is withheld comes later or never. */
+  /** Polls the engine. Withheld tasks are handed out later or never. */
   async poll(...poll: Parameters<Engine['pollTasks']>): Promise<Task[]> {
     const tasks = await this.#options.engine.pollTasks(...poll);
-    const may = await Promise.all(tasks.map((task) => this.#mayLeave(task)));
-    return tasks.filter((_task, index) => may[index]);
+    const mayDispatch = await Promise.all(tasks.map((task) => this.#mayDispatch(task)));
+    return tasks.filter((_task, index) => mayDispatch[index]);
   }
 
-  /** Ends whatever is withheld. */
+  /** Stops waiting for the withheld tasks. */
   stop(): void {
     this.#stopped.abort();
   }
 
-  async #mayLeave(task: Task): Promise<boolean> {
+  async #mayDispatch(task: Task): Promise<boolean> {
     const { workflows, waitedFor } = this.#options;
     if (!workflows.has(String(task['workflowType'])) || waitedFor.has(task.workflowInstanceId)) return true;
     const state = await this.#stateOf(task);
-    if (state === 'undecided') void this.#leaveLater(task);
+    if (state === 'undecided') void this.#dispatchLater(task);
     return state === 'running';
   }
 
-  async #leaveLater(task: Task): Promise<void> {
-    const deadline = performance.now() + longestMs;
+  async #dispatchLater(task: Task): Promise<void> {
+    const deadline = performance.now() + maxWithheldMs;
     const { signal } = this.#stopped;
     for (let pauseMs = firstPauseMs; performance.now() < deadline; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       await pause(pauseMs, undefined, { signal }).catch(() => undefined);
