@@ -1,4 +1,4 @@
-// The compress policy: answers of the policies behind it leave in br or gzip where the client accepts that.
+// The compress policy: responses of the policies behind it are sent in br or gzip when the client accepts that.
 
 import { Type } from 'typebox';
 import { headerRef } from '#lib/openapi/headers.ts';
@@ -20,6 +20,7 @@ const parameters = Type.Object(
   { additionalProperties: false },
 );
 
+/** Name, parameters and OpenAPI description of the policy. */
 export const compressDeclaration = declarePolicy({
   name: 'compress',
   schema: parameters,
@@ -29,13 +30,13 @@ export const compressDeclaration = declarePolicy({
 });
 
 /**
- * Stands in front of `workflow`. An answer that holds a secret beside text that somebody else chose gives the secret away
- * by its length (BREACH): no such policy belongs in front of tokens, or of the engine's API, where one answer holds
- * requests of several clients.
+ * The policy `compress`. It runs before `workflow`. When a response holds a secret next to text that an attacker chose,
+ * its compressed length reveals the secret (BREACH). So this policy must not run before tokens, or before the engine's
+ * API, where one response holds requests of several clients.
  */
 export const compressPolicy = definePolicy(compressDeclaration, {
   create: ({ overBytes }) =>
-    function compressAnswers(request, _response, next) {
+    function compressResponses(request, _response, next) {
       const coding = chooseCoding(request);
       const compress = (answer: Answer) =>
         request.method === 'HEAD' ? Promise.resolve(answer) : compressAnswer(answer, coding, overBytes);
@@ -44,7 +45,11 @@ export const compressPolicy = definePolicy(compressDeclaration, {
     },
 });
 
-/** @param coding undefined: the client accepts none, but a cache has to know that others do */
+/**
+ * Compresses a response when that makes it smaller.
+ * @param coding coding that the client accepts; undefined when it accepts none (`Vary` is set nevertheless)
+ * @param overBytes bodies up to this size are not compressed
+ */
 export async function compressAnswer(answer: Answer, coding: Coding | undefined, overBytes: number): Promise<Answer> {
   const { headers, body } = answer;
   if (body.length <= overBytes || !mayBeCompressed(answer)) return answer;
@@ -55,16 +60,17 @@ export async function compressAnswer(answer: Answer, coding: Coding | undefined,
   return { ...answer, headers: { ...varied, 'content-encoding': coding }, body: compressed };
 }
 
-/** Fields that speak of the very bytes of the back end: with one of them, its bytes are what the client gets. */
+/** Header fields that describe the exact bytes of the back end's body: such a body is not compressed. */
 const boundToBytes = ['content-encoding', 'content-range', 'content-digest', 'repr-digest', 'digest', 'content-md5'];
 
 function mayBeCompressed({ status, headers }: Answer): boolean {
   if (status === 204 || status === 206 || status === 304) return false;
   if (boundToBytes.some((name) => headers[name] !== undefined)) return false;
-  // Ranges of the back end's bytes would not fit the compressed ones.
+  // Byte ranges of the back end would not match the compressed body.
   if (/\bbytes\b/i.test(textOf(headers['accept-ranges']))) return false;
   if (/\bno-transform\b/i.test(textOf(headers['cache-control']))) return false;
-  // Made weak it would be honest, but If-Match never matches a weak one (RFC 9110 section 13.1.1): writes would fail.
+  // A weak ETag would be correct, but If-Match never matches a weak one (RFC 9110 section 13.1.1), so writes would
+  // fail.
   if (headers['etag'] !== undefined && !textOf(headers['etag']).startsWith('W/')) return false;
   return isCompressible(textOf(headers['content-type']));
 }

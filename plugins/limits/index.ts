@@ -7,7 +7,9 @@ import { createMisCodesPolicy, misCodesDeclaration } from './mis-codes.ts';
 import { createRateLimitPolicy, rateLimitDeclaration } from './rate-limit.ts';
 import { createStores, leaseMs } from './store/create-stores.ts';
 
+/** Version of the plugin's contract. */
 export const version = '1.2.0';
+/** Policies that the plugin registers. */
 export const policies = [rateLimitDeclaration, inFlightDeclaration, misCodesDeclaration];
 
 /** Registers the policies. Their counters outlive a configuration. */
