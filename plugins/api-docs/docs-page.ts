@@ -1,4 +1,4 @@
-// The docs policy: the OpenAPI document as a page to read and to try, rendered by Swagger UI from this machine's files.
+// The docs policy: shows the OpenAPI document as an interactive page, with the router's own copy of Swagger UI.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -23,12 +23,12 @@ const parameters = Type.Object(
   { additionalProperties: false },
 );
 
-/** Nothing but files of this router, no inline script or style, no evaluation of text; calls go to this router only. */
+/** Allows only files of this router, no inline script or style, no eval, and requests to this router only. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // Swagger UI's stylesheet has its icons as data.
+  // Swagger UI's stylesheet has its icons as data URLs.
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",
@@ -42,12 +42,13 @@ const types: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   png: 'image/png',
 };
-/** By name. */
+/** Files of the page by name. */
 export type DocsFiles = ReadonlyMap<string, StaticAnswer>;
 
 const pageAgeSeconds = 60;
 const fileAgeSeconds = 3_600;
 
+/** Name, parameters and OpenAPI description of the policy. */
 export const docsDeclaration = declarePolicy({
   name: 'docs',
   schema: parameters,
@@ -59,7 +60,7 @@ export const docsDeclaration = declarePolicy({
   }),
 });
 
-/** `router.docs` switches it off: then its paths answer 404, and the document does not mention them. */
+/** Creates the policy. When `router.docs` is off, its paths respond with 404 and the document does not list them. */
 export function createDocsPolicy(config: Pick<Config, 'router.docs'>, files: DocsFiles): Policy {
   const isOff = !config['router.docs'];
   return definePolicy(docsDeclaration, {
@@ -77,7 +78,7 @@ export function createDocsPolicy(config: Pick<Config, 'router.docs'>, files: Doc
   });
 }
 
-/** What is at one of the paths that the gateway configuration gives the policy: `/`, the page, or a file of it. */
+/** Describes one path of the policy: `/`, the page, or a file of the page. */
 function describePath(path: string, at: string): Description {
   if (path === '/') {
     const location = { description: 'The page.', required: true, schema: { const: at } };
@@ -92,7 +93,7 @@ function describePath(path: string, at: string): Description {
   };
 }
 
-/** RFC 9110 section 15.4.3. */
+/** Redirects with 302 (RFC 9110 section 15.4.3). */
 function redirect(response: Response, location: string): void {
   response
     .writeHead(302, { location, 'cache-control': `public, max-age=${pageAgeSeconds}`, 'content-length': 0 })
@@ -111,7 +112,7 @@ function createPage(at: string, document: string): StaticAnswer {
   });
 }
 
-/** The only files that can be had, read once. */
+/** Reads the files of the page. No other file is served. */
 export function createDocsFiles(): DocsFiles {
   const swaggerDir = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   const files = [

@@ -1,11 +1,13 @@
-// The contract plugin: what clients can read about the router (policies `openapi`, `docs`, `problem-pages`).
+// The api-docs plugin: policies `openapi`, `docs` and `problem-pages`.
 
 import type { PluginContext } from '../../gateway/plugin-api/plugin-api.ts';
 import { createDocsFiles, createDocsPolicy, docsDeclaration } from './docs-page.ts';
 import { createOpenApiPolicy, openApiDeclaration } from './openapi.ts';
 import { createProblemPages, createProblemPagesPolicy, problemPagesDeclaration } from './problems.ts';
 
+/** Version of the plugin's contract. */
 export const version = '1.0.0';
+/** Policies that the plugin registers. */
 export const policies = [openApiDeclaration, docsDeclaration, problemPagesDeclaration];
 
 /** Registers the policies. */

@@ -1,15 +1,17 @@
-// The openapi policy: answers with the OpenAPI document of the whole router.
+// The openapi policy: responds with the OpenAPI document of the whole router.
 
 import { Type } from 'typebox';
 import { declarePolicy, definePolicy, type Policy, type RouterServices } from '../../gateway/plugin-api/plugin-api.ts';
 import { describeStatic, StaticAnswer } from './static-answer.ts';
 
+/** Name, parameters and OpenAPI description of the policy. */
 export const openApiDeclaration = declarePolicy({
   name: 'openapi',
   schema: Type.Object({}, { additionalProperties: false }),
   describe: () => ({ operation: () => ({ responses: describeStatic('This document.', 'application/json') }) }),
 });
 
+/** Creates the policy. */
 export function createOpenApiPolicy({ document }: Pick<RouterServices, 'document'>): Policy {
   return definePolicy(openApiDeclaration, {
     create() {

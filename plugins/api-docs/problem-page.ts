@@ -1,4 +1,4 @@
-// One problem type, or the list of all, as a page: what happened, and what to do.
+// Renders a problem type, or the list of all, as HTML, JSON and plain text.
 
 import { createHash } from 'node:crypto';
 import { type ProblemCode, problemKinds } from '#lib/problem/catalogue.ts';
@@ -6,7 +6,7 @@ import { problemExplanations } from '#lib/problem/explanations.ts';
 import { problemType } from '#lib/problem/problem.ts';
 import { StaticAnswer, type StaticContent } from './static-answer.ts';
 
-/** The same content in each form that a client may ask for, by media type. */
+/** A page in each format that a client may ask for, by media type. */
 export type ProblemPage = Readonly<Record<'text/html' | 'application/json' | 'text/plain', StaticAnswer>>;
 
 const maxAgeSeconds = 60;
@@ -19,10 +19,10 @@ const style =
 
 const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** Every code; tests compare them with the pages. */
+/** Every problem code. */
 export const problemCodes = Object.keys(problemKinds) as ProblemCode[];
 
-/** What a page says, in the form for programs. */
+/** Returns the content of a problem's page as JSON. */
 export function describeProblem(code: ProblemCode) {
   return {
     type: problemType(code),
@@ -33,7 +33,7 @@ export function describeProblem(code: ProblemCode) {
   };
 }
 
-/** The page of one problem. */
+/** Returns the page of one problem. */
 export function createProblemPage(code: ProblemCode): ProblemPage {
   const { title, status, happened, advice, meaning } = describeProblem(code);
   const sentence = `${advice[0]?.toUpperCase()}${advice.slice(1)}.`;
@@ -50,7 +50,7 @@ export function createProblemPage(code: ProblemCode): ProblemPage {
   return createPage(title, { html, text, json: describeProblem(code) });
 }
 
-/** The page that names all of them, by status. */
+/** Returns the list of all problems, ordered by status. */
 export function createProblemList(): ProblemPage {
   const all = problemCodes.map(describeProblem).sort((one, other) => one.status - other.status);
   const items = all.map(
@@ -62,7 +62,7 @@ export function createProblemList(): ProblemPage {
   return createPage('Problems', { html, text, json: { problems: all } });
 }
 
-/** What the status promises, whatever the problem. */
+/** Explains what a status guarantees, for every problem with it. */
 function meaningOf(code: ProblemCode): string {
   const { status } = problemKinds[code];
   if (status === 503) return '503 always means that nothing was started: the same request may be sent again.';
@@ -101,7 +101,7 @@ function escape(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Names stand between back quotes. */
+/** Renders text between backquotes as code. */
 function withCode(text: string): string {
   return escape(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 }

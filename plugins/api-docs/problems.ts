@@ -1,4 +1,4 @@
-// The problem-pages policy: where the `type` of a problem document leads.
+// The problem-pages policy: serves the pages that the `type` of problem documents links to.
 
 import { Type } from 'typebox';
 import type { Request, Response } from 'express';
@@ -8,31 +8,33 @@ import { Problem } from '#lib/problem/problem.ts';
 import { createProblemList, createProblemPage, problemCodes, type ProblemPage } from './problem-page.ts';
 import { describeStatic } from './static-answer.ts';
 
-/** A program that asks for problem documents reads JSON. */
+/** Formats that a client may ask for. A client that accepts problem documents receives JSON. */
 const accepted = ['text/html', 'application/json', 'text/plain', 'application/problem+json'] as const;
 
-/** Which form the client wants; HTML for one that does not say, or asks for what there is not. */
+/** Returns the format for a client; HTML when it names none or only unknown ones. */
 function formOf(request: Request): keyof ProblemPage {
   const asked = request.accepts([...accepted]);
   if (asked === 'application/problem+json') return 'application/json';
   return (accepted.slice(0, 3).find((type) => type === asked) as keyof ProblemPage | undefined) ?? 'text/html';
 }
 
-/** Every page by its code; the list has none. */
+/** Pages by problem code; the list has the key undefined. */
 export type ProblemPages = ReadonlyMap<string | undefined, ProblemPage>;
 
-/** They are the same in every configuration. */
+/** Renders all pages. They are the same in every configuration. */
 export function createProblemPages(): ProblemPages {
   const pages = problemCodes.map((code) => [code, createProblemPage(code)] as const);
   return new Map<string | undefined, ProblemPage>([[undefined, createProblemList()], ...pages]);
 }
 
+/** Name and OpenAPI description of the policy. */
 export const problemPagesDeclaration = declarePolicy({
   name: 'problem-pages',
   schema: Type.Object({}, { additionalProperties: false }),
   describe: describePages,
 });
 
+/** Creates the policy. */
 export function createProblemPagesPolicy(pages: ProblemPages): Policy {
   const create = () => (request: Request, response: Response) => {
     const page = pages.get(request.params['code']);

@@ -1,4 +1,4 @@
-// An answer that is the same for everybody: made once, compressed once, sent with validators (RFC 9110 section 8.8).
+// A static response: rendered once, compressed once, sent with validators (RFC 9110 section 8.8).
 
 import { createHash } from 'node:crypto';
 import type { Request, Response } from 'express';
@@ -6,12 +6,13 @@ import { headerRef } from '#lib/openapi/headers.ts';
 import type { Responses } from '#lib/openapi/openapi.ts';
 import { chooseCoding, type Coding, compressBody, isCompressible } from '../../gateway/plugin-api/content-coding.ts';
 
+/** Content of a static response. */
 export interface StaticContent {
   readonly contentType: string;
   readonly body: string | Buffer;
-  /** How long a client may use it without asking again. */
+  /** How long a client may cache it, in seconds. */
   readonly maxAgeSeconds: number;
-  /** More header fields. */
+  /** Additional header fields. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -20,11 +21,12 @@ interface Variant {
   readonly etag: string;
 }
 
-/** Of brotli: what is compressed once may take a moment. */
+/** Brotli quality: higher than for other responses, because each is compressed only once. */
 const thoroughQuality = 6;
-/** Smaller bodies gain nothing from being compressed. */
+/** Minimum size in bytes: compressing smaller bodies does not pay. */
 const overBytes = 1_024;
 
+/** A static response for GET and HEAD. */
 export class StaticAnswer {
   readonly #plain: Variant;
   readonly #tag: string;
@@ -46,7 +48,7 @@ export class StaticAnswer {
     };
   }
 
-  /** GET and HEAD. 304 when the client has it already (section 13.1.2). */
+  /** Sends the response; 304 when the client's copy is current (RFC 9110 section 13.1.2). */
   async send(request: Request, response: Response): Promise<void> {
     const coding = this.#compressible ? chooseCoding(request) : undefined;
     const { body, etag } = coding === undefined ? this.#plain : await this.#variant(coding);
@@ -63,20 +65,20 @@ export class StaticAnswer {
     response.end(request.method === 'HEAD' ? undefined : body);
   }
 
-  /** Each coding has an entity tag of its own (section 8.8.3): the bytes differ. */
+  /** Returns the body in a coding. Each coding has its own entity tag, because the bytes differ (section 8.8.3). */
   #variant(coding: Coding): Promise<Variant> {
     const known = this.#compressed.get(coding);
     if (known !== undefined) return known;
-    const made = compressBody(this.#plain.body, coding, thoroughQuality).then((body) => ({
+    const compressed = compressBody(this.#plain.body, coding, thoroughQuality).then((body) => ({
       body,
       etag: `"${this.#tag}-${coding}"`,
     }));
-    this.#compressed.set(coding, made);
-    return made;
+    this.#compressed.set(coding, compressed);
+    return compressed;
   }
 }
 
-/** The answers of {@link StaticAnswer} as the OpenAPI document describes them. */
+/** Describes the responses of {@link StaticAnswer} in OpenAPI terms. */
 export function describeStatic(description: string, ...mediaTypes: readonly string[]): Responses {
   const headers = {
     'Cache-Control': headerRef('CacheControl'),
