@@ -1,4 +1,4 @@
-// The bearer policy: no valid access token with the scopes of the route, no way through (RFC 6750).
+// The bearer policy: rejects requests without a valid access token that has the scopes of the route (RFC 6750).
 
 import type { Request } from 'express';
 import {
@@ -17,6 +17,7 @@ import { bearerParameters, missingScopes, scopeAlternatives } from './bearer/req
 import { withSdkErrorCode } from './bearer/sdk-error-code.ts';
 import { ProviderError } from './provider/provider-error.ts';
 
+/** Name, parameters and OpenAPI description of the policy. */
 export const bearerDeclaration = declarePolicy({
   name: 'bearer',
   schema: bearerParameters,
@@ -55,7 +56,7 @@ export function bearerPolicy(accessTokens: AccessTokens): Policy {
   });
 }
 
-/** The log line of the request learns the reason; the caller does not. */
+/** Converts an error to a problem. The reason goes into the access log, not into the response. */
 function toProblemOf(context: RequestContext, error: unknown): unknown {
   if (error instanceof InvalidTokenError || error instanceof ProviderError) context.reason = error.message;
   return toBearerProblem(error);

@@ -1,15 +1,19 @@
-// Time as this plugin sees it: one place to ask, so that tests can move it.
+// The clock of this plugin; tests replace it.
 
+/** A source of time and timers. */
 export interface Clock {
-  /** Time of day in milliseconds since the epoch: what `exp` and `nbf` are compared with. */
+  /** Time of day in milliseconds since the epoch, for `exp` and `nbf`. */
   wallMs(): number;
-  /** Milliseconds that never jump: what ages and pauses are measured with. */
+  /** Monotonic time in milliseconds, for ages and pauses. */
   ticksMs(): number;
-  /** Runs `action` once after `delayMs`; keeps no process alive. Returns what cancels it. */
+  /**
+   * Runs `action` once after `delayMs` milliseconds; does not keep the process alive. Returns a function that cancels
+   * it.
+   */
   after(delayMs: number, action: () => void): () => void;
 }
 
-/** The machine's own clocks. */
+/** The system clock. */
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
   ticksMs: () => performance.now(),

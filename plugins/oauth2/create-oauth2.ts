@@ -1,4 +1,4 @@
-// Builds the parts of this plugin from the configuration, in the order they depend on each other.
+// Creates the components of this plugin from the configuration, in the order of their dependencies.
 
 import type { Config } from '#lib/config/schema.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
@@ -13,28 +13,32 @@ import { RemoteKeys } from './provider/remote-keys.ts';
 import { readSettings } from './settings.ts';
 import { ClientCredentialsGrant } from './token/client-credentials-grant.ts';
 
-/** What the `oauth.*` keys describe: an identity provider, and what is known of it and of its tokens. */
+/** The identity provider that the `oauth.*` keys describe, with its keys and verified tokens. */
 export interface OAuth2 {
   readonly keys: RemoteKeys;
   readonly accessTokens: AccessTokens;
   readonly grant: ClientCredentialsGrant;
-  /** Ends timers and connections. */
+  /** Stops timers and closes connections. */
   stop(): Promise<void>;
 }
 
+/** Settings of {@link createOAuth2}. */
 export interface OAuth2Options {
-  /** Nothing but `oauth.*` is read. */
+  /** Only the keys `oauth.*` are read. */
   readonly config: Config;
   readonly log: Logger;
   readonly metrics: OAuthMetrics;
   readonly clock: Clock;
 }
 
-/** Nothing is fetched before `keys.start()`. @throws Error that lists every setting that is wrong */
+/**
+ * Creates the components. Nothing is fetched before `keys.start()`.
+ * @throws Error that lists every invalid setting
+ */
 export function createOAuth2({ config, log, metrics, clock }: OAuth2Options): OAuth2 {
   const { issuer, rules, introspection: introspectionClient } = readSettings(config);
   const timeoutMs = config['oauth.timeoutMs'];
-  // Keys have connections of their own: a flood of token requests must not keep them from being fetched.
+  // Keys use connections of their own, so that a flood of token requests cannot block fetching them.
   const keysHttp = new ProviderHttp({ timeoutMs, connections: 2 });
   const callsHttp = new ProviderHttp({ timeoutMs, connections: 32 });
   const metadata = new ProviderMetadata({ config, issuer, http: keysHttp, clock });

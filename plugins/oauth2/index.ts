@@ -1,4 +1,4 @@
-// The plugin oauth2: clients get tokens here (policy `token`) and are let in with them (policy `bearer`).
+// The oauth2 plugin: policy `token` issues access tokens, policy `bearer` checks them.
 
 import type { Config } from '#lib/config/schema.ts';
 import type { PluginContext } from '../../gateway/plugin-api/plugin-api.ts';
@@ -12,13 +12,13 @@ import { tokenDeclaration, tokenPolicy } from './token.ts';
 /** Version of the plugin's contract. */
 export const version = '1.1.0';
 
-/** The policies it registers. */
+/** Policies that the plugin registers. */
 export const policies = [tokenDeclaration, bearerDeclaration];
 
 /**
- * Registers the policies and begins to fetch the identity provider's keys, without waiting for them. Keys, checked tokens
- * and counted attempts outlive a configuration, the first two as long as no key `oauth.*` changes.
- * @throws Error that lists every setting that is wrong
+ * Registers the policies and starts fetching the identity provider's keys, without waiting for them. Keys, verified
+ * tokens and counted attempts outlive a configuration; keys and tokens only while no key `oauth.*` changes.
+ * @throws Error that lists every invalid setting
  */
 export function init({ services, registerPolicy }: PluginContext, clock: Clock = systemClock): void {
   const { config } = services;
@@ -29,14 +29,14 @@ export function init({ services, registerPolicy }: PluginContext, clock: Clock =
   let isNew = false;
   const { keys, accessTokens, grant } = services.share('oauth2', oauthKeys(config), ({ log, onStop }) => {
     isNew = true;
-    const made = createOAuth2({ config, log, metrics, clock });
-    onStop('oauth2', made.stop);
-    made.keys.start();
-    return made;
+    const created = createOAuth2({ config, log, metrics, clock });
+    onStop('oauth2', created.stop);
+    created.keys.start();
+    return created;
   });
   const unavailable = () => (keys.unavailable === undefined ? [] : [keys.unavailable]);
   services.addReadinessCheck('keys', async () => unavailable());
-  // A provider that is in use already may be away: then nothing is worse than before.
+  // With a provider that is in use already, a failed fetch does not block the new configuration.
   services.addActivationCheck('keys', async () => {
     if (!isNew) return [];
     await keys.fetched;
@@ -46,7 +46,7 @@ export function init({ services, registerPolicy }: PluginContext, clock: Clock =
   registerPolicy(bearerPolicy(accessTokens));
 }
 
-/** Every one of them changes what a token is worth, or where that is asked. */
+/** Returns all `oauth.*` keys: each of them affects which tokens are valid, or where that is verified. */
 function oauthKeys(config: Config): [string, unknown][] {
   return Object.entries(config).filter(([key]) => key.startsWith('oauth.'));
 }

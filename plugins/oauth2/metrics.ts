@@ -1,7 +1,8 @@
-// What this plugin counts for Prometheus.
+// Prometheus metrics of this plugin.
 
 import { Counter, type Registry } from 'prom-client';
 
+/** The counters. */
 export interface OAuthMetrics {
   /** Access tokens checked; `result`: valid, cached, unavailable, or why the token was refused. */
   readonly tokensChecked: Counter<'result'>;

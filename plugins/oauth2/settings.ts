@@ -1,19 +1,23 @@
-// The oauth.* keys as this plugin needs them: what a schema cannot say is checked here, all at once.
+// Reads the `oauth.*` keys and checks what the schema cannot, reporting all mistakes at once.
 
 import type { Config } from '#lib/config/schema.ts';
 import type { ClaimRules } from './access-token/claims.ts';
 import { type HeaderRules, normalizeType } from './access-token/jwt-header.ts';
 import { type Algorithm, supportedAlgorithms } from './provider/key-set.ts';
 
+/** The settings of this plugin. */
 export interface OAuth2Settings {
   readonly issuer: string;
-  /** What every access token must satisfy. */
+  /** Rules that every access token must satisfy. */
   readonly rules: HeaderRules & ClaimRules;
   /** Undefined: opaque tokens are not accepted. */
   readonly introspection: { url: string; clientId: string; clientSecret: string } | undefined;
 }
 
-/** @throws Error that lists every setting that is wrong */
+/**
+ * Reads the settings.
+ * @throws Error that lists every invalid setting
+ */
 export function readSettings(config: Config): OAuth2Settings {
   const problems: string[] = [];
   const issuer = config['oauth.issuer'] ?? '';
@@ -35,7 +39,7 @@ export function readSettings(config: Config): OAuth2Settings {
   return { issuer, rules, introspection };
 }
 
-/** `none` and the HMAC family are not among the supported ones: no configuration can let them in. */
+/** Reads the accepted algorithms. `none` and HMAC are not supported, so no configuration can accept them. */
 function readAlgorithms(names: readonly string[], problems: string[]): ReadonlySet<Algorithm> {
   const algorithms = supportedAlgorithms.filter((algorithm) => names.includes(algorithm));
   const unknown = names.filter((name) => !(supportedAlgorithms as readonly string[]).includes(name));
@@ -45,7 +49,10 @@ function readAlgorithms(names: readonly string[], problems: string[]): ReadonlyS
   return new Set(algorithms);
 }
 
-/** Where access tokens look like ID tokens, only the audience keeps them apart (RFC 8725 section 3.12). */
+/**
+ * Reads the accepted token types. When access tokens have the type of ID tokens, only the audience distinguishes them
+ * (RFC 8725 section 3.12).
+ */
 function readTypes(config: Config, problems: string[]): ReadonlySet<string> {
   const types = new Set(config['oauth.acceptedTypes'].map(normalizeType));
   const isStrict = [...types].every((type) => type === 'at+jwt');
@@ -55,7 +62,10 @@ function readTypes(config: Config, problems: string[]): ReadonlySet<string> {
   return types;
 }
 
-/** Limits, keys and executions belong to clients: a user's subject must not pass for a client's id. */
+/**
+ * Reads the claims that name the client. Limits, keys and executions belong to clients, so a user's subject must never
+ * count as a client id.
+ */
 function readClientIdClaims(names: readonly string[], problems: string[]): readonly string[] {
   if (names.length === 0) problems.push('oauth.clientIdClaims is empty: no token could be accepted');
   if (names.length > 1 && names.includes('sub')) {

@@ -1,9 +1,9 @@
-// Reads a header field that carries a credential, and removes it: nothing behind can log it, store it or pass it on.
+// Reads a header field with a credential and removes it, so that nothing later can log it, store it or forward it.
 
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Every value the field was sent with, in order; Node's own `headers` would hide all but the first.
+ * Returns every value of the field, in order (Node's own `headers` keeps only the first), and removes the field.
  * @param name in lower case
  */
 export function takeHeader(request: IncomingMessage, name: string): string[] {
@@ -13,7 +13,7 @@ export function takeHeader(request: IncomingMessage, name: string): string[] {
     const field = rawHeaders[index] as string;
     if (field.length !== name.length || field.toLowerCase() !== name) continue;
     values.push(rawHeaders[index + 1] as string);
-    // Emptied, not cut out: Node reads this list by a count it took before.
+    // The value is emptied instead of removed, because Node iterates this list by a count that it took before.
     rawHeaders[index + 1] = '';
   }
   if (values.length === 0) return values;

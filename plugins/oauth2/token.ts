@@ -1,4 +1,5 @@
-// The token policy: a client's own credentials in, an access token of the identity provider out (RFC 6749 section 4.4).
+// The token policy: exchanges a client's credentials for an access token of the identity provider (RFC 6749 section
+// 4.4).
 
 import type { Request, Response } from 'express';
 import { type Static, Type } from 'typebox';
@@ -15,7 +16,7 @@ import { OAuthError } from './token/oauth-error.ts';
 import {
   conductorFormat,
   oauth2Format,
-  type TokenAnswer,
+  type TokenEndpointResponse,
   type TokenFormat,
   type TokenRequest,
 } from './token/token-format.ts';
@@ -39,7 +40,8 @@ const parameters = Type.Object(
 
 type Parameters = Static<typeof parameters>;
 
-export interface TokenPolicyParts {
+/** What the policy works with. */
+export interface TokenPolicyDependencies {
   grant: ClientCredentialsGrant;
   limit: AttemptLimit;
   metrics: OAuthMetrics;
@@ -48,42 +50,43 @@ export interface TokenPolicyParts {
 const maxBodyBytes = 16_384;
 const retryAfterSeconds = '5';
 
+/** Name, parameters and OpenAPI description of the policy. */
 export const tokenDeclaration = declarePolicy({
   name: 'token',
   schema: parameters,
   describe: ({ format }) => (format === 'conductor' ? describeConductorToken : describeOAuth2Token),
 });
 
-/** The policy `token`: the end of its pipeline. */
-export function tokenPolicy(parts: TokenPolicyParts): Policy {
+/** Creates the policy `token`. It is the last policy of its pipeline. */
+export function tokenPolicy(dependencies: TokenPolicyDependencies): Policy {
   return definePolicy(tokenDeclaration, {
     create: (parameters) => {
       const format = parameters.format === 'conductor' ? conductorFormat : oauth2Format;
       return async (request, response) => {
-        // RFC 6749 section 5.1 asks for both, on every answer: problem documents keep them.
+        // RFC 6749 section 5.1 requires both header fields on every response; problem documents keep them.
         response.setHeader('cache-control', 'no-store');
         response.setHeader('pragma', 'no-cache');
         if (request.method !== 'POST') throw new Problem('method-not-allowed', { headers: { allow: 'POST' } });
-        send(response, await answer(request, format, { ...parts, parameters }));
+        send(response, await respond(request, format, { ...dependencies, parameters }));
       };
     },
   });
 }
 
-async function answer(
+async function respond(
   request: Request,
   format: TokenFormat,
-  parts: TokenPolicyParts & { parameters: Parameters },
-): Promise<TokenAnswer> {
-  const { tokenRequests } = parts.metrics;
+  dependencies: TokenPolicyDependencies & { parameters: Parameters },
+): Promise<TokenEndpointResponse> {
+  const { tokenRequests } = dependencies.metrics;
   try {
     const authorization = takeHeader(request, 'authorization');
-    // Read as it came: a body that somebody else would decompress first is not what is checked here.
+    // The body is read as it was sent: a compressed one is rejected, not decompressed.
     if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
       throw new OAuthError('invalid_request', 'The body must not be compressed');
     const body = await readBody(request, maxBodyBytes);
-    const asked = format.read({ contentType: request.headers['content-type'], authorization, body });
-    const token = await issue(request, asked, parts);
+    const tokenRequest = format.read({ contentType: request.headers['content-type'], authorization, body });
+    const token = await issue(request, tokenRequest, dependencies);
     tokenRequests.inc({ result: 'issued' });
     return format.write(token);
   } catch (error) {
@@ -100,7 +103,7 @@ async function answer(
 async function issue(
   request: Request,
   { client, scope }: TokenRequest,
-  { grant, limit, parameters }: TokenPolicyParts & { parameters: Parameters },
+  { grant, limit, parameters }: TokenPolicyDependencies & { parameters: Parameters },
 ): Promise<TokenResponse> {
   const { maxFailuresPerClient: perClient = 10, maxFailuresPerAddress: perAddress = 100 } = parameters;
   const { clientId } = client;
@@ -116,7 +119,8 @@ function isWrongSecret(error: unknown): boolean {
 }
 
 /**
- * What RFC 6749 has no word for is a problem document; `error` in it is for OAuth clients that look for nothing else.
+ * Errors without a code in RFC 6749 become problem documents. Their member `error` serves OAuth clients that read
+ * nothing else.
  */
 function toTokenProblem(error: unknown): unknown {
   const extensions = { error: 'temporarily_unavailable' };
@@ -138,7 +142,7 @@ function resultOf(error: unknown): string {
   return error instanceof Problem ? 'invalid_request' : 'error';
 }
 
-function send(response: Response, { status, body, headers }: TokenAnswer): void {
+function send(response: Response, { status, body, headers }: TokenEndpointResponse): void {
   const text = Buffer.from(JSON.stringify(body));
   response.writeHead(status, { ...headers, 'content-type': 'application/json', 'content-length': text.length });
   response.end(text);

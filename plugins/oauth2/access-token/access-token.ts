@@ -1,26 +1,27 @@
-// What a checked access token says: who holds it, what it allows, until when.
+// A verified access token: its client, its scopes and its expiry.
 
 import { InvalidTokenError } from './invalid-token-error.ts';
 
+/** A verified access token. */
 export interface AccessToken {
   /** The OAuth client that the token was issued to; see {@link readClientId}. */
   readonly clientId: string;
   readonly scopes: ReadonlySet<string>;
-  /** End of its life in milliseconds since the epoch, leeway not included. */
+  /** Expiry in milliseconds since the epoch, leeway not included. */
   readonly expiresAtMs: number;
 }
 
-/** Claims of a token, or what introspection says about it. */
+/** Claims of a JWT, or the introspection response for an opaque token. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Printable ASCII: an id goes into logs and metrics. */
+/** Printable ASCII, because the id goes into logs and metrics. */
 const clientIdPattern = /^[\x20-\x7e]{1,256}$/;
 
 /**
- * The OAuth client that a token was issued to. `sub` never stands in for a missing claim: it may name a user, who could
- * be called like a client (RFC 9068 section 5, RFC 9700 section 4.15).
- * @param names claims that may say so, the first that is there counts: `oauth.clientIdClaims`
- * @throws InvalidTokenError `client` when none of them does
+ * Returns the OAuth client that a token was issued to. `sub` never replaces a missing claim: it may name a user with
+ * the same name as a client (RFC 9068 section 5, RFC 9700 section 4.15).
+ * @param names claims that may name the client; the first one present counts (`oauth.clientIdClaims`)
+ * @throws InvalidTokenError `client` when none is present
  */
 export function readClientId(claims: Claims, names: readonly string[]): string {
   const clientId = names.map((name) => claims[name] ?? undefined).find((claim) => claim !== undefined);
@@ -29,8 +30,8 @@ export function readClientId(claims: Claims, names: readonly string[]): string {
 }
 
 /**
- * Scopes from `scope` (RFC 9068 section 2.2.3), else `scp`, else `scopes`, as providers differ: a list, or text
- * separated by spaces. An element of a list is one scope, whatever it contains.
+ * Returns the scopes from `scope` (RFC 9068 section 2.2.3), else `scp`, else `scopes`, because providers differ: a
+ * list, or a string separated by spaces. An element of a list is one scope, whatever it contains.
  * @throws InvalidTokenError when the claim is neither
  */
 export function readScopes(claims: Claims): ReadonlySet<string> {

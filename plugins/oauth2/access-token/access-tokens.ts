@@ -1,4 +1,4 @@
-// Checks an access token of either kind: a JWT by its signature, an opaque one by asking the provider.
+// Verifies access tokens: JWTs by their signature, opaque tokens by introspection.
 
 import type { OAuthMetrics } from '../metrics.ts';
 import { ProviderError } from '../provider/provider-error.ts';
@@ -7,6 +7,7 @@ import type { Introspection } from './introspection.ts';
 import { InvalidTokenError } from './invalid-token-error.ts';
 import type { JwtVerifier } from './jwt-verifier.ts';
 
+/** Settings of {@link AccessTokens}. */
 export interface AccessTokensOptions {
   verifier: JwtVerifier;
   /** Undefined when opaque tokens are not accepted. */
@@ -18,6 +19,7 @@ const maxTokenBytes = 8_192;
 /** The characters of a bearer token (RFC 6750 section 2.1). */
 const bearerToken = /^[\w.~+/-]+=*$/;
 
+/** Verifies JWTs and opaque tokens. */
 export class AccessTokens {
   readonly #options: AccessTokensOptions;
 
@@ -26,9 +28,9 @@ export class AccessTokens {
   }
 
   /**
-   * What the token says.
+   * Verifies a token.
    * @throws InvalidTokenError when it must not be accepted
-   * @throws ProviderError when that cannot be known now
+   * @throws ProviderError when its validity is unknown now
    */
   async check(token: string): Promise<AccessToken> {
     const { tokensChecked } = this.#options.metrics;
@@ -43,7 +45,7 @@ export class AccessTokens {
     }
   }
 
-  /** What a JWT says that was checked before and is still good; undefined sends the caller to `check`. */
+  /** Returns a JWT that was verified before and is still valid; undefined when the caller must call `check`. */
   recall(token: string): AccessToken | undefined {
     return token.length <= maxTokenBytes ? this.#options.verifier.recall(token) : undefined;
   }

@@ -1,23 +1,24 @@
-// The claims every access token must make good: issuer, audience, and a life with a known and near end.
+// Checks the claims that every access token must satisfy: issuer, audience and a bounded lifetime.
 
 import type { Claims } from './access-token.ts';
 import { InvalidTokenError } from './invalid-token-error.ts';
 
+/** Rules for the claims. */
 export interface ClaimRules {
-  /** `iss`, character by character. */
+  /** Required `iss`, compared exactly. */
   readonly issuer: string;
-  /** Must be in `aud`; not checked when undefined. */
+  /** Required member of `aud`; not checked when undefined. */
   readonly audience: string | undefined;
   /** Claims that may name the client, in order. */
   readonly clientIdClaims: readonly string[];
   readonly clockToleranceSeconds: number;
-  /** Longest time from `iat`, and from now, to `exp`. */
+  /** Maximum time from `iat`, and from now, to `exp`. */
   readonly maxTokenSeconds: number;
 }
 
 /**
- * Checks the claims of a JWT whose signature is right (RFC 7519 section 4.1, RFC 9068 section 4).
- * @returns end of its life in seconds since the epoch
+ * Checks the claims of a JWT whose signature is valid (RFC 7519 section 4.1, RFC 9068 section 4).
+ * @returns expiry in seconds since the epoch
  * @throws InvalidTokenError
  */
 export function checkJwtClaims(claims: Claims, rules: ClaimRules, nowSeconds: number): number {
@@ -35,7 +36,10 @@ export function checkJwtClaims(claims: Claims, rules: ClaimRules, nowSeconds: nu
   return exp;
 }
 
-/** `exp`, `nbf` and `iat`, as far as they are there. @throws InvalidTokenError */
+/**
+ * Checks `exp`, `nbf` and `iat` when present.
+ * @throws InvalidTokenError
+ */
 export function checkTimes(claims: Claims, { clockToleranceSeconds }: ClaimRules, nowSeconds: number): void {
   const exp = readTime(claims, 'exp') ?? Number.POSITIVE_INFINITY;
   const nbf = readTime(claims, 'nbf') ?? Number.NEGATIVE_INFINITY;
@@ -45,20 +49,23 @@ export function checkTimes(claims: Claims, { clockToleranceSeconds }: ClaimRules
 }
 
 /**
- * A token bound to a key of its holder (DPoP: RFC 9449 section 7.2, mutual TLS: RFC 8705 section 3) is worth nothing
- * without the proof, and no proof is checked here.
+ * Rejects tokens that are bound to a key of their holder (DPoP: RFC 9449 section 7.2, mutual TLS: RFC 8705 section 3):
+ * they are invalid without the proof, and no proof is checked here.
  * @throws InvalidTokenError
  */
 export function checkSenderConstraint(claims: Claims): void {
   if (claims['cnf'] !== undefined && claims['cnf'] !== null) throw new InvalidTokenError('sender-constrained');
 }
 
-/** `aud` is the audience or a list that contains it (RFC 7519 section 4.1.3). */
+/** Returns whether `aud` is the audience or a list that contains it (RFC 7519 section 4.1.3). */
 export function isForAudience(aud: unknown, audience: string): boolean {
   return aud === audience || (Array.isArray(aud) && aud.includes(audience));
 }
 
-/** A NumericDate. JSON can spell infinity (`1e999`) and things that are no number: neither is a time. */
+/**
+ * Reads a NumericDate in seconds; undefined when absent. Infinity (JSON `1e999`) and values that are no number are
+ * rejected.
+ */
 export function readTime(claims: Claims, name: 'exp' | 'nbf' | 'iat'): number | undefined {
   const value = claims[name];
   if (value === undefined) return undefined;

@@ -1,4 +1,4 @@
-// Opaque access tokens: the identity provider says what they are worth (RFC 7662).
+// Verifies opaque access tokens by asking the identity provider (RFC 7662).
 
 import type { Clock } from '../clock.ts';
 import type { OAuthMetrics } from '../metrics.ts';
@@ -10,9 +10,10 @@ import { checkSenderConstraint, checkTimes, type ClaimRules, isForAudience, read
 import { InvalidTokenError } from './invalid-token-error.ts';
 import { TokenCache } from './token-cache.ts';
 
+/** Settings of {@link Introspection}. */
 export interface IntrospectionOptions {
   url: string;
-  /** The client the router introspects as. */
+  /** Credentials that the router authenticates with. */
   clientId: string;
   clientSecret: string;
   rules: ClaimRules;
@@ -22,10 +23,10 @@ export interface IntrospectionOptions {
 }
 
 const maxRemembered = 10_000;
-/** How long the provider's word is kept: an active token may be revoked, an inactive one never comes back. */
+/** Cache times: an active token may be revoked, an inactive one never becomes active again. */
 const activeForMs = 30_000;
 const inactiveForMs = 1_000;
-/** Questions open at once; more are refused, so that made-up tokens cannot flood the provider. */
+/** Maximum number of concurrent requests; more are rejected, so that invented tokens cannot flood the provider. */
 const maxOpen = 64;
 const maxBytes = 65_536;
 
@@ -35,6 +36,7 @@ interface Remembered {
   readonly untilMs: number;
 }
 
+/** Introspects tokens and caches the results. */
 export class Introspection {
   readonly #options: IntrospectionOptions;
   readonly #remembered = new TokenCache<Remembered>(maxRemembered);
@@ -45,9 +47,9 @@ export class Introspection {
   }
 
   /**
-   * What the token says. Requests that ask about one token at the same time share the question.
-   * @throws InvalidTokenError when it is not active or not meant for us
-   * @throws ProviderError when the endpoint gives no usable answer
+   * Verifies a token. Concurrent requests with the same token share one introspection.
+   * @throws InvalidTokenError when the token is inactive or not meant for this router
+   * @throws ProviderError when the endpoint gives no usable response
    */
   async check(token: string): Promise<AccessToken> {
     const key = TokenCache.keyOf(token);
@@ -98,7 +100,7 @@ export class Introspection {
       body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
       maxBytes,
     });
-    // 401 is about the router's own credentials, not about the token (RFC 7662 section 2.3).
+    // A 401 concerns the router's own credentials, not the token (RFC 7662 section 2.3).
     if (status !== 200) throw new ProviderError('bad-status', `introspection: answered ${status}`);
     return parseJsonObject(body, 'introspection');
   }
@@ -108,7 +110,7 @@ export class Introspection {
     if (typeof claims['active'] !== 'boolean') throw new ProviderError('bad-answer', 'introspection: no "active"');
     if (!claims['active']) throw new InvalidTokenError('inactive');
     const { token_type: type, iss, aud } = claims;
-    // A refresh token may be active as well, and is no access token.
+    // A refresh token may be active too, but is no access token.
     if (type !== undefined && String(type).toLowerCase() !== 'bearer') throw new InvalidTokenError('type');
     if (iss !== undefined && iss !== rules.issuer) throw new InvalidTokenError('issuer');
     if (aud !== undefined && rules.audience !== undefined && !isForAudience(aud, rules.audience)) {

@@ -1,6 +1,6 @@
-// The one error for a token that must not be accepted, with the reason for log and metrics.
+// The error for a token that must not be accepted, with the reason for log and metrics.
 
-/** Why a token was refused. The caller learns no more than `expired` or not. */
+/** Why a token was rejected. The client learns only whether it has expired. */
 export type InvalidTokenReason =
   | 'format'
   | 'size'

@@ -1,16 +1,17 @@
-// The strict outside of a JWT: three canonical base64url segments (RFC 7515 section 7.1) and a header with no surprises.
+// Parses the header of a JWT strictly: three canonical base64url segments (RFC 7515 section 7.1) and only accepted
+// header values.
 
 import type { Algorithm } from '../provider/key-set.ts';
 import { InvalidTokenError } from './invalid-token-error.ts';
 
-/** What a JWT's header may say. */
+/** Rules for the header. */
 export interface HeaderRules {
   readonly algorithms: ReadonlySet<Algorithm>;
   /** Media types as {@link normalizeType} writes them; `absent` lets a header without `typ` pass. */
   readonly types: ReadonlySet<string>;
 }
 
-/** The part of the header that is used. `jwk`, `jku`, `x5u` and `x5c` are never looked at: keys come from the provider. */
+/** The header fields in use. `jwk`, `jku`, `x5u` and `x5c` are ignored: keys come only from the provider. */
 export interface JwtHeader {
   readonly alg: Algorithm;
   readonly kid: string;
@@ -18,12 +19,15 @@ export interface JwtHeader {
 
 const compactForm = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
-/** `typ` without the prefix that may be left out, in lower case (RFC 7515 section 4.1.9). */
+/** Returns `typ` in lower case, without the optional prefix `application/` (RFC 7515 section 4.1.9). */
 export function normalizeType(type: string): string {
   return type.toLowerCase().replace(/^application\//, '');
 }
 
-/** @throws InvalidTokenError */
+/**
+ * Parses and checks the header.
+ * @throws InvalidTokenError
+ */
 export function readJwtHeader(token: string, rules: HeaderRules): JwtHeader {
   const segments = token.split('.');
   if (!compactForm.test(token) || !segments.every(isCanonical)) throw new InvalidTokenError('format');
@@ -33,13 +37,13 @@ export function readJwtHeader(token: string, rules: HeaderRules): JwtHeader {
   if (!rules.types.has(typeof typ === 'string' ? normalizeType(typ) : typ === undefined ? 'absent' : '')) {
     throw new InvalidTokenError('type');
   }
-  // No extension is understood here, so every `crit` is one too many (RFC 7515 section 4.1.11).
+  // No extension is supported, so any `crit` is rejected (RFC 7515 section 4.1.11).
   if ('crit' in header || 'b64' in header) throw new InvalidTokenError('critical-extension');
   if (typeof kid !== 'string' || kid === '') throw new InvalidTokenError('unknown-key');
   return { alg: alg as Algorithm, kid };
 }
 
-/** The bits that the last character has to spare are zero: one token, one spelling. */
+/** Returns whether the unused bits of the last character are zero, so that each token has one spelling. */
 function isCanonical(segment: string): boolean {
   const rest = segment.length % 4;
   if (rest === 0) return true;
@@ -53,7 +57,7 @@ function parseHeader(segment: string): Record<string, unknown> {
       return header as Record<string, unknown>;
     }
   } catch {
-    // Answered like every other thing that is not a header.
+    // Invalid JSON is rejected like any other invalid header.
   }
   throw new InvalidTokenError('format');
 }

@@ -1,4 +1,4 @@
-// Verifies JWT access tokens: header, key, signature, claims, in this order. A token that passed is remembered.
+// Verifies JWT access tokens: header, key, signature and claims, in this order. Valid tokens are cached.
 
 import type { KeyObject } from 'node:crypto';
 import jsonwebtoken from 'jsonwebtoken';
@@ -10,6 +10,7 @@ import { InvalidTokenError, type InvalidTokenReason } from './invalid-token-erro
 import { type HeaderRules, type JwtHeader, readJwtHeader } from './jwt-header.ts';
 import { TokenCache } from './token-cache.ts';
 
+/** Settings of {@link JwtVerifier}. */
 export interface JwtVerifierOptions {
   rules: HeaderRules & ClaimRules;
   keys: RemoteKeys;
@@ -24,6 +25,7 @@ interface Verified {
 
 const maxRemembered = 10_000;
 
+/** Verifies JWTs and caches the valid ones. */
 export class JwtVerifier {
   readonly #options: JwtVerifierOptions;
   readonly #verified = new TokenCache<Verified>(maxRemembered);
@@ -32,7 +34,10 @@ export class JwtVerifier {
     this.#options = options;
   }
 
-  /** A token that was verified with the present keys and is still alive; undefined sends the caller to `verify`. */
+  /**
+   * Returns a token that was verified with the current keys and has not expired; undefined when the caller must call
+   * `verify`.
+   */
   recall(token: string): AccessToken | undefined {
     const { keys, clock, rules } = this.#options;
     const key = TokenCache.keyOf(token);
@@ -45,8 +50,9 @@ export class JwtVerifier {
   }
 
   /**
+   * Verifies a token.
    * @throws InvalidTokenError
-   * @throws ProviderError when the key cannot be known now
+   * @throws ProviderError when the key is unknown and cannot be fetched now
    */
   async verify(token: string): Promise<AccessToken> {
     const { keys, rules } = this.#options;

@@ -1,8 +1,8 @@
-// What is known about tokens seen lately, by their SHA-256: the tokens themselves are not kept.
+// A cache of token properties by the SHA-256 of the token; tokens themselves are not stored.
 
 import { hash } from 'node:crypto';
 
-/** The least recently used entry leaves first. */
+/** An LRU cache by token. */
 export class TokenCache<Value> {
   readonly #entries = new Map<string, Value>();
   readonly #maxEntries: number;
@@ -11,7 +11,7 @@ export class TokenCache<Value> {
     this.#maxEntries = maxEntries;
   }
 
-  /** Under which a token is kept. */
+  /** Returns the cache key of a token. */
   static keyOf(token: string): string {
     return hash('sha256', token, 'base64url');
   }

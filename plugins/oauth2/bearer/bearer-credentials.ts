@@ -1,17 +1,18 @@
-// Takes the access token out of a request's header (RFC 6750 section 2.1). Query and body are never looked at.
+// Reads and removes the access token of a request's header (RFC 6750 section 2.1). Query and body are not read.
 
 import type { IncomingMessage } from 'node:http';
 import { takeHeader } from '../take-header.ts';
 import { credentialsMalformed, credentialsMissing } from './challenge.ts';
 
 const authorization = 'authorization';
-/** Both fields leave every request, whether this route accepts them or not. */
+/** Both fields are removed from every request, whether the route accepts them or not. */
 const alternative = 'x-authorization';
 
 /**
- * The token, and a request that no longer carries it.
- * @param acceptsAlternative also `X-Authorization`, with or without `Bearer`, as Conductor's SDKs send it
- * @throws Problem 401 without credentials of this kind, 400 when they are malformed or more than one
+ * Returns the token and removes it from the request.
+ * @param acceptsAlternative whether `X-Authorization` is accepted too, with or without `Bearer`, as Conductor's SDKs
+ *   send it
+ * @throws Problem 401 without credentials of this kind, 400 when they are malformed or repeated
  */
 export function takeBearerToken(request: IncomingMessage, acceptsAlternative: boolean): string {
   const standard = takeHeader(request, authorization);
@@ -23,7 +24,9 @@ export function takeBearerToken(request: IncomingMessage, acceptsAlternative: bo
   return standard.length === 1 ? afterScheme(value) : afterOptionalScheme(value);
 }
 
-/** The token of a request that carries it in the plainest way there is, and goes on carrying it; else undefined. */
+/**
+ * Returns the token of a request with a single well-formed `Authorization` field, without removing it; else undefined.
+ */
 export function plainBearerToken({ headers }: IncomingMessage): string | undefined {
   const { authorization: value = '', [alternative]: other } = headers;
   if (other !== undefined || !value.startsWith('Bearer ')) return undefined;

@@ -1,19 +1,19 @@
-// The answers of the bearer policy when a request may not pass: each with its challenge (RFC 6750 section 3).
+// The problems of the bearer policy, each with its challenge (RFC 6750 section 3).
 
 import { bearerChallenge } from '#lib/problem/bearer-challenge.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { InvalidTokenError } from '../access-token/invalid-token-error.ts';
 import { ProviderError } from '../provider/provider-error.ts';
 
-/** Seconds after which asking again makes sense when the identity provider is away. */
+/** Retry time in seconds while the identity provider is unavailable. */
 const retryAfterSeconds = '5';
 
-/** 401 without an error code: the request carries no credentials at all (RFC 6750 section 3.1). */
+/** Returns 401 without an error code: the request has no credentials (RFC 6750 section 3.1). */
 export function credentialsMissing(): Problem {
   return new Problem('unauthorized', { headers: bearerChallenge() });
 }
 
-/** 400 `invalid_request`: credentials that are malformed or come twice. */
+/** Returns 400 `invalid_request`: the credentials are malformed or repeated. */
 export function credentialsMalformed(detail: string): Problem {
   return new Problem('malformed-request', {
     detail,
@@ -21,7 +21,10 @@ export function credentialsMalformed(detail: string): Problem {
   });
 }
 
-/** 403 `insufficient_scope`. `scopes` is what the route asks for. */
+/**
+ * Returns 403 `insufficient_scope`.
+ * @param scopes scopes that the route requires
+ */
 export function scopeMissing(scopes: readonly string[]): Problem {
   const wanted = scopes.join(' ');
   const description = 'A required scope is missing';
@@ -29,7 +32,7 @@ export function scopeMissing(scopes: readonly string[]): Problem {
   return new Problem('insufficient-scope', { detail: `Required: ${wanted}`, headers });
 }
 
-/** The answer to what checking a token threw; anything else is passed on as it is. */
+/** Converts an error of a token check to a problem; returns other errors unchanged. */
 export function toBearerProblem(error: unknown): unknown {
   if (error instanceof InvalidTokenError) return invalidToken(error);
   if (error instanceof ProviderError) {
@@ -42,7 +45,7 @@ export function toBearerProblem(error: unknown): unknown {
   return error;
 }
 
-/** 401 `invalid_token`. Why it was refused is for the log, but an honest client may know that its time is over. */
+/** Returns 401 `invalid_token`. Expiry is the only reason that the client learns; the others go into the log. */
 function invalidToken(error: InvalidTokenError): Problem {
   const detail = error.reason === 'expired' ? 'The access token has expired.' : 'The access token is not valid.';
   return new Problem('invalid-token', {

@@ -1,10 +1,13 @@
-// What the bearer policy says of itself in the OpenAPI document.
+// OpenAPI description of the bearer policy.
 
 import type { PolicyDescription } from '#lib/openapi/description.ts';
 import type { SecurityRequirement } from '#lib/openapi/openapi.ts';
 import { schemes } from '#lib/openapi/security-schemes.ts';
 
-/** @param scopesFor alternatives: lists of scopes, any one of which is enough for a method */
+/**
+ * Describes the policy.
+ * @param scopesFor returns alternative lists of scopes for a method; one list suffices
+ */
 export function describeBearer(
   scopesFor: (method: string) => readonly (readonly string[])[],
   acceptsOtherHeader: boolean,

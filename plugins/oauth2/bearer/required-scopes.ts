@@ -1,4 +1,4 @@
-// Which scopes a route asks for, by method, and which of them are missing.
+// Scopes that a route requires, by method, and the check of a token against them.
 
 import { type Static, Type } from 'typebox';
 
@@ -20,22 +20,23 @@ export const bearerParameters = Type.Object(
   { additionalProperties: false },
 );
 
+/** Values of the parameters. */
 export type BearerParameters = Static<typeof bearerParameters>;
 
 const readMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
-/** The scopes that every request of a method needs. */
+/** Returns the scopes that every request of a method requires. */
 function neededBy(method: string, { scopes = [], writeScope }: BearerParameters): readonly string[] {
   return writeScope === undefined || readMethods.includes(method) ? scopes : [...scopes, writeScope];
 }
 
-/** Lists of scopes, any one of which is enough for a method. */
+/** Returns alternative lists of scopes for a method; one list suffices. */
 export function scopeAlternatives(method: string, parameters: BearerParameters): string[][] {
   const needed = neededBy(method, parameters);
   return parameters.anyScope?.map((one) => [...needed, one]) ?? [[...needed]];
 }
 
-/** What the token lacks: the scopes that the answer names; null when it may pass. */
+/** Returns the scopes that the response names as missing; null when the token suffices. */
 export function missingScopes(
   granted: ReadonlySet<string>,
   method: string,

@@ -1,4 +1,4 @@
-// Reads a JSON Web Key Set (RFC 7517) into public keys that may verify access tokens, and nothing else.
+// Parses a JSON Web Key Set (RFC 7517) into the public keys that may verify access tokens.
 
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { ProviderError } from './provider-error.ts';
@@ -14,7 +14,7 @@ const algorithmsByKeyType = {
 
 export type Algorithm = (typeof algorithmsByKeyType)[keyof typeof algorithmsByKeyType][number];
 
-/** Every algorithm that configuration may accept. All are asymmetric: a public key never doubles as a secret. */
+/** Algorithms that configuration may accept. All are asymmetric, so a public key never doubles as a secret. */
 export const supportedAlgorithms: readonly Algorithm[] = Object.values(algorithmsByKeyType).flat();
 
 /** A public key and what it may verify. */
@@ -32,8 +32,8 @@ const minRsaBits = 2048;
 type Jwk = Record<string, unknown>;
 
 /**
- * The usable keys of a key set: with a `kid`, for signatures, of an accepted algorithm. Others are passed over.
- * @throws ProviderError `bad-answer` when it is no key set or holds no usable key
+ * Returns the usable keys of a key set: with a `kid`, for signatures, of an accepted algorithm. Other keys are ignored.
+ * @throws ProviderError `bad-answer` when the body is no key set or has no usable key
  */
 export function parseKeySet(body: Buffer, accepted: ReadonlySet<Algorithm>): KeySet {
   const { keys } = parseJsonObject(body, 'key set');
@@ -64,7 +64,10 @@ function isForSignatures({ use, key_ops: operations }: Jwk): boolean {
   return operations === undefined || (Array.isArray(operations) && operations.includes('verify'));
 }
 
-/** What the key's type can do, narrowed to its `alg` when it has one (RFC 8725 section 3.1: one algorithm a key). */
+/**
+ * Returns the algorithms of the key's type, or only its `alg` when it has one (RFC 8725 section 3.1: one algorithm for
+ * each key).
+ */
 function algorithmsOf({ kty, crv, alg }: Jwk): readonly Algorithm[] {
   const type = kty === 'EC' ? crv : kty;
   if (type !== 'RSA' && type !== 'P-256' && type !== 'P-384' && type !== 'P-521') return [];
@@ -74,7 +77,7 @@ function algorithmsOf({ kty, crv, alg }: Jwk): readonly Algorithm[] {
 
 function importPublicKey({ kty, n, e, crv, x, y }: Jwk): KeyObject | undefined {
   try {
-    // Only the public members: a set that leaks a private key must not bring it in here.
+    // Only the public members are imported, in case the set leaks a private key.
     const jwk = kty === 'RSA' ? { kty, n, e } : { kty, crv, x, y };
     const key = createPublicKey({ key: jwk as Record<string, string>, format: 'jwk' });
     const bits = key.asymmetricKeyDetails?.modulusLength;

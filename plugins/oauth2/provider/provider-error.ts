@@ -1,6 +1,6 @@
-// The one error for an identity provider that cannot be used right now.
+// The error for an identity provider that cannot be used now.
 
-/** What went wrong with the provider; goes to log and metrics, never to a client. */
+/** Kind of failure, for log and metrics; never sent to a client. */
 export type ProviderFailure =
   | 'unreachable'
   | 'timeout'
@@ -12,7 +12,7 @@ export type ProviderFailure =
   | 'no-keys'
   | 'busy';
 
-/** Becomes 503 `identity-provider-unavailable`. Its message names no credential. */
+/** Becomes 503 `identity-provider-unavailable`. The message contains no credential. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
   readonly code: ProviderFailure;

@@ -1,32 +1,36 @@
-// HTTP to the identity provider: bounded in time, size and connections; redirects are not followed.
+// An HTTP client for the identity provider with bounded time, size and connections; it does not follow redirects.
 
 import { Agent, type Dispatcher } from 'undici';
 import { ProviderError } from './provider-error.ts';
 
+/** Settings of {@link ProviderHttp}. */
 export interface ProviderHttpOptions {
   /** Deadline of one call, its body included, in milliseconds. */
   timeoutMs: number;
-  /** Connections kept to one origin; further calls wait for a free one until their deadline. */
+  /** Maximum number of connections to one origin; further calls wait for a free one until their deadline. */
   connections: number;
 }
 
-/** A call as it goes over the wire. */
+/** A request to the provider. */
 export interface ProviderRequest {
   method: 'GET' | 'POST';
   url: string;
   headers?: Record<string, string>;
   body?: string;
-  /** An answer with a longer body is given up. */
+  /** Maximum size of the response body in bytes; a longer one fails the call. */
   maxBytes: number;
 }
 
-/** Any answer of the provider. */
-export interface ProviderAnswer {
+/** A response of the provider, of any status. */
+export interface ProviderResponse {
   status: number;
   body: Buffer;
 }
 
-/** A pool of connections. @throws ProviderError from every call that gets no whole answer */
+/**
+ * A connection pool.
+ * @throws ProviderError from every call without a complete response
+ */
 export class ProviderHttp {
   readonly #agent: Agent;
   readonly #timeoutMs: number;
@@ -43,7 +47,7 @@ export class ProviderHttp {
     });
   }
 
-  async request({ method, url, headers, body, maxBytes }: ProviderRequest): Promise<ProviderAnswer> {
+  async request({ method, url, headers, body, maxBytes }: ProviderRequest): Promise<ProviderResponse> {
     const { origin, pathname, search } = new URL(url);
     const where = `${method} ${origin}${pathname}`;
     try {
@@ -61,7 +65,7 @@ export class ProviderHttp {
     }
   }
 
-  /** Cuts what is in flight. */
+  /** Closes the connections and aborts calls in flight. */
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
@@ -70,11 +74,11 @@ export class ProviderHttp {
 async function readAtMost({ body }: Dispatcher.ResponseData, maxBytes: number, where: string): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
-  // Leaving the loop early destroys the body and with it the connection.
+  // Leaving the loop early destroys the body and its connection.
   for await (const chunk of body as AsyncIterable<Buffer>) {
     length += chunk.length;
     if (length > maxBytes)
-      throw new ProviderError('too-large', `${where}: the answer is longer than ${maxBytes} bytes`);
+      throw new ProviderError('too-large', `${where}: the response is longer than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, length);
@@ -84,7 +88,7 @@ function toProviderError(error: unknown, where: string): ProviderError {
   if (error instanceof ProviderError) return error;
   const { name, code, message } = error as { name?: string; code?: string; message?: string };
   if (name === 'TimeoutError' || code?.endsWith('_TIMEOUT') === true) {
-    return new ProviderError('timeout', `${where}: no answer in time`, { cause: error });
+    return new ProviderError('timeout', `${where}: no response in time`, { cause: error });
   }
   if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EHOSTUNREACH') {
     return new ProviderError('unreachable', `${where}: ${code}`, { cause: error });
@@ -93,8 +97,8 @@ function toProviderError(error: unknown, where: string): ProviderError {
 }
 
 /**
- * The answer as a JSON object.
- * @throws ProviderError `bad-answer` when it is anything else
+ * Parses a response body as a JSON object.
+ * @throws ProviderError `bad-answer` when it is none
  */
 export function parseJsonObject(body: Buffer, where: string): Record<string, unknown> {
   let value: unknown;
@@ -102,10 +106,10 @@ export function parseJsonObject(body: Buffer, where: string): Record<string, unk
     value = JSON.parse(body.toString('utf8'));
   } catch {
     // The parser's message quotes the text, which may hold a token.
-    throw new ProviderError('bad-answer', `${where}: the answer is not JSON`);
+    throw new ProviderError('bad-answer', `${where}: the response is not JSON`);
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    throw new ProviderError('bad-answer', `${where}: the answer is not a JSON object`);
+    throw new ProviderError('bad-answer', `${where}: the response is not a JSON object`);
   }
   return value as Record<string, unknown>;
 }

@@ -1,33 +1,37 @@
-// Where the identity provider's endpoints are: configured, or discovered from its issuer (OpenID Discovery, RFC 8414).
+// Endpoints of the identity provider: configured, or discovered from its issuer (OpenID Discovery, RFC 8414).
 
 import type { Config } from '#lib/config/schema.ts';
 import type { Clock } from '../clock.ts';
 import { ProviderError } from './provider-error.ts';
 import { parseJsonObject, type ProviderHttp } from './provider-http.ts';
 
+/** The endpoints in use. */
 export interface ProviderEndpoints {
   readonly jwksURL: string;
-  /** Absent when the provider's metadata names none. */
+  /** Undefined when the provider's metadata has none. */
   readonly tokenURL: string | undefined;
-  /** Client authentication at the token endpoint; the default of RFC 8414 section 2 when the provider is silent. */
+  /**
+   * Client authentication methods of the token endpoint; the default of RFC 8414 section 2 when the metadata has none.
+   */
   readonly tokenAuthMethods: readonly string[];
 }
 
+/** Settings of {@link ProviderMetadata}. */
 export interface ProviderMetadataOptions {
   config: Pick<Config, 'oauth.jwksURL' | 'oauth.tokenURL'>;
-  /** Must be the `issuer` of the metadata, character by character (RFC 8414 section 3.3). */
+  /** Must equal the `issuer` of the metadata exactly (RFC 8414 section 3.3). */
   issuer: string;
   http: ProviderHttp;
   clock: Clock;
 }
 
 const maxAgeMs = 3_600_000;
-/** How long a failed refresh lets what is known alone. */
+/** Pause after a failed refresh, in milliseconds. */
 const retryMs = 60_000;
 const maxBytes = 262_144;
 const defaultAuthMethods = ['client_secret_basic'];
 
-/** Discovers once an hour; what was discovered stays in use while the provider is away. */
+/** Discovers the endpoints once an hour. The last result stays in use while the provider is unavailable. */
 export class ProviderMetadata {
   readonly #options: ProviderMetadataOptions;
   #known: { endpoints: ProviderEndpoints; untilMs: number } | undefined;
@@ -37,7 +41,10 @@ export class ProviderMetadata {
     this.#options = options;
   }
 
-  /** @throws ProviderError when nothing was ever discovered and the provider cannot be used now */
+  /**
+   * Returns the endpoints.
+   * @throws ProviderError when no discovery has succeeded yet and the provider is unavailable
+   */
   async endpoints(): Promise<ProviderEndpoints> {
     const { config, clock } = this.#options;
     const { 'oauth.jwksURL': jwksURL, 'oauth.tokenURL': tokenURL } = config;
@@ -74,20 +81,23 @@ export class ProviderMetadata {
     return endpoints;
   }
 
-  /** The first document that is there; a provider that does not answer at all is not asked twice. */
+  /** Returns the first metadata document that exists. A provider that does not respond is not asked for the second. */
   async #fetchMetadata(): Promise<[url: string, metadata: Record<string, unknown>]> {
     const { issuer, http } = this.#options;
     let status = 0;
     for (const url of metadataURLs(issuer)) {
-      const answer = await http.request({ method: 'GET', url, maxBytes });
-      if (answer.status === 200) return [url, parseJsonObject(answer.body, url)];
-      status = answer.status;
+      const response = await http.request({ method: 'GET', url, maxBytes });
+      if (response.status === 200) return [url, parseJsonObject(response.body, url)];
+      status = response.status;
     }
     throw new ProviderError('bad-status', `${issuer}: its metadata was answered with ${status}`);
   }
 }
 
-/** OpenID Discovery appends its path to the issuer; RFC 8414 section 3.1 puts it between host and path. */
+/**
+ * Returns the addresses of the metadata: OpenID Discovery appends its path to the issuer, RFC 8414 section 3.1 inserts
+ * it between host and path.
+ */
 function metadataURLs(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');

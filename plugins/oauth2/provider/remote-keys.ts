@@ -1,4 +1,5 @@
-// The identity provider's current keys: fetched in the background, on demand for an unknown one, kept while it is away.
+// Caches the identity provider's keys: fetched in the background, and on demand for an unknown `kid`; kept while the
+// provider is unavailable.
 
 import { createHash, type KeyObject } from 'node:crypto';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
@@ -9,6 +10,7 @@ import { ProviderError } from './provider-error.ts';
 import type { ProviderHttp } from './provider-http.ts';
 import type { ProviderMetadata } from './provider-metadata.ts';
 
+/** Settings of {@link RemoteKeys}. */
 export interface RemoteKeysOptions {
   algorithms: ReadonlySet<Algorithm>;
   /** Pause between two background fetches, in milliseconds: the longest that a removed key keeps working. */
@@ -20,9 +22,9 @@ export interface RemoteKeysOptions {
   log: Logger;
 }
 
-/** At most one fetch that requests cause in this time, however many unknown keys they name. */
+/** Minimum time between fetches that requests trigger, in milliseconds, however many unknown keys they name. */
 const cooldownMs = 5_000;
-/** Without a successful fetch for so long, the last good keys are no longer believed. */
+/** Maximum age of the last fetched keys, in milliseconds; older keys are not trusted. */
 const maxStaleMs = 24 * 3_600_000;
 const firstRetryMs = 250;
 const longestRetryMs = 5_000;
@@ -41,7 +43,7 @@ interface LoadedKeys {
   atMs: number;
 }
 
-/** Starts empty; `start` begins to fetch. */
+/** The key cache. It is empty until `start` has fetched the keys. */
 export class RemoteKeys {
   readonly #options: RemoteKeysOptions;
   #loaded: LoadedKeys | undefined;
@@ -56,7 +58,7 @@ export class RemoteKeys {
     this.#options = options;
   }
 
-  /** Fetches now and again and again; does not wait for it. */
+  /** Starts fetching in the background and returns at once. */
   start(): void {
     void this.#refresh();
   }
@@ -66,25 +68,25 @@ export class RemoteKeys {
     this.#cancelTimer();
   }
 
-  /** Resolves when the fetch that is under way has ended, whatever came of it. */
+  /** Resolves when the current fetch has ended, successful or not. */
   get fetched(): Promise<void> {
     return this.#inFlight ?? Promise.resolve();
   }
 
-  /** Changes whenever the keys do; undefined while there are none to believe. */
+  /** Version of the key set; changes whenever the keys change. Undefined while there are no trusted keys. */
   get version(): number | undefined {
     return this.#current()?.version;
   }
 
-  /** Why no token can be verified; undefined when they can. */
+  /** Reason why no token can be verified; undefined when tokens can be verified. */
   get unavailable(): string | undefined {
     if (this.#current() !== undefined) return undefined;
     return `the keys of the identity provider are not loaded: ${this.#failure?.message ?? 'the first fetch has not ended'}`;
   }
 
   /**
-   * The key that verifies `algorithm` signatures under `kid`; undefined when the provider has none.
-   * @throws ProviderError when that cannot be known: no keys yet, or the provider is away and `kid` is new
+   * Returns the key that verifies `algorithm` signatures under `kid`; undefined when the provider has none.
+   * @throws ProviderError when that is unknown: there are no keys yet, or `kid` is new and the provider is unavailable
    */
   async find(kid: string, algorithm: Algorithm): Promise<FoundKey | undefined> {
     if (this.#current()?.set.has(kid) !== true) await this.#refreshOnDemand();
@@ -110,7 +112,7 @@ export class RemoteKeys {
     await this.#refresh();
   }
 
-  /** One fetch at a time; whoever asks meanwhile shares it. Never rejects. */
+  /** Fetches the keys. Concurrent callers share one fetch. Never rejects. */
   #refresh(): Promise<void> {
     this.#inFlight ??= this.#fetch().finally(() => {
       this.#inFlight = undefined;

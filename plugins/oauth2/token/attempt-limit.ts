@@ -1,10 +1,10 @@
-// Bounds how many wrong secrets can be tried in a minute. Exactly: attempts that are still open count as wrong ones.
+// Limits attempts with a wrong secret per minute. The limit is exact, because attempts in flight count as failed.
 
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Clock } from '../clock.ts';
 import { type Attempt, type LimitedKey, limitedKeys } from './attempt.ts';
 
-/** Nothing is tried: too many wrong attempts came before. */
+/** The attempt was not made, because too many attempts have failed before. */
 export class TooManyAttemptsError extends Error {
   override readonly name = 'TooManyAttemptsError';
   readonly retryAfterSeconds: number;
@@ -14,7 +14,7 @@ export class TooManyAttemptsError extends Error {
   }
 }
 
-/** Open attempts of one key, and who waits for one of them to end. */
+/** Attempts in flight for one key, and the callers that wait for one of them to end. */
 interface Gate {
   open: number;
   readonly waiting: Set<() => void>;
@@ -23,7 +23,7 @@ interface Gate {
 const windowSeconds = 60;
 const maxWaiting = 256;
 
-/** Counts in memory: one router at a time. */
+/** Counts failed attempts in the memory of this router. */
 export class AttemptLimit {
   readonly #clock: Clock;
   readonly #maxWaitMs: () => number;
@@ -31,16 +31,16 @@ export class AttemptLimit {
   readonly #gates = new Map<string, Gate>();
   #lastStep: Promise<unknown> = Promise.resolve();
 
-  /** @param maxWaitMs longest wait for open attempts to end, in milliseconds */
+  /** @param maxWaitMs maximum wait for attempts in flight, in milliseconds */
   constructor(clock: Clock, maxWaitMs: () => number) {
     this.#clock = clock;
     this.#maxWaitMs = maxWaitMs;
   }
 
   /**
-   * Runs `action` unless the limit is reached; while the open attempts could reach it, waits for them first.
-   * @param isFailure which errors of `action` count
-   * @throws TooManyAttemptsError without running `action`; else whatever `action` throws
+   * Runs `action` unless the limit is reached. Waits first while the attempts in flight could reach the limit.
+   * @param isFailure returns whether an error of `action` counts as a failed attempt
+   * @throws TooManyAttemptsError without running `action`; else the error of `action`
    */
   async run<T>(attempt: Attempt, action: () => Promise<T>, isFailure: (error: unknown) => boolean): Promise<T> {
     const keys = limitedKeys(attempt);
@@ -61,14 +61,17 @@ export class AttemptLimit {
     }
   }
 
-  /** One step after the other, so that what a step reads is still true when it acts. */
+  /** Serializes the steps, so that a step acts on the state that it has read. */
   #inTurn<T>(step: () => Promise<T>): Promise<T> {
     const result = this.#lastStep.then(step);
     this.#lastStep = result.catch(() => undefined);
     return result;
   }
 
-  /** Undefined: in. Else a gate to wait at. @throws TooManyAttemptsError */
+  /**
+   * Returns undefined when the attempt may proceed, otherwise a gate to wait at.
+   * @throws TooManyAttemptsError
+   */
   async #enter(keys: readonly LimitedKey[]): Promise<Gate | undefined> {
     for (const { key, limit } of keys) {
       const state = await this.#failures.get(key);
@@ -98,7 +101,7 @@ export class AttemptLimit {
     }
   }
 
-  /** Whether an attempt at `gate` ends before the deadline. */
+  /** Returns whether an attempt at `gate` ends before the deadline. */
   #isBefore(deadlineMs: number, gate: Gate): Promise<boolean> {
     return new Promise((resolve) => {
       const settle = (inTime: boolean) => {

@@ -1,9 +1,9 @@
-// Under which names an attempt to get a token is counted.
+// Counter keys of an attempt to get a token.
 
 import { hash } from 'node:crypto';
 import { networkOf } from '../../../gateway/plugin-api/client-address.ts';
 
-/** Wrong attempts let through in a minute. */
+/** Maximum number of failed attempts per minute. */
 export interface AttemptLimits {
   /** From one address for one client. */
   readonly perClient: number;
@@ -11,6 +11,7 @@ export interface AttemptLimits {
   readonly perAddress: number;
 }
 
+/** An attempt to get a token. */
 export interface Attempt {
   /** IP address of the caller. */
   readonly address: string;
@@ -18,13 +19,16 @@ export interface Attempt {
   readonly limits: AttemptLimits;
 }
 
-/** A name to count under, and how many failures it may have. */
+/** A counter key and its maximum number of failures. */
 export interface LimitedKey {
   readonly key: string;
   readonly limit: number;
 }
 
-/** Never the client alone: then anybody could lock out anybody's client. */
+/**
+ * Returns the counter keys of an attempt. None consists of the client alone: otherwise anybody could lock out any
+ * client.
+ */
 export function limitedKeys({ address, clientId, limits }: Attempt): readonly LimitedKey[] {
   const network = networkOf(address);
   return [

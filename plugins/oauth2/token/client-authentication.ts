@@ -1,8 +1,9 @@
-// Who asks for a token: client id and secret, by HTTP Basic or in the body, never both (RFC 6749 section 2.3).
+// Reads the client id and secret of a token request: by HTTP Basic or in the body, never both (RFC 6749 section 2.3).
 
 import { type Form, formDecode } from './form.ts';
 import { OAuthError } from './oauth-error.ts';
 
+/** Id and secret of a client. */
 export interface ClientCredentials {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -12,8 +13,9 @@ export interface ClientCredentials {
 const visible = /^[\x20-\x7e]+$/;
 
 /**
+ * Reads the credentials.
  * @param authorization every value of the header field
- * @throws OAuthError `invalid_request` when two ways are used at once, `invalid_client` when none is, or an unknown one
+ * @throws OAuthError `invalid_request` when both methods are used, `invalid_client` when none or an unknown one is used
  */
 export function readClientCredentials(authorization: readonly string[], form: Form): ClientCredentials {
   if (authorization.length > 1) throw new OAuthError('invalid_request', 'The client authenticates more than once');
@@ -45,7 +47,10 @@ function fromHeader(header: string, form: Form): ClientCredentials {
   return credentials;
 }
 
-/** @throws OAuthError `invalid_client` when the scheme is another one or its value is broken (RFC 7617 section 2) */
+/**
+ * Parses HTTP Basic credentials.
+ * @throws OAuthError `invalid_client` for another scheme or an invalid value (RFC 7617 section 2)
+ */
 function parseBasic(header: string): ClientCredentials {
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(header)?.[1];
   if (encoded === undefined) throw new OAuthError('invalid_client');

@@ -1,22 +1,23 @@
-// Asks the identity provider for a token with the client's own credentials (RFC 6749 section 4.4).
+// Requests a token from the identity provider with the client's own credentials (RFC 6749 section 4.4).
 
 import type { Config } from '#lib/config/schema.ts';
 import { basicCredentials } from '../provider/basic-credentials.ts';
 import { ProviderError } from '../provider/provider-error.ts';
-import { parseJsonObject, type ProviderAnswer, type ProviderHttp } from '../provider/provider-http.ts';
+import { parseJsonObject, type ProviderResponse, type ProviderHttp } from '../provider/provider-http.ts';
 import type { ProviderEndpoints, ProviderMetadata } from '../provider/provider-metadata.ts';
 import type { ClientCredentials } from './client-authentication.ts';
 import { isOAuthErrorCode, OAuthError } from './oauth-error.ts';
 
-/** A token as the token endpoint answers it (RFC 6749 section 5.1). */
+/** A token response (RFC 6749 section 5.1). */
 export interface TokenResponse {
   readonly access_token: string;
   readonly token_type: 'Bearer';
-  /** Seconds. */
+  /** Lifetime in seconds. */
   readonly expires_in?: number;
   readonly scope?: string;
 }
 
+/** Settings of {@link ClientCredentialsGrant}. */
 export interface ClientCredentialsGrantOptions {
   config: Pick<Config, 'oauth.tokenResource' | 'oauth.tokenAudience'>;
   metadata: ProviderMetadata;
@@ -25,9 +26,10 @@ export interface ClientCredentialsGrantOptions {
 
 const maxBytes = 65_536;
 const where = 'token endpoint';
-/** Errors that no client can mend; `invalid_target` (RFC 8707 section 2) is about our own `oauth.tokenResource`. */
-const notTheClients: readonly unknown[] = ['server_error', 'temporarily_unavailable', 'invalid_target'];
+/** Errors that no client can fix; `invalid_target` (RFC 8707 section 2) concerns `oauth.tokenResource`. */
+const notClientErrors: readonly unknown[] = ['server_error', 'temporarily_unavailable', 'invalid_target'];
 
+/** Requests tokens. */
 export class ClientCredentialsGrant {
   readonly #options: ClientCredentialsGrantOptions;
 
@@ -36,24 +38,28 @@ export class ClientCredentialsGrant {
   }
 
   /**
-   * @param scope as the client asked; undefined leaves it to the provider
-   * @throws OAuthError when the provider refuses
-   * @throws ProviderError when it gives no usable answer
+   * Requests a token.
+   * @param scope scope that the client requested; undefined leaves it to the provider
+   * @throws OAuthError when the provider rejects the request
+   * @throws ProviderError when the provider gives no usable response
    */
   async request(client: ClientCredentials, scope: string | undefined): Promise<TokenResponse> {
     const { metadata, http } = this.#options;
     const endpoints = await metadata.endpoints();
     if (endpoints.tokenURL === undefined) throw new ProviderError('bad-answer', 'the provider has no token endpoint');
-    const answer = await http.request({
+    const response = await http.request({
       method: 'POST',
       url: endpoints.tokenURL,
       ...this.#message(client, { scope, endpoints }),
       maxBytes,
     });
-    return answer.status === 200 ? readToken(answer, scope) : refuse(answer);
+    return response.status === 200 ? readToken(response, scope) : throwTokenError(response);
   }
 
-  /** Only what we know is passed on; Basic when the provider takes it, as RFC 6749 section 2.3.1 prefers. */
+  /**
+   * Builds the request from known parameters only. It uses HTTP Basic when the provider supports that, as RFC 6749
+   * section 2.3.1 prefers.
+   */
   #message(
     client: ClientCredentials,
     { scope, endpoints }: { scope: string | undefined; endpoints: ProviderEndpoints },
@@ -78,15 +84,18 @@ function usesBasic({ tokenAuthMethods }: ProviderEndpoints): boolean {
   return tokenAuthMethods.includes('client_secret_basic') || !tokenAuthMethods.includes('client_secret_post');
 }
 
-/** @throws ProviderError when the answer holds no bearer token */
-function readToken({ body }: ProviderAnswer, requestedScope: string | undefined): TokenResponse {
+/**
+ * Parses a token response.
+ * @throws ProviderError when it has no bearer token
+ */
+function readToken({ body }: ProviderResponse, requestedScope: string | undefined): TokenResponse {
   const { access_token: token, token_type: type, ...rest } = parseJsonObject(body, where);
   if (typeof token !== 'string' || token === '') throw new ProviderError('bad-answer', `${where}: no access_token`);
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
     throw new ProviderError('bad-answer', `${where}: the token is not a bearer token`);
   }
   const seconds = Number(rest['expires_in'] ?? Number.NaN);
-  // Left out, it is what was asked for (RFC 6749 section 5.1).
+  // A missing scope equals the requested one (RFC 6749 section 5.1).
   const scope = typeof rest['scope'] === 'string' ? rest['scope'] : requestedScope;
   return {
     access_token: token,
@@ -96,14 +105,17 @@ function readToken({ body }: ProviderAnswer, requestedScope: string | undefined)
   };
 }
 
-/** @throws OAuthError or ProviderError, always */
-function refuse({ status, body }: ProviderAnswer): never {
+/**
+ * Throws the error for a failed request.
+ * @throws OAuthError or ProviderError, always
+ */
+function throwTokenError({ status, body }: ProviderResponse): never {
   if (status === 401) throw new OAuthError('invalid_client');
   if (status < 400 || status === 429 || status >= 500) {
     throw new ProviderError('bad-status', `${where}: answered ${status}`);
   }
   const { error } = parseJsonObject(body, where);
-  if (notTheClients.includes(error)) throw new ProviderError('bad-status', `${where}: answered ${status} ${error}`);
-  // What the provider says beyond RFC 6749 is its own affair: the request was not one it takes.
+  if (notClientErrors.includes(error)) throw new ProviderError('bad-status', `${where}: answered ${status} ${error}`);
+  // Error codes outside RFC 6749 are not passed on; the client receives `invalid_request`.
   throw new OAuthError(isOAuthErrorCode(error) ? error : 'invalid_request');
 }

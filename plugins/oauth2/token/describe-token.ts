@@ -1,4 +1,4 @@
-// What the token policy says of itself in the OpenAPI document, in both of its formats.
+// OpenAPI description of the token policy, in both of its formats.
 
 import type { PolicyDescription } from '#lib/openapi/description.ts';
 import { headerRef } from '#lib/openapi/headers.ts';
@@ -7,7 +7,7 @@ import { schemes } from '#lib/openapi/security-schemes.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 import { oauthErrors } from './oauth-error.ts';
 
-/** RFC 6749 section 5.1 asks for both. */
+/** RFC 6749 section 5.1 requires both. */
 const headers = { 'Cache-Control': headerRef('CacheControl'), Pragma: headerRef('Pragma') };
 const problems: readonly ProblemCode[] = [
   'malformed-request',
@@ -39,7 +39,7 @@ const tokenResponse: Schema = {
   },
 };
 
-/** RFC 6749: a form in, a token or an error of section 5.2 out. */
+/** The format of RFC 6749: a form as the request, a token or an error of section 5.2 as the response. */
 export const describeOAuth2Token: PolicyDescription = {
   operation: () => ({
     problems,
@@ -65,7 +65,7 @@ export const describeOAuth2Token: PolicyDescription = {
   }),
 };
 
-/** As the SDKs of Conductor ask. */
+/** The format of Conductor's SDKs. */
 export const describeConductorToken: PolicyDescription = {
   operation: () => ({
     problems: [...problems, 'invalid-client'],
@@ -95,7 +95,7 @@ function json(description: string, schema: Schema, more: Response['headers'] = {
   return { description, headers: { ...headers, ...more }, content: { 'application/json': { schema } } };
 }
 
-/** The error codes that have a status. */
+/** Returns the schema of the error codes with a status. */
 function oauthErrorSchema(status: number): Schema {
   const codes = Object.entries(oauthErrors).filter(([, error]) => error.status === status);
   return {

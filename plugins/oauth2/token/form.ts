@@ -1,13 +1,16 @@
-// Reads application/x-www-form-urlencoded strictly: what two parsers could read in two ways is refused.
+// Parses application/x-www-form-urlencoded strictly: ambiguous input is rejected.
 
 import { OAuthError } from './oauth-error.ts';
 
-/** Parameters by name. Those without a value are left out, as if they had not been sent (RFC 6749 section 3.2). */
+/** Parameters by name. Parameters without a value are omitted, as if they had not been sent (RFC 6749 section 3.2). */
 export type Form = ReadonlyMap<string, string>;
 
 const malformed = 'The body is not application/x-www-form-urlencoded';
 
-/** @throws OAuthError `invalid_request`: broken encoding, not UTF-8, or a parameter that comes twice */
+/**
+ * Parses a body.
+ * @throws OAuthError `invalid_request` for invalid encoding, invalid UTF-8 or a repeated parameter
+ */
 export function parseForm(body: Buffer): Form {
   const form = new Map<string, string>();
   const seen = new Set<string>();
@@ -23,7 +26,10 @@ export function parseForm(body: Buffer): Form {
   return form;
 }
 
-/** One form-encoded name or value. @throws OAuthError `invalid_request` */
+/**
+ * Decodes one form-encoded name or value.
+ * @throws OAuthError `invalid_request`
+ */
 export function formDecode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

@@ -1,6 +1,6 @@
-// The errors of the token endpoint, in the words of RFC 6749 section 5.2. Every sentence is ours, none the provider's.
+// The errors of the token endpoint (RFC 6749 section 5.2). Descriptions are the router's own, never the provider's.
 
-/** Error code → status and description of the answer. */
+/** Status and description of each error code. */
 export const oauthErrors = {
   invalid_request: { status: 400, description: 'The token request is malformed' },
   invalid_client: { status: 401, description: 'Client authentication failed' },
@@ -10,14 +10,15 @@ export const oauthErrors = {
   invalid_scope: { status: 400, description: 'The requested scope is not valid' },
 } as const satisfies Record<string, { status: number; description: string }>;
 
+/** An error code of the token endpoint. */
 export type OAuthErrorCode = keyof typeof oauthErrors;
 
-/** A token request that was refused. */
+/** A rejected token request. */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
   readonly code: OAuthErrorCode;
 
-  /** @param description replaces the usual one: printable ASCII without `"` and `\` (RFC 6749 appendix A.8) */
+  /** @param description replaces the default one: printable ASCII without `"` and `\` (RFC 6749 appendix A.8) */
   constructor(code: OAuthErrorCode, description: string = oauthErrors[code].description) {
     super(description);
     this.code = code;
@@ -28,7 +29,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** Whether a code is one that RFC 6749 section 5.2 names. */
+/** Returns whether RFC 6749 section 5.2 defines a code. */
 export function isOAuthErrorCode(code: unknown): code is OAuthErrorCode {
   return typeof code === 'string' && Object.hasOwn(oauthErrors, code);
 }

@@ -1,4 +1,4 @@
-// The two ways to ask for a token and to be answered: OAuth 2 (RFC 6749), and Conductor's `POST /api/token`.
+// The two formats of token requests and responses: OAuth 2 (RFC 6749), and Conductor's `POST /api/token`.
 
 import { Problem } from '#lib/problem/problem.ts';
 import { type ClientCredentials, readClientCredentials } from './client-authentication.ts';
@@ -6,14 +6,14 @@ import type { TokenResponse } from './client-credentials-grant.ts';
 import { parseForm } from './form.ts';
 import { OAuthError } from './oauth-error.ts';
 
-/** What a token request asks for. */
+/** A parsed token request. */
 export interface TokenRequest {
   readonly client: ClientCredentials;
-  /** Undefined: whatever the client may have. */
+  /** Requested scope; undefined leaves it to the provider. */
   readonly scope: string | undefined;
 }
 
-/** A request as it came. */
+/** A token request before parsing. */
 export interface RawTokenRequest {
   /** Value of `Content-Type`. */
   readonly contentType: string | undefined;
@@ -22,25 +22,35 @@ export interface RawTokenRequest {
   readonly body: Buffer;
 }
 
-/** An answer: status, JSON body, extra header fields. */
-export interface TokenAnswer {
+/** A response: status, JSON body, additional header fields. */
+export interface TokenEndpointResponse {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** A format of token requests and responses. */
 export interface TokenFormat {
-  /** @throws OAuthError or Problem when the request is malformed */
+  /**
+   * Parses a request.
+   * @throws OAuthError or Problem when it is malformed
+   */
   read(request: RawTokenRequest): TokenRequest;
-  write(token: TokenResponse): TokenAnswer;
-  /** @throws Problem where the format answers with problem documents */
-  refuse(error: OAuthError): TokenAnswer;
+  write(token: TokenResponse): TokenEndpointResponse;
+  /**
+   * Formats an error.
+   * @throws Problem in a format that uses problem documents
+   */
+  refuse(error: OAuthError): TokenEndpointResponse;
 }
 
 /** Scope tokens separated by single spaces (RFC 6749 appendix A.4). */
 const scopePattern = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
-/** RFC 6749: a form in, `{access_token, token_type, expires_in, scope}` or `{error, error_description}` out. */
+/**
+ * The format of RFC 6749: a form as the request; `{access_token, token_type, expires_in, scope}` or `{error,
+ * error_description}` as the response.
+ */
 export const oauth2Format: TokenFormat = {
   read({ contentType, authorization, body }) {
     if (mediaType(contentType) !== 'application/x-www-form-urlencoded') {
@@ -59,12 +69,15 @@ export const oauth2Format: TokenFormat = {
   refuse: ({ status, code, message }) => ({
     status,
     body: { error: code, error_description: message },
-    // Every 401 names a scheme (RFC 9110 section 15.5.2): Basic is the one that works here.
+    // Every 401 names a scheme (RFC 9110 section 15.5.2); this endpoint supports Basic.
     ...(status === 401 ? { headers: { 'www-authenticate': 'Basic realm="service-router", charset="UTF-8"' } } : {}),
   }),
 };
 
-/** Conductor's SDKs: `{keyId, keySecret}` in, `{token, expires_in}` out, problem documents on failure. */
+/**
+ * The format of Conductor's SDKs: `{keyId, keySecret}` as the request; `{token, expires_in}` or a problem document as
+ * the response.
+ */
 export const conductorFormat: TokenFormat = {
   read({ body }) {
     const { keyId, keySecret } = parseKey(body);
