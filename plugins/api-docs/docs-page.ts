@@ -11,7 +11,7 @@ import type { Description } from '#lib/openapi/description.ts';
 import { headerRef } from '#lib/openapi/headers.ts';
 import { declarePolicy, definePolicy, type Policy } from '../../gateway/plugin-api/plugin-api.ts';
 import { Problem } from '#lib/problem/problem.ts';
-import { describeStatic, StaticAnswer } from './static-answer.ts';
+import { describeStatic, StaticResponse } from './static-response.ts';
 
 const publicPath = (description: string) => Type.String({ pattern: '^(/[\\w.-]+)+$', description });
 
@@ -43,7 +43,7 @@ const types: Readonly<Record<string, string>> = {
   png: 'image/png',
 };
 /** Files of the page by name. */
-export type DocsFiles = ReadonlyMap<string, StaticAnswer>;
+export type DocsFiles = ReadonlyMap<string, StaticResponse>;
 
 const pageAgeSeconds = 60;
 const fileAgeSeconds = 3_600;
@@ -70,9 +70,9 @@ export function createDocsPolicy(config: Pick<Config, 'router.docs'>, files: Doc
       return (request, response) => {
         const { file } = request.params;
         if (file === undefined && request.path === '/') return redirect(response, at);
-        const answer = file === undefined ? page : files.get(file);
-        if (answer === undefined) throw new Problem('not-found');
-        return answer.send(request, response);
+        const staticResponse = file === undefined ? page : files.get(file);
+        if (staticResponse === undefined) throw new Problem('not-found');
+        return staticResponse.send(request, response);
       };
     },
   });
@@ -100,11 +100,11 @@ function redirect(response: Response, location: string): void {
     .end();
 }
 
-function createPage(at: string, document: string): StaticAnswer {
+function createPage(at: string, document: string): StaticResponse {
   const html = readFileSync(join(pageDir, 'index.html'), 'utf8')
     .replaceAll('{at}', at)
     .replaceAll('{document}', document);
-  return new StaticAnswer({
+  return new StaticResponse({
     contentType: 'text/html; charset=utf-8',
     body: html,
     maxAgeSeconds: pageAgeSeconds,
@@ -126,7 +126,7 @@ export function createDocsFiles(): DocsFiles {
     files.map((path) => {
       const name = path.slice(path.lastIndexOf('/') + 1);
       const contentType = types[name.slice(name.lastIndexOf('.') + 1)] as string;
-      return [name, new StaticAnswer({ contentType, body: readFileSync(path), maxAgeSeconds: fileAgeSeconds })];
+      return [name, new StaticResponse({ contentType, body: readFileSync(path), maxAgeSeconds: fileAgeSeconds })];
     }),
   );
 }

@@ -2,7 +2,7 @@
 
 import { Type } from 'typebox';
 import { declarePolicy, definePolicy, type Policy, type RouterServices } from '../../gateway/plugin-api/plugin-api.ts';
-import { describeStatic, StaticAnswer } from './static-answer.ts';
+import { describeStatic, StaticResponse } from './static-response.ts';
 
 /** Name, parameters and OpenAPI description of the policy. */
 export const openApiDeclaration = declarePolicy({
@@ -16,8 +16,8 @@ export function createOpenApiPolicy({ document }: Pick<RouterServices, 'document
   return definePolicy(openApiDeclaration, {
     create() {
       const body = JSON.stringify(document);
-      const answer = new StaticAnswer({ contentType: 'application/json', body, maxAgeSeconds: 60 });
-      return (request, response) => answer.send(request, response);
+      const staticResponse = new StaticResponse({ contentType: 'application/json', body, maxAgeSeconds: 60 });
+      return (request, response) => staticResponse.send(request, response);
     },
   });
 }

@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto';
 import { type ProblemCode, problemKinds } from '#lib/problem/catalogue.ts';
 import { problemExplanations } from '#lib/problem/explanations.ts';
 import { problemType } from '#lib/problem/problem.ts';
-import { StaticAnswer, type StaticContent } from './static-answer.ts';
+import { StaticResponse, type StaticContent } from './static-response.ts';
 
 /** A page in each format that a client may ask for, by media type. */
-export type ProblemPage = Readonly<Record<'text/html' | 'application/json' | 'text/plain', StaticAnswer>>;
+export type ProblemPage = Readonly<Record<'text/html' | 'application/json' | 'text/plain', StaticResponse>>;
 
 const maxAgeSeconds = 60;
 
@@ -85,7 +85,7 @@ ${html}
 </html>
 `;
   const create = (content: Omit<StaticContent, 'maxAgeSeconds'>) =>
-    new StaticAnswer({ ...content, maxAgeSeconds, headers: { vary: 'accept', ...content.headers } });
+    new StaticResponse({ ...content, maxAgeSeconds, headers: { vary: 'accept', ...content.headers } });
   return {
     'text/html': create({
       contentType: 'text/html; charset=utf-8',

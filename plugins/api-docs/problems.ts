@@ -6,16 +6,16 @@ import type { PolicyDescription } from '#lib/openapi/description.ts';
 import { declarePolicy, definePolicy, type Policy } from '../../gateway/plugin-api/plugin-api.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { createProblemList, createProblemPage, problemCodes, type ProblemPage } from './problem-page.ts';
-import { describeStatic } from './static-answer.ts';
+import { describeStatic } from './static-response.ts';
 
 /** Formats that a client may ask for. A client that accepts problem documents receives JSON. */
 const accepted = ['text/html', 'application/json', 'text/plain', 'application/problem+json'] as const;
 
 /** Returns the format for a client; HTML when it names none or only unknown ones. */
 function formOf(request: Request): keyof ProblemPage {
-  const asked = request.accepts([...accepted]);
-  if (asked === 'application/problem+json') return 'application/json';
-  return (accepted.slice(0, 3).find((type) => type === asked) as keyof ProblemPage | undefined) ?? 'text/html';
+  const mediaType = request.accepts([...accepted]);
+  if (mediaType === 'application/problem+json') return 'application/json';
+  return (accepted.slice(0, 3).find((type) => type === mediaType) as keyof ProblemPage | undefined) ?? 'text/html';
 }
 
 /** Pages by problem code; the list has the key undefined. */

@@ -27,7 +27,7 @@ const thoroughQuality = 6;
 const overBytes = 1_024;
 
 /** A static response for GET and HEAD. */
-export class StaticAnswer {
+export class StaticResponse {
   readonly #plain: Variant;
   readonly #tag: string;
   readonly #compressible: boolean;
@@ -78,7 +78,7 @@ export class StaticAnswer {
   }
 }
 
-/** Describes the responses of {@link StaticAnswer} in OpenAPI terms. */
+/** Describes the responses of {@link StaticResponse} in OpenAPI terms. */
 export function describeStatic(description: string, ...mediaTypes: readonly string[]): Responses {
   const headers = {
     'Cache-Control': headerRef('CacheControl'),
