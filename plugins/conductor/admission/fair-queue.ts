@@ -65,6 +65,6 @@ export class FairQueue {
 
   /** Returns the request that joined last among those that match. */
   newest(matches: (request: PermitRequest) => boolean): Waiter | undefined {
-    return this.#waiters.findLast(({ request: claim }) => matches(claim));
+    return this.#waiters.findLast(({ request }) => matches(request));
   }
 }

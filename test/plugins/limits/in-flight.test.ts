@@ -38,7 +38,7 @@ describe('in-flight', () => {
     await pollUntil('a place to be free', async () => (await call(host.url, client('a'))).status === 200);
   });
 
-  it('a client that leaves gives its place back', async () => {
+  it('releases the permit of a client that disconnects', async () => {
     const host = await startHost({ requests: 1 });
     const leave = new AbortController();
     const held = call(`${host.url}/held`, { ...client('a'), signal: leave.signal }).catch(() => 'gone');

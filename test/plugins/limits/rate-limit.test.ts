@@ -88,7 +88,7 @@ describe('rate-limit', () => {
     ]);
   });
 
-  it('a client with a limit of its own has that one, whatever the map says', async () => {
+  it('applies the limit of the client instead of that of the gateway configuration', async () => {
     const url = await startHost({ requests: 1, perSeconds: 30 }, { 'client.big.requestsPerSecond': 2 });
     expect(await statuses(url, client('big'), 61)).toEqual([...Array<number>(60).fill(200), 429]);
     expect(await statuses(url, client('small'), 2)).toEqual([200, 429]);

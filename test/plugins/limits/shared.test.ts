@@ -100,7 +100,7 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
     ]);
   });
 
-  it('places in flight are counted together, and given back', async () => {
+  it('counts requests in flight of all routers together and releases their permits', async () => {
     const [one, other] = await startTwo('in-flight', { requests: 1 });
     await pollUntil('both routers to count in Redis', async () => {
       headers = { 'x-client': randomUUID() };
@@ -139,7 +139,7 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
     await pollUntil('requests to be counted again', async () => (await statusOf(one)) === 200);
   });
 
-  it('a place of a router that was killed is free again after its lease', async () => {
+  it('frees the permit of a killed router when its lease ends', async () => {
     const redis = open(redisUrl);
     await redis.firstAttempt;
     const key = randomUUID();

@@ -64,8 +64,8 @@ function setUp({ ttlMs = 60_000, callMs = 10, search = async (): Promise<void> =
   return { ...engine, claims, once, keyed };
 }
 
-describe('Once', () => {
-  it('many at the same instant: one starts, the others get its execution', async () => {
+describe('IdempotentStart', () => {
+  it('starts one execution for concurrent requests with one key', async () => {
     const { once, keyed, start, started, claims } = setUp();
     const all = await Promise.all(Array.from({ length: 50 }, () => once.start(keyed, here, start)));
     expect(started).toHaveLength(1);
@@ -73,14 +73,14 @@ describe('Once', () => {
     expect(claims.size).toBe(0);
   });
 
-  it('a start that was refused (503) leaves the key free', async () => {
+  it('releases the key when the start fails with 503', async () => {
     const { once, keyed, start, claims } = setUp();
     await expect(once.start(keyed, here, () => Promise.reject(new Problem('engine-unavailable')))).rejects.toThrow();
     expect(claims.size).toBe(0);
     expect(await once.start(keyed, here, start)).toEqual({ started: 'e-0' });
   });
 
-  it('a start whose outcome is unknown keeps it: 409 until the claim has run out', async () => {
+  it('returns 409 until the lock expires when the outcome of the start is unknown', async () => {
     const { once, keyed, start, started } = setUp({ ttlMs: 7_000 });
     await expect(once.start(keyed, here, () => Promise.reject(new Problem('outcome-unknown')))).rejects.toThrow();
     const refusal = { code: 'idempotency-key-in-use', status: 409 };
@@ -89,7 +89,7 @@ describe('Once', () => {
     expect(await once.start(keyed, here, start)).toEqual({ started: 'e-0' });
   });
 
-  it('a claim that is about to run out starts nothing', async () => {
+  it('starts nothing when the lock is about to expire', async () => {
     const { once, keyed, start, started } = setUp({ ttlMs: 100, callMs: 60 });
     await expect(once.start(keyed, here, start)).rejects.toMatchObject({
       code: 'idempotency-unavailable',
@@ -98,7 +98,7 @@ describe('Once', () => {
     expect(started).toHaveLength(0);
   });
 
-  it('a client that has left while it waited starts nothing', async () => {
+  it('starts nothing when the client has disconnected during the wait', async () => {
     const { once, keyed, start, claims } = setUp();
     const other = await claims.acquire(keyed.name);
     const gone = new AbortController();
@@ -110,8 +110,8 @@ describe('Once', () => {
   });
 });
 
-describe('Once.findRecorded, for a request that is refused', () => {
-  it('finds what the key has started, and starts nothing itself', async () => {
+describe('IdempotentStart.findRecorded, for a rejected request', () => {
+  it('returns the execution that the key has started and starts none', async () => {
     const { once, keyed, start, started } = setUp();
     expect(await once.findRecorded(keyed)).toBeUndefined();
     expect(started).toHaveLength(0);
@@ -119,7 +119,7 @@ describe('Once.findRecorded, for a request that is refused', () => {
     expect(await once.findRecorded(keyed)).toBe(started[0]);
   });
 
-  it('asks the engine for 16 at a time; more are refused without a look', async () => {
+  it('runs at most 16 look-ups at a time', async () => {
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     let asked = 0;
     const { once, keyed } = setUp({
@@ -135,7 +135,7 @@ describe('Once.findRecorded, for a request that is refused', () => {
     expect(asked).toBe(16);
   });
 
-  it('an engine that cannot say leaves the refusal as it is', async () => {
+  it('keeps the rejection when the engine does not answer', async () => {
     const { once, keyed } = setUp({ search: () => Promise.reject(new EngineError('unreachable', 'away')) });
     expect(await once.findRecorded(keyed)).toBeUndefined();
   });

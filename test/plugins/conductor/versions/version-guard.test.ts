@@ -11,8 +11,8 @@ function note(guard: VersionGuard, version: number, [failures, requests]: [numbe
   return outcomes.map((outcome) => guard.note(version, outcome, now)).some((takenOut) => takenOut !== undefined);
 }
 
-describe('the guard of versions', () => {
-  it('more failures than allowed, and more than the other: out, once', () => {
+describe('VersionGuard', () => {
+  it('removes a version once when it fails more than allowed and more than the other', () => {
     const guard = new VersionGuard(options);
     note(guard, 1, [0, 100]);
     expect(note(guard, 2, [5, 20])).toBe(true);
@@ -20,19 +20,19 @@ describe('the guard of versions', () => {
     expect(note(guard, 2, [5, 20])).toBe(false);
   });
 
-  it('as many as allowed: stays', () => {
+  it('keeps a version at the allowed failure rate', () => {
     const guard = new VersionGuard(options);
     note(guard, 1, [0, 100]);
     expect(note(guard, 2, [4, 20])).toBe(false);
   });
 
-  it('the others fail more: stays, for it is not the version', () => {
+  it('keeps a version when the others fail more', () => {
     const guard = new VersionGuard({ ...options, failurePercent: 80 });
     note(guard, 1, [80, 100]);
     for (let n = 0; n < 100; n++) expect(guard.note(2, { failed: n % 2 === 0 }, 1_000)).toBeUndefined();
   });
 
-  it('both fail alike, as when what they share is away: whichever is a little above stays, too', () => {
+  it('keeps both versions when they fail alike because of a shared dependency', () => {
     const guard = new VersionGuard(options);
     for (let n = 0; n < 300; n++) {
       guard.note(1, { failed: n % 2 === 0 }, 1_000);
@@ -41,7 +41,7 @@ describe('the guard of versions', () => {
     expect([...guard.removed]).toEqual([]);
   });
 
-  it('of two, the last one is never taken out', () => {
+  it('never removes the last version', () => {
     const guard = new VersionGuard(options);
     note(guard, 1, [0, 20]);
     expect(note(guard, 2, [20, 20])).toBe(true);
@@ -49,7 +49,7 @@ describe('the guard of versions', () => {
     expect([...guard.removed]).toEqual([2]);
   });
 
-  it('of three, one after the other; each is compared with those that are left', () => {
+  it('compares a version with the remaining ones', () => {
     const guard = new VersionGuard(options);
     note(guard, 1, [0, 50]);
     note(guard, 2, [10, 50]);
@@ -58,7 +58,7 @@ describe('the guard of versions', () => {
     expect([...guard.removed]).toEqual([3, 2]);
   });
 
-  it('says what it has seen', () => {
+  it('returns the outcomes that led to the removal', () => {
     const guard = new VersionGuard(options);
     note(guard, 1, [1, 20]);
     note(guard, 2, [9, 9]);
@@ -68,7 +68,7 @@ describe('the guard of versions', () => {
     });
   });
 
-  it('too few requests to judge, its own or those of the others: stays', () => {
+  it('keeps a version when it or the others have too few requests', () => {
     const guard = new VersionGuard(options);
     expect(note(guard, 2, [100, 100])).toBe(false);
     note(guard, 1, [0, 10]);
@@ -79,7 +79,7 @@ describe('the guard of versions', () => {
     expect(note(young, 2, [1, 1])).toBe(true);
   });
 
-  it('failures before the window count no more', () => {
+  it('ignores failures that are older than the window', () => {
     const guard = new VersionGuard(options);
     note(guard, 1, [0, 100], 62_000);
     expect(note(guard, 2, [9, 9], 1_000)).toBe(false);
