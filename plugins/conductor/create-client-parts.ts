@@ -1,4 +1,4 @@
-// Puts together what the policies for clients share: one start a key, what goes on behind a 202, long polls.
+// Creates the dependencies that the client policies share: idempotency locks, async executions, long polls.
 
 import type { Counter } from 'prom-client';
 import { responseHeaderFilter } from '#lib/envelope/headers.ts';
@@ -15,33 +15,33 @@ import { AsyncExecutions } from './async-executions/async-executions.ts';
 import type { LinksOf } from './execution/links.ts';
 import { LongPolls } from './async-executions/long-polls.ts';
 
-/** How long a start whose outcome nobody knows keeps its key, besides what two calls to the engine may take. */
-const unknownMs = 60_000;
+/** Lock time of a key whose start has an unknown outcome, in milliseconds, plus the time-outs of two engine calls. */
+const unknownOutcomeMs = 60_000;
 
-/** What outlives a configuration. */
-export interface ClientParts {
-  readonly claims: IdempotencyLocks;
+/** Dependencies of the client policies that configurations share. */
+export interface ClientDependencies {
+  readonly locks: IdempotencyLocks;
   readonly keyRequests: Counter<'outcome'>;
-  readonly deferred: AsyncExecutions;
+  readonly asyncExecutions: AsyncExecutions;
   readonly longPolls: LongPolls;
 }
 
-/** @param parts with the engine that clients wait for */
-export function createClientParts(
+/** Creates the shared dependencies. @param dependencies with the engine connections for client requests */
+export function createClientDependencies(
   services: SharedServices,
-  parts: Pick<ExecutionDependencies, 'waits' | 'engine' | 'executions' | 'draining'>,
-): ClientParts {
+  dependencies: Pick<ExecutionDependencies, 'waits' | 'engine' | 'executions' | 'draining'>,
+): ClientDependencies {
   const { config, metrics } = services;
   return {
-    claims: createClaims(services, unknownMs + 2 * config['conductor.timeoutMs']),
+    locks: createLocks(services, unknownOutcomeMs + 2 * config['conductor.timeoutMs']),
     keyRequests: createKeyMetrics(metrics),
-    deferred: new AsyncExecutions(parts, metrics),
+    asyncExecutions: new AsyncExecutions(dependencies, metrics),
     longPolls: new LongPolls(metrics),
   };
 }
 
-/** How this configuration makes answers of executions. */
-export function createAnswerOptions(config: Config, linksOf: LinksOf): AnswerOptions {
+/** Returns the options for making responses under this configuration. */
+export function createResponseOptions(config: Config, linksOf: LinksOf): AnswerOptions {
   return {
     linksOf,
     codec: createPayloadCodec(config),
@@ -50,8 +50,8 @@ export function createAnswerOptions(config: Config, linksOf: LinksOf): AnswerOpt
   };
 }
 
-/** Where routers share an engine, `redis.url` tells them of each other. */
-function createClaims({ redis, addReadinessNotice }: SharedServices, ttlMs: number): IdempotencyLocks {
+/** Creates idempotency locks: in Redis if it is configured, otherwise local to this router. */
+function createLocks({ redis, addReadinessNotice }: SharedServices, ttlMs: number): IdempotencyLocks {
   if (redis === undefined) return new LocalIdempotencyLocks(ttlMs);
   addReadinessNotice('idempotency', outageNotice(redis, 'requests with an Idempotency-Key are refused'));
   return new RedisIdempotencyLocks(redis, ttlMs);

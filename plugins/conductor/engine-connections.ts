@@ -1,38 +1,39 @@
-// The connections to the engine, in two shares: workers' calls and health never wait behind those of clients.
+// The connections to the engine in two pools, so that worker calls and health checks never wait for client requests.
 
 import { Engine, type EngineCall } from '#lib/conductor/engine.ts';
 import { EngineContact } from '#lib/conductor/engine-contact.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 
+/** The two connection pools. */
 export interface EngineConnections {
-  /** For whatever workers and operators ask, and for health. */
+  /** For calls of workers and operators, and for health checks. */
   readonly workers: Engine;
-  /** For starts of executions and whatever their clients wait for. */
+  /** For starting executions and waiting for them. */
   readonly clients: Engine;
-  /** Addresses of servers that do not answer while others do. */
+  /** Addresses of servers that do not respond while others do. */
   leftOut(): readonly string[];
-  /** Calls made so far. */
+  /** Number of calls so far. */
   calls(): number;
-  /** Calls in flight end first. */
+  /** Closes the connections after the calls in flight. */
   close(): Promise<void>;
 }
 
 /**
- * Opens none yet: each is made when it is needed. Nothing is warned of before the engine has answered once.
- * @param observe told of every call
+ * Creates the pools. Connections open on demand. Warnings about servers start after the engine's first response.
+ * @param observe called for every call
  */
 export function connectEngine(config: Config, log: Logger, observe: (call: EngineCall) => void): EngineConnections {
   const url = config['conductor.url'];
   const timeoutMs = config['conductor.timeoutMs'];
-  let isSaid = false;
+  let isLogged = false;
   const half = config['conductor.connections'] / 2;
-  const changed = (server: string, share: string, state: 'left out' | 'used') =>
+  const logServerChange = (server: string, share: string, state: 'left out' | 'used') =>
     log[state === 'used' ? 'info' : 'warn']({ server, share, state }, 'a server of the engine changed');
   const contact = new EngineContact(() => {
     log.info('the engine answers');
     for (const [share, engine] of Object.entries({ workers, clients }))
-      for (const server of engine.leftOut) changed(server, share, 'left out');
+      for (const server of engine.leftOut) logServerChange(server, share, 'left out');
   });
   const connect = (share: string, connections: number) =>
     new Engine({
@@ -41,11 +42,11 @@ export function connectEngine(config: Config, log: Logger, observe: (call: Engin
       connections: Math.max(1, connections),
       contact,
       onServerChange(server, state) {
-        if (contact.isMade) changed(server, share, state);
+        if (contact.isMade) logServerChange(server, share, state);
       },
       observe(call) {
-        if (call.isStarting === true && !isSaid) log.info('the engine does not answer yet');
-        isSaid ||= call.isStarting === true;
+        if (call.isStarting === true && !isLogged) log.info('the engine does not answer yet');
+        isLogged ||= call.isStarting === true;
         observe(call);
       },
     });

@@ -1,4 +1,4 @@
-// What must be true before this router can serve: the engine answers, definitions are registered, workers poll.
+// Readiness checks: the engine responds, definitions are registered, and workers poll.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import { parseResponse } from '#lib/conductor/read-response.ts';
@@ -6,12 +6,12 @@ import type { ReadinessCheck } from '../../gateway/plugin-api/plugin-api.ts';
 import type { TaskQueues } from './dispatch/task-queues.ts';
 import type { NeededWorkflow } from './versions/create-versions.ts';
 
-/** A worker counts as gone when it has not polled for this long, in milliseconds. */
+/** A task type counts as served when a worker has polled it within this time, in milliseconds. */
 const polledWithinMs = 60_000;
 
 /**
- * Checks the engine: reachable, and every definition registered that requests may need.
- * @param needed asked each time: what the map starts is known once its policies are there
+ * Checks that the engine is healthy and every workflow version that requests need is registered.
+ * @param needed called at each check: the versions are known only after the policies are created
  */
 export function createEngineCheck(
   engine: Pick<Engine, 'request'>,
@@ -19,16 +19,16 @@ export function createEngineCheck(
 ): ReadinessCheck {
   return async () => {
     const { status } = await engine.request({ method: 'GET', path: '/health', timeoutMs: 2_000 });
-    if (status !== 200) return [`the engine's health answered ${status}`];
+    if (status !== 200) return [`the engine's health check returned ${status}`];
     return missingFrom(engine, needed());
   };
 }
 
 /**
- * Checks, before a configuration takes over, the versions that its routes start. Those that are started already are not
- * asked for: while the engine is away, whatever else can be changed.
+ * Checks, before the activation of a configuration, that its workflow versions are registered. Skips versions that are in
+ * use, so that other changes can be activated while the engine is down.
  */
-export function createAddedCheck(
+export function createActivationCheck(
   engine: Pick<Engine, 'request'>,
   { needed, inUse }: { needed: readonly NeededWorkflow[]; inUse: () => readonly NeededWorkflow[] },
 ): ReadinessCheck {
@@ -41,7 +41,7 @@ export function createAddedCheck(
   };
 }
 
-/** Checks that at least one worker of every task type polls, through this router or (by the engine's record) another. */
+/** Checks that a worker polls each task type, through this router or, by Conductor's poll data, through another. */
 export function createWorkersCheck(
   engine: Pick<Engine, 'request'>,
   queues: TaskQueues,
@@ -59,13 +59,13 @@ function isAmong(workflow: NeededWorkflow, others: readonly NeededWorkflow[]): b
   return others.some(({ name, version }) => name === workflow.name && version === workflow.version);
 }
 
-/** One line for each that the engine does not have. @throws Error when the engine cannot say, EngineError */
+/** Returns one message for each missing version. @throws EngineError, Error for any status but 200 and 404 */
 export async function missingFrom(
   engine: Pick<Engine, 'request'>,
   needed: readonly NeededWorkflow[],
 ): Promise<string[]> {
-  const different = new Map(needed.map((workflow) => [`${workflow.name} ${workflow.version}`, workflow]));
-  const missing = await Promise.all([...different.values()].map((workflow) => isMissing(engine, workflow)));
+  const distinct = new Map(needed.map((workflow) => [`${workflow.name} ${workflow.version}`, workflow]));
+  const missing = await Promise.all([...distinct.values()].map((workflow) => isMissing(engine, workflow)));
   return missing.filter((reason) => reason !== null);
 }
 
@@ -74,7 +74,7 @@ async function isMissing(engine: Pick<Engine, 'request'>, { name, version }: Nee
   const { status } = await engine.request({ method: 'GET', path, timeoutMs: 2_000 });
   if (status === 200) return null;
   if (status === 404) return `workflow ${name} version ${version} is not registered`;
-  throw new Error(`the engine answered ${status} when asked for workflow ${name} version ${version}`);
+  throw new Error(`the engine returned ${status} for workflow ${name} version ${version}`);
 }
 
 async function polledElsewhere(engine: Pick<Engine, 'request'>): Promise<Set<string>> {

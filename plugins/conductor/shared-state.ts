@@ -1,4 +1,4 @@
-// What outlives a configuration: everything that knows of executions, tasks and workers under way, and its connections.
+// The shared state of the plugin, kept across configurations: in-flight executions, queues, workers and connections.
 
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
@@ -8,7 +8,7 @@ import type { SharedServices } from '../../gateway/plugin-api/plugin-api.ts';
 import { outageNotice } from '#lib/redis/connect-redis.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { createAdmission } from './admission/create-admission.ts';
-import { createClientParts } from './create-client-parts.ts';
+import { createClientDependencies } from './create-client-parts.ts';
 import { WithheldTasks } from './async-executions/withheld-tasks.ts';
 import { connectEngine } from './engine-connections.ts';
 import type { InFlightExecutions } from './dispatch/in-flight-executions.ts';
@@ -25,66 +25,72 @@ import { createVersionState } from './versions/version-state.ts';
 import { CompletionWaiters } from './dispatch/completion-waiters.ts';
 import { WorkflowMetadataCache } from './dispatch/workflow-metadata-cache.ts';
 
-/** How long a large result waits unread, in milliseconds: less than a worker waits for the answer to it. */
+/** Longest wait of a large result, in milliseconds: less than a worker waits for the response to its result. */
 const maxResultWaitMs = 10_000;
 
-/** What the configuration in force uses. */
+/** What the active configuration uses. */
 interface InUse {
   /** Versions that its routes may start. */
   needed: readonly NeededWorkflow[];
-  /** Every task type that ships with the product. */
+  /** Every task type that the product ships. */
   taskTypes: readonly string[];
 }
 
-/** Wires the parts that all policies share: an update that passes through one wakes a wait of the other. */
+/** Creates the state that all policies share: a task update through one policy wakes a waiter of another. */
 export function createSharedState(services: SharedServices) {
   const { config, log, draining } = services;
   const admission = createAdmission(services);
   const versions = createVersionState(services);
-  const observation = createTelemetry(services, {
+  const telemetry = createTelemetry(services, {
     observe(call) {
       admission.observe(call);
       versions.observe(call);
     },
     handedOut: (executionId) => admission.handedOut(executionId),
   });
-  const engines = connectEngine(config, log, observation.observe);
+  const engines = connectEngine(config, log, telemetry.observe);
   const engine = engines.workers;
-  const waits = new CompletionWaiters(engines.clients, log);
-  const known = { workflows: new Set<string>(), waitedFor: new Set<string>() };
-  const { queues, withheld } = createQueues(engine, known, log);
-  const shapes = new WorkflowMetadataCache(engine);
-  const underWay: InFlightExecutions = new TransientMap();
-  const peers = connectPeers(services, (hint) => hints.receive(hint));
-  const hints = new WakeUps(waits, queues, peers);
+  const waiters = new CompletionWaiters(engines.clients, log);
+  const clientExecutions = { workflows: new Set<string>(), awaited: new Set<string>() };
+  const { queues, withheld } = createQueues(engine, clientExecutions, log);
+  const metadata = new WorkflowMetadataCache(engine);
+  const inFlight: InFlightExecutions = new TransientMap();
+  const peers = connectPeers(services, (wakeUp) => wakeUps.receive(wakeUp));
+  const wakeUps = new WakeUps(waiters, queues, peers);
   const inUse: InUse = { needed: [], taskTypes: [] };
-  const parts = {
-    ...{ engine, waits, queues, hints, shapes, underWay, log, draining },
-    ...known,
+  const dependencies = {
+    ...{ engine, waits: waiters, queues, hints: wakeUps, metadata, inFlight, log, draining },
+    ...clientExecutions,
     executions: new ExecutionApi((request) => engines.clients.request(request)),
-    updates: new TaskUpdates(engine, { hints, shapes, underWay, queues, log }),
+    updates: new TaskUpdates(engine, { wakeUps, metadata, inFlight, queues, log }),
     results: new ResultBudget({ bytes: config['router.resultBytes'], maxWaitMs: maxResultWaitMs }),
-    handsOut: () => !draining.aborted || waits.size > 0,
+    dispatchesTasks: () => !draining.aborted || waiters.size > 0,
   };
-  const { results } = parts;
-  createGauges(services, { waits, queues, results, calls: () => engines.calls(), taskTypes: () => inUse.taskTypes });
-  const forClients = createClientParts(services, { ...parts, engine: engines.clients });
+  const { results } = dependencies;
+  createGauges(services, {
+    waits: waiters,
+    queues,
+    results,
+    calls: () => engines.calls(),
+    taskTypes: () => inUse.taskTypes,
+  });
+  const clientDependencies = createClientDependencies(services, { ...dependencies, engine: engines.clients });
 
   services.addReadinessNotice('engine-servers', () =>
     engines.leftOut().map((server) => `${server}: this server of the engine does not answer`),
   );
   services.onStop('engine', () => engines.close());
-  // Clients that still wait need workers, who get tasks until the last of them has its answer.
-  const letPollsGo = () => void waits.whenIdle().then(() => queues.stop());
-  draining.addEventListener('abort', letPollsGo, { once: true });
+  // Waiting clients need workers, so polls stay open until the last client has its response.
+  const endPolls = () => void waiters.whenIdle().then(() => queues.stop());
+  draining.addEventListener('abort', endPolls, { once: true });
   services.onStop('queues', () => {
-    draining.removeEventListener('abort', letPollsGo);
+    draining.removeEventListener('abort', endPolls);
     return queues.stop();
   });
   services.onStop('withheld tasks', () => withheld.stop());
   return {
-    ...{ admission, versions, observation, engines, parts, forClients, inUse },
-    /** To be called once, after the start: a configuration that is loaded later is refused when a version is missing. */
+    ...{ admission, versions, telemetry, engines, dependencies, clientDependencies, inUse },
+    /** Call once, after the start. A configuration loaded later is rejected when a version is missing. */
     reportMissing() {
       const report = reportMissing(engine, () => inUse.needed, log);
       services.onStop('missing versions', () => report.stop());
@@ -92,13 +98,18 @@ export function createSharedState(services: SharedServices) {
   };
 }
 
+/** The shared state of the plugin. */
 export type SharedState = ReturnType<typeof createSharedState>;
 
-/** Every task is polled past what keeps those of cancelled executions back. */
-function createQueues(engine: Engine, known: Pick<ExecutionDependencies, 'workflows' | 'waitedFor'>, log: Logger) {
+/** Creates the queues, whose polls withhold the tasks of cancelled executions. */
+function createQueues(
+  engine: Engine,
+  { workflows, awaited }: Pick<ExecutionDependencies, 'workflows' | 'awaited'>,
+  log: Logger,
+) {
   const executions = new ExecutionApi((request) => engine.request(request));
   const giveBack = (task: Task) => queues.queue({ taskType: task.taskDefName, domain: task.domain }).giveBack([task]);
-  const withheld = new WithheldTasks({ engine, executions, ...known, giveBack, log });
+  const withheld = new WithheldTasks({ engine, executions, workflows, waitedFor: awaited, giveBack, log });
   const queues: TaskQueues = new TaskQueues(
     { pollTasks: (...poll) => withheld.poll(...poll), updateTask: (result) => engine.updateTask(result) },
     log,
@@ -106,14 +117,17 @@ function createQueues(engine: Engine, known: Pick<ExecutionDependencies, 'workfl
   return { queues, withheld };
 }
 
-/** With `redis.url` other instances hear what nobody here waits for; without it there are none. */
+/** Connects to other routers through Redis; without `redis.url` there are none. */
 function connectPeers(
   { redis, log, onStop, addReadinessNotice }: SharedServices,
-  receive: (hint: PeerWakeUp) => void,
+  receive: (wakeUp: PeerWakeUp) => void,
 ): Peers {
   if (redis === undefined) return { publish: () => undefined };
   const peers = new RedisPeers({ redis, log, receive });
-  addReadinessNotice('wake-ups', outageNotice(redis, 'routers find by their timers what another one has received'));
+  addReadinessNotice(
+    'wake-ups',
+    outageNotice(redis, 'routers notice changes made through other routers only at their next timed read'),
+  );
   onStop('wake-ups', () => peers.stop());
   return peers;
 }

@@ -45,7 +45,7 @@ function expectUnreadable(answer: RouterAnswer, detail: string): void {
 it('an answer the router has no key for → 502 that says the request was carried out', async () => {
   expectUnreadable(
     await patch(),
-    'The answer cannot be read: there is no key with the id next. The request was carried out.',
+    'The response cannot be read: there is no key with the id next. The request was carried out.',
   );
 });
 

@@ -135,11 +135,11 @@ describe('a task that is handed over', () => {
   });
 
   it.each([
-    ['a body that is no base64', { body: '@@@', bodyEncoding: 'base64' }, 'The workflow output is no answer.'],
+    ['a body that is no base64', { body: '@@@', bodyEncoding: 'base64' }, 'The workflow output is not a response.'],
     [
       'header fields of more than 12,288 bytes',
       { headers: { link: 'x'.repeat(60_000) } },
-      'The header fields of the answer have more than 12288 bytes.',
+      'The header fields of the response have more than 12288 bytes.',
     ],
   ])('with %s: 502', async (_title, fields, detail) => {
     const answer = reader('/movies/x');

@@ -359,6 +359,6 @@ describe('a version that the engine does not have', () => {
       async () => logOf(lacking).find(({ level, msg }) => level === 'error' && msg.startsWith(reason)),
       { timeoutMs: 20_000 },
     );
-    expect(line.msg).toBe(`${reason}: requests that get it are answered 503`);
+    expect(line.msg).toBe(`${reason}: requests for this version get a 503 response`);
   });
 });

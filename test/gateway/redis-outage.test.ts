@@ -93,7 +93,9 @@ describe.skipIf(!hasRedisServer('a router whose Redis hangs'))('a router whose R
         idempotency: ['Redis is not answering: requests with an Idempotency-Key are refused'],
         limits: ['Redis is not answering: each router counts limits by itself'],
         reconciler: ['Redis is not answering: every router reconciles'],
-        'wake-ups': ['Redis is not answering: routers find by their timers what another one has received'],
+        'wake-ups': [
+          'Redis is not answering: routers notice changes made through other routers only at their next timed read',
+        ],
       });
       redis.resume();
       await untilUp(1);

@@ -1,50 +1,50 @@
-// Woken waits: a client's wait ends the moment its execution ends, because the update that ends it passes through here.
+// Waiters for the completion of executions: task updates pass through this router and wake them at once.
 
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { ExecutionStatus } from '#lib/conductor/types.ts';
 
-/** Of one execution; whoever waits for it shares the reads. */
-interface Wait {
+/** The waiters of one execution, which share its status reads. */
+interface PendingCompletion {
   readonly waiters: Set<(status: ExecutionStatus) => void>;
   timer: NodeJS.Timeout | undefined;
   /** Pause before the next fallback read. */
   pauseMs: number;
   reading: boolean;
-  /** A wake-up came while a read was under way: what it read may be older. */
+  /** True after a wake-up during a read, which may return an older status. */
   readAgain: boolean;
 }
 
-/** Fallback reads: for what no update through this router announces. */
+/** Pauses between timed reads (milliseconds), for changes that no update through this router announces. */
 const shortestPauseMs = 50;
 const longestPauseMs = 2_000;
 
-/** Wake-ups kept for executions nobody waits for yet: the update may overtake the answer to the start. */
-const earlyWakeUps = 2_000;
+/** Most wake-ups kept for executions without a waiter: an update may arrive before the response to the start. */
+const maxEarlyWakeUps = 2_000;
 
-/** All waits of this router. */
+/** All waiters of this router for the completion of executions. */
 export class CompletionWaiters {
   readonly #engine: Pick<Engine, 'getStatus'>;
   readonly #log: Logger;
-  readonly #waits = new TransientMap<string, Wait>();
-  readonly #early = new Set<string>();
+  readonly #pending = new TransientMap<string, PendingCompletion>();
+  readonly #earlyWakeUps = new Set<string>();
   #size = 0;
   #whenIdle: (() => void)[] = [];
-  /** Moving average of how long a wait lasts until it is woken: fallback reads begin well after it. */
-  #usualMs = shortestPauseMs;
+  /** Moving average of the time until a wake-up, in milliseconds. Timed reads begin well after it. */
+  #averageWaitMs = shortestPauseMs;
 
   constructor(engine: Pick<Engine, 'getStatus'>, log: Logger) {
     this.#engine = engine;
     this.#log = log;
   }
 
-  /** Waits under way, several of one execution included. */
+  /** Number of waiters; several may wait for one execution. */
   get size(): number {
     return this.#size;
   }
 
-  /** Resolves when no wait is under way. */
+  /** Resolves when there is no waiter. */
   async whenIdle(): Promise<void> {
     if (this.#size === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -54,105 +54,112 @@ export class CompletionWaiters {
 
   /**
    * Waits for the end of an execution.
-   * @param budgetMs ends the wait when it is spent
-   * @param signals each ends the wait: its client has gone, the router drains. They get listeners, not `AbortSignal.any`: a
-   *   signal that lives as long as the process would collect a dependent of each request (nodejs/node#64476)
-   * @returns the ended execution, or null when the budget or a signal came first
+   * @param timeoutMs longest wait, in milliseconds
+   * @param signals each ends the wait, for example when the client disconnects. They get listeners: with
+   *   `AbortSignal.any` a process-wide signal would keep a dependent of each request (nodejs/node#64476)
+   * @returns the ended execution; null after the time-out or an abort
    */
   async waitFor(
     executionId: string,
-    budgetMs: number,
+    timeoutMs: number,
     ...signals: readonly AbortSignal[]
   ): Promise<ExecutionStatus | null> {
     if (signals.some(({ aborted }) => aborted)) return null;
     const startedAt = performance.now();
     const { promise, resolve } = Promise.withResolvers<ExecutionStatus | null>();
     const abort = () => resolve(null);
-    const budget = setTimeout(abort, budgetMs);
+    const timer = setTimeout(abort, timeoutMs);
     for (const signal of signals) signal.addEventListener('abort', abort, { once: true });
-    const wait = this.#waits.get(executionId) ?? this.#begin(executionId);
-    wait.waiters.add(resolve);
+    const pending = this.#pending.get(executionId) ?? this.#add(executionId);
+    pending.waiters.add(resolve);
     this.#size++;
     try {
       return await promise;
     } finally {
       for (const signal of signals) signal.removeEventListener('abort', abort);
-      clearTimeout(budget);
-      wait.waiters.delete(resolve);
-      if (wait.waiters.size === 0) this.#end(executionId, wait);
+      clearTimeout(timer);
+      pending.waiters.delete(resolve);
+      if (pending.waiters.size === 0) this.#remove(executionId, pending);
       this.#size--;
       if (this.#size === 0) for (const idle of this.#whenIdle.splice(0)) idle();
-      this.#usualMs += 0.1 * (Math.min(performance.now() - startedAt, longestPauseMs / 3) - this.#usualMs);
+      this.#averageWaitMs += 0.1 * (Math.min(performance.now() - startedAt, longestPauseMs / 3) - this.#averageWaitMs);
     }
   }
 
   /**
-   * An execution has changed.
-   * @param status what the engine said of it, when it said so; else it is read
-   * @returns whether somebody waits for it here
+   * Wakes the waiters of a changed execution.
+   * @param status the new status, if the engine has returned it; otherwise it is read
+   * @returns whether the execution has a waiter here
    */
   wake(executionId: string, status?: ExecutionStatus): boolean {
-    const wait = this.#waits.get(executionId);
-    if (wait === undefined) this.#rememberEarly(executionId);
-    else if (status !== undefined && hasEnded(status)) this.#settle(executionId, wait, status);
-    else void this.#read(executionId, wait);
-    return wait !== undefined;
+    const pending = this.#pending.get(executionId);
+    if (pending === undefined) this.#noteEarlyWakeUp(executionId);
+    else if (status !== undefined && hasEnded(status)) this.#complete(executionId, pending, status);
+    else void this.#read(executionId, pending);
+    return pending !== undefined;
   }
 
-  #begin(executionId: string): Wait {
-    const pauseMs = Math.max(shortestPauseMs, 3 * this.#usualMs);
-    const wait: Wait = { waiters: new Set(), timer: undefined, pauseMs, reading: false, readAgain: false };
-    this.#waits.set(executionId, wait);
-    if (this.#early.delete(executionId)) void this.#read(executionId, wait);
-    else this.#readLater(executionId, wait);
-    return wait;
+  #add(executionId: string): PendingCompletion {
+    const pauseMs = Math.max(shortestPauseMs, 3 * this.#averageWaitMs);
+    const pending: PendingCompletion = {
+      waiters: new Set(),
+      timer: undefined,
+      pauseMs,
+      reading: false,
+      readAgain: false,
+    };
+    this.#pending.set(executionId, pending);
+    if (this.#earlyWakeUps.delete(executionId)) void this.#read(executionId, pending);
+    else this.#readLater(executionId, pending);
+    return pending;
   }
 
-  #end(executionId: string, wait: Wait): void {
-    clearTimeout(wait.timer);
-    if (this.#waits.get(executionId) === wait) this.#waits.delete(executionId);
+  #remove(executionId: string, pending: PendingCompletion): void {
+    clearTimeout(pending.timer);
+    if (this.#pending.get(executionId) === pending) this.#pending.delete(executionId);
   }
 
-  /** Whoever comes from now on begins anew. */
-  #settle(executionId: string, wait: Wait, status: ExecutionStatus): void {
-    this.#end(executionId, wait);
-    for (const resolve of wait.waiters) resolve(status);
+  /** Resolves all waiters. Later waiters start a new entry. */
+  #complete(executionId: string, pending: PendingCompletion, status: ExecutionStatus): void {
+    this.#remove(executionId, pending);
+    for (const resolve of pending.waiters) resolve(status);
   }
 
-  #rememberEarly(executionId: string): void {
-    this.#early.add(executionId);
-    if (this.#early.size > earlyWakeUps) this.#early.delete(this.#early.values().next().value as string);
+  #noteEarlyWakeUp(executionId: string): void {
+    this.#earlyWakeUps.add(executionId);
+    if (this.#earlyWakeUps.size > maxEarlyWakeUps)
+      this.#earlyWakeUps.delete(this.#earlyWakeUps.values().next().value as string);
   }
 
-  #readLater(executionId: string, wait: Wait): void {
-    clearTimeout(wait.timer);
+  #readLater(executionId: string, pending: PendingCompletion): void {
+    clearTimeout(pending.timer);
     const jitter = 0.8 + 0.4 * Math.random();
-    wait.timer = setTimeout(() => void this.#read(executionId, wait), wait.pauseMs * jitter);
-    wait.pauseMs = Math.min(wait.pauseMs * 1.6, longestPauseMs);
+    pending.timer = setTimeout(() => void this.#read(executionId, pending), pending.pauseMs * jitter);
+    pending.pauseMs = Math.min(pending.pauseMs * 1.6, longestPauseMs);
   }
 
-  async #read(executionId: string, wait: Wait): Promise<void> {
-    if (wait.reading) {
-      wait.readAgain = true;
+  async #read(executionId: string, pending: PendingCompletion): Promise<void> {
+    if (pending.reading) {
+      pending.readAgain = true;
       return;
     }
-    wait.reading = true;
+    pending.reading = true;
     do {
-      wait.readAgain = false;
+      pending.readAgain = false;
       try {
         const status = await this.#engine.getStatus(executionId);
-        if (hasEnded(status)) return this.#settle(executionId, wait, status);
+        if (hasEnded(status)) return this.#complete(executionId, pending, status);
       } catch (error) {
-        // The engine may be back before the budget is spent; until then the wait goes on.
-        this.#log.debug({ executionId, ...errorFields(error) }, 'status not read');
+        // Keep waiting: the engine may respond again before the time-out.
+        this.#log.debug({ executionId, ...errorFields(error) }, 'could not read the status of the execution');
       }
-    } while (wait.readAgain && this.#waits.get(executionId) === wait);
-    wait.reading = false;
-    if (this.#waits.get(executionId) === wait) this.#readLater(executionId, wait);
+    } while (pending.readAgain && this.#pending.get(executionId) === pending);
+    pending.reading = false;
+    if (this.#pending.get(executionId) === pending) this.#readLater(executionId, pending);
   }
 }
 
-/** True for the statuses an execution does not leave by itself. */
+/** True for the statuses that end an execution: all but RUNNING and PAUSED. */
 export function hasEnded({ status }: Pick<ExecutionStatus, 'status'>): boolean {
   return status !== 'RUNNING' && status !== 'PAUSED';
 }

@@ -1,4 +1,4 @@
-// A task handed over: given to a worker at the start of its execution, without asking the engine's queue for it.
+// Tasks dispatched directly: a worker gets the first task of an execution without a poll of the engine.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -7,37 +7,39 @@ import type { StartWorkflowRequest, Task } from '#lib/conductor/types.ts';
 import type { FirstTask, Values } from './workflow-metadata.ts';
 
 /**
- * What stands in for the engine's task id, which only a poll would tell: which task of which execution it is. Not a
- * dot segment: the reference name becomes part of a path.
+ * `<execution id>.<reference name>`, used instead of the engine's task id, which only a poll returns. The reference
+ * name becomes a path segment, so it must not be a dot segment.
  */
 const idPattern = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(?!\.{1,2}$)(.+)$/;
 
-/** Names the engine's task without its id. */
-export interface TaskPlace {
+/** Identifies a task of the engine without its id. */
+export interface TaskReference {
   executionId: string;
   referenceName: string;
 }
 
-/** The place behind the id of a task that was handed over; undefined for an id of the engine's own. */
-export function placeOf(taskId: string): TaskPlace | undefined {
+/** Returns the task that the id of a directly dispatched task refers to; undefined for an id of the engine. */
+export function parseDispatchedTaskId(taskId: string): TaskReference | undefined {
   const [, executionId, referenceName] = idPattern.exec(taskId) ?? [];
   return executionId === undefined || referenceName === undefined ? undefined : { executionId, referenceName };
 }
 
-/** The id under which the task of a place is handed over, or would have been. */
-export function dispatchedTaskId({ executionId, referenceName }: TaskPlace): string {
+/** Returns the id for the direct dispatch of a task. */
+export function dispatchedTaskId({ executionId, referenceName }: TaskReference): string {
   return `${executionId}.${referenceName}`;
 }
 
 /**
- * Asks the engine for a task by either kind of id.
- * @returns undefined when it has none, or none that is pending at such a place
+ * Reads a task from the engine by either kind of id.
+ * @returns undefined when there is no such task, or no pending one with the reference name
  * @throws EngineError
  */
 export async function findTask(engine: Pick<Engine, 'request'>, taskId: string): Promise<Task | undefined> {
-  const place = placeOf(taskId);
+  const reference = parseDispatchedTaskId(taskId);
   const path =
-    place === undefined ? `tasks/${encodeURIComponent(taskId)}` : `workflow/${place.executionId}?includeTasks=true`;
+    reference === undefined
+      ? `tasks/${encodeURIComponent(taskId)}`
+      : `workflow/${reference.executionId}?includeTasks=true`;
   const { status, body } = await engine.request({ method: 'GET', path: `/api/${path}` });
   if (status === 404 || status === 204) return undefined;
   if (status !== 200) throw new EngineError('refused', `GET /api/${path}: engine answered ${status}`, { status });
@@ -45,25 +47,27 @@ export async function findTask(engine: Pick<Engine, 'request'>, taskId: string):
   if (!Array.isArray(found['tasks'])) return found as Task;
   return (found['tasks'] as Task[]).find(
     ({ referenceTaskName, status: state }) =>
-      referenceTaskName === place?.referenceName && (state === 'SCHEDULED' || state === 'IN_PROGRESS'),
+      referenceTaskName === reference?.referenceName && (state === 'SCHEDULED' || state === 'IN_PROGRESS'),
   );
 }
 
-/** As the engine's paths name a task by its place. */
-export function pathOf({ executionId, referenceName }: TaskPlace): string {
+/** The path segments by which the engine's API names a task without its id. */
+export function taskPath({ executionId, referenceName }: TaskReference): string {
   return `${encodeURIComponent(executionId)}/${encodeURIComponent(referenceName)}`;
 }
 
+/** What a task that is dispatched directly is made of. */
 export interface DispatchedTaskOptions {
   executionId: string;
   request: StartWorkflowRequest;
   first: FirstTask;
+  /** Input of the task. */
   input: Values;
   domain: string | undefined;
   responseTimeoutSeconds: number;
 }
 
-/** The task as a poll would have handed it out, but for its id. */
+/** Returns the task as a poll of the engine would, except for its id. */
 export function createDispatchedTask(options: DispatchedTaskOptions): Task {
   const { executionId, request, first, input, domain, responseTimeoutSeconds } = options;
   const now = Date.now();

@@ -1,17 +1,17 @@
-// Executions that were started here and are waited for: what is known of their end before the engine says it.
+// In-flight executions of this router: how each completes, as far as its definition tells before the engine does.
 
 import type { TransientMap } from '#lib/gc/transient-map.ts';
 import type { LastTask } from './workflow-metadata.ts';
 
-/** Of an execution that completes with its first task. */
-export interface KnownEnd {
+/** The completion of an execution that completes with its first task. */
+export interface KnownCompletion {
   /** Reference name of that task. */
   readonly referenceName: string;
-  /** The workflow's output, from the task's. */
+  /** Computes the workflow's output from the task's output. */
   readonly outputOf: LastTask['outputOf'];
-  /** What the engine publishes when that task completes. */
+  /** Events that the engine publishes when that task completes. */
   readonly events: readonly string[];
 }
 
-/** By execution id, as long as a client waits. */
-export type InFlightExecutions = TransientMap<string, KnownEnd>;
+/** Known completions by execution id; an entry exists while a client waits. */
+export type InFlightExecutions = TransientMap<string, KnownCompletion>;

@@ -1,4 +1,4 @@
-// Wake-ups between router instances over Redis pub/sub. During an outage of Redis the fallback timers do their work.
+// Wake-ups between routers over Redis pub/sub. During a Redis outage, routers rely on their timed reads.
 
 import { randomUUID } from 'node:crypto';
 import type { Redis } from '#lib/redis/redis.ts';
@@ -7,41 +7,43 @@ import type { PeerWakeUp, Peers } from './wake-ups.ts';
 
 const channel = 'service-router:hints';
 
+/** Dependencies of {@link RedisPeers}. */
 export interface RedisPeersOptions {
   redis: Redis;
   log: Logger;
-  /** Called with every hint of another instance. */
+  /** Called with every wake-up of another router. */
   receive: (hint: PeerWakeUp) => void;
 }
 
-/** Peers that hear each other through one Redis channel. */
+/** Publishes and receives wake-ups on one Redis channel. */
 export class RedisPeers implements Peers {
   readonly #options: RedisPeersOptions;
-  /** Tells our own messages from those of others. */
+  /** Identifies this router's own messages, which it ignores. */
   readonly #instance = randomUUID();
   readonly #unsubscribe: () => void;
 
   constructor(options: RedisPeersOptions) {
     this.#options = options;
-    this.#unsubscribe = options.redis.subscribe(channel, (message) => this.#hear(message));
+    this.#unsubscribe = options.redis.subscribe(channel, (message) => this.#receive(message));
   }
 
-  /** A hint that cannot be sent now is dropped: it would be of no use later. */
-  publish(hint: PeerWakeUp): void {
-    const message = JSON.stringify({ from: this.#instance, hint });
+  /** Publishes a wake-up. Drops it when Redis is unavailable: a late wake-up is useless. */
+  publish(wakeUp: PeerWakeUp): void {
+    const message = JSON.stringify({ from: this.#instance, hint: wakeUp });
     this.#options.redis.run((client) => client.publish(channel, message)).catch(() => undefined);
   }
 
+  /** Ends the subscription. */
   stop(): void {
     this.#unsubscribe();
   }
 
-  #hear(message: string): void {
+  #receive(message: string): void {
     try {
       const { from, hint } = JSON.parse(message) as { from: string; hint: PeerWakeUp };
       if (from !== this.#instance) this.#options.receive(hint);
     } catch (error) {
-      this.#options.log.warn(errorFields(error), 'a message on the hints channel is none of ours');
+      this.#options.log.warn(errorFields(error), 'ignored an invalid message on the wake-up channel');
     }
   }
 }

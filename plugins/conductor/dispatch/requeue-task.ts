@@ -1,12 +1,12 @@
-// Gives a fetched task that no worker got back to the engine.
+// Returns a fetched task that no worker received to the engine's queue.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 
 /**
- * In the engine's words: in progress, to be called back at once, so that the next poll gets it. The engine ignores this
- * for a task that it has given up. Never rejects.
+ * Updates the task to IN_PROGRESS with a callback after 0 seconds, so that the next poll returns it (Conductor's task
+ * queue). The engine ignores the update for a task that has ended. Logs errors and never rejects.
  */
 export async function requeueTask(
   { taskId, workflowInstanceId, taskDefName }: Task,
@@ -17,7 +17,7 @@ export async function requeueTask(
   } catch (error) {
     log.error(
       { taskType: taskDefName, executionId: workflowInstanceId, ...errorFields(error) },
-      'a task waits for its response time-out',
+      'could not return a task to the engine: the task waits for its response time-out',
     );
   }
 }

@@ -1,47 +1,48 @@
-// How many bytes of large task results are in this process at a time: what is too much waits unread, in its socket.
+// A memory budget for large task results: results beyond it stay unread in their sockets until there is room.
 
 import { getHeapStatistics } from 'node:v8';
 import { Tally } from '#lib/gc/tally.ts';
 import { Problem } from '#lib/problem/problem.ts';
 
-/** Results up to this many bytes are read at once: they are many, and even all of them together are little. */
+/** Results up to this many bytes do not count: even many of them need little memory. */
 export const smallResultBytes = 65_536;
 /**
- * A result is bytes, then text, then JSON, then an answer: each byte of it takes about three in the heap and two outside of
- * it. The limit that V8 names takes in 192 MiB for young objects, where no large result ever is.
+ * A result becomes text, JSON and a response: each byte needs about three bytes of heap and two outside it. V8's heap
+ * limit includes 192 MiB for young objects, which never hold a large result.
  */
 const shareOfHeap = 1 / 32;
 
-interface Waiting {
+interface WaitingResult {
   readonly bytes: number;
   readonly client: string;
-  readonly enter: () => void;
+  readonly admit: () => void;
 }
 
-/** What a result is held for. */
+/** A result that needs room in the budget. */
 export interface HeldResult {
   readonly bytes: number;
-  /** Whose worker brings it. */
+  /** Client id of the worker. */
   readonly client: string;
-  /** Aborts when the worker has gone. */
+  /** Aborts when the worker disconnects. */
   readonly gone: AbortSignal;
 }
 
+/** Limits of a {@link ResultBudget}. */
 export interface ResultBudgetOptions {
-  /** Bytes at a time; one result that is larger than this is read by itself. Default 1/32 of the heap's limit. */
+  /** Most bytes at a time; a larger result is read alone. Default: 1/32 of V8's heap limit. */
   readonly bytes?: number | undefined;
-  /** How long a result may wait for its turn, in milliseconds. */
+  /** Longest wait of a result, in milliseconds. */
   readonly maxWaitMs: number;
 }
 
 /**
- * First come, first served: a large result is not overtaken for ever by lesser ones. One client has at most half of it, or
- * one result: bodies that come byte by byte keep nobody else's results waiting.
+ * Admits results in order of arrival, so that small results cannot starve a large one. One client gets at most half of
+ * the budget, or one result, so that its slow uploads cannot block the results of other clients.
  */
 export class ResultBudget {
   readonly #limit: number;
   readonly #maxWaitMs: number;
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new Set<WaitingResult>();
   /** Bytes held, by client. */
   readonly #held = new Tally();
 
@@ -50,57 +51,57 @@ export class ResultBudget {
     this.#maxWaitMs = maxWaitMs;
   }
 
-  /** Bytes of results that are being worked on. */
+  /** Bytes of the admitted results. */
   get held(): number {
     return this.#held.total;
   }
 
-  /** Results that wait unread. */
+  /** Number of results that wait unread. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
   /**
-   * Waits until `bytes` more may be held.
-   * @returns to be called once, when nothing of the result is needed any more
-   * @throws Problem `overloaded` when it took too long: the worker repeats its result. `malformed-request` to nobody, when
-   *   the worker has gone
+   * Waits until the budget has room for `bytes` more.
+   * @returns a function that frees the bytes; call it once, when the result is no longer needed
+   * @throws Problem `overloaded` after the longest wait: the worker repeats its result; `malformed-request` when the
+   *   worker has disconnected and gets no response
    */
   async hold({ bytes, client, gone }: HeldResult): Promise<() => void> {
     if (bytes <= smallResultBytes) return () => undefined;
     const share = Math.min(bytes, this.#limit);
-    await this.#turn({ bytes: share, client }, gone);
+    await this.#waitForCapacity({ bytes: share, client }, gone);
     return () => {
       this.#held.add(client, -share);
-      this.#letIn();
+      this.#admitWaiting();
     };
   }
 
-  #turn(result: { bytes: number; client: string }, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return Promise.reject(leftEarly());
+  #waitForCapacity(result: { bytes: number; client: string }, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.reject(workerGone());
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting: Waiting = { ...result, enter: resolve };
-    const leave = (reason: Problem) => {
+    const waiting: WaitingResult = { ...result, admit: resolve };
+    const fail = (reason: Problem) => {
       this.#waiting.delete(waiting);
       reject(reason);
-      // Whoever was behind it may fit.
-      this.#letIn();
+      // The next result may fit.
+      this.#admitWaiting();
     };
-    const gone = () => leave(leftEarly());
-    const timer = setTimeout(() => leave(tooMuch()), this.#maxWaitMs);
+    const gone = () => fail(workerGone());
+    const timer = setTimeout(() => fail(overloaded()), this.#maxWaitMs);
     signal.addEventListener('abort', gone, { once: true });
     this.#waiting.add(waiting);
-    this.#letIn();
+    this.#admitWaiting();
     return promise.finally(() => {
       clearTimeout(timer);
       signal.removeEventListener('abort', gone);
     });
   }
 
-  #letIn(): void {
+  #admitWaiting(): void {
     for (const waiting of this.#waiting) {
-      const { bytes, client, enter } = waiting;
-      // Its own results are in its way, not in that of others.
+      const { bytes, client, admit: enter } = waiting;
+      // A client over its share waits for its own results and does not block other clients.
       const own = this.#held.of(client);
       if (own > 0 && own + bytes > this.#limit / 2) continue;
       if (this.#held.total + bytes > this.#limit) return;
@@ -111,12 +112,12 @@ export class ResultBudget {
   }
 }
 
-function leftEarly(): Problem {
+function workerGone(): Problem {
   return new Problem('malformed-request', { detail: 'The worker left before its result was read.' });
 }
 
-function tooMuch(): Problem {
-  // The body was not read, so the connection cannot be used again.
+function overloaded(): Problem {
+  // The unread body makes the connection unusable.
   return new Problem('overloaded', {
     detail: 'Too many large results at a time (router.resultBytes).',
     headers: { 'retry-after': '1', connection: 'close' },

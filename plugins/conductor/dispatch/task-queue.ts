@@ -1,4 +1,4 @@
-// Parked polls of one queue: workers' polls are held here, and the engine is asked only when a task can exist.
+// A queue of held long polls: workers wait here, and tasks are fetched from the engine only when one can exist.
 
 import { Attachment } from '#lib/gc/attachment.ts';
 import { TransientMap } from '#lib/gc/transient-map.ts';
@@ -7,255 +7,258 @@ import { EngineError } from '#lib/conductor/engine-error.ts';
 import { startStopwatch } from '#lib/conductor/stopwatch.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
-import { dispatchedTaskId, placeOf } from './dispatched-task.ts';
+import { dispatchedTaskId, parseDispatchedTaskId } from './dispatched-task.ts';
 import { requeueTask } from './requeue-task.ts';
 
-/** A worker's poll. */
+/** A worker's long poll. */
 export interface Poll {
-  /** Most tasks it takes. */
+  /** Most tasks that the response may contain. */
   count: number;
   workerId: string | undefined;
-  /** How long it may be held, in milliseconds. */
+  /** Longest time to hold the poll, in milliseconds. */
   timeoutMs: number;
-  /** Aborts when the worker is gone. */
+  /** Aborts when the worker disconnects. */
   signal: AbortSignal;
 }
 
-interface ParkedPoll {
+interface HeldPoll {
   count: number;
   workerId: string | undefined;
   taken: Task[];
-  settle(): void;
+  release(): void;
 }
 
-/** Gets the engine's own task in place of one that was handed over. */
-export type Confirm = (task: Task) => void;
+/** Called with the engine's task when a fetch also returned a task that was dispatched directly. */
+export type OnFetched = (task: Task) => void;
 
+/** Dependencies and name of a {@link TaskQueue}. */
 export interface TaskQueueOptions {
   engine: Pick<Engine, 'pollTasks' | 'updateTask'>;
   taskType: string;
+  /** Undefined: the default pool. */
   domain: string | undefined;
   log: Logger;
 }
 
-/** Pause between looks when nothing announces a task: covers other start paths, retries and time-outs. */
-const idleLookMs = 1_000;
-/** Pauses after an announcement of something that happens soon, such as a workflow started by an event. */
+/** Pause between fetches without an announcement, for tasks of other start paths, retries and time-outs. */
+const idleFetchMs = 1_000;
+/** Pauses between fetches after `expect`, for example while an event starts a workflow. */
 const expectationMs = [10, 15, 25, 40, 60, 100, 150, 250, 400];
-/** Pause after a failed look, doubled each time up to the idle pause. */
-const failedLookMs = 100;
-/** Tasks taken from the engine for workers that have gone meanwhile go back to it after this time. */
-const giveUpMs = 1_000;
+/** Pause after a failed fetch; doubles with each failure, up to the idle pause. */
+const failedFetchMs = 100;
+/** Fetched tasks that no worker takes go back to the engine after this time (milliseconds). */
+const requeueAfterMs = 1_000;
 /**
- * Tasks fetched longer ago than this (milliseconds) go back to the engine instead of to a worker: this router was
- * suspended meanwhile, and the engine may have given them up.
+ * Tasks fetched longer ago than this (milliseconds) go back to the engine instead of to a worker. This router was
+ * suspended in between, and the tasks may have timed out at the engine.
  */
-const longestHoldMs = 5_000;
-/** Most tasks fetched in one look. */
-const largestLook = 64;
-/** Tasks remembered because their start may not have been answered yet. */
-const mostFetched = 2_000;
+const maxHoldMs = 5_000;
+/** Most tasks of one fetch. */
+const maxFetchCount = 64;
+/** Most ids remembered of fetched tasks, whose executions may still be about to be dispatched directly. */
+const maxFetchedIds = 2_000;
 
 /**
- * One queue: a task type in a domain. One look at the engine at a time however many polls wait; first come, first
- * served; a task that was fetched for a worker that has gone is given to the next one.
+ * The queue of one task type in one domain. At most one fetch runs at a time, however many polls are held. Polls are
+ * served in order of arrival. A task fetched for a worker that has disconnected goes to the next worker.
  *
- * A task that is handed over at its start stays in the engine's queue until its result arrives. A look that comes
- * across it meanwhile does not hand it out a second time.
+ * A task that is dispatched directly stays in the engine's queue until its result arrives. A fetch that returns
+ * the task in the meantime does not deliver it a second time.
  */
 export class TaskQueue {
   readonly #options: TaskQueueOptions;
-  #parked: ParkedPoll[] = [];
-  /** Tasks without a worker: handed over to the next that polls, or fetched for one that has gone. */
+  #heldPolls: HeldPoll[] = [];
+  /** Tasks without a worker: dispatched directly, or fetched for a worker that has disconnected. */
   #ready: Task[] = [];
-  /** Tasks handed over whose result has not arrived, and the engine's own task once a look came across it. */
-  readonly #handedOver = new TransientMap<string, Task | null>();
-  /** Of those handed over, the ones that nobody waits for any more and the engine may still have queued. */
-  readonly #withdrawn = new Set<string>();
-  /** Milliseconds since the look that brought a task was begun. */
-  readonly #sinceLookMs = new Attachment<Task, () => number>('look of a task');
-  /** Tasks that looks have brought lately: the look may overtake the answer to the start. */
-  readonly #fetched = new Set<string>();
-  /** Tasks settled while a look is under way, which may have come across them before. */
-  readonly #settled = new TransientMap<string, Confirm>();
-  /** True when the engine may have a task that no look has seen. */
+  /** Tasks dispatched directly and without a result: the engine's task once a fetch has returned it, else null. */
+  readonly #dispatched = new TransientMap<string, Task | null>();
+  /** Dispatched tasks that are cancelled and may still be in the engine's queue. */
+  readonly #cancelled = new Set<string>();
+  /** Milliseconds since the start of the fetch that returned a task. */
+  readonly #sinceFetchMs = new Attachment<Task, () => number>('fetch of a task');
+  /** Ids of recently fetched tasks: a fetch may return a task before the start of its execution returns. */
+  readonly #fetchedIds = new Set<string>();
+  /** Tasks confirmed during a fetch, which may still return them. */
+  readonly #confirmed = new TransientMap<string, OnFetched>();
+  /** True when the engine may have a task that no fetch has returned. */
   #mayHaveTask = true;
-  #looking = false;
+  #fetching = false;
   #failures = 0;
   #expectation = expectationMs.length;
   #timer: NodeJS.Timeout | undefined;
-  /** When the next look is due without an announcement; it outlives the polls, which may be shorter than a pause. */
-  #lookDueAt = 0;
-  #giveUpTimer: NodeJS.Timeout | undefined;
-  /** When a worker last polled (performance.now()). */
+  /** Time of the next fetch without an announcement (performance.now()). Polls may be shorter than a pause. */
+  #fetchDueAt = 0;
+  #requeueTimer: NodeJS.Timeout | undefined;
+  /** Time of the last poll (performance.now()). */
   lastPolledAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: TaskQueueOptions) {
     this.#options = options;
   }
 
-  /** Polls held now. */
-  get parked(): number {
-    return this.#parked.length;
+  /** Number of held polls. */
+  get heldPolls(): number {
+    return this.#heldPolls.length;
   }
 
-  /** True when nothing would be lost by forgetting this queue. */
+  /** True when this queue has no polls and no tasks, so that it can be deleted. */
   get idle(): boolean {
-    return this.#parked.length === 0 && this.#ready.length === 0 && this.#handedOver.size === 0 && !this.#looking;
+    return this.#heldPolls.length === 0 && this.#ready.length === 0 && this.#dispatched.size === 0 && !this.#fetching;
   }
 
-  /** True while the last look at the engine failed. */
+  /** True when the last fetch failed. */
   get failing(): boolean {
     return this.#failures > 0;
   }
 
-  /** Resolves with tasks as soon as there are some, and empty when the time is over or the worker is gone. */
+  /** Resolves with tasks as soon as there are some; with none after the time-out or when the worker disconnects. */
   async poll({ count, workerId, timeoutMs, signal }: Poll): Promise<Task[]> {
     this.lastPolledAt = performance.now();
     if (signal.aborted) return [];
     const { promise, resolve } = Promise.withResolvers<void>();
-    const parked: ParkedPoll = { count: Math.max(1, count), workerId, taken: [], settle: resolve };
+    const held: HeldPoll = { count: Math.max(1, count), workerId, taken: [], release: resolve };
     const timer = setTimeout(resolve, timeoutMs);
-    signal.addEventListener('abort', parked.settle, { once: true });
-    this.#parked.push(parked);
+    signal.addEventListener('abort', held.release, { once: true });
+    this.#heldPolls.push(held);
     this.#pump();
     await promise;
     clearTimeout(timer);
-    signal.removeEventListener('abort', parked.settle);
-    this.#parked = this.#parked.filter((poll) => poll !== parked);
-    if (this.#parked.length === 0) this.#stopTimer();
-    return parked.taken;
+    signal.removeEventListener('abort', held.release);
+    this.#heldPolls = this.#heldPolls.filter((poll) => poll !== held);
+    if (this.#heldPolls.length === 0) this.#stopTimer();
+    return held.taken;
   }
 
-  /** A task that is there already, for a worker that has just finished one; does not wait for the next. */
+  /** Returns a task that exists already, for a worker that has just finished one; undefined when there is none. */
   async takeOne(workerId: string | undefined, signal: AbortSignal): Promise<Task | undefined> {
-    if (!this.#mayHaveTask && !this.#looking && this.#ready.length === 0) return undefined;
+    if (!this.#mayHaveTask && !this.#fetching && this.#ready.length === 0) return undefined;
     const [task] = await this.poll({ count: 1, workerId, timeoutMs: 20, signal });
     return task;
   }
 
-  /** A task exists now, or may exist. */
+  /** Fetches at once: a task exists, or may exist. */
   announce(): void {
     this.#mayHaveTask = true;
     this.#pump();
   }
 
-  /** A task may come within some hundred milliseconds. */
+  /** Fetches more often for a while: a task may be scheduled within some hundred milliseconds. */
   expect(): void {
     this.#expectation = 0;
-    this.#lookDueAt = performance.now() + this.#pauseMs();
-    if (this.#parked.length > 0) this.#arm();
+    this.#fetchDueAt = performance.now() + this.#pauseMs();
+    if (this.#heldPolls.length > 0) this.#startTimer();
   }
 
   /**
-   * Gives a task that the engine has just queued to the next worker that polls, unless a look has brought it already.
-   * `settle` must follow.
-   * @param task with an id of `handedOverId`
+   * Delivers a task that the engine has just scheduled to the next worker that polls, unless a fetch has returned the
+   * task already. A call of `confirmDispatch` must follow.
+   * @param task its id comes from `dispatchedTaskId`
    */
-  handOver(task: Task): void {
-    if (this.#fetched.delete(task.taskId)) return;
-    this.#handedOver.set(task.taskId, null);
+  dispatchDirectly(task: Task): void {
+    if (this.#fetchedIds.delete(task.taskId)) return;
+    this.#dispatched.set(task.taskId, null);
     this.#ready.push(task);
     this.#pump();
   }
 
   /**
-   * Nobody waits for a handed over task any more: no worker gets it from now on, under whatever id. `settle` must
-   * follow when the engine has dropped it.
+   * Stops the delivery of a task that was dispatched directly, under its own id and under the engine's. A call of
+   * `confirmDispatch` must follow once the engine has removed the task.
    */
-  withdraw(taskId: string): void {
-    if (!this.#handedOver.has(taskId)) return;
-    this.#withdrawn.add(taskId);
+  cancelDispatch(taskId: string): void {
+    if (!this.#dispatched.has(taskId)) return;
+    this.#cancelled.add(taskId);
     this.#ready = this.#ready.filter((task) => task.taskId !== taskId);
   }
 
   /**
-   * The result of a handed over task has arrived, or the engine has dropped it.
-   * @param confirm called if a look came across the task: the engine may have written down the poll over the result
+   * Ends a direct dispatch: the result has arrived, or the engine has removed the task.
+   * @param onFetched called if a fetch returned the task too: the engine may have stored that poll after the result
    */
-  settle(taskId: string, confirm: Confirm = () => undefined): void {
-    const found = this.#handedOver.get(taskId);
-    if (found === undefined) return;
-    this.#handedOver.delete(taskId);
-    this.#withdrawn.delete(taskId);
+  confirmDispatch(taskId: string, onFetched: OnFetched = () => undefined): void {
+    const fetched = this.#dispatched.get(taskId);
+    if (fetched === undefined) return;
+    this.#dispatched.delete(taskId);
+    this.#cancelled.delete(taskId);
     this.#ready = this.#ready.filter((task) => task.taskId !== taskId);
-    if (found !== null) confirm(found);
-    else if (this.#looking) this.#settled.set(taskId, confirm);
+    if (fetched !== null) onFetched(fetched);
+    else if (this.#fetching) this.#confirmed.set(taskId, onFetched);
   }
 
-  /** Takes back tasks that did not reach the worker they were meant for. */
+  /** Takes back tasks that did not reach their worker. */
   giveBack(tasks: readonly Task[]): void {
     if (tasks.length === 0) return;
-    this.#ready.push(...tasks.flatMap((task) => this.#stillToDo(task)));
+    this.#ready.push(...tasks.flatMap((task) => this.#currentForm(task)));
     this.#pump();
-    if (this.#ready.length > 0) this.#giveUpTimer ??= setTimeout(() => void this.#giveUp(), giveUpMs);
+    if (this.#ready.length > 0) this.#requeueTimer ??= setTimeout(() => void this.#requeueReady(), requeueAfterMs);
   }
 
-  /** Lets every poll go empty and gives tasks in hand back to the engine. */
+  /** Ends every held poll without tasks and returns undelivered tasks to the engine. */
   async stop(): Promise<void> {
-    for (const parked of this.#parked) parked.settle();
+    for (const held of this.#heldPolls) held.release();
     this.#stopTimer();
-    await this.#giveUp();
+    await this.#requeueReady();
   }
 
-  /** What is given out in place of a task that came back: itself, or what a look has found of it meanwhile. */
-  #stillToDo(task: Task): Task[] {
-    if (placeOf(task.taskId) === undefined) return [task];
-    const found = this.#handedOver.get(task.taskId);
-    if (found === undefined || this.#withdrawn.has(task.taskId)) return [];
-    if (found === null) return [task];
-    this.#handedOver.delete(task.taskId);
-    return [found];
+  /** What to deliver for a returned task: the task, the engine's task if a fetch has returned it, or nothing. */
+  #currentForm(task: Task): Task[] {
+    if (parseDispatchedTaskId(task.taskId) === undefined) return [task];
+    const fetched = this.#dispatched.get(task.taskId);
+    if (fetched === undefined || this.#cancelled.has(task.taskId)) return [];
+    if (fetched === null) return [task];
+    this.#dispatched.delete(task.taskId);
+    return [fetched];
   }
 
-  /** Of the tasks a look has brought, those that no worker has yet. */
-  #notHandedOver(tasks: readonly Task[]): Task[] {
+  /** The fetched tasks without those that were dispatched directly. */
+  #withoutDispatched(tasks: readonly Task[]): Task[] {
     return tasks.filter((task) => {
       const id = dispatchedTaskId({ executionId: task.workflowInstanceId, referenceName: task.referenceTaskName });
-      const confirm = this.#settled.get(id);
-      if (confirm !== undefined) {
-        confirm(task);
+      const onFetched = this.#confirmed.get(id);
+      if (onFetched !== undefined) {
+        onFetched(task);
         return false;
       }
-      if (!this.#handedOver.has(id)) {
+      if (!this.#dispatched.has(id)) {
         this.#noteFetched(id);
         return true;
       }
-      const waiting = this.#ready.findIndex(({ taskId }) => taskId === id);
-      if (waiting < 0) {
-        this.#handedOver.set(id, task);
+      const readyIndex = this.#ready.findIndex(({ taskId }) => taskId === id);
+      if (readyIndex < 0) {
+        this.#dispatched.set(id, task);
         return false;
       }
-      // It is the engine's to time out from now on: the worker gets it under its own id.
-      this.#handedOver.delete(id);
-      this.#ready.splice(waiting, 1);
+      // The engine counts the task as polled now and can time it out: deliver it under the engine's id.
+      this.#dispatched.delete(id);
+      this.#ready.splice(readyIndex, 1);
       return true;
     });
   }
 
   #noteFetched(id: string): void {
-    this.#fetched.add(id);
-    if (this.#fetched.size > mostFetched) this.#fetched.delete(this.#fetched.values().next().value as string);
+    this.#fetchedIds.add(id);
+    if (this.#fetchedIds.size > maxFetchedIds)
+      this.#fetchedIds.delete(this.#fetchedIds.values().next().value as string);
   }
 
   #pump(): void {
     if (this.#ready.length > 0) this.#ready = this.#deliver(this.#ready);
-    if (this.#looking || this.#parked.length === 0) return;
-    if (this.#mayHaveTask) void this.#look();
-    else if (this.#timer === undefined) this.#arm();
+    if (this.#fetching || this.#heldPolls.length === 0) return;
+    if (this.#mayHaveTask) void this.#fetch();
+    else if (this.#timer === undefined) this.#startTimer();
   }
 
-  async #look(): Promise<void> {
-    this.#looking = true;
+  async #fetch(): Promise<void> {
+    this.#fetching = true;
     this.#mayHaveTask = false;
     this.#stopTimer();
-    const polls = this.#parked;
+    const polls = this.#heldPolls;
     const count = Math.min(
-      largestLook,
+      maxFetchCount,
       polls.reduce((sum, poll) => sum + poll.count, 0),
     );
     const { engine, taskType, domain, log } = this.#options;
-    const sinceLookMs = startStopwatch();
+    const sinceFetchMs = startStopwatch();
     try {
       const workerId = polls[0]?.workerId;
       const tasks = await engine.pollTasks(taskType, {
@@ -263,65 +266,68 @@ export class TaskQueue {
         ...(domain === undefined ? {} : { domain }),
         ...(workerId === undefined ? {} : { workerId }),
       });
-      for (const task of tasks) this.#sinceLookMs.set(task, sinceLookMs);
+      for (const task of tasks) this.#sinceFetchMs.set(task, sinceFetchMs);
       this.#failures = 0;
-      // A full batch says nothing of what is behind it.
+      // After a full batch there may be more.
       if (tasks.length >= count) this.#mayHaveTask = true;
       if (tasks.length > 0) this.#expectation = expectationMs.length;
-      this.giveBack(this.#deliver(this.#notHandedOver(tasks)));
+      this.giveBack(this.#deliver(this.#withoutDispatched(tasks)));
     } catch (error) {
-      // An engine that is starting has no task for anybody.
+      // An engine that is starting has no tasks, so this is no failure.
       const isStarting = error instanceof EngineError && error.isStarting;
       if (!isStarting) this.#failures += 1;
       if (this.#failures === 1)
-        log.warn({ taskType, domain, ...errorFields(error) }, 'the engine was not asked for tasks');
+        log.warn({ taskType, domain, ...errorFields(error) }, 'could not fetch tasks from the engine');
     }
-    this.#looking = false;
-    this.#settled.clear();
-    this.#lookDueAt = performance.now() + this.#pauseMs();
-    if (this.#parked.length === 0) return;
+    this.#fetching = false;
+    this.#confirmed.clear();
+    this.#fetchDueAt = performance.now() + this.#pauseMs();
+    if (this.#heldPolls.length === 0) return;
     if (this.#mayHaveTask) this.#pump();
-    else this.#arm();
+    else this.#startTimer();
   }
 
-  /** Hands tasks round: one to each poll in the order of arrival, then again up to what each takes. */
+  /**
+   * Delivers tasks round-robin: one to each poll in order of arrival, again until each poll has its count.
+   * @returns tasks that no poll took
+   */
   #deliver(tasks: readonly Task[]): Task[] {
-    const rest = tasks.filter((task) => this.#mayLeave(task));
-    const served = new Set<ParkedPoll>();
-    while (rest.length > 0) {
-      const open = this.#parked.filter((poll) => poll.taken.length < poll.count);
+    const undelivered = tasks.filter((task) => this.#mayDeliver(task));
+    const served = new Set<HeldPoll>();
+    while (undelivered.length > 0) {
+      const open = this.#heldPolls.filter((poll) => poll.taken.length < poll.count);
       if (open.length === 0) break;
-      for (const poll of open.slice(0, rest.length)) {
-        poll.taken.push(...rest.splice(0, 1));
+      for (const poll of open.slice(0, undelivered.length)) {
+        poll.taken.push(...undelivered.splice(0, 1));
         served.add(poll);
       }
     }
-    this.#parked = this.#parked.filter((poll) => !served.has(poll));
-    for (const poll of served) poll.settle();
-    return rest;
+    this.#heldPolls = this.#heldPolls.filter((poll) => !served.has(poll));
+    for (const poll of served) poll.release();
+    return undelivered;
   }
 
-  /** False: the task goes back to the engine. What was only handed over the engine still has in its queue. */
-  #mayLeave(task: Task): boolean {
-    const heldMs = this.#sinceLookMs.get(task)?.() ?? Infinity;
-    if (placeOf(task.taskId) !== undefined || heldMs <= longestHoldMs) return true;
+  /** False for a task that was held too long and goes back to the engine. Dispatched tasks are still queued there. */
+  #mayDeliver(task: Task): boolean {
+    const heldMs = this.#sinceFetchMs.get(task)?.() ?? Infinity;
+    if (parseDispatchedTaskId(task.taskId) !== undefined || heldMs <= maxHoldMs) return true;
     void requeueTask(task, this.#options);
     return false;
   }
 
-  #arm(): void {
+  #startTimer(): void {
     clearTimeout(this.#timer);
-    const look = () => {
+    const fetch = () => {
       this.#timer = undefined;
       this.announce();
     };
-    this.#timer = setTimeout(look, Math.max(0, this.#lookDueAt - performance.now()));
+    this.#timer = setTimeout(fetch, Math.max(0, this.#fetchDueAt - performance.now()));
   }
 
   #pauseMs(): number {
-    if (this.#failures > 0) return Math.min(failedLookMs * 2 ** this.#failures, idleLookMs);
+    if (this.#failures > 0) return Math.min(failedFetchMs * 2 ** this.#failures, idleFetchMs);
     const soon = expectationMs[this.#expectation];
-    if (soon === undefined) return idleLookMs * (0.9 + 0.2 * Math.random());
+    if (soon === undefined) return idleFetchMs * (0.9 + 0.2 * Math.random());
     this.#expectation += 1;
     return soon;
   }
@@ -331,12 +337,12 @@ export class TaskQueue {
     this.#timer = undefined;
   }
 
-  /** Gives tasks without a worker back to the engine. What was only handed over the engine has in its queue. */
-  async #giveUp(): Promise<void> {
-    clearTimeout(this.#giveUpTimer);
-    this.#giveUpTimer = undefined;
-    const fetched = this.#ready.filter(({ taskId }) => placeOf(taskId) === undefined);
-    this.#ready = this.#ready.filter(({ taskId }) => placeOf(taskId) !== undefined);
-    await Promise.all(fetched.map((task) => requeueTask(task, this.#options)));
+  /** Returns fetched tasks without a worker to the engine. Dispatched tasks are still in the engine's queue. */
+  async #requeueReady(): Promise<void> {
+    clearTimeout(this.#requeueTimer);
+    this.#requeueTimer = undefined;
+    const fetchedTasks = this.#ready.filter(({ taskId }) => parseDispatchedTaskId(taskId) === undefined);
+    this.#ready = this.#ready.filter(({ taskId }) => parseDispatchedTaskId(taskId) !== undefined);
+    await Promise.all(fetchedTasks.map((task) => requeueTask(task, this.#options)));
   }
 }

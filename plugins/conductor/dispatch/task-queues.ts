@@ -1,22 +1,24 @@
-// All queues with parked polls, by task type and domain.
+// The registry of task queues with held polls, by task type and domain.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
-import { type Confirm, TaskQueue } from './task-queue.ts';
+import { type OnFetched, TaskQueue } from './task-queue.ts';
 
-/** A worker that has not polled for this long (milliseconds) may be gone, or may poll through another router. */
-const polledLatelyMs = 60_000;
-/** Beyond so many queues those that nobody uses are forgotten, and who polled what longer ago than this (milliseconds). */
-const mostQueues = 1_000;
-const rememberedMs = 3_600_000;
+/** A queue counts as inactive after this many milliseconds without a poll on this router. */
+const activeWithinMs = 60_000;
+/** From this many queues on, a new one first deletes those that are idle and inactive. */
+const maxQueues = 1_000;
+/** That clean-up also deletes poll times that are older than this (milliseconds). */
+const keepPollTimeMs = 3_600_000;
 
-/** Names one queue of the engine. */
+/** The name of one queue of the engine; without a domain, the default pool. */
 export interface QueueName {
   taskType: string;
   domain?: string | undefined;
 }
 
+/** Creates task queues on demand and passes announcements on to them. */
 export class TaskQueues {
   readonly #engine: Pick<Engine, 'pollTasks' | 'updateTask'>;
   readonly #log: Logger;
@@ -28,82 +30,82 @@ export class TaskQueues {
     this.#log = log;
   }
 
-  /** Polls held now, over all queues. */
+  /** Number of held polls of all queues. */
   get parked(): number {
-    return [...this.#queues.values()].reduce((sum, queue) => sum + queue.parked, 0);
+    return [...this.#queues.values()].reduce((sum, queue) => sum + queue.heldPolls, 0);
   }
 
-  /** The queue of a name; made when a worker polls it for the first time. */
+  /** Returns the queue with this name; creates it at the first poll. */
   queue({ taskType, domain }: QueueName): TaskQueue {
     const key = `${domain ?? ''}:${taskType}`;
     const known = this.#queues.get(key);
     if (known !== undefined) return known;
-    if (this.#queues.size >= mostQueues) this.#forgetIdle();
+    if (this.#queues.size >= maxQueues) this.#deleteIdle();
     const queue = new TaskQueue({ engine: this.#engine, taskType, domain, log: this.#log });
     this.#queues.set(key, queue);
     return queue;
   }
 
-  /** A task exists, or may exist. @returns whether a worker waits for it here */
+  /** Announces that a task exists, or may exist. @returns whether this router holds a poll for it */
   announce(name: QueueName): boolean {
     const queue = this.#existing(name);
     queue?.announce();
-    return queue !== undefined && queue.parked > 0;
+    return queue !== undefined && queue.heldPolls > 0;
   }
 
-  /** A task may come soon. @returns whether a worker waits for it here */
+  /** Announces that a task may be scheduled soon. @returns whether this router holds a poll for it */
   expect(name: QueueName): boolean {
     const queue = this.#existing(name);
     queue?.expect();
-    return queue !== undefined && queue.parked > 0;
+    return queue !== undefined && queue.heldPolls > 0;
   }
 
-  /** Hands a task over to the next worker that polls its queue here. @returns false when none has polled it lately */
-  handOver(name: QueueName, task: Task): boolean {
+  /** Dispatches a task directly to the next worker that polls its queue. @returns false when the queue is inactive */
+  dispatchDirectly(name: QueueName, task: Task): boolean {
     const queue = this.#existing(name);
-    if (queue === undefined || performance.now() - queue.lastPolledAt > polledLatelyMs) return false;
-    queue.handOver(task);
+    if (queue === undefined || performance.now() - queue.lastPolledAt > activeWithinMs) return false;
+    queue.dispatchDirectly(task);
     return true;
   }
 
-  /** No worker gets a handed over task any more; `settle` must follow when the engine has dropped it. */
-  withdraw(name: QueueName, taskId: string): void {
-    this.#existing(name)?.withdraw(taskId);
+  /** Stops the delivery of a dispatched task; `confirmDispatch` must follow once the engine has removed the task. */
+  cancelDispatch(name: QueueName, taskId: string): void {
+    this.#existing(name)?.cancelDispatch(taskId);
   }
 
-  /** The result of a handed over task has arrived, or the engine has dropped it. */
-  settle(name: QueueName, taskId: string, confirm?: Confirm): void {
-    this.#existing(name)?.settle(taskId, confirm);
+  /** Ends a direct dispatch: the result has arrived, or the engine has removed the task. */
+  confirmDispatch(name: QueueName, taskId: string, onFetched?: OnFetched): void {
+    this.#existing(name)?.confirmDispatch(taskId, onFetched);
   }
 
-  /** Records that a worker asks for a task type, for readiness. */
+  /** Records a poll for a task type, for the readiness check. */
   notePoll(taskType: string): void {
     this.#lastPolled.set(taskType, performance.now());
   }
 
-  /** True when some worker, in whatever domain, holds a poll or asked within the last `withinMs`. */
+  /** True when a worker of any domain polled this task type within the last `withinMs` milliseconds. */
   isPolled(taskType: string, withinMs: number): boolean {
     return this.sincePollMs(taskType) < withinMs;
   }
 
-  /** Time since some worker asked for it or was last answered, in milliseconds; Infinity when none has. */
+  /** Milliseconds since a poll for this task type began or ended; Infinity without one. */
   sincePollMs(taskType: string): number {
     return performance.now() - (this.#lastPolled.get(taskType) ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Lets every poll go. */
+  /** Ends every held poll. */
   async stop(): Promise<void> {
     await Promise.all([...this.#queues.values()].map((queue) => queue.stop()));
   }
 
-  /** Workers can poll for task types that do not exist. */
-  #forgetIdle(): void {
+  /** Bounds memory: workers can poll for any number of task types that do not exist. */
+  #deleteIdle(): void {
     const now = performance.now();
     for (const [key, queue] of this.#queues) {
-      if (queue.idle && now - queue.lastPolledAt > polledLatelyMs) this.#queues.delete(key);
+      if (queue.idle && now - queue.lastPolledAt > activeWithinMs) this.#queues.delete(key);
     }
     for (const [taskType, polledAt] of this.#lastPolled) {
-      if (now - polledAt > rememberedMs) this.#lastPolled.delete(taskType);
+      if (now - polledAt > keepPollTimeMs) this.#lastPolled.delete(taskType);
     }
   }
 

@@ -1,50 +1,51 @@
-// What this router learns and somebody waits for: told to its own waits and parked polls, else to its peers.
+// Wake-ups: changes of executions and queues wake waiters and held polls of this router, or of other routers.
 
 import type { ExecutionStatus } from '#lib/conductor/types.ts';
 import type { QueueName, TaskQueues } from './task-queues.ts';
 import type { CompletionWaiters } from './completion-waiters.ts';
 
-/** A hint between router instances. Losing one costs a fallback read, never a task or an answer. */
+/** A wake-up between routers. A lost one delays a response until the next timed read; no task or response is lost. */
 export type PeerWakeUp = { changed: string } | { appeared: readonly QueueName[] } | { expected: readonly QueueName[] };
 
-/** Carries hints to the other instances. */
+/** Publishes wake-ups to the other routers. */
 export interface Peers {
-  publish(hint: PeerWakeUp): void;
+  publish(wakeUp: PeerWakeUp): void;
 }
 
+/** Wakes waiters and held polls on this router; publishes to other routers what has no waiter here. */
 export class WakeUps {
-  readonly #waits: CompletionWaiters;
+  readonly #waiters: CompletionWaiters;
   readonly #queues: TaskQueues;
   readonly #peers: Peers;
 
-  /** @param peers told only what nobody waits for here */
-  constructor(waits: CompletionWaiters, queues: TaskQueues, peers: Peers) {
-    this.#waits = waits;
+  /** @param peers get the wake-ups without a waiter on this router */
+  constructor(waiters: CompletionWaiters, queues: TaskQueues, peers: Peers) {
+    this.#waiters = waiters;
     this.#queues = queues;
     this.#peers = peers;
   }
 
-  /** An execution has changed; `status` when the engine said it. */
+  /** Wakes the waiters of a changed execution. @param status the new status, if the engine has returned it */
   executionChanged(executionId: string, status?: ExecutionStatus): void {
-    if (!this.#waits.wake(executionId, status)) this.#peers.publish({ changed: executionId });
+    if (!this.#waiters.wake(executionId, status)) this.#peers.publish({ changed: executionId });
   }
 
-  /** Tasks are in these queues now, or may be. */
+  /** Wakes the polls of queues that have tasks now, or may have some. */
   tasksAppeared(names: readonly QueueName[]): void {
     const elsewhere = names.filter((name) => !this.#queues.announce(name));
     if (elsewhere.length > 0) this.#peers.publish({ appeared: elsewhere });
   }
 
-  /** Tasks may come into these queues within some hundred milliseconds. */
+  /** Prepares queues for tasks that may be scheduled within some hundred milliseconds. */
   tasksExpected(names: readonly QueueName[]): void {
     const elsewhere = names.filter((name) => !this.#queues.expect(name));
     if (elsewhere.length > 0) this.#peers.publish({ expected: elsewhere });
   }
 
-  /** A hint of a peer: acted upon here, never passed on. */
-  receive(hint: PeerWakeUp): void {
-    if ('changed' in hint) this.#waits.wake(hint.changed);
-    else if ('appeared' in hint) for (const name of hint.appeared) this.#queues.announce(name);
-    else for (const name of hint.expected) this.#queues.expect(name);
+  /** Applies a wake-up of another router; never publishes it again. */
+  receive(wakeUp: PeerWakeUp): void {
+    if ('changed' in wakeUp) this.#waiters.wake(wakeUp.changed);
+    else if ('appeared' in wakeUp) for (const name of wakeUp.appeared) this.#queues.announce(name);
+    else for (const name of wakeUp.expected) this.#queues.expect(name);
   }
 }

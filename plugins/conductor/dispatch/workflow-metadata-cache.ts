@@ -1,14 +1,14 @@
-// What the engine will want next: read from the definitions, so that polls are answered when a task appears.
+// A cache of workflow metadata and task definitions, read from the engine to predict which queues get tasks next.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import { parseResponse } from '#lib/conductor/read-response.ts';
 import type { QueueName } from './task-queues.ts';
 import { workflowMetadataOf, type WorkflowDefinition, type WorkflowMetadata } from './workflow-metadata.ts';
 
-/** The parts of a task definition that decide how a task may be handed out. */
+/** The fields of a task definition that decide whether a task may be dispatched directly. */
 export interface TaskDef {
   retryCount: number;
-  /** In seconds; 0 = none. */
+  /** In seconds; 0: no time-out. */
   responseTimeoutSeconds: number;
 }
 
@@ -18,10 +18,10 @@ interface EventHandler {
   actions?: { start_workflow?: { name: string; version?: number; taskToDomain?: Record<string, string> } }[];
 }
 
-/** Definitions change rarely; a new version has a new name here. One that was changed in place is seen after this time (milliseconds). */
+/** Cache time in milliseconds. A definition changed in place takes effect after it; a new version has its own entry. */
 const cacheMs = 60_000;
 
-/** Reads definitions through the engine and remembers them for a minute. */
+/** Reads definitions from the engine and caches them for a minute. */
 export class WorkflowMetadataCache {
   readonly #engine: Pick<Engine, 'request'>;
   readonly #cache = new Map<string, { value: Promise<unknown>; until: number }>();
@@ -30,18 +30,18 @@ export class WorkflowMetadataCache {
     this.#engine = engine;
   }
 
-  /** What the definition of a workflow version says of its executions. */
-  async outline(name: string, version: number): Promise<WorkflowMetadata> {
+  /** Returns the metadata of a workflow version. @throws EngineError, Error when the engine does not return it */
+  async metadataOf(name: string, version: number): Promise<WorkflowMetadata> {
     const path = `/api/metadata/workflow/${encodeURIComponent(name)}?version=${version}`;
     return this.#get(path, (definition) => workflowMetadataOf(definition as WorkflowDefinition));
   }
 
-  /** How the engine treats a task type. */
+  /** Returns the task definition of a task type. @throws EngineError, Error when the engine does not return it */
   async taskDef(taskType: string): Promise<TaskDef> {
     return this.#get(`/api/metadata/taskdefs/${encodeURIComponent(taskType)}`, (definition) => definition as TaskDef);
   }
 
-  /** Queues whose workers may get work when workflow `name` publishes `event` (`conductor:<workflow>:<sink>`). */
+  /** Returns the queues that may get tasks after `event` (`conductor:<workflow>:<sink>`) is published. */
   async queuesOfEvent(event: string): Promise<QueueName[]> {
     const handlers = await this.#get('/api/event', (all) => all as EventHandler[]);
     const started = handlers
@@ -51,14 +51,14 @@ export class WorkflowMetadataCache {
       );
     const queues = await Promise.all(
       started.map(async ({ name, version = 1, taskToDomain = {} }) =>
-        (await this.outline(name, version)).taskTypes.slice(0, 1).map((taskType) => queueOf(taskType, taskToDomain)),
+        (await this.metadataOf(name, version)).taskTypes.slice(0, 1).map((taskType) => queueOf(taskType, taskToDomain)),
       ),
     );
     return queues.flat();
   }
 
-  /** Whatever is needed next is read anew. */
-  forget(): void {
+  /** Empties the cache. */
+  clear(): void {
     this.#cache.clear();
   }
 
@@ -79,7 +79,7 @@ export class WorkflowMetadataCache {
   }
 }
 
-/** The queue a task goes to: its own entry in taskToDomain, else `*`, else the default pool. */
+/** Returns the queue of a task: the domain of its type in taskToDomain, else of `*`, else the default pool. */
 export function queueOf(taskType: string, taskToDomain: Readonly<Record<string, string>> = {}): QueueName {
   return { taskType, domain: taskToDomain[taskType] ?? taskToDomain['*'] };
 }

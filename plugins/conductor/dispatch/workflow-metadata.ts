@@ -1,6 +1,6 @@
-// What a definition alone says of its executions: the first task's input, what follows it, and when its end is theirs.
+// Workflow metadata, derived from a definition: its task types, its first task's input and effects.
 
-/** The parts of a workflow definition that say what follows what; names are Conductor's own. */
+/** The fields of a task in a workflow definition that decide the control flow, with Conductor's names. */
 export interface WorkflowTask {
   name: string;
   taskReferenceName: string;
@@ -16,15 +16,17 @@ export interface WorkflowTask {
   forkTasks?: WorkflowTask[][];
 }
 
+/** The fields of a workflow definition that the metadata depends on. */
 export interface WorkflowDefinition {
   name: string;
   tasks: WorkflowTask[];
   outputParameters?: Record<string, unknown>;
 }
 
+/** A JSON object, such as the input or the output of a task. */
 export type Values = Record<string, unknown>;
 
-/** Worked out once for each definition. */
+/** What a definition tells about its executions. */
 export interface WorkflowMetadata {
   /** Task types (SIMPLE) in the order of the definition. */
   readonly taskTypes: readonly string[];
@@ -36,21 +38,21 @@ export interface WorkflowMetadata {
 export interface FirstTask {
   readonly taskType: string;
   readonly referenceName: string;
-  /** Its input, from the workflow's; absent when only the engine can work it out. */
+  /** Computes its input from the workflow's input; undefined when only the engine can do that. */
   readonly inputOf: ((workflowInput: Values) => Values) | undefined;
   /** Present when the execution completes with this task, in the same step of the engine. */
   readonly last: LastTask | undefined;
 }
 
-/** What the completion of such a task settles. */
+/** The effects of completing a task that is the last one. */
 export interface LastTask {
-  /** The workflow's output, from the task's. */
+  /** Computes the workflow's output from the task's output. */
   readonly outputOf: (taskOutput: Values) => Values;
-  /** Events that the engine publishes then, from the workflow's input: `conductor:<workflow>:<sink>`. */
+  /** Computes the events that the engine publishes, `conductor:<workflow>:<sink>`, from the workflow's input. */
   readonly eventsOf: (workflowInput: Values) => string[];
 }
 
-/** Reads a definition. What it cannot be sure of is absent from the outline. */
+/** Derives the metadata of a definition. Values that only the engine can determine are undefined. */
 export function workflowMetadataOf({ name, tasks, outputParameters = {} }: WorkflowDefinition): WorkflowMetadata {
   const simple = flatten(tasks).filter(({ type }) => type === 'SIMPLE');
   return {
@@ -69,12 +71,12 @@ function firstTask(
   const input = references(inputParameters, 'workflow.input');
   const output = references(outputParameters, `${referenceName}.output`);
   const events = rest.map((next) => eventsOf(workflow, next));
-  const settled = task.optional !== true && output !== undefined && events.every((event) => event !== undefined);
+  const isLast = task.optional !== true && output !== undefined && events.every((event) => event !== undefined);
   return {
     taskType,
     referenceName,
     inputOf: input && ((workflowInput) => read(input, workflowInput)),
-    last: settled
+    last: isLast
       ? {
           outputOf: (taskOutput) => read(output, taskOutput),
           eventsOf: (workflowInput) => events.flatMap((produced) => produced(workflowInput)),
@@ -86,7 +88,7 @@ function firstTask(
 type Events = (workflowInput: Values) => string[];
 
 /**
- * What a task publishes that the engine runs in the same step and that cannot change how the execution ends: an
+ * Returns the events of a task that the engine runs in the same step and that cannot change the execution's result: an
  * optional EVENT, or a SWITCH by value over such tasks. Undefined for every other task.
  */
 function eventsOf(workflow: string, task: WorkflowTask): Events | undefined {
@@ -114,10 +116,10 @@ function allEvents(workflow: string, tasks: readonly WorkflowTask[]): Events | u
     : undefined;
 }
 
-/** The steps behind a root that each parameter names, e.g. `${workflow.input.inbound}` → `['inbound']`. */
+/** The path below a root that each parameter refers to, e.g. `${workflow.input.inbound}` → `['inbound']`. */
 type References = Record<string, readonly string[]>;
 
-/** Undefined when some parameter is anything but one plain reference below `root`. */
+/** Undefined unless every parameter is one plain reference below `root`. */
 function references(parameters: Values, root: string): References | undefined {
   const entries = Object.entries(parameters).map(([key, text]) => {
     const path = typeof text === 'string' ? /^\$\{([\w-]+(?:\.[\w-]+)+)\}$/.exec(text)?.[1] : undefined;
@@ -126,12 +128,12 @@ function references(parameters: Values, root: string): References | undefined {
   return entries.every(([, steps]) => steps !== undefined) ? (Object.fromEntries(entries) as References) : undefined;
 }
 
-/** What the engine would put in place of the references: null for what is not there. */
+/** Resolves references as the engine does: null for a missing value. */
 function read(from: References, values: Values): Values {
-  return Object.fromEntries(Object.entries(from).map(([key, steps]) => [key, stepInto(values, steps)]));
+  return Object.fromEntries(Object.entries(from).map(([key, steps]) => [key, valueAt(values, steps)]));
 }
 
-function stepInto(values: Values, steps: readonly string[]): unknown {
+function valueAt(values: Values, steps: readonly string[]): unknown {
   let value: unknown = values;
   for (const step of steps) {
     value = typeof value === 'object' && value !== null && Object.hasOwn(value, step) ? (value as Values)[step] : null;

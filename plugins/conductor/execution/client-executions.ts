@@ -1,49 +1,50 @@
-// A client's own executions, found again in the engine; to everybody else they do not exist.
+// Looks up executions for the client that started them; other clients get a 404.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import { type Inbound, reconcilerRoute } from '#lib/envelope/inbound.ts';
 import { Problem } from '#lib/problem/problem.ts';
 
-/** The fields of a request that are in clear in every execution, encrypted or not. */
+/** The fields of a request that are never encrypted in the execution's input. */
 export type ClearInbound = Pick<Inbound, 'httpMethod' | 'clientId' | 'requestId' | 'route'>;
 
-/** As the engine makes them: nothing else is ever asked for. */
+/** The engine's execution ids (UUID). Other ids are not looked up. */
 const idPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** An id that is another client's takes longer to look up than one that does not exist: both are answered this late. */
-const unknownAfterMs = 50;
+/** Minimum time to a 404, in milliseconds: hides that looking up another client's execution takes longer. */
+const unknownDelayMs = 50;
 
-/** The request behind an execution. */
+/** Returns the request of an execution. */
 export function inboundOf({ input }: Pick<WholeExecution, 'input'>): ClearInbound {
   return (input['inbound'] ?? {}) as ClearInbound;
 }
 
-/** True for GET and HEAD: repeating it harms nobody. */
+/** True for GET and HEAD, which are safe to repeat. */
 export function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
+/** Finds executions by id and client. */
 export class ClientExecutions {
   readonly #api: Pick<ExecutionApi, 'readWhole'>;
   readonly #workflows: ReadonlySet<string>;
 
-  /** @param workflows names of those that clients start; whatever else runs in the engine is nobody's */
+  /** @param workflows names of the workflows that clients start; no client owns executions of other workflows */
   constructor(api: Pick<ExecutionApi, 'readWhole'>, workflows: ReadonlySet<string>) {
     this.#api = api;
     this.#workflows = workflows;
   }
 
   /**
-   * An execution of this client, without its tasks.
+   * Returns an execution of this client, without its tasks.
    * @throws Problem `execution-unknown` (404), EngineError
    */
   async find(executionId: string, clientId: string | undefined): Promise<WholeExecution> {
-    const late = pause(unknownAfterMs);
+    const delay = pause(unknownDelayMs);
     const execution = idPattern.test(executionId)
       ? await this.#api.readWhole(executionId, { includeTasks: false })
       : null;
     if (execution !== null && this.#isOf(execution, clientId)) return execution;
-    await late;
+    await delay;
     throw new Problem('execution-unknown');
   }
 

@@ -1,9 +1,9 @@
-// The problems that an execution may end with, for the OpenAPI document.
+// The problem codes of failed executions, for the OpenAPI document.
 
 import { failureCodes } from '#lib/envelope/failure.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 
-/** How an execution may end for its client, with what a worker may name. */
+/** Problem codes that a client may get for its execution, including the codes that workers may report. */
 export const problemsOfExecutions: readonly ProblemCode[] = [
   'execution-failed',
   'execution-timed-out',

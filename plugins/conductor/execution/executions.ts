@@ -1,4 +1,4 @@
-// One execution from start to answer: starts the pinned version, waits within the budget, cleans up behind readers.
+// Starts an execution of a pinned workflow version, waits for its end, and terminates reads that nobody waits for.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
@@ -11,119 +11,119 @@ import type { TaskQueues } from '../dispatch/task-queues.ts';
 import type { InFlightExecutions } from '../dispatch/in-flight-executions.ts';
 import { createDispatchedTask } from '../dispatch/dispatched-task.ts';
 import { startProblem } from './start-problem.ts';
-import { budgetSpent, clientGone as gone } from './terminations.ts';
+import { clientGoneReason, deadlineReason } from './terminations.ts';
 import type { CompletionWaiters } from '../dispatch/completion-waiters.ts';
 import type { FirstTask } from '../dispatch/workflow-metadata.ts';
 import { queueOf, type WorkflowMetadataCache } from '../dispatch/workflow-metadata-cache.ts';
 
+/** What starting and awaiting executions depends on; most of it is shared state of the plugin. */
 export interface ExecutionDependencies {
   engine: Engine;
   waits: CompletionWaiters;
   queues: TaskQueues;
   hints: WakeUps;
-  shapes: WorkflowMetadataCache;
-  underWay: InFlightExecutions;
-  /** Names of the workflows that clients start, or have started under an earlier configuration. */
+  metadata: WorkflowMetadataCache;
+  inFlight: InFlightExecutions;
+  /** Names of the workflows that clients start, including those of previous configurations. */
   workflows: Set<string>;
-  /** Executions whose client waits here and does not know their id yet. */
-  waitedFor: Set<string>;
-  /** The engine's executions, whole. */
+  /** Ids of executions whose client waits on this router and does not know the id yet. */
+  awaited: Set<string>;
+  /** Reads complete executions from the engine. */
   executions: ExecutionApi;
-  /** True when no other router serves these queues: only then may a task be handed over. */
-  handsOver: boolean;
+  /** True when tasks may be dispatched directly: no other router may serve the same queues. */
+  dispatchesDirectly: boolean;
   log: Logger;
-  /** Aborts when the router begins to drain: nothing new is started. */
+  /** Aborts when the router starts to drain; no execution starts afterwards. */
   draining: AbortSignal;
 }
 
-/** What a request allows its execution. */
+/** How long a request waits for its execution, and what happens afterwards. */
 export interface WaitOptions {
-  /** How long to wait for the end, in milliseconds. */
-  budgetMs: number;
-  /** True for GET and HEAD: nothing is lost when the execution is terminated. */
+  /** Response deadline: the longest wait for the end, in milliseconds from now. */
+  deadlineMs: number;
+  /** True for GET and HEAD, whose executions can be terminated safely. */
   readOnly: boolean;
-  /** Aborts when the client is gone. */
+  /** Aborts when the client disconnects. */
   clientGone: AbortSignal;
-  /** True: a wait that is spent ends nothing; the client is told where to look. */
-  answersLater: boolean;
+  /** True: after the deadline the execution continues, and the client gets links to retrieve the response later. */
+  respondsAsync: boolean;
   linksOf: LinksOf;
 }
 
-/** What a start depends on. */
-export interface StartOptions extends Pick<WaitOptions, 'budgetMs' | 'readOnly' | 'answersLater'> {
-  /** True: others with the same Idempotency-Key are told of the execution before it has ended. */
+/** Options of {@link startExecution}; `deadlineMs` is the longest duration of the start. */
+export interface StartOptions extends Pick<WaitOptions, 'deadlineMs' | 'readOnly' | 'respondsAsync'> {
+  /** True: requests with the same Idempotency-Key may learn the execution's id before its end. */
   isKeyed: boolean;
 }
 
 /** A started execution. */
 export interface Execution {
   readonly executionId: string;
-  /** Forgets what was kept for its wait. */
+  /** Deletes the entries that exist for its wait. */
   forget(): void;
-  /** Its first task, when a worker was given it without a poll. */
-  readonly handedOver: HandedOver | undefined;
+  /** Controls the direct dispatch of its first task; undefined when workers poll the task from the engine. */
+  readonly directDispatch: DirectDispatch | undefined;
 }
 
-/** The end of a hand-over, in two steps. */
-interface HandedOver {
-  /** No worker gets the task any more. */
-  withdraw(): void;
-  /** The engine does not have it in its queue any more. */
-  settle(): void;
+/** Ends the direct dispatch of a task, in two steps. */
+interface DirectDispatch {
+  /** Stops the delivery to workers. */
+  cancel(): void;
+  /** Called when the engine has removed the task from its queue. */
+  confirm(): void;
 }
 
 /**
- * Starts a workflow and sees to it that a worker gets its first task at once.
- * @param readOnly true when nothing is lost if the first task is done twice; `budgetMs` is what the start may take
+ * Starts an execution and delivers its first task: directly to a worker, or by waking the held polls of its queue.
  * @throws Problem `engine-unavailable` or `definition-missing` (503: nothing was started), or `outcome-unknown`
  *   (504) when the engine may have started it
  */
 export async function startExecution(
   request: StartWorkflowRequest,
-  { readOnly, budgetMs, answersLater, isKeyed }: StartOptions,
-  parts: ExecutionDependencies,
+  { readOnly, deadlineMs, respondsAsync, isKeyed }: StartOptions,
+  dependencies: ExecutionDependencies,
 ): Promise<Execution> {
-  const { engine, hints, shapes, underWay, waitedFor, handsOver } = parts;
+  const { engine, hints: wakeUps, metadata, inFlight, awaited, dispatchesDirectly } = dependencies;
   let executionId: string;
   try {
-    executionId = await engine.startWorkflow(request, budgetMs);
+    executionId = await engine.startWorkflow(request, deadlineMs);
   } catch (error) {
     throw await startProblem(error, { request, readOnly }, engine);
   }
-  if (!answersLater && !isKeyed) waitedFor.add(executionId);
-  const outline = await shapes.outline(request.name, request.version).catch(() => undefined);
-  const first = outline?.first;
+  if (!respondsAsync && !isKeyed) awaited.add(executionId);
+  const workflow = await metadata.metadataOf(request.name, request.version).catch(() => undefined);
+  const first = workflow?.first;
   if (first?.last !== undefined) {
     const { outputOf, eventsOf } = first.last;
-    underWay.set(executionId, { referenceName: first.referenceName, outputOf, events: eventsOf(request.input) });
+    inFlight.set(executionId, { referenceName: first.referenceName, outputOf, events: eventsOf(request.input) });
   }
   const forget = () => {
-    underWay.delete(executionId);
-    waitedFor.delete(executionId);
+    inFlight.delete(executionId);
+    awaited.delete(executionId);
   };
-  // Once nobody waits, only the engine can say whether a worker has the task: then it has to be polled.
-  if (first !== undefined && readOnly && handsOver && !answersLater) {
-    const handedOver = await handOver(executionId, { request, first }, parts);
-    if (handedOver !== undefined) return { executionId, forget, handedOver };
+  // Without a waiting request, only the engine knows whether a worker has the task, so workers must poll it.
+  if (first !== undefined && readOnly && dispatchesDirectly && !respondsAsync) {
+    const directDispatch = await dispatchDirectly(executionId, { request, first }, dependencies);
+    if (directDispatch !== undefined) return { executionId, forget, directDispatch };
   }
-  // Its first task is in its queue by now: parked polls of that queue are answered at once.
-  const types = outline?.taskTypes.slice(0, 1) ?? [];
-  hints.tasksAppeared(types.map((taskType) => queueOf(taskType, request.taskToDomain)));
-  return { executionId, forget, handedOver: undefined };
+  // The engine has queued the first task by now.
+  const types = workflow?.taskTypes.slice(0, 1) ?? [];
+  wakeUps.tasksAppeared(types.map((taskType) => queueOf(taskType, request.taskToDomain)));
+  return { executionId, forget, directDispatch: undefined };
 }
 
 /**
- * Gives the first task to a worker without asking the engine for it. The engine keeps it in its queue until the result
- * arrives: if the worker is lost before, or this router is, it is polled again, which is why only reads go this way.
- * @returns undefined when the task must be polled
+ * Dispatches the first task to a worker without a poll of the engine. The engine keeps the task in its queue until the
+ * result arrives. If the worker or this router fails, another worker gets the task: only reads are dispatched directly.
+ * @returns undefined when workers must poll the task
  */
-async function handOver(
+async function dispatchDirectly(
   executionId: string,
   { request, first }: { request: StartWorkflowRequest; first: FirstTask },
-  { queues, shapes }: ExecutionDependencies,
-): Promise<HandedOver | undefined> {
-  const taskDef = await shapes.taskDef(first.taskType).catch(() => undefined);
-  // A task that the engine may schedule again has several ids under one reference name.
+  { queues, metadata }: ExecutionDependencies,
+): Promise<DirectDispatch | undefined> {
+  const taskDef = await metadata.taskDef(first.taskType).catch(() => undefined);
+  // A retry has another task id under the same reference name.
   if (taskDef?.retryCount !== 0 || first.inputOf === undefined) return undefined;
   const name = queueOf(first.taskType, request.taskToDomain);
   const task = createDispatchedTask({
@@ -134,78 +134,82 @@ async function handOver(
     domain: name.domain,
     responseTimeoutSeconds: taskDef.responseTimeoutSeconds,
   });
-  if (!queues.handOver(name, task)) return undefined;
+  if (!queues.dispatchDirectly(name, task)) return undefined;
   return {
-    withdraw: () => queues.withdraw(name, task.taskId),
-    settle: () => queues.settle(name, task.taskId),
+    cancel: () => queues.cancelDispatch(name, task.taskId),
+    confirm: () => queues.confirmDispatch(name, task.taskId),
   };
 }
 
 /**
  * Waits until an execution has ended.
- * @returns it, with the reason when it did not complete; `later` when it has not and the client can look for it; null
- *   when the client has gone
+ * @returns the status, with the reason when it did not complete; `later` when it has not ended and the client can
+ *   retrieve the response later; null when the client has disconnected
  * @throws Problem `wait-budget-spent` (504)
  */
 export async function waitForEnd(
   execution: Execution,
   options: WaitOptions,
-  parts: ExecutionDependencies,
+  dependencies: ExecutionDependencies,
 ): Promise<ExecutionStatus | 'later' | null> {
-  const { budgetMs, readOnly, clientGone, answersLater, linksOf } = options;
-  // A router that drains need not keep those who can ask another one.
-  const signals = answersLater ? [clientGone, parts.draining] : [clientGone];
-  const { executionId, forget, handedOver } = execution;
-  const ended = await awaitEnd(executionId, { budgetMs, signals }, parts).finally(forget);
+  const { deadlineMs, readOnly, clientGone, respondsAsync, linksOf } = options;
+  // A draining router releases clients that can retrieve the response through another router.
+  const signals = respondsAsync ? [clientGone, dependencies.draining] : [clientGone];
+  const { executionId, forget, directDispatch } = execution;
+  const ended = await awaitEnd(executionId, { budgetMs: deadlineMs, signals }, dependencies).finally(forget);
   if (ended !== null) {
-    handedOver?.settle();
+    directDispatch?.confirm();
     return ended;
   }
   if (clientGone.aborted) {
-    if (readOnly) void abandon(execution, gone, parts);
+    if (readOnly) void abandon(execution, clientGoneReason, dependencies);
     return null;
   }
-  if (answersLater) return 'later';
-  if (readOnly) void abandon(execution, budgetSpent(budgetMs), parts);
-  throw withLinks(waitBudgetSpent(budgetMs, { readOnly }), executionId, { readOnly, linksOf });
+  if (respondsAsync) return 'later';
+  if (readOnly) void abandon(execution, deadlineReason(deadlineMs), dependencies);
+  throw withLinks(waitBudgetSpent(deadlineMs, { readOnly }), executionId, { readOnly, linksOf });
 }
 
-/** The end of an execution and, when it did not complete, the reason; null when it has not ended in time. */
+/**
+ * Waits until an execution has ended.
+ * @param budgetMs longest wait, in milliseconds; 0: no wait
+ * @returns the status, with the reason when it did not complete; null after the wait or an abort
+ */
 export async function awaitEnd(
   executionId: string,
   { budgetMs, signals }: { budgetMs: number; signals: readonly AbortSignal[] },
-  parts: Pick<ExecutionDependencies, 'waits' | 'engine'>,
+  dependencies: Pick<ExecutionDependencies, 'waits' | 'engine'>,
 ): Promise<ExecutionStatus | null> {
-  const ended = budgetMs <= 0 ? null : await parts.waits.waitFor(executionId, budgetMs, ...signals);
-  return ended === null || ended.status === 'COMPLETED' ? ended : withReason(ended, parts);
+  const ended = budgetMs <= 0 ? null : await dependencies.waits.waitFor(executionId, budgetMs, ...signals);
+  return ended === null || ended.status === 'COMPLETED' ? ended : withReason(ended, dependencies);
 }
 
-/** Nobody will read the answer: the engine need not produce it. Until it knows, it still has the task in its queue. */
+/** Terminates an execution whose response no client reads. The task stays in the engine's queue until then. */
 async function abandon(
-  { executionId, handedOver }: Execution,
+  { executionId, directDispatch }: Execution,
   reason: string,
   { engine, log }: ExecutionDependencies,
 ): Promise<void> {
-  handedOver?.withdraw();
+  directDispatch?.cancel();
   try {
     await engine.terminate(executionId, reason);
   } catch (error) {
-    log.warn({ executionId, ...errorFields(error) }, 'an abandoned execution was not terminated');
+    log.warn({ executionId, ...errorFields(error) }, 'could not terminate an abandoned execution');
   }
-  handedOver?.settle();
+  directDispatch?.confirm();
 }
 
-/** The budget may be spent by now: the reason is worth a moment more, in milliseconds. */
-const reasonMs = 1_000;
+/** Time-out for reading the reason, in milliseconds. It may exceed the response deadline. */
+const reasonTimeoutMs = 1_000;
 
-/** The status call has no reason; the execution itself does. */
+/** Adds the reason, which the engine's status call omits, from the execution. */
 async function withReason(
   ended: ExecutionStatus,
   { engine }: Pick<ExecutionDependencies, 'engine'>,
 ): Promise<ExecutionStatus> {
   if (ended.reasonForIncompletion !== undefined) return ended;
   try {
-    const { reasonForIncompletion } = await engine.getExecution(ended.workflowId, reasonMs);
+    const { reasonForIncompletion } = await engine.getExecution(ended.workflowId, reasonTimeoutMs);
     return reasonForIncompletion === undefined ? ended : { ...ended, reasonForIncompletion };
   } catch {
     return ended;

@@ -1,25 +1,26 @@
-// Where a client finds its execution: the paths that gateway.config.yml gives to the policy `executions`.
+// Links to an execution and its response: the paths of the policy `executions` in gateway.config.yml.
 
 import type { PolicyPlace } from '../../../gateway/plugin-api/plugin-api.ts';
 import { pathsOf } from '../../../gateway/plugin-api/gateway-config-schema.ts';
 import { actionOf, type GatewayRoute, routesWith } from '../../../gateway/plugin-api/gateway-routes.ts';
 
-/** Paths below the router's address. */
+/** Links of an execution, as paths on the router. */
 export interface ExecutionLinks extends Readonly<Record<string, string>> {
-  /** Its status; DELETE cancels it. */
+  /** The execution's status; DELETE cancels the execution. */
   readonly self: string;
-  /** The answer, once there is one. */
+  /** The response, once the execution has ended. */
   readonly response: string;
 }
 
+/** Returns the links of an execution. */
 export type LinksOf = (executionId: string) => ExecutionLinks;
 
-/** What an endpoint of the policy `executions` serves. */
+/** The resources that an endpoint of the policy `executions` can serve. */
 export const servedParts = ['status', 'response'] as const;
 
-type ServedPart = (typeof servedParts)[number];
+type ServedResource = (typeof servedParts)[number];
 
-/** The first path of each part is the one that clients are shown. {@link linkProblems} says whether there is one. */
+/** Links use the first path of each resource. {@link linkProblems} verifies that each resource has one. */
 export function createLinks(routes: readonly GatewayRoute[]): LinksOf {
   const [status, response] = servedParts.map((part) => pathOf(routes, part)) as [string, string];
   return (executionId) => ({
@@ -28,12 +29,12 @@ export function createLinks(routes: readonly GatewayRoute[]): LinksOf {
   });
 }
 
-/** What keeps clients from finding their executions; said once, at the first route that could show a link. */
+/** Reports missing endpoints of the policy `executions`; once, at the first route whose responses contain links. */
 export function linkProblems({ routes, endpoints }: Pick<PolicyPlace, 'routes' | 'endpoints'>): string[] {
   const serving = routesWith(routes, 'executions');
   const [first] = [...routesWith(routes, 'workflow'), ...serving];
   if (!endpoints.some(({ name }) => name === first?.name)) return [];
-  // What is misspelled is reported at its own place.
+  // The schema check reports an unknown value of `serve`.
   const isKnown = ({ steps }: GatewayRoute) =>
     servedParts.some((part) => part === actionOf(steps, 'executions')?.['serve']);
   if (!serving.every(isKnown)) return [];
@@ -45,7 +46,7 @@ export function linkProblems({ routes, endpoints }: Pick<PolicyPlace, 'routes' |
     );
 }
 
-/** A path of the policy `executions` names one execution, and nothing else that a link would have to know. */
+/** Reports paths of the policy `executions` whose only parameter is not `:id`, the one that links fill in. */
 export function pathProblems({ endpoints }: Pick<PolicyPlace, 'endpoints'>): string[] {
   return endpoints
     .flatMap(({ templates }) => templates)
@@ -53,8 +54,8 @@ export function pathProblems({ endpoints }: Pick<PolicyPlace, 'endpoints'>): str
     .map((template) => `the path ${template} names no execution: use :id, and no other parameter`);
 }
 
-function pathOf(routes: readonly GatewayRoute[], part: ServedPart): string | undefined {
-  const serves = ({ steps }: GatewayRoute) => actionOf(steps, 'executions')?.['serve'] === part;
-  const route = routes.find((each) => serves(each) && each.endpoint.methods?.includes('GET') !== false);
+function pathOf(routes: readonly GatewayRoute[], resource: ServedResource): string | undefined {
+  const serves = ({ steps }: GatewayRoute) => actionOf(steps, 'executions')?.['serve'] === resource;
+  const route = routes.find((candidate) => serves(candidate) && candidate.endpoint.methods?.includes('GET') !== false);
   return route && pathsOf(route.endpoint)[0];
 }

@@ -1,4 +1,4 @@
-// From an ended execution to the client's answer: the back end's own, or a problem that says what went wrong.
+// Turns an ended execution into the client's response: the back end's response, or a problem document.
 
 import type { ServerResponse } from 'node:http';
 import { superseded } from '#lib/conductor/executions/superseded.ts';
@@ -10,76 +10,79 @@ import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import type { LinksOf } from './links.ts';
-import { cancelled, spentBudgetOf } from './terminations.ts';
+import { cancelled, deadlineOf } from './terminations.ts';
 
+/** Limits and dependencies for making responses. */
 export interface AnswerOptions {
-  /** Largest answer in bytes. */
+  /** Largest response body, in bytes. */
   maxBytes: number;
-  /** Header fields that may reach the client. */
+  /** Selects the header fields that the client may get. */
   allows: HeaderFilter;
   codec: PayloadCodec;
   linksOf: LinksOf;
 }
 
-/** What an answer depends on besides the execution. */
-export interface Asked {
-  /** True for GET and HEAD: nothing is lost when it is asked again. */
+/** The properties of a request that its response depends on. */
+export interface RequestKind {
+  /** True for GET and HEAD, which are safe to repeat. */
   readOnly: boolean;
 }
 
 /**
- * The back end's answer inside a completed execution.
- * @throws Problem when the execution did not complete or its output is no answer
+ * Returns the back end's response from the output of a completed execution.
+ * @throws Problem when the execution did not complete or its output is not a valid response
  */
 export function answerOf(
   execution: ExecutionStatus,
-  { maxBytes, allows, codec, readOnly, linksOf }: AnswerOptions & Asked,
+  { maxBytes, allows, codec, readOnly, linksOf }: AnswerOptions & RequestKind,
 ): Answer {
   if (execution.status !== 'COMPLETED')
     throw withLinks(failureOf(execution, { readOnly }), execution.workflowId, { readOnly, linksOf });
   try {
-    const answer = codec.unpackOutbound(execution.output?.['outbound'], execution.workflowId, maxBytes);
-    return { ...answer, headers: withinLimit(pickHeaders(answer.headers, allows)) };
+    const response = codec.unpackOutbound(execution.output?.['outbound'], execution.workflowId, maxBytes);
+    return { ...response, headers: withinLimit(pickHeaders(response.headers, allows)) };
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
-    if (cause instanceof PayloadUnreadable) throw unreadableAnswer(cause);
+    if (cause instanceof PayloadUnreadable) throw unreadableResponse(cause);
     const detail =
-      cause instanceof RangeError ? `The answer has more than ${maxBytes} bytes.` : 'The workflow output is no answer.';
+      cause instanceof RangeError
+        ? `The response has more than ${maxBytes} bytes.`
+        : 'The workflow output is not a response.';
     throw new Problem('back-end-bad-answer', { detail, cause });
   }
 }
 
-/** Many clients and proxies refuse more than 16 KiB of status line and header fields; the rest is for the router's own. */
+/** Many clients and proxies accept at most 16 KiB of status line and header fields. The router's own need the rest. */
 const maxHeaderBytes = 12_288;
 
 function withinLimit(headers: HeaderFields): HeaderFields {
   if (sizeOfHeaders(headers) <= maxHeaderBytes) return headers;
   throw new Problem('back-end-bad-answer', {
-    detail: `The header fields of the answer have more than ${maxHeaderBytes} bytes.`,
+    detail: `The header fields of the response have more than ${maxHeaderBytes} bytes.`,
   });
 }
 
-function unreadableAnswer(cause: PayloadUnreadable): Problem {
+function unreadableResponse(cause: PayloadUnreadable): Problem {
   return new Problem('payload-unreadable', {
-    detail: `The answer cannot be read: ${cause.message}. The request was carried out.`,
+    detail: `The response cannot be read: ${cause.message}. The request was carried out.`,
     cause,
   });
 }
 
-/** Sends the answer as the back end gave it. @throws Problem when a header field cannot be sent */
+/** Sends the back end's response. @throws Problem `back-end-bad-answer` when a header field is invalid */
 export function sendAnswer(response: ServerResponse, { status, headers, body }: Answer): void {
-  // The length of an answer to HEAD is that of the GET, which nobody knows here (RFC 9110 section 8.6): none is given.
+  // Content-Length of a HEAD response is that of the GET (RFC 9110 section 8.6), which is unknown here.
   const bodiless = status === 204 || status === 304 || response.req.method === 'HEAD';
   try {
     response.writeHead(status, { ...headers, ...(bodiless ? {} : { 'content-length': body.length }) });
   } catch (cause) {
-    throw new Problem('back-end-bad-answer', { detail: 'A header field of the answer cannot be sent.', cause });
+    throw new Problem('back-end-bad-answer', { detail: 'A header field of the response cannot be sent.', cause });
   }
   response.end(bodiless ? undefined : body);
 }
 
-/** The problem behind an execution that did not complete. What a worker of ours says may be shown, nothing else. */
-export function failureOf(execution: ExecutionStatus, asked: Asked): Problem {
+/** Returns the problem of an execution that did not complete. Clients see only failures that our workers report. */
+export function failureOf(execution: ExecutionStatus, request: RequestKind): Problem {
   const { status, reasonForIncompletion } = execution;
   const cause = new Error(`${status}: ${reasonForIncompletion ?? 'no reason given'}`);
   const failure = parseFailure(reasonForIncompletion);
@@ -91,34 +94,34 @@ export function failureOf(execution: ExecutionStatus, asked: Asked): Problem {
       cause,
     });
   }
-  if (status === 'TERMINATED') return terminationOf(execution, asked, cause);
+  if (status === 'TERMINATED') return terminationOf(execution, request, cause);
   return new Problem('execution-failed', { cause });
 }
 
-function terminationOf({ reasonForIncompletion }: ExecutionStatus, asked: Asked, cause: Error): Problem {
+function terminationOf({ reasonForIncompletion }: ExecutionStatus, request: RequestKind, cause: Error): Problem {
   if (reasonForIncompletion === cancelled) return new Problem('execution-cancelled', { cause });
   if (reasonForIncompletion === superseded)
     return new Problem('idempotency-key-in-use', { headers: { 'retry-after': '1' }, cause });
-  const budgetMs = spentBudgetOf(reasonForIncompletion);
-  if (budgetMs !== undefined) return waitBudgetSpent(budgetMs, asked);
+  const budgetMs = deadlineOf(reasonForIncompletion);
+  if (budgetMs !== undefined) return waitBudgetSpent(budgetMs, request);
   return new Problem('execution-failed', { detail: 'The execution was terminated.', cause });
 }
 
-/** The client's patience ended before the execution. */
-export function waitBudgetSpent(budgetMs: number, { readOnly }: Asked): Problem {
+/** Returns the problem for an execution that did not end before the response deadline. */
+export function waitBudgetSpent(budgetMs: number, { readOnly }: RequestKind): Problem {
   return new Problem('wait-budget-spent', {
     detail: readOnly
-      ? `No answer within ${budgetMs} ms; the execution was terminated. Reading again is safe.`
-      : `No answer within ${budgetMs} ms; the execution goes on and may still complete. Do not repeat it before you know its outcome.`,
+      ? `No response within ${budgetMs} ms; the execution was terminated. Reading again is safe.`
+      : `No response within ${budgetMs} ms; the execution goes on and may still complete. Do not repeat it before you know its outcome.`,
     extensions: { mayStillComplete: !readOnly },
   });
 }
 
-/** Adds to a 504 where its client finds the execution. The links of a read whose outcome is unknown lead to nothing. */
+/** Adds the links of the execution to a 504. A read whose outcome is unknown gets none: they would be useless. */
 export function withLinks(
   problem: Problem,
   executionId: string,
-  { readOnly, linksOf }: Asked & { linksOf: LinksOf },
+  { readOnly, linksOf }: RequestKind & { linksOf: LinksOf },
 ): Problem {
   if (problem.status !== 504) return problem;
   const links = linksOf(executionId);

@@ -1,24 +1,26 @@
-// What a client is told when its workflow was not started, or perhaps was.
+// The problem document for a failed start: tells clients whether an execution may have started.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { Problem } from '#lib/problem/problem.ts';
 
+/** A start that failed. */
 export interface FailedStart {
   readonly request: StartWorkflowRequest;
-  /** True when nothing is lost if it is done twice. */
+  /** True for GET and HEAD, which are safe to repeat. */
   readonly readOnly: boolean;
 }
 
-/** How long the engine may take to say whether it has an execution, in milliseconds. */
-const lookMs = 1_500;
+/** Time-out for asking the engine whether it has an execution, in milliseconds. */
+const lookupTimeoutMs = 1_500;
 
 /**
- * The engine's own 500 says nothing of what it had stored by then: with a locked or full database it has been seen to
- * keep the execution and run it later. Before a write is called "not started" the engine is asked for it.
- * @returns `engine-unavailable` or `definition-missing` (503) only when nothing was started or nothing is lost by
- *   repeating it; else `outcome-unknown` (504)
+ * Returns the problem for a failed start. After a 500 the engine may still have stored the execution and run it later,
+ * as observed with a locked or full database. A write is therefore reported as not started only after the engine has
+ * confirmed that the execution does not exist.
+ * @returns `engine-unavailable` or `definition-missing` (503) when nothing was started or repeating the request is
+ *   safe; otherwise `outcome-unknown` (504)
  */
 export async function startProblem(
   error: unknown,
@@ -26,7 +28,7 @@ export async function startProblem(
   engine: Pick<Engine, 'hasExecution'>,
 ): Promise<Problem> {
   if (!(error instanceof EngineError) || error.kind === 'interrupted') {
-    return unknown('The connection to the engine broke while the workflow was being started.', error);
+    return outcomeUnknown('The connection to the engine broke while the workflow was being started.', error);
   }
   if (error.status === 404) {
     const detail = `${request.name} version ${request.version} is not registered.`;
@@ -34,24 +36,24 @@ export async function startProblem(
   }
   const mayBeStarted = error.kind === 'refused' && (error.status ?? 500) >= 500;
   if (mayBeStarted && !readOnly && !(await isAbsent(error, request, engine))) {
-    return unknown('The engine failed while the workflow was being started.', error);
+    return outcomeUnknown('The engine failed while the workflow was being started.', error);
   }
   return new Problem('engine-unavailable', { headers: { 'retry-after': '1' }, cause: error });
 }
 
-/** Any other 5xx may come from something in between, behind which the start is still under way. */
+/** True only after a 500: any other 5xx may come from a proxy, behind which the start may still be in progress. */
 async function isAbsent(
   { status }: EngineError,
   { name, correlationId }: StartWorkflowRequest,
   engine: Pick<Engine, 'hasExecution'>,
 ): Promise<boolean> {
   if (status !== 500 || correlationId === undefined) return false;
-  return engine.hasExecution(name, { correlationId, timeoutMs: lookMs }).then(
+  return engine.hasExecution(name, { correlationId, timeoutMs: lookupTimeoutMs }).then(
     (found) => !found,
     () => false,
   );
 }
 
-function unknown(detail: string, cause: unknown): Problem {
+function outcomeUnknown(detail: string, cause: unknown): Problem {
   return new Problem('outcome-unknown', { detail, extensions: { mayStillComplete: true }, cause });
 }

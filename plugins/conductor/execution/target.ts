@@ -1,25 +1,28 @@
-// The back end's part of a request target, without decoding or normalising a byte of it.
+// Splits a request target into path and query for the back end, without decoding or normalising it.
 
-/** A request target taken apart. */
+/** Path and query of a request target. */
 export interface Target {
-  /** Percent-encoded as sent; begins with `/`. */
+  /** Percent-encoded as sent; starts with `/`. */
   path: string;
-  /** Without its `?`; undefined when there was none, empty when nothing followed it. */
+  /** Without the `?`; undefined when the target has no `?`. */
   query: string | undefined;
 }
 
 /**
- * Drops the first `segments` segments of the path.
- * @param target origin-form target as it came over the wire (Node gives bytes above 0x7f as latin1: they are encoded)
+ * Splits a target and drops the first `segments` segments of the path.
+ * @param target origin-form target as received; Node decodes bytes above 0x7f as Latin-1, and they are percent-encoded
  */
 export function splitTarget(target: string, segments: number): Target {
   const ascii = target.replace(
     /[^\x00-\x7f]/g,
     (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
   );
-  const mark = ascii.indexOf('?');
-  const path = mark === -1 ? ascii : ascii.slice(0, mark);
-  let at = 0;
-  for (let dropped = 0; dropped < segments && at !== -1; dropped++) at = path.indexOf('/', at + 1);
-  return { path: at === -1 ? '/' : path.slice(at), query: mark === -1 ? undefined : ascii.slice(mark + 1) };
+  const queryStart = ascii.indexOf('?');
+  const path = queryStart === -1 ? ascii : ascii.slice(0, queryStart);
+  let pathStart = 0;
+  for (let dropped = 0; dropped < segments && pathStart !== -1; dropped++) pathStart = path.indexOf('/', pathStart + 1);
+  return {
+    path: pathStart === -1 ? '/' : path.slice(pathStart),
+    query: queryStart === -1 ? undefined : ascii.slice(queryStart + 1),
+  };
 }

@@ -1,17 +1,17 @@
-// Why executions are terminated here. The engine keeps the reason, so that every router says the same of it later.
+// Reasons for terminating executions. The engine stores them, so that every router reports the same problem later.
 
-/** Its client cancelled it before a worker had it. */
+/** The client cancelled the execution before a worker received its task. */
 export const cancelled = 'cancelled by its client';
-/** The client of a read did not wait for the answer. */
-export const clientGone = 'the client has gone';
+/** The client of a read disconnected before the response. */
+export const clientGoneReason = 'the client has gone';
 
-/** The client of a read was told that the answer did not come in time. */
-export function budgetSpent(budgetMs: number): string {
+/** Reason after a read has missed its response deadline. @param budgetMs the deadline, in milliseconds */
+export function deadlineReason(budgetMs: number): string {
   return `the wait budget is spent (${budgetMs} ms)`;
 }
 
-/** The budget in such a reason, in milliseconds; undefined when it is another. */
-export function spentBudgetOf(reason: string | undefined): number | undefined {
+/** Returns the response deadline in a {@link deadlineReason}, in milliseconds; undefined for other reasons. */
+export function deadlineOf(reason: string | undefined): number | undefined {
   const ms = /^the wait budget is spent \((\d+) ms\)$/.exec(reason ?? '')?.[1];
   return ms === undefined ? undefined : Number(ms);
 }

@@ -1,11 +1,11 @@
-// Which calls of the engine's API pass, by method, path and scope. Everything else does not exist from outside.
+// The allow-list for calls of the engine's API, by method, path and scope. All other calls get a 404.
 
-/** Scope of workers: they take tasks, report results and write task logs. */
+/** Scope of workers: polls, results and task logs. */
 export const workerScope = 'conductor_worker';
-/** Scope of operators: they register definitions and read. */
+/** Scope of operators: definitions, and reading executions and tasks. */
 export const adminScope = 'conductor_admin';
 
-/** What is done with an allowed call. */
+/** How an allowed call is handled. */
 export type CallKind = 'poll' | 'batch-poll' | 'update' | 'update-and-poll' | 'log' | 'forward';
 
 /** An allowed call. */
@@ -18,41 +18,42 @@ export interface AllowedCall {
 
 interface Rule {
   method: string;
-  /** Segments after `/api`; `*` = any one segment, `**` at the end = any that follow. */
+  /** Segments after `/api`; `*` matches one segment, a final `**` matches any number, including none. */
   path: string;
   scope: AllowedCall['scope'];
   kind?: CallKind;
-  /** What the call is for, in a few words. */
-  does: string;
+  /** Purpose of the call, for the OpenAPI document. */
+  summary: string;
 }
 
-/** The first that fits decides: narrow ones stand before wide ones. */
+/** The first matching rule applies, so specific rules come before general ones. */
 const rules: readonly Rule[] = [
-  { method: 'GET', path: 'tasks/poll/batch/*', scope: workerScope, kind: 'batch-poll', does: 'Take several tasks' },
-  { method: 'GET', path: 'tasks/poll/*', scope: workerScope, kind: 'poll', does: 'Take one task' },
-  { method: 'POST', path: 'tasks', scope: workerScope, kind: 'update', does: 'Report a result' },
-  { method: 'POST', path: 'tasks/update-v2', scope: workerScope, kind: 'update-and-poll', does: 'Report and poll' },
-  { method: 'POST', path: 'tasks/*/log', scope: workerScope, kind: 'log', does: 'Write a line into the log of a task' },
-  { method: 'GET', path: 'tasks/**', scope: adminScope, does: 'Read tasks' },
-  { method: 'GET', path: 'workflow/**', scope: adminScope, does: 'Read executions' },
-  { method: 'GET', path: 'metadata/**', scope: adminScope, does: 'Read definitions' },
-  { method: 'POST', path: 'metadata/**', scope: adminScope, does: 'Register definitions' },
-  { method: 'PUT', path: 'metadata/**', scope: adminScope, does: 'Change definitions' },
-  { method: 'GET', path: 'event/**', scope: adminScope, does: 'Read event handlers' },
-  { method: 'POST', path: 'event', scope: adminScope, does: 'Register event handlers' },
-  { method: 'PUT', path: 'event', scope: adminScope, does: 'Change event handlers' },
+  { method: 'GET', path: 'tasks/poll/batch/*', scope: workerScope, kind: 'batch-poll', summary: 'Take several tasks' },
+  { method: 'GET', path: 'tasks/poll/*', scope: workerScope, kind: 'poll', summary: 'Take one task' },
+  { method: 'POST', path: 'tasks', scope: workerScope, kind: 'update', summary: 'Report a result' },
+  { method: 'POST', path: 'tasks/update-v2', scope: workerScope, kind: 'update-and-poll', summary: 'Report and poll' },
+  { method: 'POST', path: 'tasks/*/log', scope: workerScope, kind: 'log', summary: 'Write to the log of a task' },
+  { method: 'GET', path: 'tasks/**', scope: adminScope, summary: 'Read tasks' },
+  { method: 'GET', path: 'workflow/**', scope: adminScope, summary: 'Read executions' },
+  { method: 'GET', path: 'metadata/**', scope: adminScope, summary: 'Read definitions' },
+  { method: 'POST', path: 'metadata/**', scope: adminScope, summary: 'Register definitions' },
+  { method: 'PUT', path: 'metadata/**', scope: adminScope, summary: 'Change definitions' },
+  { method: 'GET', path: 'event/**', scope: adminScope, summary: 'Read event handlers' },
+  { method: 'POST', path: 'event', scope: adminScope, summary: 'Register event handlers' },
+  { method: 'PUT', path: 'event', scope: adminScope, summary: 'Change event handlers' },
 ];
 
-/** What is open from outside, for the OpenAPI document. */
-export const openCalls: readonly Omit<Rule, 'kind'>[] = rules;
+/** The allowed calls, for the OpenAPI document. */
+export const allowedCalls: readonly Omit<Rule, 'kind'>[] = rules;
 
-/** Decoded segments must be plain: nothing that another parser could take for a separator or a second encoding. */
+/** A decoded segment must not contain separators or escapes, which another parser could interpret again. */
 const plainSegment = /^[^/\\;%?#\x00-\x20\x7f]+$/;
 
 /**
- * Finds the rule for a call: the first that fits by method and path. Its scope is needed, no other will do.
- * @param path percent-encoded path below the router's prefix, beginning with `/api`
- * @returns undefined when the call does not exist from outside
+ * Finds the first rule that matches a call by method and path. The call needs exactly the scope of the rule.
+ * @param path percent-encoded path below the router's prefix, starting with `/api`
+ * @returns undefined when the call is not allowed
+ * @throws URIError when the path has an invalid percent-encoding
  */
 export function findAllowedCall(method: string, path: string): AllowedCall | undefined {
   const segments = decodeSegments(path);

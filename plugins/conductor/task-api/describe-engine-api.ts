@@ -1,16 +1,16 @@
-// What the engine-api policy says of itself in the OpenAPI document: each call of the allow-list is one operation.
+// The OpenAPI description of the engine-api policy: one operation for each call of the allow-list.
 
 import type { ListedOperation, PolicyDescription } from '#lib/openapi/description.ts';
 import type { Method, Parameter, Responses } from '#lib/openapi/openapi.ts';
 import { schemes } from '#lib/openapi/security-schemes.ts';
 import { pathParametersOf, templateOf } from '#lib/openapi/templates.ts';
-import { openCalls } from './allow-list.ts';
+import { allowedCalls } from './allow-list.ts';
 
-const anyAnswer: Responses = {
-  default: { description: "The engine's own answer.", content: { '*/*': {} } },
+const anyResponse: Responses = {
+  default: { description: "The engine's response.", content: { '*/*': {} } },
 };
 
-/** @param strip leading part of the public path in front of `/api` */
+/** Describes the policy. @param strip leading part of the public path, in front of `/api` */
 export function describeEngineApi(strip: string): PolicyDescription {
   const prefix = `${templateOf(strip)}/api`;
   return {
@@ -24,12 +24,15 @@ export function describeEngineApi(strip: string): PolicyDescription {
         'shutting-down',
       ],
     }),
-    operations: () => openCalls.flatMap((call) => operationsOf(prefix, call)),
+    operations: () => allowedCalls.flatMap((call) => operationsOf(prefix, call)),
   };
 }
 
-// A rule that ends in two stars stands for the path in front of them as well.
-function operationsOf(prefix: string, { method, path, scope, does }: (typeof openCalls)[number]): ListedOperation[] {
+// A rule with a final `**` also matches the path in front of it.
+function operationsOf(
+  prefix: string,
+  { method, path, scope, summary: does }: (typeof allowedCalls)[number],
+): ListedOperation[] {
   const [fixed = '', ...open] = path.split('/**');
   const template = `${prefix}/${fixed.replace('*', fixed.includes('poll') ? '{taskType}' : '{taskId}')}`;
   const templates = open.length === 0 ? [template] : [template, `${template}/{path}`];
@@ -40,7 +43,7 @@ function operationsOf(prefix: string, { method, path, scope, does }: (typeof ope
       summary: does,
       parameters: pathParametersOf(place).map(describeParameter),
       ...(method === 'GET' ? {} : { requestBody: { content: { 'application/json': {} } } }),
-      responses: anyAnswer,
+      responses: anyResponse,
       security: [{ [schemes.accessToken]: [scope] }, { [schemes.otherHeader]: [scope] }],
     },
   }));

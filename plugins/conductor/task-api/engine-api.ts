@@ -1,4 +1,4 @@
-// The engine-api policy: the engine's own API for workers and operators, polls answered from parked queues.
+// The engine-api policy: the engine's API for workers and operators, with held long polls and direct dispatch.
 
 import type { Request, Response } from 'express';
 import { Type } from 'typebox';
@@ -12,7 +12,7 @@ import { Problem } from '#lib/problem/problem.ts';
 import { adminScope, type AllowedCall, findAllowedCall } from './allow-list.ts';
 import { describeEngineApi } from './describe-engine-api.ts';
 import type { ExecutionDependencies } from '../execution/executions.ts';
-import { findTask, placeOf } from '../dispatch/dispatched-task.ts';
+import { findTask, parseDispatchedTaskId } from '../dispatch/dispatched-task.ts';
 import { type ResultBudget, smallResultBytes } from '../dispatch/result-budget.ts';
 import { splitTarget } from '../execution/target.ts';
 import { parseTaskResult } from './task-result.ts';
@@ -24,35 +24,37 @@ const parameters = Type.Object(
   { additionalProperties: false },
 );
 
-/** A worker's result carries an answer as base64 or escaped text: room for twice the largest answer. */
+/** Largest result in relation to the largest response, which a result contains as base64 or escaped text. */
 const resultOverhead = 2;
-/** Engine default when a poll names no time-out, in milliseconds. */
+/** Time-out of a poll that names none, in milliseconds; Conductor's default. */
 const defaultPollMs = 100;
 
-export interface EngineApiDependencies extends Omit<ExecutionDependencies, 'handsOver'> {
+/** What the policy depends on. */
+export interface EngineApiDependencies extends Omit<ExecutionDependencies, 'dispatchesDirectly'> {
   updates: TaskUpdates;
-  /** What large results have to wait for before they are read. */
+  /** Bounds the memory of large results. */
   results: ResultBudget;
   limits: WorkerLimits;
-  /** True as long as workers get tasks: a router that drains hands out what its clients still wait for, no more. */
-  handsOut: () => boolean;
-  /** Told when a task leaves for a worker. */
+  /** True while workers get tasks. A draining router delivers tasks as long as a client waits. */
+  dispatchesTasks: () => boolean;
+  /** Called when a task is sent to a worker. */
   handedOut: (task: Task) => void;
-  /** Told when a worker brings a result. */
+  /** Called when a worker reports a result. */
   reported: (result: TaskResult) => void;
-  /** A task as it leaves for a worker. */
+  /** Returns a task with the trace context for its worker. */
   withTrace: (task: Task) => Task;
 }
 
+/** Name, parameters and description of the policy. */
 export const engineApiDeclaration = declarePolicy({
   name: 'engine-api',
   schema: parameters,
   describe: ({ strip }) => describeEngineApi(strip),
 });
 
-/** Creates the policy on the parts of the conductor plugin. */
-export function createEngineApiPolicy(config: Config, parts: EngineApiDependencies): Policy {
-  const api = new EngineApi(config, parts);
+/** Creates the policy. */
+export function createEngineApiPolicy(config: Config, dependencies: EngineApiDependencies): Policy {
+  const api = new EngineApi(config, dependencies);
   return definePolicy(engineApiDeclaration, {
     create({ strip }) {
       const stripped = strip.split('/').length - 1;
@@ -60,7 +62,7 @@ export function createEngineApiPolicy(config: Config, parts: EngineApiDependenci
         const { path, query } = splitTarget(request.originalUrl, stripped);
         const call = chooseCall(request, path);
         const { clientId = '' } = contextOf(request);
-        parts.limits.checkCall(clientId, call.scope === adminScope ? 'admin' : 'worker');
+        dependencies.limits.checkCall(clientId, call.scope === adminScope ? 'admin' : 'worker');
         const gone = signalWhenGone(response);
         try {
           await api[call.kind](call, { request, response, query: query ?? '', gone, clientId });
@@ -72,7 +74,7 @@ export function createEngineApiPolicy(config: Config, parts: EngineApiDependenci
   });
 }
 
-/** @throws Problem `not-found` for a call that does not exist, `insufficient-scope` for one that needs another scope */
+/** @throws Problem `not-found` for a call that is not allowed, `insufficient-scope` when the token lacks its scope */
 function chooseCall(request: Request, path: string): AllowedCall {
   const call = findAllowedCall(request.method, path);
   if (call === undefined) throw new Problem('not-found', { detail: 'This call is not open to workers or operators.' });
@@ -85,101 +87,104 @@ function chooseCall(request: Request, path: string): AllowedCall {
 
 function engineProblem(error: EngineError): Problem {
   return new Problem('engine-unavailable', {
-    detail: 'The engine did not answer.',
+    detail: 'The engine did not respond.',
     headers: { 'retry-after': '1' },
     cause: error,
   });
 }
 
-interface Exchange {
+/** The request and response of one call. */
+interface CallContext {
   request: Request;
   response: Response;
   query: string;
   clientId: string;
-  /** Aborts when the caller is gone. */
+  /** Aborts when the caller disconnects. */
   gone: AbortSignal;
 }
 
-/** One method a kind of call. */
+/** Handles calls; one method for each {@link AllowedCall.kind}. */
 class EngineApi {
   readonly #config: Config;
-  readonly #parts: EngineApiDependencies;
+  readonly #dependencies: EngineApiDependencies;
 
-  constructor(config: Config, parts: EngineApiDependencies) {
+  constructor(config: Config, dependencies: EngineApiDependencies) {
     this.#config = config;
-    this.#parts = parts;
+    this.#dependencies = dependencies;
   }
 
-  async poll({ segments }: AllowedCall, exchange: Exchange): Promise<void> {
-    const tasks = await this.#takeTasks(segments.at(-1) as string, exchange, { count: 1, timeoutMs: defaultPollMs });
-    this.#sendTasks(exchange, tasks, tasks[0]);
+  async poll({ segments }: AllowedCall, context: CallContext): Promise<void> {
+    const tasks = await this.#takeTasks(segments.at(-1) as string, context, { count: 1, timeoutMs: defaultPollMs });
+    this.#sendTasks(context, tasks, tasks[0]);
   }
 
-  async 'batch-poll'({ segments }: AllowedCall, exchange: Exchange): Promise<void> {
-    const query = new URLSearchParams(exchange.query);
+  async 'batch-poll'({ segments }: AllowedCall, context: CallContext): Promise<void> {
+    const query = new URLSearchParams(context.query);
     const count = wholeNumber(query.get('count'), 1);
-    const asked = wholeNumber(query.get('timeout'), defaultPollMs);
-    const timeoutMs = Math.min(asked, this.#config['conductor.maxParkedPollMs']);
-    const tasks = await this.#takeTasks(segments.at(-1) as string, exchange, { count, timeoutMs });
-    this.#sendTasks(exchange, tasks, tasks);
+    const requestedMs = wholeNumber(query.get('timeout'), defaultPollMs);
+    const timeoutMs = Math.min(requestedMs, this.#config['conductor.maxParkedPollMs']);
+    const tasks = await this.#takeTasks(segments.at(-1) as string, context, { count, timeoutMs });
+    this.#sendTasks(context, tasks, tasks);
   }
 
-  async update(_call: AllowedCall, exchange: Exchange): Promise<void> {
-    const { response } = await this.#passOn(exchange);
-    send(exchange.response, response.status, {
+  async update(_call: AllowedCall, context: CallContext): Promise<void> {
+    const { response } = await this.#reportResult(context);
+    send(context.response, response.status, {
       type: response.status === 200 ? 'text/plain' : 'application/json',
       body: response.body,
     });
   }
 
-  /** The engine's update-v2: the answer to a result is the worker's next task, when there is one already. */
-  async 'update-and-poll'(_call: AllowedCall, exchange: Exchange): Promise<void> {
-    const { response, queue, result } = await this.#passOn(exchange);
+  /** Conductor's update-v2: the response to a result is the worker's next task, if one exists already. */
+  async 'update-and-poll'(_call: AllowedCall, context: CallContext): Promise<void> {
+    const { response, queue, result } = await this.#reportResult(context);
     if (response.status !== 200) {
-      return send(exchange.response, response.status, { type: 'application/json', body: response.body });
+      return send(context.response, response.status, { type: 'application/json', body: response.body });
     }
-    const { queues, handsOut } = this.#parts;
-    const takes = queue !== undefined && handsOut();
-    const next = takes ? await queues.queue(queue).takeOne(result.workerId, exchange.gone) : undefined;
-    this.#sendTasks(exchange, next === undefined ? [] : [next], next);
+    const { queues, dispatchesTasks } = this.#dependencies;
+    const mayTakeNext = queue !== undefined && dispatchesTasks();
+    const next = mayTakeNext ? await queues.queue(queue).takeOne(result.workerId, context.gone) : undefined;
+    this.#sendTasks(context, next === undefined ? [] : [next], next);
   }
 
-  /** A line in the log of a task. */
-  async log(call: AllowedCall, exchange: Exchange): Promise<void> {
+  /** Writes a line to the log of a task. */
+  async log(call: AllowedCall, context: CallContext): Promise<void> {
     const [, taskId = ''] = call.segments;
-    await this.#parts.limits.checkTask(exchange.clientId, taskId);
+    await this.#dependencies.limits.checkTask(context.clientId, taskId);
     const segments = call.segments.with(1, await this.#engineId(taskId));
-    await this.forward({ ...call, segments }, exchange);
+    await this.forward({ ...call, segments }, context);
   }
 
-  /** Anything else that is allowed goes to the engine as it is, path rebuilt from its checked segments. */
-  async forward({ segments }: AllowedCall, { request, response, query, gone }: Exchange): Promise<void> {
+  /** Forwards any other allowed call to the engine, with the path rebuilt from its validated segments. */
+  async forward({ segments }: AllowedCall, { request, response, query, gone }: CallContext): Promise<void> {
     const body = await readBody(request, this.#config['router.maxAnswerBytes']);
     const path = `/api/${segments.map((segment) => encodeURIComponent(segment)).join('/')}${query === '' ? '' : `?${query}`}`;
     const type = request.headers['content-type'];
-    const answer = await this.#parts.engine.request({
+    const engineResponse = await this.#dependencies.engine.request({
       method: request.method as 'GET' | 'POST' | 'PUT',
       path,
       headers: { accept: '*/*', ...(type === undefined ? {} : { 'content-type': type }) },
       ...(body.length === 0 ? {} : { body }),
       signal: gone,
     });
-    const answerType = String(answer.headers['content-type'] ?? 'application/octet-stream');
-    send(response, answer.status, { type: answerType, body: answer.body });
+    const responseType = String(engineResponse.headers['content-type'] ?? 'application/octet-stream');
+    send(response, engineResponse.status, { type: responseType, body: engineResponse.body });
   }
 
+  /** Returns the engine's id of a task that was dispatched directly; any other id unchanged. */
   async #engineId(taskId: string): Promise<string> {
-    if (placeOf(taskId) === undefined) return taskId;
-    return (await findTask(this.#parts.engine, taskId))?.taskId ?? taskId;
+    if (parseDispatchedTaskId(taskId) === undefined) return taskId;
+    return (await findTask(this.#dependencies.engine, taskId))?.taskId ?? taskId;
   }
 
+  /** Holds a poll until there are tasks. @throws Problem `shutting-down`, `forbidden`, `engine-unavailable` */
   async #takeTasks(
     taskType: string,
-    { query, gone, clientId }: Exchange,
+    { query, gone, clientId }: CallContext,
     poll: { count: number; timeoutMs: number },
   ): Promise<Task[]> {
-    const { queues, limits, handsOut } = this.#parts;
-    if (!handsOut()) throw new Problem('shutting-down', { headers: { 'retry-after': '1' } });
+    const { queues, limits, dispatchesTasks } = this.#dependencies;
+    if (!dispatchesTasks()) throw new Problem('shutting-down', { headers: { 'retry-after': '1' } });
     const search = new URLSearchParams(query);
     const name = { taskType, domain: search.get('domain') || undefined };
     limits.checkQueue(clientId, name);
@@ -192,15 +197,15 @@ class EngineApi {
     return tasks;
   }
 
-  /** Tasks whose answer did not leave go to the next worker. */
-  #sendTasks({ response }: Exchange, tasks: readonly Task[], body: Task | readonly Task[] | undefined): void {
-    const { queues, updates, withTrace } = this.#parts;
+  /** Sends tasks to a worker. Tasks of an incomplete response go to the next worker. */
+  #sendTasks({ response }: CallContext, tasks: readonly Task[], body: Task | readonly Task[] | undefined): void {
+    const { queues, updates, withTrace } = this.#dependencies;
     const giveBack = () => {
       for (const task of tasks) queues.queue({ taskType: task.taskDefName, domain: task.domain }).giveBack([task]);
     };
     if (response.destroyed) return giveBack();
     updates.remember(tasks);
-    for (const task of tasks) this.#parts.handedOut(task);
+    for (const task of tasks) this.#dependencies.handedOut(task);
     response.once('close', () => {
       if (!response.writableFinished) giveBack();
     });
@@ -211,37 +216,39 @@ class EngineApi {
     }
   }
 
-  async #passOn({ request, clientId, gone }: Exchange) {
+  /** Reads a result and reports it to the engine. */
+  async #reportResult({ request, clientId, gone }: CallContext) {
     const maxBytes = this.#config['router.maxAnswerBytes'] * resultOverhead;
-    const { limits, updates, reported, results } = this.#parts;
+    const { limits, updates, reported, results } = this.#dependencies;
     const announced = announcedBytes(request);
     const hold = (bytes: number) => results.hold({ bytes, client: clientId, gone });
-    let turn = announced === Infinity ? undefined : hold(Math.min(announced, maxBytes));
+    let permit = announced === Infinity ? undefined : hold(Math.min(announced, maxBytes));
     try {
-      await turn;
-      // How many bytes come in chunks shows at their end: one that turns out to be large is as large as it may be.
-      const takeTurn = () => (turn = hold(maxBytes));
-      const pause = turn === undefined ? { at: smallResultBytes, until: takeTurn } : undefined;
+      await permit;
+      // The size of a chunked body is unknown until its end: a large one counts with the largest allowed size.
+      const takePermit = () => (permit = hold(maxBytes));
+      const pause = permit === undefined ? { at: smallResultBytes, until: takePermit } : undefined;
       const body = await readBody(request, maxBytes, pause);
       const result = parseTaskResult(body);
       await limits.checkTask(clientId, result.taskId, result.workflowInstanceId);
       reported(result);
       return { result, ...(await updates.update(result, body)) };
     } finally {
-      // The body may have failed before its turn came.
-      turn?.then(
-        (letGo) => letGo(),
+      // Reading the body may have failed before the permit was granted.
+      permit?.then(
+        (release) => release(),
         () => undefined,
       );
     }
   }
 }
 
-/** With its length: Node would send it in chunks. */
+/** Sends a response with its Content-Length: Node would send it in chunks otherwise. */
 function send(response: Response, status: number, { type, body }: { type: string; body: string | Buffer }): void {
   response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) }).end(body);
 }
 
+/** @throws Problem `malformed-request` */
 function wholeNumber(text: string | null, absent: number): number {
   const value = text === null || text === '' ? absent : Number(text);
   if (!Number.isInteger(value) || value < 0)

@@ -1,6 +1,6 @@
-// Reads or changes one member at the top of a JSON object and leaves every byte of its value as it was written: numbers above all.
+// Reads or replaces top-level members in JSON text without reformatting values, so that numbers keep their precision.
 
-/** Where the value of a member stands in the text. */
+/** The position of a member's value in the text. */
 interface Member {
   readonly name: string;
   readonly start: number;
@@ -8,9 +8,10 @@ interface Member {
 }
 
 /**
- * Replaces the value of each member of a name.
- * @param json text of an object that JSON.parse takes
- * @param value new value, a string; everything else stays as it is
+ * Replaces the value of every top-level member with a name.
+ * @param json text of an object, valid for JSON.parse
+ * @param value new value, a string
+ * @returns the text with all other bytes unchanged
  */
 export function replaceMember(json: string, name: string, value: string): string {
   let changed = '';
@@ -24,9 +25,9 @@ export function replaceMember(json: string, name: string, value: string): string
 }
 
 /**
- * The value of a member as it was written, of the last one where several have the name, as JSON.parse chooses.
- * @param json text of an object that JSON.parse takes
- * @returns undefined when there is none
+ * Returns the text of a top-level member's value; of the last one when the name repeats, like JSON.parse.
+ * @param json text of an object, valid for JSON.parse
+ * @returns undefined when there is no such member
  */
 export function memberText(json: string, name: string): string | undefined {
   let text: string | undefined;
@@ -34,46 +35,47 @@ export function memberText(json: string, name: string): string | undefined {
   return text;
 }
 
-/** The members at the top of an object, in their order. */
+/** The top-level members of an object, in order. */
 function* topMembers(json: string): Generator<Member> {
-  let at = skipSpace(json, 0) + 1;
+  let position = skipSpace(json, 0) + 1;
   for (;;) {
-    const start = skipSpace(json, at);
+    const start = skipSpace(json, position);
     if (json[start] !== '"') return;
     const nameEnd = endOfString(json, start);
     const valueStart = skipSpace(json, skipSpace(json, nameEnd) + 1);
     const end = endOfValue(json, valueStart);
     yield { name: JSON.parse(json.slice(start, nameEnd)) as string, start: valueStart, end };
-    // Behind the comma, or behind the brace that ends the object.
-    at = skipSpace(json, end) + 1;
+    // After the comma, or after the closing brace.
+    position = skipSpace(json, end) + 1;
   }
 }
 
-/** Behind the value that begins at `start`. */
+/** Returns the index after the value that starts at `start`. */
 function endOfValue(json: string, start: number): number {
   if (json[start] === '"') return endOfString(json, start);
-  let at = start;
+  let position = start;
   if (json[start] !== '{' && json[start] !== '[') {
-    while (/[-+.\w]/.test(json[at] ?? '')) at++;
-    return at;
+    while (/[-+.\w]/.test(json[position] ?? '')) position++;
+    return position;
   }
   let depth = 0;
   do {
-    const char = json[at];
+    const char = json[position];
     if (char === '{' || char === '[') depth++;
     else if (char === '}' || char === ']') depth--;
-    at = char === '"' ? endOfString(json, at) : at + 1;
+    position = char === '"' ? endOfString(json, position) : position + 1;
   } while (depth > 0);
-  return at;
+  return position;
 }
 
 function skipSpace(json: string, start: number): number {
-  let at = start;
-  while (json[at] === ' ' || json[at] === '\n' || json[at] === '\r' || json[at] === '\t') at++;
-  return at;
+  let position = start;
+  while (json[position] === ' ' || json[position] === '\n' || json[position] === '\r' || json[position] === '\t')
+    position++;
+  return position;
 }
 
-/** Behind the closing quote of the string that begins at `start`. */
+/** Returns the index after the closing quote of the string that starts at `start`. */
 function endOfString(json: string, start: number): number {
   let end = start;
   do end = json.indexOf('"', end + 1);
@@ -81,9 +83,9 @@ function endOfString(json: string, start: number): number {
   return end + 1;
 }
 
-/** After an odd number of backslashes. */
-function isEscaped(json: string, at: number): boolean {
+/** True for a character after an odd number of backslashes. */
+function isEscaped(json: string, position: number): boolean {
   let backslashes = 0;
-  while (json[at - 1 - backslashes] === '\\') backslashes++;
+  while (json[position - 1 - backslashes] === '\\') backslashes++;
   return backslashes % 2 === 1;
 }

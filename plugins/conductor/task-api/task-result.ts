@@ -1,4 +1,4 @@
-// A worker's result, looked at before the engine gets it: the engine believes more than a worker may say.
+// Validation of task results: rejects fields that the engine trusts but workers must not set.
 
 import type { TaskResult } from '#lib/conductor/types.ts';
 import { Problem } from '#lib/problem/problem.ts';
@@ -11,23 +11,25 @@ const statuses: ReadonlySet<unknown> = new Set([
   'CANCELED',
 ]);
 /**
- * Lower case. The first has the engine read the output from wherever a worker says, files of its own machine included: it
- * ends at one without end, and can never finish an execution whose file is missing. The others name another execution
- * as part of this one, and bring a second output. SDKs send them empty.
+ * Fields that workers must not set, in lower case. SDKs send them empty.
+ * - The first makes the engine read the output from any location, including its local files. An endless file stops the
+ *   engine, and an execution whose file is missing can never end.
+ * - The second links another execution as a sub-workflow.
+ * - The third is a second output.
  */
-const notForWorkers: ReadonlySet<string> = new Set([
+const reservedFields: ReadonlySet<string> = new Set([
   'externaloutputpayloadstoragepath',
   'subworkflowid',
   'outputmessage',
 ]);
 
-/** The engine writes these into its log as they are: a line break would forge a line there. */
+/** The engine logs these fields unescaped: a line break would forge a log line. */
 const idFields = ['taskId', 'workflowInstanceId', 'workerId'] as const;
 const unsafeInLog = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
-/** The engine's own ids have 36 characters. */
+/** The engine's ids have 36 characters. */
 const maxIdLength = 256;
 
-/** @throws Problem `malformed-request` (400) */
+/** Parses and validates a task result. @throws Problem `malformed-request` (400) */
 export function parseTaskResult(body: Buffer): TaskResult {
   const result = parse(body);
   if (typeof result?.taskId !== 'string' || typeof result.workflowInstanceId !== 'string')
@@ -36,10 +38,10 @@ export function parseTaskResult(body: Buffer): TaskResult {
   if (wrongId !== undefined)
     refuse(`${wrongId} of a task result has control characters or more than ${maxIdLength} characters.`);
   if (!statuses.has(result.status)) refuse(`The status of a task result is one of ${[...statuses].join(', ')}.`);
-  const set = Object.entries(result).find(
-    ([name, value]) => notForWorkers.has(name.toLowerCase()) && value !== null && value !== '',
+  const reserved = Object.entries(result).find(
+    ([name, value]) => reservedFields.has(name.toLowerCase()) && value !== null && value !== '',
   );
-  if (set !== undefined) refuse(`A worker cannot set ${set[0]}.`);
+  if (reserved !== undefined) refuse(`A worker cannot set ${reserved[0]}.`);
   return result;
 }
 

@@ -1,28 +1,28 @@
-// Task results on their way to the engine: passed on, and everybody who waits for what they change is woken.
+// Reports task results to the engine and wakes the waiters and held polls that each result affects.
 
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import type { Engine, EngineResponse } from '#lib/conductor/engine.ts';
 import { parseResponse } from '#lib/conductor/read-response.ts';
 import type { ExecutionStatus, Task, TaskResult } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
-import type { InFlightExecutions, KnownEnd } from '../dispatch/in-flight-executions.ts';
-import { findTask, pathOf, placeOf, type TaskPlace } from '../dispatch/dispatched-task.ts';
+import type { InFlightExecutions, KnownCompletion } from '../dispatch/in-flight-executions.ts';
+import { findTask, taskPath, parseDispatchedTaskId, type TaskReference } from '../dispatch/dispatched-task.ts';
 import type { WakeUps } from '../dispatch/wake-ups.ts';
 import { memberText, replaceMember } from './json-members.ts';
 import type { QueueName, TaskQueues } from '../dispatch/task-queues.ts';
 import type { WorkflowMetadataCache } from '../dispatch/workflow-metadata-cache.ts';
 
-/** What is remembered of a task that was handed out here. */
-interface HandedOut extends QueueName {
+/** A task that this router delivered to a worker. */
+interface DeliveredTask extends QueueName {
   executionId: string;
   referenceName: string;
   workflowType: string;
   workflowVersion: number;
-  /** False when the engine may schedule the task again under the same name: then only its id is exact. */
+  /** False when the engine may retry the task under the same reference name, so that only the id is unique. */
   onlyAttempt: boolean;
 }
 
-/** The whole execution, as the engine's synchronous update returns it. */
+/** The execution as Conductor's synchronous task update returns it. */
 interface UpdatedExecution extends ExecutionStatus {
   tasks?: {
     taskType: string;
@@ -33,42 +33,44 @@ interface UpdatedExecution extends ExecutionStatus {
   }[];
 }
 
-/** A result that was passed on. */
+/** The outcome of reporting a result. */
 export interface AcceptedUpdate {
-  /** The engine's own answer; anything but 200 was not accepted. */
+  /** The engine's response; it has accepted the result only with status 200. */
   response: Pick<EngineResponse, 'status' | 'body'>;
-  /** The queue the task came from, when it was handed out here. */
+  /** The queue of the task, if this router delivered it. */
   queue: QueueName | undefined;
 }
 
-/** Beyond this size in bytes reading and writing a result again, and what repeats it, costs more than a second call. */
-const largestPlainUpdate = 65_536;
-/** Tasks remembered; the oldest is forgotten first. */
-const mostRemembered = 20_000;
+/** Beyond this size (bytes), rewriting a result and returning it with the execution costs more than a second call. */
+const maxPlainUpdateBytes = 65_536;
+/** Most delivered tasks remembered; the oldest is evicted first. */
+const maxRemembered = 20_000;
 
+/** What {@link TaskUpdates} depends on besides the engine. */
 export interface TaskUpdatesDependencies {
-  hints: WakeUps;
-  shapes: WorkflowMetadataCache;
-  underWay: InFlightExecutions;
+  wakeUps: WakeUps;
+  metadata: WorkflowMetadataCache;
+  inFlight: InFlightExecutions;
   queues: TaskQueues;
   log: Logger;
 }
 
+/** Reports results and remembers delivered tasks. */
 export class TaskUpdates {
   readonly #engine: Engine;
-  readonly #parts: TaskUpdatesDependencies;
-  readonly #handedOut = new TransientMap<string, HandedOut>();
+  readonly #dependencies: TaskUpdatesDependencies;
+  readonly #delivered = new TransientMap<string, DeliveredTask>();
 
-  constructor(engine: Engine, parts: TaskUpdatesDependencies) {
+  constructor(engine: Engine, dependencies: TaskUpdatesDependencies) {
     this.#engine = engine;
-    this.#parts = parts;
+    this.#dependencies = dependencies;
   }
 
-  /** Remembers tasks that leave for a worker. */
+  /** Remembers tasks that are sent to a worker. */
   remember(tasks: readonly Task[]): void {
     for (const task of tasks) {
       const { taskDefinition } = (task['workflowTask'] ?? {}) as { taskDefinition?: { retryCount?: number } };
-      this.#handedOut.set(task.taskId, {
+      this.#delivered.set(task.taskId, {
         taskType: task.taskDefName,
         domain: task.domain,
         executionId: task.workflowInstanceId,
@@ -78,39 +80,39 @@ export class TaskUpdates {
         onlyAttempt: taskDefinition?.retryCount === 0,
       });
     }
-    while (this.#handedOut.size > mostRemembered) this.#handedOut.delete(this.#handedOut.keys().next().value as string);
+    while (this.#delivered.size > maxRemembered) this.#delivered.delete(this.#delivered.keys().next().value as string);
   }
 
-  /** A task that was handed out here and has not ended; undefined when it is not known. */
+  /** Returns a delivered task that has not ended; undefined when it is unknown. */
   recall(taskId: string): (QueueName & { executionId: string }) | undefined {
-    return this.#handedOut.get(taskId);
+    return this.#delivered.get(taskId);
   }
 
   /**
-   * Passes a result on. The engine ignores a second result for the same task, so a worker may repeat it.
-   * @param body the TaskResult as the worker wrote it; numbers are never rewritten
-   * @throws EngineError when the engine cannot be reached
+   * Reports a result. The engine ignores a second result of the same task, so workers may repeat it.
+   * @param body the TaskResult as the worker sent it; numbers are never reformatted
+   * @throws EngineError when the engine is unreachable
    */
   async update(result: TaskResult, body: Buffer): Promise<AcceptedUpdate> {
-    const task = this.#handedOut.get(result.taskId);
-    const place = placeOf(result.taskId);
-    if (place !== undefined) return this.#updateHandedOver(result, body, place);
-    // The engine would take it, and whoever waits for that other execution would be answered with it.
+    const task = this.#delivered.get(result.taskId);
+    const reference = parseDispatchedTaskId(result.taskId);
+    if (reference !== undefined) return this.#updateDispatched(result, body, reference);
+    // The engine would accept the result, and waiters of the other execution would get its output.
     if (task !== undefined && task.executionId !== result.workflowInstanceId)
       return { response: notFound(result), queue: task };
-    const end = this.#knownEnd(result, task?.referenceName);
-    if (end === undefined) {
+    const completion = this.#knownCompletion(result, task?.referenceName);
+    if (completion === undefined) {
       const execution = await this.#updateSynchronously(result, body, task);
       if (execution !== null) {
-        this.#handedOut.delete(result.taskId);
+        this.#delivered.delete(result.taskId);
         this.#wakeByExecution(result.workflowInstanceId, execution);
         return { response: accepted(result), queue: task };
       }
     }
     const response = await this.#report(body);
     if (response.status === 200) {
-      if (result.status !== 'IN_PROGRESS') this.#handedOut.delete(result.taskId);
-      this.#wake(result, { task, end });
+      if (result.status !== 'IN_PROGRESS') this.#delivered.delete(result.taskId);
+      this.#wake(result, { task, end: completion });
     }
     return { response, queue: task };
   }
@@ -120,37 +122,38 @@ export class TaskUpdates {
     return this.#engine.request({ method: 'POST', path: '/api/tasks', headers, body });
   }
 
-  /** The end of the execution under way that this result brings, whatever the engine will say of it. */
-  #knownEnd(result: TaskResult, referenceName: string | undefined): KnownEnd | undefined {
-    const end = this.#parts.underWay.get(result.workflowInstanceId);
-    return end?.referenceName === referenceName && result.status === 'COMPLETED' ? end : undefined;
+  /** Returns the completion of an in-flight execution if this result completes it. */
+  #knownCompletion(result: TaskResult, referenceName: string | undefined): KnownCompletion | undefined {
+    const completion = this.#dependencies.inFlight.get(result.workflowInstanceId);
+    return completion?.referenceName === referenceName && result.status === 'COMPLETED' ? completion : undefined;
   }
 
-  /** A task that nobody polled has no id here: the engine finds it by its place. */
-  async #updateHandedOver(result: TaskResult, body: Buffer, place: TaskPlace): Promise<AcceptedUpdate> {
-    const { queues } = this.#parts;
-    const task = this.#handedOut.get(result.taskId);
-    if (place.executionId !== result.workflowInstanceId) return { response: notFound(result), queue: task };
+  /** Reports the result of a dispatched task. Its engine id is unknown, so the engine finds it by its reference. */
+  async #updateDispatched(result: TaskResult, body: Buffer, reference: TaskReference): Promise<AcceptedUpdate> {
+    const { queues } = this.#dependencies;
+    const task = this.#delivered.get(result.taskId);
+    if (reference.executionId !== result.workflowInstanceId) return { response: notFound(result), queue: task };
     const response = isPlain(result, body)
-      ? await this.#completeByPlace(result, body, place)
+      ? await this.#completeByReference(result, body, reference)
       : await this.#reportById(result, body);
     if (response.status !== 200) return { response, queue: task };
-    this.#handedOut.delete(result.taskId);
-    if (task !== undefined) queues.settle(task, result.taskId, ({ taskId }) => this.#confirm(result, body, taskId));
-    this.#wake(result, { task, end: this.#knownEnd(result, place.referenceName) });
-    // The engine answers with the id it knows the task by.
+    this.#delivered.delete(result.taskId);
+    if (task !== undefined)
+      queues.confirmDispatch(task, result.taskId, ({ taskId }) => this.#reportAgain(result, body, taskId));
+    this.#wake(result, { task, end: this.#knownCompletion(result, reference.referenceName) });
+    // The engine responds with its own id of the task, which the worker does not know.
     return { response: accepted(result), queue: task };
   }
 
   /**
-   * Sends a result once more, under the engine's id: a poll that crossed it may have been written down last, and the
-   * task would count as in progress. Where that is not so the engine ignores the second result.
+   * Reports a result again, under the engine's id. The engine may have stored a concurrent poll after the result, which
+   * leaves the task in progress. Otherwise the engine ignores the second result.
    */
-  #confirm(result: TaskResult, body: Buffer, taskId: string): void {
+  #reportAgain(result: TaskResult, body: Buffer, taskId: string): void {
     const failed = (fields: object) =>
-      this.#parts.log.warn(
+      this.#dependencies.log.warn(
         { executionId: result.workflowInstanceId, ...fields },
-        'a result was not confirmed: the execution may end as timed out',
+        'could not confirm a result: the execution may end as timed out',
       );
     this.#report(withTaskId(body, taskId)).then(
       ({ status }) => status === 200 || failed({ status }),
@@ -158,40 +161,44 @@ export class TaskUpdates {
     );
   }
 
-  async #completeByPlace(result: TaskResult, body: Buffer, place: TaskPlace): Promise<AcceptedUpdate['response']> {
-    const response = await this.#complete(result, body, { ...place, form: 'COMPLETED' });
-    // No task is pending there any more: the engine ignores such results, under whatever name they come.
+  async #completeByReference(
+    result: TaskResult,
+    body: Buffer,
+    reference: TaskReference,
+  ): Promise<AcceptedUpdate['response']> {
+    const response = await this.#complete(result, body, { ...reference, form: 'COMPLETED' });
+    // The task is no longer pending: the engine ignores such results.
     return response.status === 204 || response.status === 404 ? accepted(result) : response;
   }
 
-  /** The engine's own forms of a plain completion, which name the task by its place. The output goes as it was written. */
+  /** Completes a task by its reference, with Conductor's short forms of an update. The output is sent unchanged. */
   #complete(
     result: TaskResult,
     body: Buffer,
-    { form, ...place }: TaskPlace & { form: 'COMPLETED' | 'COMPLETED/sync' },
+    { form, ...reference }: TaskReference & { form: 'COMPLETED' | 'COMPLETED/sync' },
   ): Promise<EngineResponse> {
-    // One character a byte: what is between them is not decoded and encoded again.
+    // Latin-1 maps each byte to one character, so that the output is not decoded and encoded.
     const output = result.outputData == null ? '{}' : memberText(body.toString('latin1'), 'outputData');
     return this.#engine.request({
       method: 'POST',
-      path: `/api/tasks/${pathOf(place)}/${form}${workerOf(result)}`,
+      path: `/api/tasks/${taskPath(reference)}/${form}${workerOf(result)}`,
       headers: { 'content-type': 'application/json' },
       body: Buffer.from(output ?? '{}', 'latin1'),
     });
   }
 
-  /** Everything but a plain completion goes by the task's own id, which has to be asked for. */
+  /** Reports any other result by the engine's task id, which is read first. */
   async #reportById(result: TaskResult, body: Buffer): Promise<AcceptedUpdate['response']> {
     const pending = await findTask(this.#engine, result.taskId);
     if (pending === undefined) return accepted(result);
     return this.#report(withTaskId(body, pending.taskId));
   }
 
-  /** One call that updates and returns the execution saves the read that would follow. Null when it does not apply. */
+  /** Completes a task and gets the execution in one call, which saves a read. Null when that is not possible. */
   async #updateSynchronously(
     result: TaskResult,
     body: Buffer,
-    task: HandedOut | undefined,
+    task: DeliveredTask | undefined,
   ): Promise<UpdatedExecution | null> {
     if (task === undefined || !task.onlyAttempt) return null;
     if (!isPlain(result, body)) return null;
@@ -200,56 +207,59 @@ export class TaskUpdates {
     return parseResponse<UpdatedExecution>(response);
   }
 
-  #wake(result: TaskResult, { task, end }: { task: HandedOut | undefined; end: KnownEnd | undefined }): void {
-    if (end === undefined) return this.#wakeByDefinition(result, task);
-    const output = end.outputOf(result.outputData ?? {});
+  #wake(
+    result: TaskResult,
+    { task, end: completion }: { task: DeliveredTask | undefined; end: KnownCompletion | undefined },
+  ): void {
+    if (completion === undefined) return this.#wakeByDefinition(result, task);
+    const output = completion.outputOf(result.outputData ?? {});
     const workflowId = result.workflowInstanceId;
-    this.#parts.hints.executionChanged(workflowId, { workflowId, status: 'COMPLETED', output });
-    for (const event of end.events) this.#expectEvent(event);
+    this.#dependencies.wakeUps.executionChanged(workflowId, { workflowId, status: 'COMPLETED', output });
+    for (const event of completion.events) this.#expectEvent(event);
   }
 
-  /** The engine's answer names exactly what follows. */
+  /** The returned execution names exactly the tasks that follow. */
   #wakeByExecution(executionId: string, execution: UpdatedExecution): void {
-    const { hints } = this.#parts;
+    const { wakeUps } = this.#dependencies;
     const { tasks = [], ...status } = execution;
-    hints.executionChanged(executionId, status);
+    wakeUps.executionChanged(executionId, status);
     const scheduled = tasks.filter((task) => task.status === 'SCHEDULED');
-    hints.tasksAppeared(scheduled.map(({ taskDefName, domain }) => ({ taskType: taskDefName, domain })));
+    wakeUps.tasksAppeared(scheduled.map(({ taskDefName, domain }) => ({ taskType: taskDefName, domain })));
     for (const { taskType, outputData } of tasks) {
       if (taskType === 'EVENT' && typeof outputData?.['event_produced'] === 'string')
         this.#expectEvent(outputData['event_produced']);
     }
   }
 
-  /** The engine said only "accepted": whatever the definition allows may follow. */
-  #wakeByDefinition(result: TaskResult, task: HandedOut | undefined): void {
-    const { hints, shapes } = this.#parts;
-    hints.executionChanged(result.workflowInstanceId);
+  /** The engine only accepted the result: any task of the definition may follow. */
+  #wakeByDefinition(result: TaskResult, task: DeliveredTask | undefined): void {
+    const { wakeUps, metadata } = this.#dependencies;
+    wakeUps.executionChanged(result.workflowInstanceId);
     if (task === undefined || task.workflowType === '') return;
-    shapes.outline(task.workflowType, task.workflowVersion).then(
-      ({ taskTypes }) => hints.tasksAppeared(taskTypes.map((taskType) => ({ taskType, domain: task.domain }))),
-      (error: unknown) => this.#ignored(error),
+    metadata.metadataOf(task.workflowType, task.workflowVersion).then(
+      ({ taskTypes }) => wakeUps.tasksAppeared(taskTypes.map((taskType) => ({ taskType, domain: task.domain }))),
+      (error: unknown) => this.#logUnknown(error),
     );
   }
 
   #expectEvent(event: string): void {
-    const { hints, shapes } = this.#parts;
-    shapes.queuesOfEvent(event).then(
-      (names) => hints.tasksExpected(names),
-      (error: unknown) => this.#ignored(error),
+    const { wakeUps, metadata } = this.#dependencies;
+    metadata.queuesOfEvent(event).then(
+      (names) => wakeUps.tasksExpected(names),
+      (error: unknown) => this.#logUnknown(error),
     );
   }
 
-  /** A missed announcement costs at most one idle pause. */
-  #ignored(error: unknown): void {
-    this.#parts.log.debug(errorFields(error), 'what follows an update is not known');
+  /** A missed announcement delays a task by at most one idle pause. */
+  #logUnknown(error: unknown): void {
+    this.#dependencies.log.debug(errorFields(error), 'could not determine the tasks that follow a result');
   }
 }
 
-/** True for a small result that says nothing but "completed, with this output". */
+/** True for a small result that consists only of COMPLETED and an output. */
 function isPlain(result: TaskResult, body: Buffer): boolean {
   const { status, reasonForIncompletion, logs } = result;
-  if (body.length > largestPlainUpdate) return false;
+  if (body.length > maxPlainUpdateBytes) return false;
   if (status !== 'COMPLETED' || reasonForIncompletion !== undefined) return false;
   return !Array.isArray(logs) || logs.length === 0;
 }
@@ -258,12 +268,12 @@ function workerOf({ workerId }: TaskResult): string {
   return workerId === undefined ? '' : `?workerid=${encodeURIComponent(workerId)}`;
 }
 
-/** The report with another id. */
+/** The result with another task id. */
 function withTaskId(body: Buffer, taskId: string): string {
   return replaceMember(body.toString('utf8'), 'taskId', taskId);
 }
 
-/** The engine's own answer to a result it has taken. */
+/** The engine's response to an accepted result. */
 function accepted({ taskId }: TaskResult): AcceptedUpdate['response'] {
   return { status: 200, body: Buffer.from(taskId) };
 }

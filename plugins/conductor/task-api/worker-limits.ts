@@ -1,4 +1,4 @@
-// Which pools a client may work for: by its id, configuration narrows it to task types and domains.
+// Authorisation of workers: limits a client to task types and domains, by configuration.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -6,22 +6,23 @@ import { Problem } from '#lib/problem/problem.ts';
 import { findTask } from '../dispatch/dispatched-task.ts';
 import type { QueueName } from '../dispatch/task-queues.ts';
 
-/** A task as far as its pool is concerned. */
+/** A task's queue and execution. */
 export interface PooledTask extends QueueName {
   executionId: string;
 }
 
+/** Dependencies of {@link WorkerLimits}. */
 export interface WorkerLimitsOptions {
   config: Config;
   engine: Pick<Engine, 'request'>;
-  /** A task that was handed out here; undefined when it was not, or is forgotten. */
+  /** Returns a task that this router delivered; undefined when it is unknown. */
   recall: (taskId: string) => PooledTask | undefined;
 }
 
-/** The pool without a domain, in the list of domains; Conductor's own word in `taskToDomain`. */
+/** The default pool in a list of domains, as in Conductor's `taskToDomain`. */
 const noDomain = 'NO_DOMAIN';
 
-/** The keys `client.<client id>.taskTypes` and `.domains`; a client that has neither may work for every pool. */
+/** Applies `client.<client id>.taskTypes` and `.domains`; a client with neither may work for every pool. */
 export class WorkerLimits {
   readonly #options: WorkerLimitsOptions;
 
@@ -30,20 +31,20 @@ export class WorkerLimits {
   }
 
   /**
-   * Calls that reach beyond one task (definitions, executions) cannot be narrowed: whoever is narrowed has none of
-   * them. A client that is narrowed to MIS codes works for a pool only when it is narrowed to pools as well.
+   * Checks a call by its kind. Admin calls (definitions, executions) cannot be limited to pools or MIS codes, so a
+   * client with such limits may make none. A client with MIS codes may make worker calls only if it also has pool limits.
    * @throws Problem `forbidden`
    */
   checkCall(clientId: string, kind: 'worker' | 'admin'): void {
-    const { taskTypes, domains, misCodes } = this.#of(clientId);
-    const narrowed = taskTypes !== undefined || domains !== undefined;
-    if (kind === 'admin' ? narrowed || misCodes !== undefined : misCodes !== undefined && !narrowed)
+    const { taskTypes, domains, misCodes } = this.#limitsOf(clientId);
+    const hasPoolLimits = taskTypes !== undefined || domains !== undefined;
+    if (kind === 'admin' ? hasPoolLimits || misCodes !== undefined : misCodes !== undefined && !hasPoolLimits)
       refuse('This client is limited by configuration to less than this call reaches.');
   }
 
-  /** @throws Problem `forbidden` when the client may not take tasks from this queue */
+  /** Checks a poll. @throws Problem `forbidden` when the client may not take tasks from this queue */
   checkQueue(clientId: string, { taskType, domain }: QueueName): void {
-    const { taskTypes, domains } = this.#of(clientId);
+    const { taskTypes, domains } = this.#limitsOf(clientId);
     if (taskTypes === undefined && domains === undefined) return;
     // The engine's queue is `<domain>:<task type>`: a colon in the type would name another domain's queue.
     if (taskType.includes(':') || domain?.includes(':') === true) refuse('This client may not work for this pool.');
@@ -52,21 +53,21 @@ export class WorkerLimits {
   }
 
   /**
-   * Whether the client may report a task, or write its log: as if it asked for it.
-   * @param executionId what the report says; it must be the task's own, as the engine acts on it
-   * @throws Problem `forbidden`; EngineError when the task is not known here and the engine cannot be asked
+   * Checks a result or a log line: the client must be allowed to poll the task's queue.
+   * @param executionId execution id in the result; must be the task's, because the engine updates that execution
+   * @throws Problem `forbidden`; EngineError when reading an unknown task from the engine fails
    */
   async checkTask(clientId: string, taskId: string, executionId?: string): Promise<void> {
-    const { taskTypes, domains } = this.#of(clientId);
+    const { taskTypes, domains } = this.#limitsOf(clientId);
     if (taskTypes === undefined && domains === undefined) return;
-    const task = this.#options.recall(taskId) ?? (await this.#look(taskId));
-    // A task that does not exist is answered like one of another pool: ids cannot be tried out.
+    const task = this.#options.recall(taskId) ?? (await this.#findAtEngine(taskId));
+    // An unknown task gets the same response as a task of another pool, so that ids cannot be probed.
     if (task === undefined) refuse('This client may not report this task.');
     this.checkQueue(clientId, task);
     if (executionId !== undefined && executionId !== task.executionId) refuse('This client may not report this task.');
   }
 
-  #of(clientId: string) {
+  #limitsOf(clientId: string) {
     const { config } = this.#options;
     return {
       taskTypes: config[`client.${clientId}.taskTypes`],
@@ -75,8 +76,8 @@ export class WorkerLimits {
     };
   }
 
-  /** Handed out by another router, or before a restart. */
-  async #look(taskId: string): Promise<PooledTask | undefined> {
+  /** Reads a task that another router delivered, or this one before a restart. */
+  async #findAtEngine(taskId: string): Promise<PooledTask | undefined> {
     const task = await findTask(this.#options.engine, taskId);
     if (task === undefined) return undefined;
     return { taskType: task.taskDefName, domain: task.domain ?? undefined, executionId: task.workflowInstanceId };

@@ -1,4 +1,4 @@
-// What the workflow policy says of itself in the OpenAPI document: the back end's operations, and what can go wrong.
+// The OpenAPI description of the workflow policy: the back end's operations and the router's problems.
 
 import { type BackEndDescription, operationsBelow } from '#lib/openapi/back-end-description.ts';
 import type { Endpoint, ListedOperation, PolicyDescription } from '#lib/openapi/description.ts';
@@ -15,7 +15,7 @@ import {
   preferLater,
 } from '../async-executions/describe-later.ts';
 
-/** Those of a route. */
+/** Problem codes of every route with the policy. */
 const problems: readonly ProblemCode[] = [
   'shutting-down',
   'body-too-large',
@@ -25,22 +25,23 @@ const problems: readonly ProblemCode[] = [
   ...problemsOfExecutions,
 ];
 
-const onProblemsAsWell = { 'Server-Timing': headerRef('ServerTimingOptional') };
+const problemHeaders = { 'Server-Timing': headerRef('ServerTimingOptional') };
 
-/** Where nobody has described what the back end answers. */
-const anyAnswer: Responses = {
-  default: { description: "The back end's own answer, whatever its status and body.", content: { '*/*': {} } },
+/** The responses of an operation that the back end's description does not contain. */
+const anyResponse: Responses = {
+  default: { description: "The back end's response, whatever its status and body.", content: { '*/*': {} } },
 };
 
+/** The parameters of the policy that the description depends on. */
 export interface DescribedWorkflow {
   readonly strip: string;
-  /** Path parameter that must look like a MIS code. */
+  /** Path parameter that must be a MIS code. */
   readonly domainOf?: string | undefined;
-  /** Whether a write needs an Idempotency-Key. */
+  /** Whether writes need an Idempotency-Key; default optional. */
   readonly idempotencyKey?: 'optional' | 'required' | undefined;
 }
 
-/** @param backEnd what the back end answers, when somebody has described it */
+/** Describes the policy. @param backEnd description of the back end's operations, if there is one */
 export function describeWorkflow(
   { strip, domainOf, idempotencyKey }: DescribedWorkflow,
   versions: DescribedVersions,
@@ -64,10 +65,10 @@ export function describeWorkflow(
         headers: {
           'X-Execution-Id': headerRef('XExecutionId'),
           ...versions.headers,
-          ...onProblemsAsWell,
+          ...problemHeaders,
           ...retries.headers,
         },
-        problemHeaders: { ...onProblemsAsWell, ...versions.problemHeaders, ...retries.headers },
+        problemHeaders: { ...problemHeaders, ...versions.problemHeaders, ...retries.headers },
         components: { schemas: { ...executionComponents.schemas, ...backEnd?.components.schemas } },
       };
     },
@@ -75,21 +76,21 @@ export function describeWorkflow(
   };
 }
 
-/** What the fragment describes, then everything else that the map lets through. */
+/** The operations of the back end's description, then all other operations of the endpoint. */
 function operationsOf(endpoint: Endpoint, prefix: string, backEnd: BackEndDescription | undefined): ListedOperation[] {
   const described = backEnd === undefined ? [] : operationsBelow(backEnd, prefix);
-  const taken = new Set(described.map(({ method, path }) => `${method} ${path}`));
+  const describedKeys = new Set(described.map(({ method, path }) => `${method} ${path}`));
   const others = endpoint.templates
     .flatMap((path) => endpoint.methods.map((method) => ({ method, path })))
-    .filter(({ method, path }) => !taken.has(`${method} ${path}`))
-    .map((place) => ({ ...place, operation: { responses: anyAnswer, ...anyBody(place.method) } }));
+    .filter(({ method, path }) => !describedKeys.has(`${method} ${path}`))
+    .map((place) => ({ ...place, operation: { responses: anyResponse, ...anyBody(place.method) } }));
   return [...described, ...listTogether(others)].map(({ operation, ...place }) => ({
     ...place,
     operation: withAccepted(operation),
   }));
 }
 
-/** Where any path is routed, its first operation stands on `/docs` for all that nobody has described. */
+/** For an endpoint with a wildcard path, `/docs` shows one operation in place of all undescribed ones. */
 function listTogether(others: readonly ListedOperation[]): readonly ListedOperation[] {
   const shown = others.find(({ path }) => path.endsWith(`{${restName}}`));
   if (shown === undefined) return others;
@@ -100,7 +101,7 @@ function listTogether(others: readonly ListedOperation[]): readonly ListedOperat
   });
 }
 
-/** A client of any operation may ask for its answer later. */
+/** Adds the 202 response: every operation accepts `Prefer: respond-async`. */
 function withAccepted(operation: Operation): Operation {
   const responses = (operation.responses ?? {}) as Record<string, Response>;
   return { ...operation, responses: { ...responses, 202: acceptedBeside(responses['202'] ?? responses['default']) } };

@@ -1,4 +1,4 @@
-// From a request to its answer: started once, waited for as long as the client will, answered now or later.
+// Serves a request: starts its execution once, waits for the end, and sends the response now or links for later.
 
 import type { Response } from 'express';
 import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
@@ -21,125 +21,132 @@ import type { TelemetryIndex } from '../telemetry/telemetry-index.ts';
 import type { ExecutionTelemetry } from '../telemetry/execution-telemetry.ts';
 import type { Versions } from '../versions/create-versions.ts';
 
+/** What serving requests depends on. */
 export interface WorkflowDependencies extends ExecutionDependencies {
-  answers: AnswerOptions;
-  once: IdempotentStart;
-  deferred: AsyncExecutions;
-  watch: TelemetryIndex;
+  responseOptions: AnswerOptions;
+  idempotentStart: IdempotentStart;
+  asyncExecutions: AsyncExecutions;
+  telemetry: TelemetryIndex;
   versions: Versions;
 }
 
-/** What a request asks for. */
+/** A request for an execution. */
 export interface ExecutionRequest {
-  /** The execution it becomes. */
+  /** The start request for the engine. */
   readonly start: StartWorkflowRequest & { correlationId: string };
   readonly received: InboundRequest;
-  /** True: `start.correlationId` stands for an Idempotency-Key; nothing is started for it twice. */
+  /** True: `start.correlationId` is derived from an Idempotency-Key, and at most one execution is started for it. */
   readonly isKeyed: boolean;
-  readonly patience: WaitPolicy;
-  /** How long a client of this route waits that prefers nothing, in milliseconds. */
-  readonly budgetMs: number;
-  /** Log and answer name another version than the one that was chosen. */
+  readonly waitPolicy: WaitPolicy;
+  /** Response deadline of the route for requests without a `wait` preference, in milliseconds from arrival. */
+  readonly deadlineMs: number;
+  /** Shows another version than the chosen one in the log and the response. */
   readonly showVersion: (version: number, response: Response) => void;
 }
 
-/** What a key stands for. */
+/** The parts of a request that identify the recorded response of its Idempotency-Key. */
 export type RecordedRequest = Pick<ExecutionRequest, 'received' | 'showVersion'> & {
   readonly start: Pick<ExecutionRequest['start'], 'name' | 'correlationId'>;
 };
 
-/** Who asks. */
-export interface Exchange {
+/** The client's side of a request. */
+export interface ClientExchange {
   readonly context: RequestContext;
   readonly response: Response;
   readonly clientGone: AbortSignal;
-  /** What is seen of its execution. */
-  readonly watched: ExecutionTelemetry;
+  /** Telemetry of the execution. */
+  readonly telemetry: ExecutionTelemetry;
 }
 
-/** @throws Problem, whatever the client is to be told instead of an answer of the back end */
+/** Serves a request. @throws Problem for every response that does not come from the back end */
 export async function serveRequest(
-  wanted: ExecutionRequest,
-  exchange: Exchange,
-  parts: WorkflowDependencies,
+  request: ExecutionRequest,
+  exchange: ClientExchange,
+  dependencies: WorkflowDependencies,
 ): Promise<void> {
-  const { context, response, clientGone, watched } = exchange;
-  const { patience, received } = wanted;
+  const { context, response, clientGone, telemetry } = exchange;
+  const { waitPolicy, received } = request;
   const readOnly = isRead(received.httpMethod);
-  const execution = await begin(wanted, exchange, parts);
+  const execution = await startOrReplay(request, exchange, dependencies);
   if (execution === null) return;
   const { executionId } = execution;
-  const { answersLater } = patience;
-  const { linksOf } = parts.answers;
-  const budgetMs = answersLater && patience.waitMs === 0 ? 0 : leftOf(patience.waitMs, context);
-  const ended = await waitForEnd(execution, { budgetMs, readOnly, clientGone, answersLater, linksOf }, parts);
-  watched.ended(ended !== null && ended !== 'later');
-  if (ended === null) return watched.answered(response, 'client-gone');
+  const { answersLater: respondsAsync } = waitPolicy;
+  const { linksOf } = dependencies.responseOptions;
+  const deadlineMs = respondsAsync && waitPolicy.waitMs === 0 ? 0 : remainingMs(waitPolicy.waitMs, context);
+  const ended = await waitForEnd(execution, { deadlineMs, readOnly, clientGone, respondsAsync, linksOf }, dependencies);
+  telemetry.ended(ended !== null && ended !== 'later');
+  if (ended === null) return telemetry.answered(response, 'client-gone');
   if (ended === 'later') {
-    watched.answered(response, 'deferred');
-    context.goesOn = parts.deferred.follow(executionId, { budgetMs: leftOf(wanted.budgetMs, context), readOnly });
-    void context.goesOn.then((ending) => watched.settled(ending));
-    return sendAccepted({ id: executionId, links: linksOf(executionId) }, wanted, exchange);
+    telemetry.answered(response, 'deferred');
+    context.goesOn = dependencies.asyncExecutions.follow(executionId, {
+      budgetMs: remainingMs(request.deadlineMs, context),
+      readOnly,
+    });
+    void context.goesOn.then((ending) => telemetry.settled(ending));
+    return sendAccepted({ id: executionId, links: linksOf(executionId) }, request, exchange);
   }
-  const answer = answerOf(ended, { ...parts.answers, readOnly });
-  const sent = (await context.compress?.(answer)) ?? answer;
+  const backEndResponse = answerOf(ended, { ...dependencies.responseOptions, readOnly });
+  const sent = (await context.compress?.(backEndResponse)) ?? backEndResponse;
   response.setHeader('x-execution-id', executionId);
-  watched.answered(response, 'answered', answer.status);
+  telemetry.answered(response, 'answered', backEndResponse.status);
   sendAnswer(response, sent);
 }
 
-/** The execution that was started for this request; null when there is nobody, or nothing more, to answer. */
-async function begin(
-  wanted: ExecutionRequest,
-  exchange: Exchange,
-  parts: WorkflowDependencies,
+/**
+ * Starts the execution of a request, or replays the response of its Idempotency-Key.
+ * @returns null when the client has disconnected or a response was replayed
+ */
+async function startOrReplay(
+  request: ExecutionRequest,
+  exchange: ClientExchange,
+  dependencies: WorkflowDependencies,
 ): Promise<Execution | null> {
-  const { context, response, clientGone, watched } = exchange;
-  const { received, patience, budgetMs } = wanted;
+  const { context, response, clientGone, telemetry } = exchange;
+  const { received, waitPolicy, deadlineMs } = request;
   const options = {
     readOnly: isRead(received.httpMethod),
-    // A client that waits less, or not at all, wants its execution started none the less.
-    budgetMs: leftOf(Math.max(budgetMs, patience.waitMs), context),
-    answersLater: patience.answersLater,
-    isKeyed: wanted.isKeyed,
+    // A shorter wait preference does not shorten the time for the start.
+    deadlineMs: remainingMs(Math.max(deadlineMs, waitPolicy.waitMs), context),
+    respondsAsync: waitPolicy.answersLater,
+    isKeyed: request.isKeyed,
   };
   const start = async () => {
-    watched.starting();
-    const execution = await startExecution(wanted.start, options, parts);
+    telemetry.starting();
+    const execution = await startExecution(request.start, options, dependencies);
     context.executionId = execution.executionId;
     context.onStarted?.(execution.executionId);
-    parts.watch.started(execution.executionId, watched);
+    dependencies.telemetry.started(execution.executionId, telemetry);
     return execution;
   };
   if (!options.readOnly && (await hasLeft(response))) return null;
-  expectTimeLeft(Math.max(budgetMs, patience.waitMs), context);
-  if (!wanted.isKeyed) return start();
-  const once = await parts.once.start(keyedStart(wanted, exchange), clientGone, start);
-  if (once === null) return null;
-  if ('started' in once) return once.started;
-  // It says nothing of how the back end is now.
+  expectTimeLeft(Math.max(deadlineMs, waitPolicy.waitMs), context);
+  if (!request.isKeyed) return start();
+  const outcome = await dependencies.idempotentStart.start(keyedStart(request, exchange), clientGone, start);
+  if (outcome === null) return null;
+  if ('started' in outcome) return outcome.started;
+  // A replay tells nothing about the current health of the back end.
   context.goesOn = Promise.resolve({ problem: undefined, clientGone: true });
-  await replay(once.first, exchange, parts);
+  await replay(outcome.first, exchange, dependencies);
   return null;
 }
 
 /**
- * Answers a request that the admission policy refuses: with the recorded response to the first one with its key.
- * @throws Problem `refusal` when there is none
+ * Serves a request that the admission policy rejects: replays the recorded response of its Idempotency-Key.
+ * @throws Problem `refusal` when there is no recorded response
  */
 export async function serveRefused(
-  wanted: RecordedRequest,
-  { refusal, ...exchange }: Pick<Exchange, 'context' | 'response'> & { refusal: Problem },
-  parts: Pick<WorkflowDependencies, 'once' | 'answers'>,
+  request: RecordedRequest,
+  { refusal, ...exchange }: Pick<ClientExchange, 'context' | 'response'> & { refusal: Problem },
+  dependencies: Pick<WorkflowDependencies, 'idempotentStart' | 'responseOptions'>,
 ): Promise<void> {
-  const first = await parts.once.findRecorded(keyedStart(wanted, exchange));
+  const first = await dependencies.idempotentStart.findRecorded(keyedStart(request, exchange));
   if (first === undefined) throw refusal;
-  await replay(first, exchange, parts);
+  await replay(first, exchange, dependencies);
 }
 
 function keyedStart(
   { start: { name, correlationId }, received, showVersion }: RecordedRequest,
-  { context, response }: Pick<Exchange, 'context' | 'response'>,
+  { context, response }: Pick<ClientExchange, 'context' | 'response'>,
 ): KeyedStart {
   return {
     name: correlationId,
@@ -154,39 +161,39 @@ function keyedStart(
 
 async function replay(
   first: WholeExecution,
-  { context, response }: Pick<Exchange, 'context' | 'response'>,
-  { answers }: Pick<WorkflowDependencies, 'answers'>,
+  { context, response }: Pick<ClientExchange, 'context' | 'response'>,
+  { responseOptions }: Pick<WorkflowDependencies, 'responseOptions'>,
 ): Promise<void> {
-  context.reason = 'replayed: the first answer for its Idempotency-Key';
-  await sendOutcome(response, first, { answers, headers: { 'idempotency-replayed': 'true' } });
+  context.reason = 'replayed: the first response for its Idempotency-Key';
+  await sendOutcome(response, first, { answers: responseOptions, headers: { 'idempotency-replayed': 'true' } });
 }
 
-/** 202 (RFC 9110 section 15.3.3): where the execution is, and what of the preferences was applied (RFC 7240 section 3). */
+/** Sends a 202 (RFC 9110 section 15.3.3) with the execution's links and the applied preferences (RFC 7240 section 3). */
 function sendAccepted(
   { id, links }: { id: string; links: ExecutionLinks },
-  { patience, received }: ExecutionRequest,
-  { context, response }: Exchange,
+  { waitPolicy, received }: ExecutionRequest,
+  { context, response }: ClientExchange,
 ): void {
   const { route, httpMethod, requestId } = received;
-  context.reason = 'deferred: the client was told where to look';
+  context.reason = 'deferred: the client got links to retrieve the response later';
   sendDocument(response, 202, {
     body: { id, state: 'running', route, method: httpMethod, requestId, links },
     headers: {
       location: links.self,
       'retry-after': '1',
-      'preference-applied': patience.applied,
+      'preference-applied': waitPolicy.applied,
       'x-execution-id': id,
     },
   });
 }
 
-/** @throws Problem `overloaded` (503) when the budget was spent before anything was started: this router was suspended */
-function expectTimeLeft(budgetMs: number, { arrivedAt = performance.now() }: RequestContext): void {
-  if (performance.now() - arrivedAt < budgetMs) return;
+/** @throws Problem `overloaded` (503) when the deadline has passed before the start, because the router was suspended */
+function expectTimeLeft(deadlineMs: number, { arrivedAt = performance.now() }: RequestContext): void {
+  if (performance.now() - arrivedAt < deadlineMs) return;
   throw new Problem('overloaded', { detail: 'Nothing was started in time.', headers: { 'retry-after': '1' } });
 }
 
-/** What of the budget has not been spent in the queue and on the start. */
-function leftOf(budgetMs: number, { arrivedAt = performance.now() }: RequestContext): number {
-  return Math.max(1, Math.round(budgetMs - (performance.now() - arrivedAt)));
+/** Returns the time until the response deadline in milliseconds, at least 1. */
+function remainingMs(deadlineMs: number, { arrivedAt = performance.now() }: RequestContext): number {
+  return Math.max(1, Math.round(deadlineMs - (performance.now() - arrivedAt)));
 }

@@ -1,4 +1,4 @@
-// What gateway.config.yml may say of the policy `workflow`, how it is checked, and what the OpenAPI document says of it.
+// The declaration of the policy `workflow`: its parameters in gateway.config.yml, their checks, its OpenAPI description.
 
 import { type Static, Type } from 'typebox';
 import { notRoutedBelow, readBackEndDescription } from '#lib/openapi/back-end-description.ts';
@@ -44,6 +44,7 @@ const parameters = Type.Object(
 
 type Parameters = Static<typeof parameters>;
 
+/** Name, parameters, checks and description of the policy. */
 export const workflowDeclaration = declarePolicy({
   name: 'workflow',
   schema: parameters,
@@ -63,8 +64,8 @@ export const workflowDeclaration = declarePolicy({
   },
 });
 
-/** Every place of the policy in a checked gateway configuration, by its parameters. */
-export function placesOf(routes: readonly GatewayRoute[]): ReadonlyMap<Parameters, Place> {
+/** Returns every step with this policy in a valid gateway configuration, by its parameters. */
+export function workflowStepsOf(routes: readonly GatewayRoute[]): ReadonlyMap<Parameters, Place> {
   const steps = routes.flatMap((route) => route.steps.filter(({ policy }) => policy === 'workflow'));
   return new Map(
     steps.map(({ action }) => {
@@ -75,7 +76,7 @@ export function placesOf(routes: readonly GatewayRoute[]): ReadonlyMap<Parameter
   );
 }
 
-/** Paths that OpenAPI has no words for, and a description of a back end that cannot be read or is of what is not routed. */
+/** Reports paths that OpenAPI cannot express, and back-end descriptions that are unreadable or have unrouted paths. */
 function describeProblems({ openapi, strip }: Parameters, { endpoints, rootDir }: PolicyPlace): ParameterProblem[] {
   let parameter = 'strip';
   try {

@@ -1,4 +1,4 @@
-// The workflow policy: a request becomes one execution of a pinned workflow version, its output the answer.
+// The workflow policy: turns a request into one execution of a pinned workflow version and its output into the response.
 
 import type { Request, Response } from 'express';
 import type { Config } from '#lib/config/schema.ts';
@@ -23,53 +23,60 @@ import { splitTarget } from '../execution/target.ts';
 import type { RouteVersions } from '../versions/route-versions.ts';
 import { workflowDeclaration } from './workflow-declaration.ts';
 
-/** MIS codes, college ids and the like: what a path parameter with a domain may look like. */
+/** The format of MIS codes, required of a path parameter that selects a domain. */
 const codePattern = /^[0-9A-Za-z]{1,8}$/;
 
-/** Creates the policy on the parts of the conductor plugin. */
-export function createWorkflowPolicy(config: Config, parts: WorkflowDependencies): Policy {
+/** Creates the policy. */
+export function createWorkflowPolicy(config: Config, dependencies: WorkflowDependencies): Policy {
   const allowsRequest = requestHeaderFilter(config['router.requestHeaders']);
   return definePolicy(workflowDeclaration, {
     create(parameters) {
       const { name, strip, domainOf, waitBudgetMs = config['router.waitBudgetMs'], idempotencyKey } = parameters;
       const stripped = strip.split('/').length - 1;
-      const patienceLimits = { budgetMs: waitBudgetMs, maxWaitMs: config['router.maxWaitMs'] };
-      const versions = parts.versions.at(parameters);
+      const waitLimits = { budgetMs: waitBudgetMs, maxWaitMs: config['router.maxWaitMs'] };
+      const versions = dependencies.versions.at(parameters);
       const showVersion: ExecutionRequest['showVersion'] = (...shown) => versions.show(...shown);
-      const serve = watchedHandler({ name, versions }, parts, async ({ request, response, watched, version }) => {
-        const context = contextOf(request);
-        const keyName = keyNameOf(request, context, idempotencyKey === 'required');
-        const clientGone = signalWhenGone(response);
-        const domain = domainOf === undefined ? undefined : domainFor(request, domainOf, config);
-        const body = await readBody(request, config['router.maxBodyBytes']);
-        // Who has no name could not come back for the answer.
-        const preferences = parsePreferences(context.clientId === undefined ? undefined : preferOf(request));
-        const headers = withoutOurs(pickHeaders(request.headers, allowsRequest), preferences);
-        const received = { ...describeRequest(request, { context, stripped, body, headers }), ...traceOf(watched) };
-        // The parameter that chooses the domain is what the definitions read; it names a college.
-        const inbound = parts.answers.codec.packInbound(received, domainOf === undefined ? [] : [domainOf]);
-        await serveRequest(
-          {
-            start: {
-              name,
-              version,
-              correlationId: keyName ?? context.requestId,
-              input: { inbound },
-              ...(domain === undefined ? {} : { taskToDomain: { '*': domain } }),
-            },
+      const serve = tracedHandler(
+        { name, versions },
+        dependencies,
+        async ({ request, response, telemetry, version }) => {
+          const context = contextOf(request);
+          const keyName = keyNameOf(request, context, idempotencyKey === 'required');
+          const clientGone = signalWhenGone(response);
+          const domain = domainOf === undefined ? undefined : domainFor(request, domainOf, config);
+          const body = await readBody(request, config['router.maxBodyBytes']);
+          // Anonymous clients cannot retrieve results later, so their Prefer header is ignored.
+          const preferences = parsePreferences(context.clientId === undefined ? undefined : preferOf(request));
+          const headers = withoutAppliedPreferences(pickHeaders(request.headers, allowsRequest), preferences);
+          const received = { ...describeRequest(request, { context, stripped, body, headers }), ...traceOf(telemetry) };
+          // Workflow definitions read the parameter that selects the domain, so it stays unencrypted.
+          const inbound = dependencies.responseOptions.codec.packInbound(
             received,
-            isKeyed: keyName !== undefined,
-            patience: waitPolicyOf(preferences, patienceLimits),
-            budgetMs: waitBudgetMs,
-            showVersion,
-          },
-          { context, response, clientGone, watched },
-          parts,
-        );
-      });
+            domainOf === undefined ? [] : [domainOf],
+          );
+          await serveRequest(
+            {
+              start: {
+                name,
+                version,
+                correlationId: keyName ?? context.requestId,
+                input: { inbound },
+                ...(domain === undefined ? {} : { taskToDomain: { '*': domain } }),
+              },
+              received,
+              isKeyed: keyName !== undefined,
+              waitPolicy: waitPolicyOf(preferences, waitLimits),
+              deadlineMs: waitBudgetMs,
+              showVersion,
+            },
+            { context, response, clientGone, telemetry },
+            dependencies,
+          );
+        },
+      );
       const replay = refusedHandler(
         { name, stripped, showVersion, maxBodyBytes: config['router.maxBodyBytes'] },
-        parts,
+        dependencies,
       );
       return (request, response, next) => {
         const { refusal } = contextOf(request);
@@ -80,88 +87,96 @@ export function createWorkflowPolicy(config: Config, parts: WorkflowDependencies
 }
 
 /**
- * What stands for the key of a write; undefined when it has none. On reads a key means nothing.
+ * Returns the name that identifies a write by its client and Idempotency-Key; undefined for a write without a key. Keys
+ * of reads are ignored.
  * @throws Problem `malformed-idempotency-key` or `idempotency-key-missing` (400)
  */
 function keyNameOf(request: Request, { clientId }: RequestContext, isRequired: boolean): string | undefined {
   if (isRead(request.method) || request.method === 'OPTIONS') return undefined;
   const key = idempotencyKeyOf(request);
-  // Keys of those who have no name would be everybody's.
+  // All anonymous clients would share their keys.
   if (key !== undefined && clientId !== undefined) return nameOfKey(clientId, key);
   if (!isRequired) return undefined;
   throw new Problem('idempotency-key-missing', { detail: 'Send one of your own with every write, such as a UUID.' });
 }
 
-/** The preferences that are dealt with here are not the back end's. */
-function withoutOurs(headers: HeaderFields, { respondAsync, waitSeconds, others }: Preferences): HeaderFields {
+/** Removes the preferences that the router applies from the back end's header fields. */
+function withoutAppliedPreferences(
+  headers: HeaderFields,
+  { respondAsync, waitSeconds, others }: Preferences,
+): HeaderFields {
   if (headers['prefer'] === undefined || (!respondAsync && waitSeconds === undefined)) return headers;
   const { prefer: _ours, ...rest } = headers;
   return others === undefined ? rest : { ...rest, prefer: others };
 }
 
-interface Watched {
+/** A request with its telemetry. */
+interface TracedRequest {
   readonly request: Request;
   readonly response: Response;
-  readonly watched: ExecutionTelemetry;
-  /** The one that this request gets. */
+  readonly telemetry: ExecutionTelemetry;
+  /** Workflow version chosen for this request. */
   readonly version: number;
 }
 
 interface RefusedOptions extends Pick<ExecutionRequest, 'showVersion'> {
-  /** Of the workflow. */
+  /** Workflow name. */
   readonly name: string;
-  /** Leading segments of the path that the back end does not see. */
+  /** Number of leading path segments that are removed for the back end. */
   readonly stripped: number;
   readonly maxBodyBytes: number;
 }
 
-/** Answers what the admission policy refuses: with the response that its Idempotency-Key has, else with the refusal. */
-function refusedHandler({ name, stripped, showVersion, maxBodyBytes }: RefusedOptions, parts: WorkflowDependencies) {
-  return async function answerRefused(request: Request, response: Response, refusal: Problem): Promise<void> {
+/** Serves requests that the admission policy rejects: replays the recorded response, or throws the rejection. */
+function refusedHandler(
+  { name, stripped, showVersion, maxBodyBytes }: RefusedOptions,
+  dependencies: WorkflowDependencies,
+) {
+  return async function serveRefusedRequest(request: Request, response: Response, refusal: Problem): Promise<void> {
     const context = contextOf(request);
     const keyName = keyNameOf(request, context, false);
     if (keyName === undefined) throw refusal;
     const body = await readBody(request, maxBodyBytes);
     const received = describeRequest(request, { context, stripped, body, headers: {} });
     const start = { name, correlationId: keyName };
-    await serveRefused({ start, received, showVersion }, { context, response, refusal }, parts);
+    await serveRefused({ start, received, showVersion }, { context, response, refusal }, dependencies);
   };
 }
 
-/** Nothing is begun once the router drains; whatever becomes of what is begun is seen. */
-function watchedHandler(
+/** Wraps a handler with telemetry. Rejects requests while the router drains. */
+function tracedHandler(
   { name, versions }: { name: string; versions: RouteVersions },
-  { draining, watch }: WorkflowDependencies,
-  handle: (watched: Watched) => Promise<void>,
+  { draining, telemetry: telemetryIndex }: WorkflowDependencies,
+  handle: (request: TracedRequest) => Promise<void>,
 ): Handler {
   return async function runWorkflow(request, response) {
     if (draining.aborted) throw new Problem('shutting-down', { headers: { connection: 'close', 'retry-after': '1' } });
     const chosen = versions.choose(request, response);
-    const watched = watch.begin(request, { name, ...chosen });
-    const serving = handle({ request, response, watched, version: chosen.version });
+    const telemetry = telemetryIndex.begin(request, { name, ...chosen });
+    const serving = handle({ request, response, telemetry, version: chosen.version });
     contextOf(request).served = serving.catch(ignore);
     try {
       await serving;
     } catch (error) {
-      watched.failed(response, error);
+      telemetry.failed(response, error);
       throw error;
     } finally {
-      watch.forget(contextOf(request).executionId, watched);
+      telemetryIndex.forget(contextOf(request).executionId, telemetry);
     }
   };
 }
 
-/** Whoever serves the request deals with what went wrong. */
+/** Ignores an error that the policy's handler also throws. */
 function ignore(): void {
   return undefined;
 }
 
-/** The trace goes along in the envelope while there is one. */
+/** Returns the trace context for the envelope, if there is one. */
 function traceOf({ traceparent }: ExecutionTelemetry): Pick<InboundRequest, 'traceparent'> {
   return traceparent === undefined ? {} : { traceparent };
 }
 
-/** Which pool of workers serves a college. @throws Problem `unknown-college` for what cannot be a code */
+/** Returns the task domain of a college. @throws Problem `unknown-college` when the parameter is not a MIS code */
 function domainFor(request: Request, parameter: string, config: Config): string | undefined {
   const code = request.params[parameter] ?? '';
   if (!codePattern.test(code)) throw new Problem('unknown-college');

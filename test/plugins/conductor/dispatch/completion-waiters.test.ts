@@ -102,12 +102,12 @@ describe('the signal that lives as long as the router', () => {
     waits: new CompletionWaiters(engineThatSays(running), log),
     draining: draining.signal,
   } as unknown as ExecutionDependencies;
-  const execution = { executionId: 'x', forget: () => undefined, handedOver: undefined };
+  const execution = { executionId: 'x', forget: () => undefined, directDispatch: undefined };
   const options = {
-    budgetMs: 5_000,
+    deadlineMs: 5_000,
     readOnly: true,
     clientGone: client.signal,
-    answersLater: true,
+    respondsAsync: true,
     linksOf: () => ({ self: '', response: '' }),
   };
   const wait = () => waitForEnd(execution, options, parts);

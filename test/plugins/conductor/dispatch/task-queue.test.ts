@@ -101,7 +101,7 @@ describe('a parked poll', () => {
   it('ends empty when its time is over', async () => {
     const queue = createQueue(new HeldEngine());
     expect(await poll(queue, { timeoutMs: 20 })).toEqual([]);
-    expect(queue.parked).toBe(0);
+    expect(queue.heldPolls).toBe(0);
   });
 
   it('ends empty when its worker goes away', async () => {
@@ -110,7 +110,7 @@ describe('a parked poll', () => {
     const waiting = poll(queue, { signal: worker.signal });
     worker.abort();
     expect(await waiting).toEqual([]);
-    expect(queue.parked).toBe(0);
+    expect(queue.heldPolls).toBe(0);
   });
 });
 
@@ -175,7 +175,7 @@ describe('tasks', () => {
     const queue = createQueue(engine);
     const answered: number[] = [];
     const waiting = [0, 1, 2, 3].map((n) => poll(queue).then((tasks) => (answered.push(n), tasks)));
-    await pollUntil('all parked', () => queue.parked === 4);
+    await pollUntil('all parked', () => queue.heldPolls === 4);
     for (const name of ['a', 'b', 'c', 'd']) {
       engine.push(name);
       queue.announce();
@@ -260,7 +260,7 @@ describe('tasks', () => {
     open = false;
     await Promise.all(workers);
     expect([...done].sort()).toEqual([...names].sort());
-    expect(queue.parked).toBe(0);
+    expect(queue.heldPolls).toBe(0);
   });
 });
 
@@ -282,20 +282,20 @@ describe('a task that is handed over', () => {
     const tasks = createQueue(engine);
     const waiting = poll(tasks);
     await pollUntil('the first look', () => engine.looks.length === 1);
-    tasks.handOver(task(1));
+    tasks.dispatchDirectly(task(1));
     expect(await waiting).toEqual([task(1).taskId]);
     expect(engine.looks).toHaveLength(1);
   });
 
   it('waits for the next poll when none is parked', async () => {
     const tasks = createQueue(new HeldEngine());
-    tasks.handOver(task(1));
+    tasks.dispatchDirectly(task(1));
     expect(await poll(tasks)).toEqual([task(1).taskId]);
   });
 
   it('several go to one poll that takes them', async () => {
     const tasks = createQueue(new HeldEngine());
-    for (const n of [1, 2, 3]) tasks.handOver(task(n));
+    for (const n of [1, 2, 3]) tasks.dispatchDirectly(task(n));
     expect(await poll(tasks, { count: 2 })).toHaveLength(2);
     expect(await poll(tasks, { count: 2 })).toHaveLength(1);
   });
@@ -303,7 +303,7 @@ describe('a task that is handed over', () => {
   it('is not handed out again by a look that comes across it', async () => {
     const engine = new HeldEngine();
     const tasks = createQueue(engine);
-    tasks.handOver(task(1));
+    tasks.dispatchDirectly(task(1));
     await poll(tasks);
     queue(engine, 1);
     tasks.announce();
@@ -318,7 +318,7 @@ describe('a task that is handed over', () => {
     const waiting = poll(tasks, { timeoutMs: 50 });
     await waiting;
     queue(engine, 1);
-    tasks.handOver(task(1));
+    tasks.dispatchDirectly(task(1));
     engine.release();
     const [id] = await poll(tasks);
     expect([`own-1`, task(1).taskId]).toContain(id);
@@ -330,14 +330,14 @@ describe('a task that is handed over', () => {
     const tasks = createQueue(engine);
     queue(engine, 1);
     expect(await poll(tasks)).toEqual(['own-1']);
-    tasks.handOver(task(1));
+    tasks.dispatchDirectly(task(1));
     expect(await poll(tasks, { timeoutMs: 50 })).toEqual([]);
   });
 
   it('is not handed out by a look that its result has overtaken; the result is confirmed', async () => {
     const engine = new HeldEngine();
     const tasks = createQueue(engine);
-    tasks.handOver(task(1));
+    tasks.dispatchDirectly(task(1));
     await poll(tasks);
     queue(engine, 1);
     engine.hold();
@@ -345,7 +345,7 @@ describe('a task that is handed over', () => {
     const waiting = poll(tasks, { timeoutMs: 100 });
     await pollUntil('the look to be under way', () => engine.queued.length === 0);
     const confirmed: string[] = [];
-    tasks.settle(task(1).taskId, ({ taskId }) => confirmed.push(taskId));
+    tasks.confirmDispatch(task(1).taskId, ({ taskId }) => confirmed.push(taskId));
     engine.release();
     expect(await waiting).toEqual([]);
     expect(confirmed).toEqual(['own-1']);
@@ -354,20 +354,20 @@ describe('a task that is handed over', () => {
   it('whose look was answered before its result is confirmed as well', async () => {
     const engine = new HeldEngine();
     const tasks = createQueue(engine);
-    tasks.handOver(task(1));
+    tasks.dispatchDirectly(task(1));
     await poll(tasks);
     queue(engine, 1);
     tasks.announce();
     await poll(tasks, { timeoutMs: 50 });
     const confirmed: string[] = [];
-    tasks.settle(task(1).taskId, ({ taskId }) => confirmed.push(taskId));
+    tasks.confirmDispatch(task(1).taskId, ({ taskId }) => confirmed.push(taskId));
     expect(confirmed).toEqual(['own-1']);
   });
 
   it('that was settled is not given to anybody, and comes back from no worker', async () => {
     const tasks = createQueue(new HeldEngine());
-    tasks.handOver(task(1));
-    tasks.settle(task(1).taskId);
+    tasks.dispatchDirectly(task(1));
+    tasks.confirmDispatch(task(1).taskId);
     expect(await poll(tasks, { timeoutMs: 20 })).toEqual([]);
     tasks.giveBack([task(1)]);
     expect(await poll(tasks, { timeoutMs: 20 })).toEqual([]);
@@ -376,23 +376,23 @@ describe('a task that is handed over', () => {
   it('that was withdrawn is given to nobody while the engine still has it queued', async () => {
     const engine = new HeldEngine();
     const tasks = createQueue(engine);
-    for (const n of [1, 2]) tasks.handOver(task(n));
+    for (const n of [1, 2]) tasks.dispatchDirectly(task(n));
     expect(await poll(tasks)).toEqual([task(1).taskId]);
-    for (const n of [1, 2]) tasks.withdraw(task(n).taskId);
+    for (const n of [1, 2]) tasks.cancelDispatch(task(n).taskId);
     tasks.giveBack([task(1)]);
     queue(engine, 1);
     queue(engine, 2);
     tasks.announce();
     expect(await poll(tasks, { count: 4, timeoutMs: 50 })).toEqual([]);
     expect(engine.queued).toEqual([]);
-    for (const n of [1, 2]) tasks.settle(task(n).taskId);
+    for (const n of [1, 2]) tasks.confirmDispatch(task(n).taskId);
     expect(tasks.idle).toBe(true);
   });
 
   it('that comes back goes to the next worker, never to the engine', async () => {
     const engine = new HeldEngine();
     const tasks = createQueue(engine);
-    tasks.handOver(task(1));
+    tasks.dispatchDirectly(task(1));
     await poll(tasks);
     tasks.giveBack([task(1)]);
     await tasks.stop();

@@ -37,7 +37,7 @@ describe('reportMissing', () => {
 
   it('names what is missing from an engine that starts late, once', async () => {
     expect(await errorsOf(startingEngine({ startMs: 60_000, registeredMs: Number.POSITIVE_INFINITY }))).toEqual([
-      'workflow moviesWF version 1 is not registered: requests that get it are answered 503',
+      'workflow moviesWF version 1 is not registered: requests for this version get a 503 response',
     ]);
   });
 });
