@@ -16,7 +16,7 @@ import { runBench } from './run.ts';
 
 const help = `Usage: npm run bench:idle [-- options]
 
-Calls to the engine each second while workers of one task type are parked at the router and there is nothing to do.
+Calls to the engine each second while workers of one task type are held at the router and there is nothing to do.
 
   --workers 1,10,100       how many
   --seconds 20             length of one measurement
@@ -65,7 +65,7 @@ async function measureIdle({ workers, seconds, router, engineUrl }: IdleOptions)
     at: performance.now() / 1_000,
   });
   const measured = async () => {
-    await pollUntil(`${workers} parked polls`, async () => (await parked()) === workers);
+    await pollUntil(`${workers} held polls`, async () => (await parked()) === workers);
     const before = await read();
     await delay(seconds * 1_000);
     const after = await read();

@@ -18,7 +18,7 @@ import { type Run, runBench } from './run.ts';
 
 const help = `Usage: npm run bench:reload [-- options]
 
-Sends GETs at a fixed rate and meanwhile changes the map, back and forth, with a SIGHUP each time. Exit code 1 when a
+Sends GETs at a fixed rate and meanwhile changes the gateway configuration, back and forth, with a SIGHUP each time. Exit code 1 when a
 request failed, a reload was refused, or p99 more than doubled.
 
   --per-second 200         requests a second

@@ -6,7 +6,7 @@ import { checkDefinitions } from '#lib/conductor/definitions/check-definitions.t
 import { type Definitions, readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import type { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import { type Change, type Plan, planChanges } from '#lib/conductor/metadata/plan.ts';
-import { countRunning, type TouchingChange } from '#lib/conductor/metadata/impact.ts';
+import { countRunning, type ChangeImpact } from '#lib/conductor/metadata/impact.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { addEngineOptions, type EngineAccessOptions } from './engine-access.ts';
 import { CommandError } from './outcome.ts';
@@ -30,7 +30,7 @@ export interface PlanCommandOptions extends ScopeOptions {
 }
 
 /** A change with its impact on executions and routes. */
-export interface ShownChange extends TouchingChange {
+export interface ShownChange extends ChangeImpact {
   /** Routes that start the workflow version that the change removes. */
   readonly routes: readonly string[];
 }

@@ -3,7 +3,7 @@
 import type { Task } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
-import type { Answer } from '#lib/envelope/outbound.ts';
+import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import { encodeText } from '#lib/envelope/text.ts';
 import { createPayloadCodec, type PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
@@ -85,7 +85,7 @@ function receivedOutbound(
   value: unknown,
   executionId: string,
   { codec, config }: { codec: PayloadCodec; config: Config },
-): Answer {
+): BackEndResponse {
   try {
     return codec.unpackOutbound(value, executionId, config['router.maxAnswerBytes']);
   } catch (error) {

@@ -3,7 +3,7 @@
 import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import {
   previewInterventions,
-  intervene,
+  carryOutIntervention,
   type InterventionResult,
   type Intervention,
   type InterventionPreview,
@@ -75,7 +75,8 @@ async function run(
     await context.confirm(`${intervention} ${countOf(possible.length, 'execution')}?`);
     const reason = options.reason ?? '';
     const results: InterventionResult[] = [];
-    for (const { executionId } of possible) results.push(await intervene(intervention, executionId, { api, reason }));
+    for (const { executionId } of possible)
+      results.push(await carryOutIntervention(intervention, executionId, { api, reason }));
     return describe(intervention, previews, results);
   } finally {
     await engine.close();

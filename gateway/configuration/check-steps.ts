@@ -4,13 +4,13 @@ import { expressGateway } from './express-gateway.ts';
 import type { FileProblems } from './file-problems.ts';
 import type { PipelineStep } from '../plugin-api/gateway-config-schema.ts';
 import { parameterCheck } from './parameter-checks.ts';
-import type { PolicyDeclaration, PolicyPlace } from '../plugin-api/policy.ts';
+import type { PolicyDeclaration, PolicyContext } from '../plugin-api/policy.ts';
 import { schemaErrors } from './schema-errors.ts';
 
 /** Validates the parameters of one step and fills in their defaults. */
 export function checkParameters(
   { action, path }: PipelineStep,
-  { declaration, place }: { declaration: PolicyDeclaration; place: PolicyPlace },
+  { declaration, place }: { declaration: PolicyDeclaration; place: PolicyContext },
   problems: FileProblems,
 ): void {
   const at = [...path, 'action'];

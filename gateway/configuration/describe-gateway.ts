@@ -6,7 +6,7 @@ import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
 import { describedEndpoint } from './described-endpoint.ts';
 import type { GatewayRoute } from '../plugin-api/gateway-routes.ts';
 import { createPauses } from '#lib/process/pauses.ts';
-import type { PolicyDeclaration, PolicyPlace } from '../plugin-api/policy.ts';
+import type { PolicyDeclaration, PolicyContext } from '../plugin-api/policy.ts';
 
 /**
  * Builds the OpenAPI document. Yields to the event loop between steps.
@@ -15,7 +15,7 @@ import type { PolicyDeclaration, PolicyPlace } from '../plugin-api/policy.ts';
 export async function describeGateway(
   routes: readonly GatewayRoute[],
   declarations: ReadonlyMap<string, PolicyDeclaration>,
-  placeOf: (route: GatewayRoute) => PolicyPlace,
+  placeOf: (route: GatewayRoute) => PolicyContext,
 ): Promise<OpenApiDocument> {
   const endpoints = routes.map((route): DescribedEndpoint => {
     const place = placeOf(route);

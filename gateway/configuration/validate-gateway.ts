@@ -8,7 +8,7 @@ import type { GatewayConfig } from '../plugin-api/gateway-config-schema.ts';
 import type { GatewayRoute } from '../plugin-api/gateway-routes.ts';
 import { createPauses } from '#lib/process/pauses.ts';
 import { type ImportedPlugin, importPlugins } from './load-plugins.ts';
-import type { PolicyDeclaration, PolicyPlace } from '../plugin-api/policy.ts';
+import type { PolicyDeclaration, PolicyContext } from '../plugin-api/policy.ts';
 import { GatewayConfigError, type GatewayFile, type ReadGateway, readGatewayConfig } from './read-gateway-config.ts';
 
 /** A valid gateway configuration with its imported plugins and its OpenAPI document. */
@@ -38,7 +38,7 @@ export async function validateGateway(given: GatewayFile): Promise<GatewayValida
     plugins.flatMap(({ plugin }) => plugin.policies.map((policy) => [policy.name, policy] as const)),
   );
   const describable = routes.filter((route) => checkPaths(route, read));
-  const placeOf = (pipeline: string): PolicyPlace => ({
+  const placeOf = (pipeline: string): PolicyContext => ({
     ...{ config: given.config, rootDir: given.rootDir, routes },
     endpoints: describable.filter((route) => route.pipeline === pipeline).map(describedEndpoint),
   });
@@ -78,7 +78,7 @@ function checkPaths(route: GatewayRoute, { problems }: ReadGateway): boolean {
 async function describe(
   { routes, problems }: ReadGateway,
   declarations: ReadonlyMap<string, PolicyDeclaration>,
-  placeOf: (route: GatewayRoute) => PolicyPlace,
+  placeOf: (route: GatewayRoute) => PolicyContext,
 ): Promise<OpenApiDocument | undefined> {
   try {
     return await describeGateway(routes, declarations, placeOf);

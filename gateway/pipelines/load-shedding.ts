@@ -39,7 +39,7 @@ export class LoadShedding {
     const { params, value } = found;
     const context = contextOf(request);
     context.route = value.name;
-    for (const { look } of value.checks) if (look({ request, context, params }) === 'unsure') return;
+    for (const { check } of value.checks) if (check({ request, context, params }) === 'unsure') return;
   }
 }
 

@@ -5,7 +5,7 @@ import { Attachment } from '#lib/gc/attachment.ts';
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
-import type { Answer } from '#lib/envelope/outbound.ts';
+import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import type { Redis } from '#lib/redis/redis.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
@@ -139,7 +139,7 @@ export interface RequestContext {
   /** Called by the workflow policy once an execution has started; set by the admission policy. */
   onStarted?: (executionId: string) => void;
   /** Compresses a response when the client accepts it; set by the compress policy. */
-  compress?: (response: Answer) => Promise<Answer>;
+  compress?: (response: BackEndResponse) => Promise<BackEndResponse>;
   /** Set when the execution continues after the response: resolves when it has ended, or is no longer counted. */
   goesOn?: Promise<ExecutionEnding>;
   /** Span of the request, once created (request-span.ts). */

@@ -31,11 +31,11 @@ export interface SheddingCheck {
    * Called in the order of the pipeline. Returns `unsure` to leave the decision to the pipeline.
    * @throws Problem that the policy would respond with
    */
-  readonly look: (request: SheddingRequest) => 'unsure' | void;
+  readonly check: (request: SheddingRequest) => 'unsure' | void;
 }
 
 /** Context of a pipeline step in gateway.config.yml. */
-export interface PolicyPlace {
+export interface PolicyContext {
   readonly config: Config;
   /** Base directory of relative file paths. */
   readonly rootDir: string;
@@ -59,9 +59,9 @@ export interface PolicyDeclaration {
   /** JSON Schema of the `action` in gateway.config.yml; unknown parameters are rejected. */
   readonly schema: TSchema & { readonly $id: string };
   /** Returns problems that the schema cannot detect. */
-  readonly check?: (parameters: never, place: PolicyPlace) => readonly ParameterProblem[];
+  readonly check?: (parameters: never, place: PolicyContext) => readonly ParameterProblem[];
   /** Returns what one step of the policy adds to the OpenAPI document; nothing when absent. */
-  readonly describe?: (parameters: never, place: PolicyPlace) => PolicyDescription;
+  readonly describe?: (parameters: never, place: PolicyContext) => PolicyDescription;
 }
 
 /** A declaration with the type of its parameters. */
@@ -89,8 +89,8 @@ export interface Policy {
 export function declarePolicy<S extends TSchema>(declaration: {
   name: string;
   schema: S;
-  check?: (parameters: Static<S>, place: PolicyPlace) => readonly ParameterProblem[];
-  describe?: (parameters: Static<S>, place: PolicyPlace) => PolicyDescription;
+  check?: (parameters: Static<S>, place: PolicyContext) => readonly ParameterProblem[];
+  describe?: (parameters: Static<S>, place: PolicyContext) => PolicyDescription;
 }): DeclaredPolicy<S> {
   return { ...declaration, schema: { ...declaration.schema, $id: `urn:service-router:policy:${declaration.name}` } };
 }

@@ -3,7 +3,7 @@
 import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { reconcilerRoute } from '#lib/envelope/inbound.ts';
-import type { Answer } from '#lib/envelope/outbound.ts';
+import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { type Decision, type DecisionContext, hasElapsed, lastTask, settled } from './decision.ts';
 import { intakeTask, patchWorkflow, readVersion } from './mdm-definitions.ts';
@@ -42,7 +42,7 @@ export function findResponse(
   execution: WholeExecution,
   probes: readonly Probe[],
   context: DecisionContext,
-): Decision | Answer {
+): Decision | BackEndResponse {
   const last = probes.at(-1);
   if (last === undefined) return requestProbe(execution, context);
   if (isRunning(last)) return { kind: 'asked', case: 'outcome_unknown' };
@@ -64,7 +64,7 @@ function isRunning({ status }: Probe): boolean {
  */
 export function decideByResponse(
   execution: WholeExecution,
-  response: Answer,
+  response: BackEndResponse,
   handlers: { applied: (outbound: object) => Decision; codec: PayloadCodec },
 ): Decision {
   const undecided = (reason: string): Decision => ({ kind: 'undecided', case: 'outcome_unknown', reason });
@@ -122,7 +122,7 @@ function requestProbe(execution: WholeExecution, { codec }: DecisionContext): De
 }
 
 /** Returns the response of a completed probe; null without one and for retryable statuses (5xx, 408, 425, 429). */
-function readResponse({ status, output, workflowId }: Probe, codec: PayloadCodec): Answer | null {
+function readResponse({ status, output, workflowId }: Probe, codec: PayloadCodec): BackEndResponse | null {
   if (status !== 'COMPLETED') return null;
   try {
     const response = codec.unpackOutbound(output['outbound'], workflowId);

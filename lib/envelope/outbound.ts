@@ -16,7 +16,7 @@ export interface Outbound extends EncodedBody {
 }
 
 /** A decoded response of a back end. */
-export interface Answer {
+export interface BackEndResponse {
   status: number;
   headers: HeaderFields;
   body: Buffer;
@@ -38,7 +38,7 @@ export function createOutbound(response: { status: number; headers: HeaderFields
  * @param maxBodyBytes limit of the decoded body; default: none
  * @throws TypeError when the value has no status between 200 and 599, RangeError when the body is larger than the limit
  */
-export function readOutbound(value: unknown, maxBodyBytes?: number): Answer {
+export function readOutbound(value: unknown, maxBodyBytes?: number): BackEndResponse {
   const outbound = value as Outbound | null | undefined;
   const status = outbound?.statusCodeValue;
   if (!outbound || !Number.isInteger(status) || Number(status) < 200 || Number(status) > 599) {

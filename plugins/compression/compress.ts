@@ -3,7 +3,7 @@
 import { Type } from 'typebox';
 import { headerRef } from '#lib/openapi/headers.ts';
 import type { HeaderFields } from '#lib/envelope/headers.ts';
-import type { Answer } from '#lib/envelope/outbound.ts';
+import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import {
   chooseCoding,
   type Coding,
@@ -38,7 +38,7 @@ export const compressPolicy = definePolicy(compressDeclaration, {
   create: ({ overBytes }) =>
     function compressResponses(request, _response, next) {
       const coding = chooseCoding(request);
-      const compress = (answer: Answer) =>
+      const compress = (answer: BackEndResponse) =>
         request.method === 'HEAD' ? Promise.resolve(answer) : compressAnswer(answer, coding, overBytes);
       contextOf(request).compress = compress;
       next();
@@ -50,7 +50,11 @@ export const compressPolicy = definePolicy(compressDeclaration, {
  * @param coding coding that the client accepts; undefined when it accepts none (`Vary` is set nevertheless)
  * @param overBytes bodies up to this size are not compressed
  */
-export async function compressAnswer(answer: Answer, coding: Coding | undefined, overBytes: number): Promise<Answer> {
+export async function compressAnswer(
+  answer: BackEndResponse,
+  coding: Coding | undefined,
+  overBytes: number,
+): Promise<BackEndResponse> {
   const { headers, body } = answer;
   if (body.length <= overBytes || !mayBeCompressed(answer)) return answer;
   const varied: HeaderFields = { ...headers, vary: varyBy(headers['vary'], 'Accept-Encoding') };
@@ -63,7 +67,7 @@ export async function compressAnswer(answer: Answer, coding: Coding | undefined,
 /** Header fields that describe the exact bytes of the back end's body: such a body is not compressed. */
 const boundToBytes = ['content-encoding', 'content-range', 'content-digest', 'repr-digest', 'digest', 'content-md5'];
 
-function mayBeCompressed({ status, headers }: Answer): boolean {
+function mayBeCompressed({ status, headers }: BackEndResponse): boolean {
   if (status === 204 || status === 206 || status === 304) return false;
   if (boundToBytes.some((name) => headers[name] !== undefined)) return false;
   // Byte ranges of the back end would not match the compressed body.

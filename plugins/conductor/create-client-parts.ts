@@ -6,7 +6,7 @@ import type { Config } from '#lib/config/schema.ts';
 import type { SharedServices } from '../../gateway/plugin-api/plugin-api.ts';
 import { outageNotice } from '#lib/redis/connect-redis.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
-import type { AnswerOptions } from './execution/response.ts';
+import type { ResponseOptions } from './execution/response.ts';
 import type { ExecutionDependencies } from './execution/executions.ts';
 import { type IdempotencyLocks, LocalIdempotencyLocks } from './idempotency/idempotency-locks.ts';
 import { createKeyMetrics } from './idempotency/idempotent-start.ts';
@@ -29,7 +29,7 @@ export interface ClientDependencies {
 /** Creates the shared dependencies. @param dependencies with the engine connections for client requests */
 export function createClientDependencies(
   services: SharedServices,
-  dependencies: Pick<ExecutionDependencies, 'waits' | 'engine' | 'executions' | 'draining'>,
+  dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine' | 'executions' | 'draining'>,
 ): ClientDependencies {
   const { config, metrics } = services;
   return {
@@ -41,7 +41,7 @@ export function createClientDependencies(
 }
 
 /** Returns the options for making responses under this configuration. */
-export function createResponseOptions(config: Config, linksOf: LinksOf): AnswerOptions {
+export function createResponseOptions(config: Config, linksOf: LinksOf): ResponseOptions {
   return {
     linksOf,
     codec: createPayloadCodec(config),

@@ -59,7 +59,7 @@ export function createSharedState(services: SharedServices) {
   const wakeUps = new WakeUps(waiters, queues, peers);
   const inUse: InUse = { needed: [], taskTypes: [] };
   const dependencies = {
-    ...{ engine, waits: waiters, queues, hints: wakeUps, metadata, inFlight, log, draining },
+    ...{ engine, waiters, queues, wakeUps, metadata, inFlight, log, draining },
     ...clientExecutions,
     executions: new ExecutionApi((request) => engines.clients.request(request)),
     updates: new TaskUpdates(engine, { wakeUps, metadata, inFlight, queues, log }),

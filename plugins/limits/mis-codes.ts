@@ -50,7 +50,7 @@ export function createMisCodesPolicy(config: Config): Policy {
   return definePolicy(misCodesDeclaration, {
     // A client that may not name a college must not learn from load shedding how that college is doing.
     early: ({ parameter, after, adaptors = false }) => ({
-      look({ request, context: { clientId = '' }, params }) {
+      check({ request, context: { clientId = '' }, params }) {
         const code = params[parameter] ?? '';
         checkMisCodes(config, clientId, { code, target: request.url ?? '', after });
         if (adaptors) checkAdaptor(config, code);

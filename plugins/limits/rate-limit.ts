@@ -56,7 +56,7 @@ export function createRateLimitPolicy(config: Config, store: RateLimitStore, hol
       const windowOf = createWindowOf(config, limit);
       const counts = new SheddingCounts((limit.perSeconds ?? 1) * 1_000);
       return {
-        look({ request, context: { clientId } }) {
+        check({ request, context: { clientId } }) {
           const caller = limit.by === 'route' ? 'all' : callerOf(request);
           return counts.count(caller, windowOf(clientId).requests) ? undefined : 'unsure';
         },

@@ -29,7 +29,7 @@ export const bearerDeclaration = declarePolicy({
 export function bearerPolicy(accessTokens: AccessTokens): Policy {
   return definePolicy(bearerDeclaration, {
     early: (parameters) => ({
-      look({ request, context }) {
+      check({ request, context }) {
         const token = parameters.header === undefined ? plainBearerToken(request) : undefined;
         const known = token === undefined ? undefined : accessTokens.recall(token);
         if (known === undefined || missingScopes(known.scopes, request.method ?? '', parameters) !== null)

@@ -43,7 +43,7 @@ export async function killEach({ components, load, history, random, say }: Nemes
     await pause(random.between(200, 2_000));
     await component.start();
     const backAt = performance.now();
-    history.append({ actor: 'nemesis', event: 'mended', what: component.name });
+    history.append({ actor: 'nemesis', event: 'repaired', what: component.name });
     const recovered = await untilCalm(load, backAt);
     const sent = load.sent
       .slice(from === -1 ? load.sent.length : from)

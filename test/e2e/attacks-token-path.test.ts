@@ -272,7 +272,7 @@ describe('attempts', () => {
 
   it('after all of it the path is as it was', async () => {
     expect((await post(good)).status).toBe(200);
-    // The router asks by itself whether the engine has what the map names.
+    // The router asks by itself whether the engine has what the gateway configuration names.
     const asked = attacked.engine.requests.filter(({ target }) => !target.startsWith('/api/metadata/workflow/'));
     expect(asked).toEqual([]);
     expect((await call(`${attacked.stack.operationsUrl}/health/live`)).status).toBe(200);

@@ -215,7 +215,7 @@ describe('what the engine has and the files have not', () => {
     expect((await on.run('plan', '--prune')).exitCode).toBe(0);
   });
 
-  it('a version that a route of the map still starts: marked, and not removed without --force', async () => {
+  it('a version that a route of the gateway configuration still starts: marked, and not removed without --force', async () => {
     const second = writeSecondVersion();
     await on.prepare();
     files.remove(second);
@@ -644,10 +644,10 @@ describe('dump', () => {
   });
 });
 
-describe.each(['plan', 'apply'])('%s: bad files', (verb) => {
+describe.each(['plan', 'apply'])('%s: bad files', (command) => {
   it('a broken definition file: its place and what is wrong, nothing is asked of the engine, exit 1', async () => {
     files.write(movies.file, '{');
-    const { exitCode, stdout, stderr } = await on.run(verb, '--no-diff');
+    const { exitCode, stdout, stderr } = await on.run(command, '--no-diff');
     expect(exitCode).toBe(1);
     expect(stdout).toBe('');
     expect(stderr).toMatch(new RegExp(`^${movies.file}:1:2: `, 'm'));
@@ -656,13 +656,13 @@ describe.each(['plan', 'apply'])('%s: bad files', (verb) => {
 
   it('files that do not fit together: refused as check refuses them, exit 1', async () => {
     files.remove(movies.taskFile);
-    const { exitCode, stderr } = await on.run(verb);
+    const { exitCode, stderr } = await on.run(command);
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`there is no workflows/tasks/${movies.task}.json`);
   });
 
   it('--only that fits nothing: says so, exit 1', async () => {
-    const { exitCode, stderr } = await runCli([verb, '--engine', engineUrl, '--dir', files.dir, '--only', 'nope-*']);
+    const { exitCode, stderr } = await runCli([command, '--engine', engineUrl, '--dir', files.dir, '--only', 'nope-*']);
     expect(exitCode).toBe(1);
     expect(stderr).toBe('no definition has a name like nope-*, in the files or in the engine\n');
   });

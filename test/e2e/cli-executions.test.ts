@@ -217,8 +217,8 @@ describe('executions show', () => {
 describe('executions retry, terminate and cancel', () => {
   it('without --yes and without a terminal: nothing is changed, exit 1', async () => {
     const id = await startPatch(newDomain());
-    for (const verb of ['terminate', 'cancel']) {
-      const { exitCode, stderr } = await cli(['executions', verb, id]);
+    for (const command of ['terminate', 'cancel']) {
+      const { exitCode, stderr } = await cli(['executions', command, id]);
       expect([exitCode, stderr]).toMatchObject([1, expect.stringContaining('nothing was changed')]);
     }
     expect((await show(id)).state).toBe('RUNNING');

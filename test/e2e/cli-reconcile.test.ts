@@ -1,4 +1,4 @@
-// `reconcile` on the real engine: nothing owed, a lost event found by a dry run, mended once, and nothing owed again.
+// `reconcile` on the real engine: nothing owed, a lost event found by a dry run, repaired once, and nothing owed again.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
@@ -11,7 +11,7 @@ let stack: Stack;
 let demo: Caller;
 
 beforeAll(async () => {
-  // Its router does not reconcile: whatever is mended here was mended by the command.
+  // Its router does not reconcile: whatever is repaired here was repaired by the command.
   stack = await startStack({ engineUrl: engineOfRun().url });
   demo = await callerFor(stack.url);
   // A new engine subscribes to a handler's queue within a minute, and only while the handler is active.
@@ -109,14 +109,14 @@ it(
     expect(refused.stderr).toMatch(/^Repair \d+ executions? in \S+\? \[y\/N\] /);
     expect(await mdmOf(lost), 'the answer was no').toEqual([]);
 
-    const mended = await reconcile('--yes', '--json');
+    const repaired = await reconcile('--yes', '--json');
     // 2 only when another file has left something behind that cannot be repaired at once.
-    const open = mended
+    const open = repaired
       .json<Report>()
       .findings.filter(({ action }) => !['started', 'retried', 'continued'].includes(action));
-    expect(mended.exitCode).toBe(open.length === 0 ? 0 : 2);
+    expect(repaired.exitCode).toBe(open.length === 0 ? 0 : 2);
     const [started] = await mdmOf(lost);
-    expect(mended.json<Report>().findings).toContainEqual({
+    expect(repaired.json<Report>().findings).toContainEqual({
       executionId: lost,
       case: 'event_lost',
       action: 'started',

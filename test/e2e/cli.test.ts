@@ -90,7 +90,9 @@ describe('service-router status', () => {
     runCli(['status', '--engine', engineUrl, '--dir', definitions.dir, ...options]);
 
   it('the product’s own definitions, registered as the configuration wants them: in step, as for plan', async () => {
-    const [shown, planned] = await Promise.all(['status', 'plan'].map((verb) => runCli([verb, '--engine', engineUrl])));
+    const [shown, planned] = await Promise.all(
+      ['status', 'plan'].map((command) => runCli([command, '--engine', engineUrl])),
+    );
     const all = definitionNames(productDir).length;
     expect(planned?.stdout).toContain(`nothing to do; ${all} the same\n`);
     expect(shown?.stdout).toContain(`definitions  all ${all} in step with the files`);

@@ -26,7 +26,7 @@ beforeEach(() => world.untilServed());
 afterEach(async () => {
   const { engine, engineCalls, backEnds, api } = world.proxies;
   engineCalls.mood = 'pass';
-  for (const proxy of [engine, backEnds, api]) await proxy.mend();
+  for (const proxy of [engine, backEnds, api]) await proxy.repair();
 });
 
 const named = (name: string) => [...workerCases, ...routerCases].find((each) => each.name === name) as Case;
@@ -47,7 +47,7 @@ it('an engine that is frozen: every request ends within its budget', async () =>
   world.proxies.engine.freeze();
   const { movie, put } = world.operations;
   const outcomes = await Promise.all(Array.from({ length: 90 }, (_, index) => (index % 3 === 0 ? put() : movie())));
-  await world.proxies.engine.mend();
+  await world.proxies.engine.repair();
   expect(outcomes.map(({ status }) => status).filter((status) => status !== 503 && status !== 504)).toEqual([]);
 });
 

@@ -355,7 +355,7 @@ describe('when the engine breaks', () => {
   });
 });
 
-describe('required by the map', () => {
+describe('required by the gateway configuration', () => {
   it('400 without a key on a write; reads and keyed writes pass', async () => {
     const map = join(dir, 'map.yml');
     const text = readFileSync('gateway.config.yml', 'utf8');
@@ -476,7 +476,7 @@ describe('500 pairs at the same instant start 500 executions', () => {
         ]);
         expect(received(path)).toEqual([]);
         expect((await demo(echo(), { method: 'PUT' })).status).toBe(200);
-        await redis.mend();
+        await redis.repair();
         const answer = await pollUntil('Redis', async () => {
           const again = await demo(path, keyed(key));
           return again.status === 200 && again;

@@ -117,10 +117,10 @@ const untilEmpty = (queue: string) =>
     },
     { timeoutMs: 30_000, everyMs: 500 },
   );
-/** The parked message that is meant; others before it are taken away. */
+/** The dead-lettered message that is meant; others before it are taken away. */
 const takeParked = (isMeant: (message: SyncMessage) => boolean) =>
   pollUntil(
-    'the parked message',
+    'the dead-lettered message',
     async () => {
       const message = await mdm.takeParked();
       return message !== undefined && isMeant(message) && message;
@@ -189,7 +189,7 @@ describe.skipIf(!installed)('a message that is no update', () => {
     ['of 4 MB', text(newUpdate({ sisPersonId: 'x'.repeat(4_000_000) })), /refused.*: sisPersonId`/],
   ];
 
-  it.each(poison)('%s: parked as rejected, the log says why, the next update goes on', async (...given) => {
+  it.each(poison)('%s: dead-lettered as rejected, the log says why, the next update goes on', async (...given) => {
     const [, body, why] = given;
     const messageId = randomUUID();
     await mdm.publish(body, { messageId });
@@ -210,7 +210,7 @@ describe.skipIf(!installed)('a message that is no update', () => {
     expect(engine.log()).not.toContain(person);
   });
 
-  it('without a message id: parked, because the engine could not tell it from another', async () => {
+  it('without a message id: dead-lettered, because the engine could not tell it from another', async () => {
     const update = newUpdate();
     await mdm.publish(update, { messageId: '' });
     const parked = await takeParked(withUpdateId(update.updateId));
@@ -219,7 +219,7 @@ describe.skipIf(!installed)('a message that is no update', () => {
     expect(await executionsOf('mdm-shareWF', update.updateId)).toEqual([]);
   });
 
-  it('for a college that has no queue: parked by the exchange, with its routing key and no death', async () => {
+  it('for a college that has no queue: dead-lettered by the exchange, with its routing key and no death', async () => {
     const update = newUpdate({ misCode: '999' });
     await mdm.publish(update);
     const parked = await takeParked(withUpdateId(update.updateId));
@@ -227,13 +227,13 @@ describe.skipIf(!installed)('a message that is no update', () => {
     expect(parked.headers?.['x-death']).toBeUndefined();
   });
 
-  it('mended and published again: it is shared', async () => {
+  it('repaired and published again: it is shared', async () => {
     const messageId = randomUUID();
     await mdm.publish(text({ ...newUpdate(), cccid: 17 }), { messageId });
     const parked = await takeParked(withId(messageId));
-    const mended = { ...(parked.body as Update), cccid: newCccid() };
-    await mdm.publish(mended);
-    await untilShared(mended);
+    const repaired = { ...(parked.body as Update), cccid: newCccid() };
+    await mdm.publish(repaired);
+    await untilShared(repaired);
   });
 });
 

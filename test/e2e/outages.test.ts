@@ -21,7 +21,7 @@ beforeAll(async () => {
   demo = await callerFor(stack.url);
 });
 afterAll(async () => {
-  await engine.mend();
+  await engine.repair();
   await stack?.stop();
   await engine.stop();
 });
@@ -48,7 +48,7 @@ describe('the engine', () => {
     expect(ready.json()).toMatchObject({ reasons: { engine: [expect.any(String)] } });
     expect((await call(`${stack.operationsUrl}/health/live`)).status).toBe(200);
 
-    await engine.mend();
+    await engine.repair();
     const mendedAt = performance.now();
     await pollUntil('service to return', succeeds, { timeoutMs: 20_000 });
     expect(performance.now() - mendedAt).toBeLessThan(5_000);
@@ -58,7 +58,7 @@ describe('the engine', () => {
     const waiting = slow(1_500);
     await pollUntil('the task to be with its worker', async () => (await openFaults()) > 0);
     await engine.cut();
-    await engine.mend();
+    await engine.repair();
     expect((await waiting).status).toBe(200);
   });
 
@@ -67,7 +67,7 @@ describe('the engine', () => {
     await pollUntil('the task to be with its worker', async () => (await openFaults()) > 0);
     await engine.cut();
     await pollUntil('the back end to have answered', async () => (await openFaults()) === 0);
-    await engine.mend();
+    await engine.repair();
     expect((await waiting).status).toBe(200);
   });
 
@@ -77,7 +77,7 @@ describe('the engine', () => {
     const answer = await demo(film);
     expect(performance.now() - startedAt).toBeLessThan(7_500);
     expect([503, 504]).toContain(answer.status);
-    await engine.mend();
+    await engine.repair();
   });
 });
 
@@ -115,7 +115,7 @@ describe('the router', () => {
     await stack.restartRouter();
     demo = await callerFor(stack.url);
     expect((await demo(film)).status).toBe(503);
-    await engine.mend();
+    await engine.repair();
     await untilReady(stack);
   });
 });

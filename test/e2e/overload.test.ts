@@ -64,7 +64,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   letGo();
-  await engine?.mend();
+  await engine?.repair();
   await stack?.stop();
   await engine?.stop();
   for (const server of [holding, away]) {
@@ -221,7 +221,7 @@ describe('an engine that is away', () => {
     expect(ready.json()).toMatchObject({ reasons: { 'engine-breaker': [expect.any(String)] } });
     expect((await call(`${stack.url}${film}`)).status).toBe(401);
 
-    await engine.mend();
+    await engine.repair();
     // Nobody asks for anything meanwhile: the router finds out by itself.
     await pollUntil('the breaker to let a probe through', async () => (await stateOf('engine')) === 1);
     expect((await demo(film)).status).toBe(200);

@@ -56,8 +56,8 @@ const outbound = { statusCodeValue: 200, headers: { 'content-type': 'text/plain'
 const report = (task: Task, fields: object = { status: 'COMPLETED', outputData: { outbound } }) =>
   worker(api('/tasks'), json({ taskId: task.taskId, workflowInstanceId: task.workflowInstanceId, ...fields }));
 
-describe('a task that is handed over', () => {
-  it('reaches a parked poll without a poll of the engine, and its result answers without a read', async () => {
+describe('a task that is dispatched directly', () => {
+  it('reaches a held poll without a poll of the engine, and its result answers without a read', async () => {
     const warm = reader('/movies/warm');
     const [first] = await poll();
     await report(first!);
@@ -243,7 +243,7 @@ describe('a worker that goes', () => {
   it('before its poll is answered: the next one gets the task', async () => {
     const leave = new AbortController();
     const gone = poll({ signal: leave.signal }).catch(() => 'gone');
-    await pollUntil('the poll to be parked', async () => (await metric('router_parked_polls')) > 0);
+    await pollUntil('the polls to be held', async () => (await metric('router_parked_polls')) > 0);
     const answer = reader('/movies/x');
     leave.abort();
     const first = await gone;
@@ -345,7 +345,7 @@ describe('200 clients that leave at random', () => {
 describe('a router that is killed', () => {
   it('with tasks in hand and tasks nobody has: results are taken, the rest is handed out again', async () => {
     const lost = ['a', 'b'].map((title) => reader(`/movies/${title}`).catch(() => 'lost'));
-    // Only then a poll: one that is parked before makes the router look, and what it has fetched would die with it.
+    // Only then a poll: one that is held before makes the router look, and what it has fetched would die with it.
     await pollUntil('both requests to wait', async () => (await metric('router_waits')) === 2);
     const [inHand] = await poll();
     expect(isHandedOver(inHand!)).toBe(true);

@@ -1,4 +1,4 @@
-// What the engine drops between a PATCH and MDM is found and mended, by two routers at once that know nothing of each other.
+// What the engine drops between a PATCH and MDM is found and repaired, by two routers at once that know nothing of each other.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor } from '../stack/client.ts';

@@ -101,7 +101,7 @@ it('ten reloads under load: no request fails, no worker sees an error, no held p
   expect(statuses.filter((status) => status !== '200')).toEqual([]);
   const lines = stack.workers.map((each, index) => each.output().slice(written[index])).join('');
   expect(lines.split('\n').filter((line) => /"level":"(warn|error|fatal)"/.test(line))).toEqual([]);
-  // The poll was parked under the first configuration: a task that a start of the engine's makes reaches it.
+  // The poll was held under the first configuration: a task that a start of the engine's makes reaches it.
   const start = { name: 'moviesWF', version: 1, input: {}, taskToDomain: { '*': queue } };
   const headers = { 'content-type': 'application/json' };
   const started = await call(`${engineUrl}/api/workflow`, { method: 'POST', headers, body: JSON.stringify(start) });

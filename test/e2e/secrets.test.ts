@@ -189,7 +189,7 @@ describe.each([
     });
     await proxy.cut();
     await ask('a request without an engine', `/movies/${personal('away')}`);
-    await proxy.mend();
+    await proxy.repair();
     await running;
   }
 

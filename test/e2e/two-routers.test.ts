@@ -69,7 +69,7 @@ describe('two routers', () => {
       expect(await pollUntil('answers without fallback pauses', async () => (await medianMs(7)) < 400)).toBe(true);
       await redis?.cut();
       expect((await atSecond('/movies/Metropolis')).status).toBe(200);
-      await redis?.mend();
+      await redis?.repair();
       expect(
         await pollUntil('answers without fallback pauses again', async () => (await medianMs(7)) < 400, {
           timeoutMs: 20_000,

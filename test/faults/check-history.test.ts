@@ -46,7 +46,7 @@ const fault = (spares: Route[], at = 0): AnyEvent => ({ at, actor: 'nemesis', ev
 const stopped = (router: string): AnyEvent => ({
   ...{ at: 5, actor: 'nemesis', event: 'fault', what: 'x', spares: [], stops: router },
 });
-const mended = (at: number): AnyEvent => ({ at, actor: 'nemesis', event: 'mended', what: 'x' });
+const repaired = (at: number): AnyEvent => ({ at, actor: 'nemesis', event: 'repaired', what: 'x' });
 const get = { method: 'GET', route: 'movies' } as const;
 
 const good = [invoke(), received(), applied(), answer(200, { executionId: 'e1', right: true }), notified()];
@@ -79,13 +79,16 @@ describe('a history in which all is well', () => {
     ],
     [
       'a stopped router kept a request past its budget',
-      [invoke({ router: 'one' }), stopped('one'), mended(9_000), closed(9_500)],
+      [invoke({ router: 'one' }), stopped('one'), repaired(9_000), closed(9_500)],
     ],
     ['the connection broke', [invoke(), closed()]],
     ['a token was issued', [invoke({ method: 'POST', route: 'token' }), answer(200)]],
     ['a back end answered 503 itself', [invoke(), received(), answer(503)]],
     ['a request without a token was refused', [invoke({ auth: 'bad', route: 'refused' }), answer(401)]],
-    ['a spared route failed outside the fault', [fault(['movies']), mended(5), invoke({ ...get, at: 6 }), answer(503)]],
+    [
+      'a spared route failed outside the fault',
+      [fault(['movies']), repaired(5), invoke({ ...get, at: 6 }), answer(503)],
+    ],
   ])('%s: no violation', (_title, events) => {
     expect(found(events, { texts: [{ name: 'log', text: 'quiet' }], secrets: ['hush'] })).toEqual([]);
   });
@@ -140,12 +143,12 @@ describe('a history in which something is wrong', () => {
     ],
     [
       'I5: a request at a router that was not stopped was late',
-      [invoke({ router: 'two' }), stopped('one'), mended(9_000), closed(9_500)],
+      [invoke({ router: 'two' }), stopped('one'), repaired(9_000), closed(9_500)],
       'I5 open for 9500 ms with a budget of 1000',
     ],
     [
       'I5: a request at a stopped router ended after it was continued, too late',
-      [invoke({ at: 9_001, router: 'one' }), stopped('one'), mended(9_000), closed(19_000)],
+      [invoke({ at: 9_001, router: 'one' }), stopped('one'), repaired(9_000), closed(19_000)],
       'I5 open for 9999 ms with a budget of 1000',
     ],
     ['I2: MDM was not told', good.slice(0, -1), 'I2 a 2xx PATCH of which MDM did not hear'],
@@ -208,10 +211,10 @@ describe('a history in which something is wrong', () => {
 });
 
 describe('figures', () => {
-  it('recovery is counted from the mending to the first success of a request sent after it', () => {
+  it('recovery is counted from the repair to the first success of a request sent after it', () => {
     const events = [
       invoke({ ...get, op: 'early', at: 0 }),
-      mended(100),
+      repaired(100),
       answer(200, { op: 'early', at: 110 }),
       invoke({ ...get, op: 'refused', at: 120 }),
       answer(503, { op: 'refused', at: 130 }),
@@ -221,8 +224,8 @@ describe('figures', () => {
     expect(recoveryTimes(events)).toEqual([{ what: 'x', ms: 80 }]);
   });
 
-  it('no success after the mending is an infinite time, not a good one', () => {
-    expect(recoveryTimes([mended(1)])).toEqual([{ what: 'x', ms: Number.POSITIVE_INFINITY }]);
+  it('no success after the repair is an infinite time, not a good one', () => {
+    expect(recoveryTimes([repaired(1)])).toEqual([{ what: 'x', ms: Number.POSITIVE_INFINITY }]);
   });
 
   it('applied writes that nobody was told of are counted, and those of which MDM did not hear', () => {
@@ -254,8 +257,8 @@ it('a history file gives back what was appended', () => {
   try {
     const history = new History(join(dir, 'history.jsonl'));
     history.append({ actor: 'nemesis', event: 'fault', what: 'x', spares: ['token'] });
-    history.append({ actor: 'nemesis', event: 'mended', what: 'x' });
-    expect(history.read()).toMatchObject([{ event: 'fault', spares: ['token'] }, { event: 'mended' }]);
+    history.append({ actor: 'nemesis', event: 'repaired', what: 'x' });
+    expect(history.read()).toMatchObject([{ event: 'fault', spares: ['token'] }, { event: 'repaired' }]);
   } finally {
     rmSync(dir, { recursive: true });
   }

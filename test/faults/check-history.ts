@@ -171,11 +171,11 @@ interface Fault {
 function faultsOf(events: readonly AnyEvent[]): Fault[] {
   return events.flatMap((event, index) => {
     if (event.actor !== 'nemesis' || event.event !== 'fault') return [];
-    const mended = events
+    const repaired = events
       .slice(index)
-      .find((later) => later.actor === 'nemesis' && later.event === 'mended' && later.what === event.what);
+      .find((later) => later.actor === 'nemesis' && later.event === 'repaired' && later.what === event.what);
     const { what, at: from, spares, stops } = event;
-    return [{ what, from, to: mended?.at ?? Number.POSITIVE_INFINITY, spares, stops }];
+    return [{ what, from, to: repaired?.at ?? Number.POSITIVE_INFINITY, spares, stops }];
   });
 }
 

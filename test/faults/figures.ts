@@ -28,7 +28,7 @@ export function countLateWrites(events: readonly AnyEvent[], afterMs: number): n
   return operationsOf(events).filter(isLate).length;
 }
 
-/** Milliseconds from each `mended` to the first success of a request that was sent after it. */
+/** Milliseconds from each `repaired` to the first success of a request that was sent after it. */
 export function recoveryTimes(events: readonly AnyEvent[]): { what: string; ms: number }[] {
   const successes = operationsOf(events)
     .filter(({ invoke }) => invoke.auth === 'good' && invoke.route !== 'health' && invoke.route !== 'token')
@@ -38,7 +38,7 @@ export function recoveryTimes(events: readonly AnyEvent[]): { what: string; ms: 
         .map((end) => ({ sentAt: invoke.at, at: end.at })),
     );
   return events.flatMap((event) => {
-    if (event.actor !== 'nemesis' || event.event !== 'mended') return [];
+    if (event.actor !== 'nemesis' || event.event !== 'repaired') return [];
     const after = successes.filter(({ sentAt }) => sentAt >= event.at).map(({ at }) => at);
     // Not Math.min(...after): the list may be longer than a call takes arguments.
     const first = after.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY);

@@ -47,7 +47,7 @@ export type HistoryEvent = { readonly at: number } & (
       readonly stops?: string | undefined;
     }
   /** Everything is there again; what spared routes owe ends here too. */
-  | { readonly actor: 'nemesis'; readonly event: 'mended'; readonly what: string }
+  | { readonly actor: 'nemesis'; readonly event: 'repaired'; readonly what: string }
 );
 
 export type AnyEvent = HistoryEvent | BackEndEvent;

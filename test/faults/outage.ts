@@ -1,4 +1,4 @@
-// How nearly every case goes: something breaks, is mended, and what needs it has to be served again, with or without load.
+// How nearly every case goes: something breaks, is repaired, and what needs it has to be served again, with or without load.
 
 import type { Route } from './history.ts';
 import { type LoadOptions, startLoad } from './load.ts';
@@ -26,7 +26,7 @@ export async function outage(
 ): Promise<void> {
   world.fault(what, spares, stops);
   await during();
-  world.mended(what);
+  world.repaired(what);
   await world.untilServed();
 }
 

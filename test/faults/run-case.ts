@@ -25,7 +25,7 @@ export interface Findings {
   readonly examples: readonly Violation[];
   readonly complaints: readonly string[];
   readonly notes: readonly string[];
-  /** From each mending to the next success, in milliseconds. */
+  /** From each repair to the next success, in milliseconds. */
   readonly recoveryMs: readonly number[];
   /** Writes that were applied although no client was told so, and PATCHes among them of which MDM did not hear. */
   readonly unacknowledged: { readonly applied: number; readonly withoutMdm: number };

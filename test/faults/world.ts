@@ -62,9 +62,9 @@ export interface World {
   note(text: string): void;
   /** Records a complaint unless `fact` holds. */
   expect(fact: boolean, complaint: string): void;
-  /** @param stops address of a router that cannot answer until the fault is mended */
+  /** @param stops address of a router that cannot answer until the fault is repaired */
   fault(what: string, spares?: readonly Route[], stops?: string): void;
-  mended(what: string): void;
+  repaired(what: string): void;
   /** Ends the default pool's workers, or the router, with SIGKILL. */
   killWorkers(): Promise<void>;
   killRouter(): Promise<void>;
@@ -196,7 +196,7 @@ function assemble({ dir, token, ...parts }: Parts): World {
       if (!fact) world.complaints.push(complaint);
     },
     fault: (what, spares = [], stops) => history.append({ actor: 'nemesis', event: 'fault', what, spares, stops }),
-    mended: (what) => history.append({ actor: 'nemesis', event: 'mended', what }),
+    repaired: (what) => history.append({ actor: 'nemesis', event: 'repaired', what }),
     async killWorkers() {
       const workers = stack.workers.shift();
       await workers?.kill();
@@ -247,7 +247,7 @@ function assemble({ dir, token, ...parts }: Parts): World {
     violations: (slack = 1) => checkHistory({ ...evidence(), slack }),
     async stop() {
       await Promise.allSettled(supervisors.map((supervisor) => supervisor.stop()));
-      for (const proxy of [proxies.engine, proxies.backEnds, proxies.api]) await proxy.mend();
+      for (const proxy of [proxies.engine, proxies.backEnds, proxies.api]) await proxy.repair();
       proxies.engineCalls.mood = 'pass';
       await parts.second?.stop();
       await stack.stop();

@@ -1,4 +1,4 @@
-// MDM as it publishes updates, and an operator who looks at what was parked.
+// MDM as it publishes updates, and an operator who looks at what was dead-lettered.
 
 import { randomUUID } from 'node:crypto';
 import { Connection, type SyncMessage } from 'rabbitmq-client';
@@ -21,12 +21,12 @@ export interface PublishOptions {
 export interface Mdm {
   /** Publishes an update, or anything else; resolves when the broker has it on disk. */
   publish(update: Update | Buffer, options?: PublishOptions): Promise<void>;
-  /** Takes the next parked message; undefined when there is none. */
+  /** Takes the next dead-lettered message; undefined when there is none. */
   takeParked(): Promise<SyncMessage | undefined>;
   close(): Promise<void>;
 }
 
-export const parkedQueue = 'mdm.updates.parked';
+export const deadLetterQueue = 'mdm.updates.parked';
 
 /** Connects both, and connects again whenever the broker was away. */
 export async function connectMdm(broker: Broker): Promise<Mdm> {
@@ -46,7 +46,7 @@ export async function connectMdm(broker: Broker): Promise<Mdm> {
       };
       await publisher.send(envelope, isUpdate ? Buffer.from(JSON.stringify(update)) : update);
     },
-    takeParked: () => operator.basicGet({ queue: parkedQueue, noAck: true }),
+    takeParked: () => operator.basicGet({ queue: deadLetterQueue, noAck: true }),
     async close() {
       await publisher.close();
       await Promise.all([connection.close(), operator.close()]);

@@ -1,4 +1,4 @@
-// A TCP proxy between two of our programs that can be cut, frozen and mended: real sockets that really break.
+// A TCP proxy between two of our programs that can be cut, frozen and repaired: real sockets that really break.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -14,7 +14,7 @@ export interface BreakableProxy {
   /** Ends a freeze: what was held back goes on its way. */
   thaw(): void;
   /** Everything works again; connections of before are reset. */
-  mend(): Promise<void>;
+  repair(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export async function startBreakableProxy(target: string): Promise<BreakableProx
     freeze: () => set(false, false),
     freezeAnswers: () => set(true, false),
     thaw: () => set(true, true),
-    async mend() {
+    async repair() {
       resetAll();
       set(true, true);
       if (server.listening) return;

@@ -66,7 +66,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     MOVIES_URL: `${base}/movies`,
     MDM_URL: `${base}/mdm`,
   };
-  // The suites share an engine: a reconciler would also mend what another suite has left behind on purpose.
+  // The suites share an engine: a reconciler would also repair what another suite has left behind on purpose.
   const off = { RECONCILER_INTERVALMS: '0' };
   // Router and workers know the same adaptors, as where they share a property file.
   const adaptors = Object.entries(options.workers ?? {}).filter(([name]) => /^ADAPTOR_\w+_URL$/.test(name));

@@ -3,14 +3,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
-import { ParkingRouter, type SeenCall } from './parking-router.ts';
+import { FakeRouter, type SeenCall } from './fake-router.ts';
 import { type RawBackEnd, startRawBackEnd } from './raw-back-end.ts';
 import { inboundOf, startedWorkers, type StartedWorkers } from './started-workers.ts';
 
 const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
 const isPoll = ({ path }: SeenCall) => path.startsWith('/tasks/poll/');
 
-let router: ParkingRouter;
+let router: FakeRouter;
 /** Responds when `release` is called. */
 let backEnd: RawBackEnd;
 let release: () => void;
@@ -18,7 +18,7 @@ let started: StartedWorkers | undefined;
 let program: Program | undefined;
 
 beforeEach(async () => {
-  router = await new ParkingRouter().start();
+  router = await new FakeRouter().start();
   const released = Promise.withResolvers<undefined>();
   release = () => released.resolve(undefined);
   backEnd = await startRawBackEnd((socket) => void released.promise.then(() => socket.write(answer)));

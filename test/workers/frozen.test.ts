@@ -3,17 +3,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
-import { ParkingRouter } from './parking-router.ts';
+import { FakeRouter } from './fake-router.ts';
 import { ok, type RawBackEnd, startRawBackEnd } from './raw-back-end.ts';
 import { inboundOf } from './started-workers.ts';
 
 const responseTimeoutSeconds = 1;
-let router: ParkingRouter;
+let router: FakeRouter;
 let backEnd: RawBackEnd;
 let worker: Program;
 
 beforeEach(async () => {
-  router = await new ParkingRouter().start();
+  router = await new FakeRouter().start();
   backEnd = await startRawBackEnd(ok);
   worker = await startProgram('workers/main.ts', {
     CONDUCTOR_APIURL: router.apiURL,

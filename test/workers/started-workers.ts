@@ -10,7 +10,7 @@ import type { RunningProgram } from '#lib/process/run-program.ts';
 import type { ReportError } from '../../workers/run-task.ts';
 import { workers } from '../../workers/index.ts';
 import { startWorkers } from '../../workers/start-workers.ts';
-import { ParkingRouter } from './parking-router.ts';
+import { FakeRouter } from './fake-router.ts';
 
 /** Number of polls that idle workers without a domain hold: one per task type. */
 export const idlePolls = Object.values(workers).filter(({ pools }) => pools.some((pool) => pool === 'default')).length;
@@ -47,7 +47,7 @@ export function inboundOf(request: Partial<InboundRequest> = {}): Record<string,
 }
 
 export interface StartedWorkers {
-  router: ParkingRouter;
+  router: FakeRouter;
   program: RunningProgram;
   /** Log lines so far. */
   lines: Record<string, unknown>[];
@@ -57,9 +57,9 @@ export interface StartedWorkers {
 /** Starts a fake router and workers that poll it. */
 export async function startedWorkers(
   values: Record<string, string | number> = {},
-  { router, reportError }: { router?: ParkingRouter; reportError?: ReportError } = {},
+  { router, reportError }: { router?: FakeRouter; reportError?: ReportError } = {},
 ): Promise<StartedWorkers> {
-  const parking = router ?? (await new ParkingRouter().start());
+  const parking = router ?? (await new FakeRouter().start());
   const config = await configOf({
     'conductor.apiURL': parking.apiURL,
     'workers.clientId': 'worker',

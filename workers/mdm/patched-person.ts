@@ -1,7 +1,7 @@
 // Reads which person a PATCH changed from the adaptor's response or, failing that, from the request.
 
 import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
-import type { Answer } from '#lib/envelope/outbound.ts';
+import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 
 /** The person that a PATCH changed. */
 export interface PatchedPerson {
@@ -12,7 +12,7 @@ export interface PatchedPerson {
 }
 
 /** Returns the person; null when neither the response nor the request names one. */
-export function patchedPerson(inbound: ReceivedInbound, outbound: Answer): PatchedPerson | null {
+export function patchedPerson(inbound: ReceivedInbound, outbound: BackEndResponse): PatchedPerson | null {
   const record = parseObject(outbound.body);
   const patch = parseObject(inbound.body);
   const sisPersonId = textOf(record['sisPersonId']) ?? personOfPath(inbound.path) ?? textOf(patch['sisPersonId']);

@@ -76,7 +76,7 @@ function previewRetry(execution: WholeExecution, running: boolean): Intervention
  * @param reason reason of a termination, visible to everyone who can read the execution
  * @throws EngineError unless the engine refused the call, which is an outcome
  */
-export async function intervene(
+export async function carryOutIntervention(
   intervention: Intervention,
   executionId: string,
   { api, reason }: { api: ExecutionApi; reason: string },

@@ -10,7 +10,7 @@ export interface RunningCount {
 }
 
 /** A change with the number of running executions that it affects. */
-export interface TouchingChange extends Change {
+export interface ChangeImpact extends Change {
   /** Absent for a new definition. */
   readonly running?: RunningCount;
 }
@@ -34,7 +34,7 @@ export async function countRunning(
   changes: readonly Change[],
   registered: RegisteredDefinitions,
   api: MetadataApi,
-): Promise<TouchingChange[]> {
+): Promise<ChangeImpact[]> {
   const affected = changes.map((change) => (change.action === 'add' ? [] : affectedBy(change, registered)));
   const names = [...new Set(affected.flat().map(({ name }) => name))];
   const running = new Map<string, RunningWorkflow>();

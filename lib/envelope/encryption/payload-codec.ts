@@ -2,7 +2,7 @@
 
 import type { Config } from '#lib/config/schema.ts';
 import { createInbound, type InboundRequest, readInbound, type ReceivedInbound } from '../inbound.ts';
-import { type Answer, createOutbound, readOutbound } from '../outbound.ts';
+import { type BackEndResponse, createOutbound, readOutbound } from '../outbound.ts';
 import { decodeText, type EncodedText, encodeText } from '../text.ts';
 import { type Binding, decrypt, encrypt } from './jwe.ts';
 import { type PayloadKeys, readPayloadKeys } from './payload-keys.ts';
@@ -67,7 +67,7 @@ export class PayloadCodec {
    * get the key before the router does.
    * @param inbound the encoded request from the engine
    */
-  packOutbound(response: Answer, { inbound, executionId }: { inbound: unknown; executionId: string }): object {
+  packOutbound(response: BackEndResponse, { inbound, executionId }: { inbound: unknown; executionId: string }): object {
     const { active } = this.#keys;
     if (active === null || !isSealed(inbound)) return createOutbound(response);
     const { status: statusCodeValue, headers, body } = response;
@@ -80,7 +80,7 @@ export class PayloadCodec {
    * @throws PayloadUnreadable, TypeError when the value is not a response, RangeError when the body is larger than
    *   `maxBodyBytes`
    */
-  unpackOutbound(value: unknown, executionId: string, maxBodyBytes?: number): Answer {
+  unpackOutbound(value: unknown, executionId: string, maxBodyBytes?: number): BackEndResponse {
     if (!isSealed(value)) return readOutbound(value, maxBodyBytes);
     const clear = value as Sealed & { statusCodeValue?: unknown };
     const plaintext = decrypt(clear.sealed, bindOutbound(executionId), this.#keys);

@@ -46,7 +46,7 @@ export function createAdmissionPolicy(admission: Admission, backEnds: BackEnds, 
   return definePolicy(admissionDeclaration, {
     early: ({ backEndOf }) => ({
       isRefusing: () => admission.isShedding,
-      look({ request, context, params }) {
+      check({ request, context, params }) {
         if (isKeyed(request)) return 'unsure';
         admission.shed({
           backEnd: backEnds.get(backEndName(context.route, params, backEndOf)),

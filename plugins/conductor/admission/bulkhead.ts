@@ -1,6 +1,6 @@
 // Usage of one bulkhead (one back end, one class of requests, or all together): permits in use and queued requests.
 
-import { Tally } from '#lib/gc/tally.ts';
+import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
 import { HeldTime } from './held-time.ts';
 
 /** `read`: GET, HEAD and OPTIONS. `write`: every other method. */
@@ -49,7 +49,7 @@ export function createBulkhead(): Bulkhead {
 
 /** Counts queued requests by client. */
 export class QueuedRequests {
-  readonly #byClient = new Tally();
+  readonly #byClient = new KeyedCounter();
 
   /** Number of queued requests of all clients. */
   get count(): number {

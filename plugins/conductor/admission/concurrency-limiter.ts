@@ -1,7 +1,7 @@
 // A concurrency limiter with a fair queue: one limit for executions that wait for a worker, one for all in flight, a
 // share for each back end, and a reserve for reads and for writes.
 
-import { Tally } from '#lib/gc/tally.ts';
+import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
 import {
   type PermitRequest,
   createBulkhead,
@@ -56,7 +56,7 @@ export class ConcurrencyLimiter {
   /** Requests whose bulkhead has capacity overtake those whose bulkhead is full. */
   readonly #queue = new FairQueue();
   /** Permits in use, by client. */
-  readonly #permitsByClient = new Tally();
+  readonly #permitsByClient = new KeyedCounter();
   /** Limits at the time of the last grants from the queue. */
   #limitsAtLastGrant: readonly number[] = [];
 

@@ -12,11 +12,11 @@ const unobserved: ExecutionEnding = { problem: undefined, clientGone: true };
 
 /** Follows executions behind a 202 to their end. */
 export class AsyncExecutions {
-  readonly #dependencies: Pick<ExecutionDependencies, 'waits' | 'engine' | 'executions' | 'draining'>;
+  readonly #dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine' | 'executions' | 'draining'>;
   #size = 0;
 
   constructor(
-    dependencies: Pick<ExecutionDependencies, 'waits' | 'engine' | 'executions' | 'draining'>,
+    dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine' | 'executions' | 'draining'>,
     metrics: Registry,
   ) {
     this.#dependencies = dependencies;

@@ -14,7 +14,7 @@ import type { ExecutionLinks, LinksOf } from '../execution/links.ts';
 export interface CancellationDependencies {
   readonly engine: Pick<Engine, 'terminate' | 'pause' | 'resume'>;
   readonly executions: Pick<ExecutionApi, 'readWhole'>;
-  readonly hints: Pick<WakeUps, 'executionChanged'>;
+  readonly wakeUps: Pick<WakeUps, 'executionChanged'>;
   readonly linksOf: LinksOf;
 }
 
@@ -28,7 +28,7 @@ export async function cancelExecution(
   execution: WholeExecution,
   dependencies: CancellationDependencies,
 ): Promise<WholeExecution> {
-  const { engine, executions, hints, linksOf } = dependencies;
+  const { engine, executions, wakeUps: hints, linksOf } = dependencies;
   const { workflowId } = execution;
   const read = async () => (await executions.readWhole(workflowId)) ?? execution;
   const before = hasEnded(execution) ? execution : await read();

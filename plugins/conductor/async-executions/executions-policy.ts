@@ -10,7 +10,7 @@ import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts'
 import { contextOf, declarePolicy, definePolicy, type Policy } from '../../../gateway/plugin-api/plugin-api.ts';
 import { signalWhenGone } from '../../../gateway/plugin-api/signal-when-gone.ts';
 import { Problem } from '#lib/problem/problem.ts';
-import type { AnswerOptions } from '../execution/response.ts';
+import type { ResponseOptions } from '../execution/response.ts';
 import type { ExecutionDependencies } from '../execution/executions.ts';
 import { hasEnded } from '../dispatch/completion-waiters.ts';
 import type { Versions } from '../versions/create-versions.ts';
@@ -39,7 +39,7 @@ const maxTries = 10;
 
 /** What the policy works with. */
 export interface ExecutionsPolicyDependencies extends ExecutionDependencies {
-  answers: AnswerOptions;
+  answers: ResponseOptions;
   longPolls: LongPolls;
   versions: Versions;
 }
@@ -112,7 +112,7 @@ class ExecutionsApi {
       response.setHeader(versionField, String(execution.workflowVersion));
     const { waitMs, applied } = this.#waitPolicyOf(request);
     const shouldWait = waitMs > 0 && request.method !== 'DELETE' && !hasEnded(execution);
-    const { longPolls, waits: waiters, draining } = this.#dependencies;
+    const { longPolls, waiters: waiters, draining } = this.#dependencies;
     const { clientId = '' } = context;
     if (!shouldWait || !longPolls.hasCapacity(clientId, this.#maxLongPolls)) return { execution, waited: '' };
     return longPolls.during(clientId, async () => {

@@ -1,11 +1,11 @@
 // Counts the clients that wait at `/executions`, across configurations.
 
 import { Gauge, type Registry } from 'prom-client';
-import { Tally } from '#lib/gc/tally.ts';
+import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
 
 /** Bounds the number of waiting clients. */
 export class LongPolls {
-  readonly #waiting = new Tally();
+  readonly #waiting = new KeyedCounter();
 
   constructor(metrics: Registry) {
     const count = () => this.#waiting.total;

@@ -4,12 +4,12 @@ import type { Response } from 'express';
 import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import { contextOf } from '../../../gateway/plugin-api/plugin-api.ts';
 import { toProblem } from '#lib/problem/problem.ts';
-import { type AnswerOptions, answerOf, sendAnswer } from '../execution/response.ts';
+import { type ResponseOptions, responseOf, sendResponse } from '../execution/response.ts';
 import { inboundOf, isRead } from '../execution/client-executions.ts';
 
 /** How the response is sent. */
 export interface OutcomeOptions {
-  readonly answers: AnswerOptions;
+  readonly answers: ResponseOptions;
   /** Additional header fields for this response. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -25,10 +25,10 @@ export async function sendOutcome(
 ): Promise<void> {
   const { httpMethod, requestId } = inboundOf(execution);
   try {
-    const result = answerOf(execution, { ...answers, readOnly: isRead(httpMethod) });
+    const result = responseOf(execution, { ...answers, readOnly: isRead(httpMethod) });
     response.setHeader('x-execution-id', execution.workflowId);
     const sent = (await contextOf(response.req).compress?.(result)) ?? result;
-    sendAnswer(response, { ...sent, headers: { ...sent.headers, ...headers } });
+    sendResponse(response, { ...sent, headers: { ...sent.headers, ...headers } });
   } catch (error) {
     throw toProblem(error).with({ headers, requestId });
   }

@@ -1,7 +1,7 @@
 // A memory budget for large task results: results beyond it stay unread in their sockets until there is room.
 
 import { getHeapStatistics } from 'node:v8';
-import { Tally } from '#lib/gc/tally.ts';
+import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
 import { Problem } from '#lib/problem/problem.ts';
 
 /** Results up to this many bytes do not count: even many of them need little memory. */
@@ -44,7 +44,7 @@ export class ResultBudget {
   readonly #maxWaitMs: number;
   readonly #waiting = new Set<WaitingResult>();
   /** Bytes held, by client. */
-  readonly #held = new Tally();
+  readonly #held = new KeyedCounter();
 
   constructor({ bytes, maxWaitMs }: ResultBudgetOptions) {
     this.#limit = bytes ?? Math.floor(getHeapStatistics().heap_size_limit * shareOfHeap);

@@ -31,7 +31,7 @@ export class TaskQueues {
   }
 
   /** Number of held polls of all queues. */
-  get parked(): number {
+  get heldPolls(): number {
     return [...this.#queues.values()].reduce((sum, queue) => sum + queue.heldPolls, 0);
   }
 

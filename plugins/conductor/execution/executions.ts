@@ -19,9 +19,9 @@ import { queueOf, type WorkflowMetadataCache } from '../dispatch/workflow-metada
 /** What starting and awaiting executions depends on; most of it is shared state of the plugin. */
 export interface ExecutionDependencies {
   engine: Engine;
-  waits: CompletionWaiters;
+  waiters: CompletionWaiters;
   queues: TaskQueues;
-  hints: WakeUps;
+  wakeUps: WakeUps;
   metadata: WorkflowMetadataCache;
   inFlight: InFlightExecutions;
   /** Names of the workflows that clients start, including those of previous configurations. */
@@ -83,7 +83,7 @@ export async function startExecution(
   { readOnly, deadlineMs, respondsAsync, isKeyed }: StartOptions,
   dependencies: ExecutionDependencies,
 ): Promise<Execution> {
-  const { engine, hints: wakeUps, metadata, inFlight, awaited, dispatchesDirectly } = dependencies;
+  const { engine, wakeUps: wakeUps, metadata, inFlight, awaited, dispatchesDirectly } = dependencies;
   let executionId: string;
   try {
     executionId = await engine.startWorkflow(request, deadlineMs);
@@ -178,9 +178,9 @@ export async function waitForEnd(
 export async function awaitEnd(
   executionId: string,
   { budgetMs, signals }: { budgetMs: number; signals: readonly AbortSignal[] },
-  dependencies: Pick<ExecutionDependencies, 'waits' | 'engine'>,
+  dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine'>,
 ): Promise<ExecutionStatus | null> {
-  const ended = budgetMs <= 0 ? null : await dependencies.waits.waitFor(executionId, budgetMs, ...signals);
+  const ended = budgetMs <= 0 ? null : await dependencies.waiters.waitFor(executionId, budgetMs, ...signals);
   return ended === null || ended.status === 'COMPLETED' ? ended : withReason(ended, dependencies);
 }
 

@@ -1,6 +1,6 @@
 // Links to an execution and its response: the paths of the policy `executions` in gateway.config.yml.
 
-import type { PolicyPlace } from '../../../gateway/plugin-api/plugin-api.ts';
+import type { PolicyContext } from '../../../gateway/plugin-api/plugin-api.ts';
 import { pathsOf } from '../../../gateway/plugin-api/gateway-config-schema.ts';
 import { actionOf, type GatewayRoute, routesWith } from '../../../gateway/plugin-api/gateway-routes.ts';
 
@@ -30,7 +30,7 @@ export function createLinks(routes: readonly GatewayRoute[]): LinksOf {
 }
 
 /** Reports missing endpoints of the policy `executions`; once, at the first route whose responses contain links. */
-export function linkProblems({ routes, endpoints }: Pick<PolicyPlace, 'routes' | 'endpoints'>): string[] {
+export function linkProblems({ routes, endpoints }: Pick<PolicyContext, 'routes' | 'endpoints'>): string[] {
   const serving = routesWith(routes, 'executions');
   const [first] = [...routesWith(routes, 'workflow'), ...serving];
   if (!endpoints.some(({ name }) => name === first?.name)) return [];
@@ -47,7 +47,7 @@ export function linkProblems({ routes, endpoints }: Pick<PolicyPlace, 'routes' |
 }
 
 /** Reports paths of the policy `executions` whose only parameter is not `:id`, the one that links fill in. */
-export function pathProblems({ endpoints }: Pick<PolicyPlace, 'endpoints'>): string[] {
+export function pathProblems({ endpoints }: Pick<PolicyContext, 'endpoints'>): string[] {
   return endpoints
     .flatMap(({ templates }) => templates)
     .filter((template) => [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).join() !== 'id')

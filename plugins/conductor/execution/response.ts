@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import { superseded } from '#lib/conductor/executions/superseded.ts';
 import type { ExecutionStatus } from '#lib/conductor/types.ts';
-import type { Answer } from '#lib/envelope/outbound.ts';
+import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import { parseFailure } from '#lib/envelope/failure.ts';
 import { type HeaderFields, type HeaderFilter, pickHeaders, sizeOfHeaders } from '#lib/envelope/headers.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
@@ -13,7 +13,7 @@ import type { LinksOf } from './links.ts';
 import { cancelled, deadlineOf } from './terminations.ts';
 
 /** Limits and dependencies for making responses. */
-export interface AnswerOptions {
+export interface ResponseOptions {
   /** Largest response body, in bytes. */
   maxBytes: number;
   /** Selects the header fields that the client may get. */
@@ -32,10 +32,10 @@ export interface RequestKind {
  * Returns the back end's response from the output of a completed execution.
  * @throws Problem when the execution did not complete or its output is not a valid response
  */
-export function answerOf(
+export function responseOf(
   execution: ExecutionStatus,
-  { maxBytes, allows, codec, readOnly, linksOf }: AnswerOptions & RequestKind,
-): Answer {
+  { maxBytes, allows, codec, readOnly, linksOf }: ResponseOptions & RequestKind,
+): BackEndResponse {
   if (execution.status !== 'COMPLETED')
     throw withLinks(failureOf(execution, { readOnly }), execution.workflowId, { readOnly, linksOf });
   try {
@@ -70,7 +70,7 @@ function unreadableResponse(cause: PayloadUnreadable): Problem {
 }
 
 /** Sends the back end's response. @throws Problem `back-end-bad-answer` when a header field is invalid */
-export function sendAnswer(response: ServerResponse, { status, headers, body }: Answer): void {
+export function sendResponse(response: ServerResponse, { status, headers, body }: BackEndResponse): void {
   // Content-Length of a HEAD response is that of the GET (RFC 9110 section 8.6), which is unknown here.
   const bodiless = status === 204 || status === 304 || response.req.method === 'HEAD';
   try {

@@ -86,7 +86,7 @@ export function createGauges(
       },
     });
   gauge('router_waits', 'Clients waiting for an execution', () => waits.size);
-  gauge('router_parked_polls', 'Polls of workers held by this router', () => queues.parked);
+  gauge('router_parked_polls', 'Polls of workers held by this router', () => queues.heldPolls);
   gauge('router_result_bytes', 'Bytes of large results that are being worked on', () => results.held);
   gauge('router_results_waiting', 'Large results of workers that wait unread for their turn', () => results.waiting);
   gauge('router_engine_calls_total', 'Calls made to the engine since the start', calls);

@@ -7,7 +7,7 @@ import type { InboundRequest } from '#lib/envelope/inbound.ts';
 import type { RequestContext } from '../../../gateway/plugin-api/plugin-api.ts';
 import { hasLeft } from '../../../gateway/plugin-api/signal-when-gone.ts';
 import { Problem } from '#lib/problem/problem.ts';
-import { type AnswerOptions, answerOf, sendAnswer } from '../execution/response.ts';
+import { type ResponseOptions, responseOf, sendResponse } from '../execution/response.ts';
 import { isRead } from '../execution/client-executions.ts';
 import type { AsyncExecutions } from '../async-executions/async-executions.ts';
 import type { ExecutionLinks } from '../execution/links.ts';
@@ -23,7 +23,7 @@ import type { Versions } from '../versions/create-versions.ts';
 
 /** What serving requests depends on. */
 export interface WorkflowDependencies extends ExecutionDependencies {
-  responseOptions: AnswerOptions;
+  responseOptions: ResponseOptions;
   idempotentStart: IdempotentStart;
   asyncExecutions: AsyncExecutions;
   telemetry: TelemetryIndex;
@@ -85,11 +85,11 @@ export async function serveRequest(
     void context.goesOn.then((ending) => telemetry.settled(ending));
     return sendAccepted({ id: executionId, links: linksOf(executionId) }, request, exchange);
   }
-  const backEndResponse = answerOf(ended, { ...dependencies.responseOptions, readOnly });
+  const backEndResponse = responseOf(ended, { ...dependencies.responseOptions, readOnly });
   const sent = (await context.compress?.(backEndResponse)) ?? backEndResponse;
   response.setHeader('x-execution-id', executionId);
   telemetry.answered(response, 'answered', backEndResponse.status);
-  sendAnswer(response, sent);
+  sendResponse(response, sent);
 }
 
 /**

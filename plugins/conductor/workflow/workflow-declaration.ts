@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import { notRoutedBelow, readBackEndDescription } from '#lib/openapi/back-end-description.ts';
 import { templateOf } from '#lib/openapi/templates.ts';
 import { readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
-import { declarePolicy, type ParameterProblem, type PolicyPlace } from '../../../gateway/plugin-api/plugin-api.ts';
+import { declarePolicy, type ParameterProblem, type PolicyContext } from '../../../gateway/plugin-api/plugin-api.ts';
 import type { GatewayRoute } from '../../../gateway/plugin-api/gateway-routes.ts';
 import { linkProblems } from '../execution/links.ts';
 import { describeWorkflow } from './describe-workflow.ts';
@@ -77,7 +77,7 @@ export function workflowStepsOf(routes: readonly GatewayRoute[]): ReadonlyMap<Pa
 }
 
 /** Reports paths that OpenAPI cannot express, and back-end descriptions that are unreadable or have unrouted paths. */
-function describeProblems({ openapi, strip }: Parameters, { endpoints, rootDir }: PolicyPlace): ParameterProblem[] {
+function describeProblems({ openapi, strip }: Parameters, { endpoints, rootDir }: PolicyContext): ParameterProblem[] {
   let parameter = 'strip';
   try {
     const prefix = templateOf(strip);

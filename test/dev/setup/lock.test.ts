@@ -33,12 +33,12 @@ describe('a lock', () => {
     expect(tryLock(path).release).toBeTypeOf('function');
   });
 
-  it('with our pid that we do not hold is taken over: that process had it before us', () => {
+  it('with our pid that we do not hold is replaced: that process had it before us', () => {
     writeFileSync(path, String(process.pid));
     expect(tryLock(path).release).toBeTypeOf('function');
   });
 
-  it('of a process that has ended is taken over', () => {
+  it('of a process that has ended is replaced', () => {
     const { pid } = spawnSync('true');
     writeFileSync(path, String(pid));
     expect(tryLock(path).owner).toBe(process.pid);
@@ -54,14 +54,14 @@ describe('a lock', () => {
     await once(owner, 'exit');
   });
 
-  it('from before the last boot is taken over, whoever has that pid now', () => {
+  it('from before the last boot is replaced, whoever has that pid now', () => {
     writeFileSync(path, String(process.ppid));
     const beforeBoot = Date.now() / 1000 - uptime() - 60;
     utimesSync(path, beforeBoot, beforeBoot);
     expect(tryLock(path).owner).toBe(process.pid);
   });
 
-  it.each(['', 'nonsense', '0'])('with the content «%s» is taken over', (content) => {
+  it.each(['', 'nonsense', '0'])('with the content «%s» is replaced', (content) => {
     writeFileSync(path, content);
     expect(tryLock(path).owner).toBe(process.pid);
   });

@@ -42,7 +42,7 @@ async function tryMood(world: World, mood: Exclude<BackEndMood, 'good'>): Promis
   // Half of the places that a worker has for adaptors: the others are for the college that is well.
   await Promise.all([sync, sync, sync, sync, patch, patch, patch].map(client));
   await backEnd.setMood('good');
-  world.mended(what);
+  world.repaired(what);
   await pollUntil('the data warehouse to serve again', async () => (await sync()).status === 200, {
     timeoutMs: 20_000,
     everyMs: 200,

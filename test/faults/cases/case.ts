@@ -15,7 +15,7 @@ export interface Case {
   /** Tries of a usual run. */
   readonly tries: number;
   readonly world?: WorldOptions;
-  /** Breaks something once, mends it, and returns when what it sent has been answered. */
+  /** Breaks something once, repairs it, and returns when what it sent has been answered. */
   tryOnce(world: World): Promise<void>;
   /** Starts what the case needs besides a world, which then gets these variables. */
   setUp?(engine: GivenEngine): Promise<SetUp>;

@@ -63,7 +63,7 @@ const drained: Case = {
     world.expect(ms < 5_000, `draining took ${Math.round(ms)} ms after its requests were answered`);
     await load.stop();
     await world.stack.restartRouter();
-    world.mended(drained.name);
+    world.repaired(drained.name);
     await world.untilServed();
   },
 };

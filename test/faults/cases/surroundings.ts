@@ -140,7 +140,7 @@ const redisAway: Case = {
         await outage(world, { what: `${redisAway.name}: ${fail}`, spares: allOthers }, async () => {
           await redis?.proxy[fail]();
           await pause(4_000);
-          await redis?.proxy.mend();
+          await redis?.proxy.repair();
         });
       }
     });

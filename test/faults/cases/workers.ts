@@ -50,7 +50,7 @@ function progress(world: World, from: number) {
 }
 
 /**
- * Waits until the workers hold the writes: the engine says so. Reads were sent before them, and are handed over
+ * Waits until the workers hold the writes: the engine says so. Reads were sent before them, and are dispatched directly
  * without the engine's knowledge.
  */
 async function untilHandedOut(world: World, from: number): Promise<void> {
@@ -81,10 +81,10 @@ async function kill(world: World, what: string): Promise<void> {
 }
 
 async function replace(world: World, what: string): Promise<void> {
-  await world.proxies.backEnds.mend();
-  await world.proxies.api.mend();
+  await world.proxies.backEnds.repair();
+  await world.proxies.api.repair();
   await world.startWorkers();
-  world.mended(what);
+  world.repaired(what);
   await world.untilServed();
 }
 

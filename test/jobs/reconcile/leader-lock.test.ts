@@ -57,7 +57,7 @@ describe.skipIf(!redisAnswers)('with Redis', () => {
     expect(await lock.hold()).toBe(true);
     await proxy.cut();
     expect(await lock.hold()).toBe(true);
-    await proxy.mend();
+    await proxy.repair();
     await pollUntil('another to have the turn', () => other.hold());
     await pollUntil('Redis to be asked again', async () => !(await lock.hold()));
     await proxy.stop();

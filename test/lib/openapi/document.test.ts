@@ -1,4 +1,4 @@
-// The OpenAPI document is valid, says all of the map and of the problems, and nothing that does not exist.
+// The OpenAPI document is valid, says all of the gateway configuration and of the problems, and nothing that does not exist.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -80,7 +80,7 @@ describe('the document', () => {
     const absent = Object.keys(problemKinds).filter(
       (code) => !described.includes(code) && !inline.includes(`problem.${code}"`),
     );
-    // No route of the map requires a key or has several versions; later-answers.test.ts has some.
+    // No route of the gateway configuration requires a key or has several versions; later-answers.test.ts has some.
     expect(absent).toEqual(['idempotency-key-missing', 'unknown-workflow-version', 'workflow-version-forbidden']);
     for (const [code, { status, title }] of Object.entries(problemKinds)) {
       expect(document.components.schemas?.[`problem.${code}`]).toMatchObject({
@@ -142,7 +142,7 @@ describe('the document', () => {
   });
 });
 
-describe('a description that contradicts the map keeps the router from starting', () => {
+describe('a description that contradicts the gateway configuration keeps the router from starting', () => {
   const movie = readBackEndDescription('config/openapi/movies.yml', rootDir);
 
   it('an operation that is not routed → a sentence that names file, method and path', () => {

@@ -3,13 +3,13 @@
 import { randomBytes } from 'node:crypto';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '#lib/envelope/outbound.ts';
+import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import { chooseCoding, varyBy } from '../../../gateway/plugin-api/content-coding.ts';
 import { compressAnswer } from '../../../plugins/compression/compress.ts';
 
 const body = Buffer.from(JSON.stringify({ text: 'a film about a film. '.repeat(200) }));
 const json = { 'content-type': 'application/json' };
-const answer = (headers: Answer['headers'] = {}, status = 200): Answer => ({
+const answer = (headers: BackEndResponse['headers'] = {}, status = 200): BackEndResponse => ({
   status,
   headers: { ...json, ...headers },
   body,
@@ -60,7 +60,7 @@ describe('an answer', () => {
     expect(headers).toMatchObject({ etag: 'W/"1"', 'content-encoding': 'br' });
   });
 
-  it.each<[string, Answer]>([
+  it.each<[string, BackEndResponse]>([
     ['up to the limit in size', { ...answer(), body: body.subarray(0, 1_024) }],
     ['with a strong ETag', answer({ etag: '"1"' })],
     ['that the back end compressed', answer({ 'content-encoding': 'gzip' })],

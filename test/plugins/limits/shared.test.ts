@@ -124,7 +124,7 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
       const statuses = await Promise.all(hosts.flatMap((host) => [statusOf(host), statusOf(host), statusOf(host)]));
       expect(statuses.toSorted()).toEqual([200, 200, 200, 200, 429, 429]);
       expect(performance.now() - startedAt).toBeLessThan(5_000);
-      await proxy.mend();
+      await proxy.repair();
       await untilShared(hosts, 2);
     },
   );
@@ -135,7 +135,7 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
     const refused = await call(one.url, { headers });
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
     expect(refused.json()).toMatchObject({ type: '/problems/limits-unavailable' });
-    await proxy.mend();
+    await proxy.repair();
     await pollUntil('requests to be counted again', async () => (await statusOf(one)) === 200);
   });
 

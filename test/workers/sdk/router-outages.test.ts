@@ -2,11 +2,11 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { pollUntil } from '../../stack/poll-until.ts';
-import { ParkingRouter, type SeenCall } from '../parking-router.ts';
+import { FakeRouter, type SeenCall } from '../fake-router.ts';
 import { type RawBackEnd, startRawBackEnd } from '../raw-back-end.ts';
 import { idlePolls, inboundOf, startedWorkers, type StartedWorkers } from '../started-workers.ts';
 
-let router: ParkingRouter;
+let router: FakeRouter;
 let backEnd: RawBackEnd;
 let started: StartedWorkers | undefined;
 
@@ -15,7 +15,7 @@ const isUpdate = ({ path, method }: SeenCall) => method === 'POST' && path !== '
 const isToken = ({ path }: SeenCall) => path === '/token';
 
 beforeEach(async () => {
-  router = await new ParkingRouter().start();
+  router = await new FakeRouter().start();
   backEnd = await startRawBackEnd();
 });
 afterEach(async () => {

@@ -25,7 +25,10 @@ async function start(env: Record<string, string> = {}): Promise<ReloadableRouter
 it('reload.watchMs: a map that an editor saves, or a ConfigMap brings, is taken up without a signal', async () => {
   const { url, dir, write } = await start({ RELOAD_WATCHMS: '20' });
   const saysNow = (text: string) =>
-    pollUntil(`the map that says ${text}`, async () => (await (await fetch(`${url}/held?now`)).text()) === text);
+    pollUntil(
+      `the gateway configuration that says ${text}`,
+      async () => (await (await fetch(`${url}/held?now`)).text()) === text,
+    );
   await saysNow('first');
   write('map.yml.new', mapWith({ says: 'saved' }));
   renameSync(join(dir, 'map.yml.new'), join(dir, 'map.yml'));

@@ -22,7 +22,7 @@ describe('what is sound', () => {
     expect(await router.reload()).toBe('applied');
   });
 
-  it('the map: policies, pipelines and OpenAPI document are those of the new one', async () => {
+  it('the gateway configuration: policies, pipelines and OpenAPI document are those of the new one', async () => {
     router.write('map.yml', mapWith({ says: 'second' }).replace('The movies prototype', 'Films'));
     expect(await router.reload()).toBe('applied');
     expect(await says()).toBe('second');

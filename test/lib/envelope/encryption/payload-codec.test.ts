@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { InboundRequest } from '#lib/envelope/inbound.ts';
-import type { Answer } from '#lib/envelope/outbound.ts';
+import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import { createPayloadCodec, type PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
 import { joseOf } from './independent-jose.ts';
@@ -33,7 +33,7 @@ const key = newKey('k1');
 const codec = codecOf(key);
 const sealRequest = (by: PayloadCodec = codec, given: InboundRequest = request) =>
   throughEngine(by.packInbound(given, ['mis']));
-const sealAnswer = (by: PayloadCodec = codec, given: Answer = answer) =>
+const sealAnswer = (by: PayloadCodec = codec, given: BackEndResponse = answer) =>
   throughEngine(by.packOutbound(given, { inbound: sealRequest(by), executionId: 'execution-1' }));
 
 describe('what the engine sees', () => {

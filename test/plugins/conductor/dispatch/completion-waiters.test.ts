@@ -99,7 +99,7 @@ describe('the signal that lives as long as the router', () => {
   const draining = new AbortController();
   const client = new AbortController();
   const parts = {
-    waits: new CompletionWaiters(engineThatSays(running), log),
+    waiters: new CompletionWaiters(engineThatSays(running), log),
     draining: draining.signal,
   } as unknown as ExecutionDependencies;
   const execution = { executionId: 'x', forget: () => undefined, directDispatch: undefined };
@@ -115,7 +115,7 @@ describe('the signal that lives as long as the router', () => {
   it('gets no listener and no dependent that outlives its wait', async () => {
     const several = Array.from({ length: 100 }, wait);
     expect(getEventListeners(draining.signal, 'abort')).toHaveLength(100);
-    parts.waits.wake('x', completed);
+    parts.waiters.wake('x', completed);
     await Promise.all(several);
     for (const signal of [draining.signal, client.signal]) {
       expect(getEventListeners(signal, 'abort')).toHaveLength(0);

@@ -66,7 +66,7 @@ afterEach(async () => {
   await Promise.all(queues.splice(0).map((queue) => queue.stop()));
 });
 
-describe('a parked poll', () => {
+describe('a held poll', () => {
   it('is answered by an announced task without waiting for the idle look', async () => {
     const engine = new HeldEngine();
     const queue = createQueue(engine);
@@ -175,7 +175,7 @@ describe('tasks', () => {
     const queue = createQueue(engine);
     const answered: number[] = [];
     const waiting = [0, 1, 2, 3].map((n) => poll(queue).then((tasks) => (answered.push(n), tasks)));
-    await pollUntil('all parked', () => queue.heldPolls === 4);
+    await pollUntil('all held', () => queue.heldPolls === 4);
     for (const name of ['a', 'b', 'c', 'd']) {
       engine.push(name);
       queue.announce();
@@ -264,7 +264,7 @@ describe('tasks', () => {
   });
 });
 
-describe('a task that is handed over', () => {
+describe('a task that is dispatched directly', () => {
   const executionId = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
   const task = (n: number): Task => ({
     taskId: `${executionId(n)}.t`,
@@ -277,7 +277,7 @@ describe('a task that is handed over', () => {
   const queue = (engine: HeldEngine, n: number) =>
     engine.queued.push({ ...task(n), taskId: `own-${n}`, workflowInstanceId: executionId(n) });
 
-  it('answers a parked poll without a look', async () => {
+  it('answers a held poll without a look', async () => {
     const engine = new HeldEngine();
     const tasks = createQueue(engine);
     const waiting = poll(tasks);
@@ -287,7 +287,7 @@ describe('a task that is handed over', () => {
     expect(engine.looks).toHaveLength(1);
   });
 
-  it('waits for the next poll when none is parked', async () => {
+  it('waits for the next poll when none is held', async () => {
     const tasks = createQueue(new HeldEngine());
     tasks.dispatchDirectly(task(1));
     expect(await poll(tasks)).toEqual([task(1).taskId]);
@@ -325,7 +325,7 @@ describe('a task that is handed over', () => {
     expect(await poll(tasks, { timeoutMs: 50 })).toEqual([]);
   });
 
-  it('is not handed over when a look has brought it before the answer to its start', async () => {
+  it('is not dispatched directly when a look has brought it before the answer to its start', async () => {
     const engine = new HeldEngine();
     const tasks = createQueue(engine);
     queue(engine, 1);

@@ -15,7 +15,7 @@ const work: WorkflowTask = {
   inputParameters: { inbound: '${workflow.input.inbound}' },
 };
 const outputParameters = { outbound: '${work.output.outbound}' };
-const outline = (tasks: WorkflowTask[], output: Record<string, unknown> = outputParameters) =>
+const metadata = (tasks: WorkflowTask[], output: Record<string, unknown> = outputParameters) =>
   workflowMetadataOf({ name: 'testWF', tasks, outputParameters: output });
 
 const event: WorkflowTask = {
@@ -36,7 +36,7 @@ const onPatch = (tasks: WorkflowTask[]): WorkflowTask => ({
 });
 
 describe('one SIMPLE task', () => {
-  const { first, taskTypes } = outline([work]);
+  const { first, taskTypes } = metadata([work]);
 
   it('gets the parts of the input that it names', () => {
     expect(first?.inputOf?.({ inbound: { path: '/x' }, other: 1 })).toEqual({ inbound: { path: '/x' } });
@@ -46,7 +46,7 @@ describe('one SIMPLE task', () => {
   it('what is not there is null, as the engine has it', () => {
     expect(first?.inputOf?.({})).toEqual({ inbound: null });
     expect(first?.last?.outputOf({})).toEqual({ outbound: null });
-    expect(outline([{ ...work, inputParameters: { x: '${workflow.input.toString}' } }]).first?.inputOf?.({})).toEqual({
+    expect(metadata([{ ...work, inputParameters: { x: '${workflow.input.toString}' } }]).first?.inputOf?.({})).toEqual({
       x: null,
     });
   });
@@ -70,7 +70,7 @@ describe('only the engine knows the input', () => {
     ['a filter', '${workflow.input.list[?(@.x)]}'],
     ['an object', { a: '${workflow.input.inbound}' }],
   ])('%s', (_title, value) => {
-    expect(outline([{ ...work, inputParameters: { value } }]).first?.inputOf).toBeUndefined();
+    expect(metadata([{ ...work, inputParameters: { value } }]).first?.inputOf).toBeUndefined();
   });
 });
 
@@ -86,16 +86,16 @@ describe('the first task is not the last', () => {
     ['the output is made of more than its own', [work], { id: '${workflow.workflowId}' }],
     ['the output is a constant', [work], { outbound: 'x' }],
   ])('%s', (_title, tasks, output) => {
-    expect(outline(tasks, output).first?.last).toBeUndefined();
+    expect(metadata(tasks, output).first?.last).toBeUndefined();
   });
 
   it('the definition begins with something else', () => {
-    expect(outline([event, work])).toMatchObject({ first: undefined, taskTypes: ['work'] });
+    expect(metadata([event, work])).toMatchObject({ first: undefined, taskTypes: ['work'] });
   });
 });
 
 it('events that follow are named, by the case that the input chooses', () => {
-  const last = outline([work, onPatch([event])]).first?.last;
+  const last = metadata([work, onPatch([event])]).first?.last;
   expect(last?.eventsOf({ inbound: { httpMethod: 'PATCH' } })).toEqual(['conductor:testWF:told']);
   expect(last?.eventsOf({ inbound: { httpMethod: 'GET' } })).toEqual([]);
   expect(last?.eventsOf({})).toEqual([]);
@@ -105,7 +105,7 @@ it('task types inside cases, loops and forks count', () => {
   const inner = (name: string) => ({ ...work, name, taskReferenceName: name });
   const fork: WorkflowTask = { ...event, type: 'FORK_JOIN', forkTasks: [[inner('a')], [inner('b')]] };
   const loop: WorkflowTask = { ...event, type: 'DO_WHILE', loopOver: [inner('c'), inner('a')] };
-  expect(outline([fork, loop, onPatch([inner('d')])]).taskTypes).toEqual(['a', 'b', 'c', 'd']);
+  expect(metadata([fork, loop, onPatch([inner('d')])]).taskTypes).toEqual(['a', 'b', 'c', 'd']);
 });
 
 it('every routed workflow of this product is known to the end', () => {

@@ -26,12 +26,12 @@ describe('requestedVersion', () => {
     expect([ask(undefined), ask(undefined, []), ask(undefined, [], '')]).toEqual([undefined, undefined, undefined]);
   });
 
-  it.each([1, 2, 12])('%i of the map, with the scope: that one', (version) => {
+  it.each([1, 2, 12])('%i of the gateway configuration, with the scope: that one', (version) => {
     expect(ask(String(version))).toBe(version);
   });
 
   it.each<[string, string | string[]]>([
-    ['one that is not in the map', '3'],
+    ['one that is not in the gateway configuration', '3'],
     ['none', '0'],
     ['negative', '-1'],
     ['a fraction', '1.0'],

@@ -41,7 +41,7 @@ describe('versions', () => {
     ]);
   });
 
-  it('the order of the map and the unit of its shares mean nothing', () => {
+  it('the order of the gateway configuration and the unit of its shares mean nothing', () => {
     const turned = new VersionSplit('moviesWF', new Map([[2, 5], [1, 5]])); // prettier-ignore
     const same = splitOf({ 1: 50, 2: 50 });
     expect(clients.filter((client) => turned.choose(client) !== same.choose(client))).toEqual([]);

@@ -64,13 +64,13 @@ function createRefusals({ isRefusing = true, known = true } = {}) {
     });
   const full: SheddingCheck = {
     isRefusing: () => isRefusing,
-    look({ params }) {
+    check({ params }) {
       looked.push({ params });
       throw new Problem('overloaded');
     },
   };
   const policies = [
-    policy('known', { look: () => (known ? undefined : 'unsure') }),
+    policy('known', { check: () => (known ? undefined : 'unsure') }),
     policy('full', full),
     policy('silent'),
     policy('answers'),

@@ -25,7 +25,7 @@ interface HeldPoll {
 /** Overrides a response; undefined: the default response. */
 export type Interference = (call: SeenCall) => { status: number; body?: string } | 'hang' | 'reset' | undefined;
 
-export class ParkingRouter {
+export class FakeRouter {
   readonly calls: SeenCall[] = [];
   readonly results: TaskResult[] = [];
   /** Lifetime of the issued tokens in seconds. */
