@@ -1,4 +1,4 @@
-// One set of rules for the whole tree; the limits on size keep every file and function readable in one sitting.
+// Lint rules: correctness by type, and the sizes that a reader takes in at once.
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 

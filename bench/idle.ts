@@ -58,14 +58,14 @@ interface IdleOptions {
 
 async function measureIdle({ workers, seconds, router, engineUrl }: IdleOptions) {
   const idle = await startIdleWorkers(router, workers);
-  const parked = () => readMetric(router.operationsUrl, 'router_parked_polls');
+  const heldPolls = () => readMetric(router.operationsUrl, 'router_parked_polls');
   const read = async () => ({
     router: await readMetric(router.operationsUrl, 'router_engine_calls_total'),
     engine: await countEngineCalls(engineUrl),
     at: performance.now() / 1_000,
   });
   const measured = async () => {
-    await pollUntil(`${workers} held polls`, async () => (await parked()) === workers);
+    await pollUntil(`${workers} held polls`, async () => (await heldPolls()) === workers);
     const before = await read();
     await delay(seconds * 1_000);
     const after = await read();

@@ -44,7 +44,7 @@ process.exit(
     const engine = await startBenchEngine(run, engineChoiceOf(values));
     const backEnd = await startBackEnd(run);
     const seen: Record<'in clear' | 'encrypted', Figures[]> = { 'in clear': [], encrypted: [] };
-    // The engine's compiler is busy during its first thousand requests: they would count against whoever comes first.
+    // The engine's compiler is busy during its first thousand requests: they would count against the first target.
     await measureStack(run, { engine, backEndUrl: backEnd.url, encrypted: false, load });
     for (let repetition = 0; repetition < positive('repetitions', values.repetitions); repetition++) {
       for (const name of ['in clear', 'encrypted'] as const) {

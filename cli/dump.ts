@@ -27,7 +27,7 @@ export const dump: CommandDefinition<DumpOptions> = {
   },
   examples: [
     { command: 'dump --dir /tmp/definitions', does: 'everything the engine has, into a directory of its own' },
-    { command: "dump --only 'mdm*' --force", does: 'take over what was changed in the engine by hand' },
+    { command: "dump --only 'mdm*' --force", does: 'write what was changed in the engine by hand into the files' },
   ],
   addOptions: (command) =>
     addScopeOptions(command).option('--force', 'overwrite files that say something else (default: refuse)'),

@@ -48,12 +48,12 @@ async function callEngine(engine: HttpClient): Promise<string> {
 function addExchanges(app: express.Express, engine: HttpClient): void {
   const clients = new Map<string, express.Response>();
   const tasks: Partial<Task>[] = [];
-  let parked: { response: express.Response; timer: NodeJS.Timeout } | undefined;
+  let held: { response: express.Response; timer: NodeJS.Timeout } | undefined;
   const handOut = () => {
-    if (parked === undefined || tasks.length === 0) return;
-    clearTimeout(parked.timer);
-    parked.response.json(tasks.splice(0));
-    parked = undefined;
+    if (held === undefined || tasks.length === 0) return;
+    clearTimeout(held.timer);
+    held.response.json(tasks.splice(0));
+    held = undefined;
   };
   app.get('/exchanges/:title', (_request, response, next) => {
     engine.text(start).then((executionId) => {
@@ -64,10 +64,10 @@ function addExchanges(app: express.Express, engine: HttpClient): void {
   });
   app.get('/conductor/api/tasks/poll/batch/:type', (_request, response) => {
     const release = () => {
-      parked = undefined;
+      held = undefined;
       response.json([]);
     };
-    parked = { response, timer: setTimeout(release, pollMs) };
+    held = { response, timer: setTimeout(release, pollMs) };
     handOut();
   });
   app.post('/conductor/api/tasks', express.json(), (request, response, next) => {

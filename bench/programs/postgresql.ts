@@ -17,7 +17,7 @@ export interface Database {
   size(): Promise<number>;
   /** Runs a statement in it. */
   execute(sql: string): Promise<void>;
-  /** Removes it, with whoever is still connected. */
+  /** Removes it, with every connection. */
   drop(): Promise<void>;
 }
 

@@ -18,7 +18,7 @@ interface CheckJson {
 }
 
 describe('router check', () => {
-  it('the product as it is: ok, its parts and its ladder, exit 0', async () => {
+  it('the product as it is: ok, its parts and its budget, exit 0', async () => {
     const { exitCode, stdout, stderr } = await runCli(['check']);
     expect(stderr).toBe('');
     expect(exitCode).toBe(0);
@@ -105,7 +105,7 @@ describe('router check', () => {
     expect(stderr).toMatch(/^event-handlers\/mdm\.json:1:2: /m);
   });
 
-  it('a back end that may take longer than clients wait, by configuration: the ladder refuses it', async () => {
+  it('a back end that may take longer than clients wait, by configuration: the budget refuses it', async () => {
     const { exitCode, stderr } = await runCli(['check'], { WORKERS_BACKENDTIMEOUTMS: '30000' });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/pipelines\.movies\..*: clients wait 25000 ms, no longer than a back end may take/);
@@ -124,7 +124,7 @@ describe('router check', () => {
     expect(stdout).toMatch(/^oauth\.issuer +- +not set$/m);
   });
 
-  it('--json: one document with ladder and configuration', async () => {
+  it('--json: one document with budget and configuration', async () => {
     const result = await runCli(['check', '--json'], { OPS_CLIENTSECRET: 'do-not-show' });
     const { ok, problems, timeOuts, configuration } = result.json<CheckJson>();
     expect({ ok, problems }).toEqual({ ok: true, problems: [] });

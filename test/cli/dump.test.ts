@@ -45,7 +45,7 @@ it('keeps a handler active in its file when only the configuration has switched 
   expect(readHandler()).toMatchObject({ condition: 'true', active: true });
 });
 
-it('takes over that a handler was switched off in the engine by hand', async () => {
+it('writes into its file that a handler was switched off in the engine by hand', async () => {
   await run('register', [], queue);
   Object.assign(handlerIn(engine.eventHandlers) ?? {}, { active: false });
   expect((await run('dump', ['--force'], queue)).stdout).toMatch(/: 0 new, 1 changed, /);

@@ -66,7 +66,7 @@ const send = (url: string, id: string, body?: string) =>
     ...(body === undefined ? {} : { body }),
   });
 
-it('both well → they take turns, with method, body and headers as they came', async () => {
+it('both well → round-robin, with method, body and headers as they came', async () => {
   const { routers, balancer } = await start();
   routers[0].answer = (request, response) => void request.pipe(response);
   const answers = [await send(balancer.url, 'a', 'body'), await send(balancer.url, 'b', 'body')];

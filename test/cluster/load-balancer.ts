@@ -38,7 +38,7 @@ const checkEveryMs = 500;
 const checkTimeoutMs = 1_000;
 
 /**
- * Requests take turns among the targets that are ready; when none is, among all, so that clients are told why. A target
+ * Requests go round-robin among the targets that are ready; when none is, among all, so that clients are told why. A target
  * that cannot be connected to hands its request on to the next; a request whose connection breaks later is not
  * repeated: its client's connection is closed.
  */

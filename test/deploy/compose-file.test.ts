@@ -58,7 +58,7 @@ describe('what can reach what', () => {
     expect(published.sort()).toEqual(['conductor-ui', 'grafana', 'load-balancer']);
   });
 
-  it('whoever is published asks for a login, or is the load balancer', () => {
+  it('every published service asks for a login, or is the load balancer', () => {
     expect(textOf('deploy/conductor-ui/nginx.conf')).toMatch(/^ {4}auth_basic_user_file \/tmp\/users;$/m);
     expect(textOf('deploy/conductor-ui/nginx.conf')).not.toContain('auth_basic off');
     expect(compose.services['grafana']?.environment).toMatchObject({

@@ -20,7 +20,7 @@ if (missing !== undefined) {
   process.stderr.write(`${missing}\n`);
   process.exit(1);
 }
-// Whoever reads the result must know what ran.
+// A reader of the result must know what ran.
 for (const name of composeVariables().keys()) {
   if (/_IMAGE$|_VERSION$/.test(name))
     process.stdout.write(`${name}: ${process.env[name] ?? 'as in docker-compose.yml'}\n`);

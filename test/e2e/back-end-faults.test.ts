@@ -198,7 +198,7 @@ describe('a worker that sends its results byte by byte', () => {
   });
 });
 
-describe('the wait budget', () => {
+describe('the response deadline', () => {
   it('of a read that is spent: 504, and the execution is terminated', async () => {
     await Promise.all(stack.workers.map((workers) => workers.stop()));
     try {

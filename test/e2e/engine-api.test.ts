@@ -149,7 +149,7 @@ describe('workers', () => {
 
   it('long polls do not tie up other calls', async () => {
     const leave = new AbortController();
-    const parked = Array.from({ length: 180 }, (_, n) =>
+    const held = Array.from({ length: 180 }, (_, n) =>
       worker(api(`/tasks/poll/batch/${taskType}_${n % 7}?count=1&timeout=20000`), { signal: leave.signal }).catch(
         () => undefined,
       ),
@@ -163,7 +163,7 @@ describe('workers', () => {
     expect(answer.status).toBe(401);
     expect(performance.now() - startedAt).toBeLessThan(1_000);
     leave.abort();
-    await Promise.all(parked);
+    await Promise.all(held);
   });
 
   it('bad polls and results are refused with a sentence', async () => {

@@ -98,7 +98,7 @@ describe('a process that is stopped and continued', () => {
     expect((await executions.readWhole(answer.executionId))?.status).toBe('TIMED_OUT');
   });
 
-  it('a router, past the patience of the client of a write: nothing is started for it', async () => {
+  it('a router, past the deadline of the client of a write: nothing is started for it', async () => {
     const token = await tokenOf(stack.url);
     const path = newPath();
     const headers = { ...write.headers, authorization: `bearer ${token}` };
@@ -111,7 +111,7 @@ describe('a process that is stopped and continued', () => {
   });
 });
 
-it('a second execution of an Idempotency-Key, started late by whoever: it is not carried out', async () => {
+it('a second execution of an Idempotency-Key, started late by any router: it is not carried out', async () => {
   const path = newPath();
   const keyed = { ...write, headers: { ...write.headers, 'idempotency-key': randomUUID() } };
   const first = await demo(path, keyed);

@@ -1,4 +1,4 @@
-// Safe retries: one key starts one execution, whoever repeats it, at whichever router, and whatever breaks meanwhile.
+// Safe retries: one key starts one execution, whichever client or router repeats it, and whatever breaks meanwhile.
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -118,11 +118,11 @@ const untilEmpty = (queue: string) =>
     { timeoutMs: 30_000, everyMs: 500 },
   );
 /** The dead-lettered message that is meant; others before it are taken away. */
-const takeParked = (isMeant: (message: SyncMessage) => boolean) =>
+const takeDeadLettered = (isMeant: (message: SyncMessage) => boolean) =>
   pollUntil(
     'the dead-lettered message',
     async () => {
-      const message = await mdm.takeParked();
+      const message = await mdm.takeDeadLettered();
       return message !== undefined && isMeant(message) && message;
     },
     { timeoutMs: 15_000 },
@@ -195,8 +195,8 @@ describe.skipIf(!installed)('a message that is no update', () => {
     await mdm.publish(body, { messageId });
     const next = newUpdate();
     await mdm.publish(next);
-    const parked = await takeParked(withId(messageId));
-    expect(parked.headers).toMatchObject({
+    const deadLettered = await takeDeadLettered(withId(messageId));
+    expect(deadLettered.headers).toMatchObject({
       'x-first-death-queue': 'mdm.updates.002',
       'x-first-death-reason': 'rejected',
       'x-death': [{ count: 1, reason: 'rejected', queue: 'mdm.updates.002', exchange: 'mdm.updates' }],
@@ -213,25 +213,25 @@ describe.skipIf(!installed)('a message that is no update', () => {
   it('without a message id: dead-lettered, because the engine could not tell it from another', async () => {
     const update = newUpdate();
     await mdm.publish(update, { messageId: '' });
-    const parked = await takeParked(withUpdateId(update.updateId));
-    expect(parked.headers).toMatchObject({ 'x-first-death-reason': 'rejected' });
-    expect(parked.body).toEqual(update);
+    const deadLettered = await takeDeadLettered(withUpdateId(update.updateId));
+    expect(deadLettered.headers).toMatchObject({ 'x-first-death-reason': 'rejected' });
+    expect(deadLettered.body).toEqual(update);
     expect(await executionsOf('mdm-shareWF', update.updateId)).toEqual([]);
   });
 
   it('for a college that has no queue: dead-lettered by the exchange, with its routing key and no death', async () => {
     const update = newUpdate({ misCode: '999' });
     await mdm.publish(update);
-    const parked = await takeParked(withUpdateId(update.updateId));
-    expect(parked).toMatchObject({ exchange: 'mdm.updates', routingKey: '999', body: update });
-    expect(parked.headers?.['x-death']).toBeUndefined();
+    const deadLettered = await takeDeadLettered(withUpdateId(update.updateId));
+    expect(deadLettered).toMatchObject({ exchange: 'mdm.updates', routingKey: '999', body: update });
+    expect(deadLettered.headers?.['x-death']).toBeUndefined();
   });
 
   it('repaired and published again: it is shared', async () => {
     const messageId = randomUUID();
     await mdm.publish(text({ ...newUpdate(), cccid: 17 }), { messageId });
-    const parked = await takeParked(withId(messageId));
-    const repaired = { ...(parked.body as Update), cccid: newCccid() };
+    const deadLettered = await takeDeadLettered(withId(messageId));
+    const repaired = { ...(deadLettered.body as Update), cccid: newCccid() };
     await mdm.publish(repaired);
     await untilShared(repaired);
   });

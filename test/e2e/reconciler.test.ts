@@ -58,7 +58,7 @@ const logOf = async (source: string) =>
 const kindsOf = async (source: string) => (await logOf(source)).map(({ kind, status }) => `${kind} ${status}`);
 const newCccid = () => `R${Math.random().toString(36).slice(2, 9).toUpperCase()}`;
 
-/** What both routers' reconcilers did so far, and what they still owe. */
+/** What both routers' reconcilers did so far, and what is still missing. */
 async function metricOf(name: string): Promise<Record<string, number>> {
   const sums: Record<string, number> = {};
   for (const { ready } of [stack.router, second]) {

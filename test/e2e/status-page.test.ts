@@ -178,7 +178,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     const { page } = await open();
     await pollUntil('the page to be live', async () => (await page.textContent('#live'))?.startsWith('live'));
     await stack.router.stop();
-    await pollUntil('the page to notice', async () => (await page.textContent('#live'))?.includes('does not answer'));
+    await pollUntil('the page to notice', async () => (await page.textContent('#live'))?.includes('does not respond'));
     expect(await page.locator('.routes tbody tr').count()).toBeGreaterThan(0);
     await stack.restartRouter();
     await pollUntil('the page to be live again', async () => (await page.textContent('#live'))?.startsWith('live'), {

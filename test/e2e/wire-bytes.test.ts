@@ -54,7 +54,7 @@ function describeRequest(request: string): string {
   return `${head.split(' HTTP/1.1', 1)[0]} ${body.join('\r\n\r\n')}`;
 }
 
-/** A read may reach the back end twice: whoever lost its answer asks again. */
+/** A read may reach the back end twice: a client that lost its response sends it again. */
 const distinctReads = (requests: string[]) =>
   requests.filter((request, index) => !request.startsWith('GET ') || requests.indexOf(request) === index);
 

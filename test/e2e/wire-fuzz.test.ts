@@ -19,7 +19,7 @@ import { engineOfRun } from './engine-of-run.ts';
 /** Seconds for each of the two. */
 const seconds = Number(process.env['FUZZ_SECONDS'] ?? 4);
 const seed = Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-const lanes = 8;
+const clients = 8;
 const answer = `HTTP/1.1 200 OK\r\nETag: ${backEndTag}\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok`;
 
 let stack: Stack;
@@ -74,12 +74,12 @@ async function play(bytes: Buffer, headOnly: boolean): Promise<void> {
   }
 }
 
-/** Runs a property in lanes until the time is over. */
+/** Runs a property in parallel until the time is over. */
 async function fuzz(property: () => fc.IAsyncProperty<unknown[]>): Promise<void> {
   process.stderr.write(`FUZZ_SEED=${seed} for ${seconds} s\n`);
   await Promise.all(
-    Array.from({ length: lanes }, (_, lane) =>
-      fc.assert(property(), { seed: seed + lane, numRuns: 10_000_000, interruptAfterTimeLimit: seconds * 1_000 }),
+    Array.from({ length: clients }, (_, client) =>
+      fc.assert(property(), { seed: seed + client, numRuns: 10_000_000, interruptAfterTimeLimit: seconds * 1_000 }),
     ),
   );
 }

@@ -68,7 +68,7 @@ async function send(
   connection.destroy();
   const id = String(answer.headers['x-request-id']);
   const seen = backEnd.requests.filter((request) => request.includes(`x-request-id: ${id}\r\n`));
-  // A read may reach the back end twice: whoever lost its answer asks again.
+  // A read may reach the back end twice: a client that lost its response sends it again.
   return { answer, seen: method === 'GET' ? seen.slice(0, 1) : seen };
 }
 

@@ -46,7 +46,7 @@ export type HistoryEvent = { readonly at: number } & (
       /** Address of a router that cannot answer while the fault lasts. */
       readonly stops?: string | undefined;
     }
-  /** Everything is there again; what spared routes owe ends here too. */
+  /** Everything is there again; what spared routes must hold ends here too. */
   | { readonly actor: 'nemesis'; readonly event: 'repaired'; readonly what: string }
 );
 

@@ -207,8 +207,8 @@ export class Operations {
     history.append({ actor: 'client', event: 'invoke', op, route, method, target, budgetMs, auth, key, router });
     const startedAt = performance.now();
     const since = () => performance.now() - startedAt;
-    const patience = AbortSignal.timeout(budgetMs + patienceMs);
-    const signal = leave === undefined ? patience : AbortSignal.any([leave, patience]);
+    const deadline = AbortSignal.timeout(budgetMs + patienceMs);
+    const signal = leave === undefined ? deadline : AbortSignal.any([leave, deadline]);
     const options: CallOptions = { method, headers: this.#headers(op, request, auth), signal };
     if (body !== undefined) options.body = body;
     try {

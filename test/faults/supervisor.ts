@@ -46,7 +46,7 @@ export function supervise({ running, replace }: Supervised): Supervisor {
     }
   };
   const watching = watch();
-  // Whoever stops it hears of it.
+  // The caller of stop is notified.
   watching.catch(() => undefined);
   return {
     get deaths() {

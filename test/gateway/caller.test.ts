@@ -156,7 +156,7 @@ describe('a caller without a token', () => {
     expect(new Set(await versionsVia(stranger)).size).toBe(1);
   });
 
-  it('behind a trusted proxy takes turns in the queue of admission with others behind it', async () => {
+  it('behind a trusted proxy shares the admission queue round-robin with others behind it', async () => {
     const [busy = '', other = ''] = clients(4);
     const queued = (count: number) =>
       pollUntil(

@@ -22,7 +22,7 @@ export interface Mdm {
   /** Publishes an update, or anything else; resolves when the broker has it on disk. */
   publish(update: Update | Buffer, options?: PublishOptions): Promise<void>;
   /** Takes the next dead-lettered message; undefined when there is none. */
-  takeParked(): Promise<SyncMessage | undefined>;
+  takeDeadLettered(): Promise<SyncMessage | undefined>;
   close(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export async function connectMdm(broker: Broker): Promise<Mdm> {
       };
       await publisher.send(envelope, isUpdate ? Buffer.from(JSON.stringify(update)) : update);
     },
-    takeParked: () => operator.basicGet({ queue: deadLetterQueue, noAck: true }),
+    takeDeadLettered: () => operator.basicGet({ queue: deadLetterQueue, noAck: true }),
     async close() {
       await publisher.close();
       await Promise.all([connection.close(), operator.close()]);

@@ -13,7 +13,7 @@ export interface BreakableProxy {
   freezeAnswers(): void;
   /** Ends a freeze: what was held back goes on its way. */
   thaw(): void;
-  /** Everything works again; connections of before are reset. */
+  /** Everything works again; earlier connections are reset. */
   repair(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -15,7 +15,7 @@ export async function measureWhile(caller: Caller, requests: number, concurrency
   const times: number[] = [];
   const failed: string[] = [];
   let left = requests;
-  const lane = async () => {
+  const client = async () => {
     while (left-- > 0) {
       const startedAt = performance.now();
       const failure = await caller('/movies/seven%20samurai').then(
@@ -26,7 +26,7 @@ export async function measureWhile(caller: Caller, requests: number, concurrency
       if (failure !== undefined) failed.push(failure);
     }
   };
-  await Promise.all(Array.from({ length: concurrency }, lane));
+  await Promise.all(Array.from({ length: concurrency }, client));
   times.sort((a, b) => a - b);
   const at = (share: number) => Math.round(times[Math.ceil(share * times.length) - 1] ?? Number.NaN);
   return { requests, p50Ms: at(0.5), p99Ms: at(0.99), failed };

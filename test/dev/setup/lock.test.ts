@@ -54,7 +54,7 @@ describe('a lock', () => {
     await once(owner, 'exit');
   });
 
-  it('from before the last boot is replaced, whoever has that pid now', () => {
+  it('from before the last boot is replaced, whatever has that pid now', () => {
     writeFileSync(path, String(process.ppid));
     const beforeBoot = Date.now() / 1000 - uptime() - 60;
     utimesSync(path, beforeBoot, beforeBoot);

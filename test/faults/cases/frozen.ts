@@ -18,7 +18,7 @@ import type { Case, SetUp } from './case.ts';
 
 /**
  * Time-outs are a quarter of their defaults: response time-outs (writes 90 s, reads 22 s), calls to back ends (20 s) and
- * to the engine (10 s), and the wait budget (25 s). Not scaled: a lock of an Idempotency-Key lasts 60 s and two calls to
+ * to the engine (10 s), and the response deadline (25 s). Not scaled: a lock of an Idempotency-Key lasts 60 s and two calls to
  * the engine, so a router is stopped for longer than that.
  */
 const scale = 1 / 4;

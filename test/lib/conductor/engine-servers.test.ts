@@ -74,7 +74,7 @@ const kindOf = (call: Promise<unknown>) =>
   );
 
 describe('two servers of one engine', () => {
-  it('both well → they take turns', async () => {
+  it('both well → round-robin', async () => {
     const { servers, engine } = await pair();
     for (let n = 0; n < 6; n++) await post(engine);
     expect(servers.map(({ calls }) => calls.length)).toEqual([3, 3]);

@@ -56,7 +56,9 @@ it('what has no long string: not a byte is changed', () => {
   fc.assert(
     fc.property(documents, fc.integer({ min: 1, max: 30 }), (value, pieceBytes) => {
       const bytes = Buffer.from(JSON.stringify(value));
-      if (/"(?:[^"\\]|\\.){13}/.test(bytes.toString('latin1'))) return;
+      // An escape sequence counts as the bytes that it is written with.
+      const strings = bytes.toString('latin1').match(/"(?:[^"\\]|\\.)*"/g) ?? [];
+      fc.pre(strings.every((text) => text.length - 2 <= longest));
       expect(shorten(bytes, pieceBytes).equals(bytes)).toBe(true);
     }),
   );

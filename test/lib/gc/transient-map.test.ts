@@ -1,4 +1,4 @@
-// What comes and goes leaves nothing in the old generation, and the map is a map otherwise.
+// What comes and goes leaves nothing in the old generation, and it behaves like a Map otherwise.
 
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';

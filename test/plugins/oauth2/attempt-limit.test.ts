@@ -1,4 +1,4 @@
-// Guessing secrets at the token endpoint: how many guesses reach the provider, whoever sends them and however fast.
+// Guessing secrets at the token endpoint: how many guesses reach the provider, whatever sends them and however fast.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AttemptLimit, TooManyAttemptsError } from '../../../plugins/oauth2/token/attempt-limit.ts';

@@ -153,13 +153,13 @@ describe('what is not', () => {
 
 // The last: one more reload may follow it.
 describe('signals that come together', () => {
-  it('two signals at once: the files of the last one are in force', async () => {
+  it('two signals at once: the files of the last one are active', async () => {
     for (const round of ['a', 'b', 'c', 'd', 'e']) {
       router.write('map.yml', mapWith({ says: `${round}1` }));
       router.program.process.kill('SIGHUP');
       router.write('map.yml', mapWith({ says: `${round}2` }));
       router.program.process.kill('SIGHUP');
-      await pollUntil('the last files to be in force', async () => (await says()) === `${round}2`);
+      await pollUntil('the last files to be active', async () => (await says()) === `${round}2`);
     }
     expect(await successful()).toBe(1);
   });

@@ -326,7 +326,7 @@ describe('an event handler', () => {
   });
 });
 
-describe('the ladder of time-outs', () => {
+describe('the budget of time-outs', () => {
   const task = (name: string, field: string, value: unknown): Change => {
     return ({ set }) => set(`workflows/tasks/${name}.json`, [field], value);
   };
@@ -383,7 +383,7 @@ describe('the ladder of time-outs', () => {
     );
   });
 
-  it('a route with its own wait budget: that one counts', () => {
+  it('a route with its own response deadline: that one counts', () => {
     const routes = [route({ name: 'movies', workflow: 'moviesWF', waitBudgetMs: 15_000 })];
     expect(problemsIn(copy.dir, { ...context, routes })).toEqual([
       expect.stringContaining('clients wait 15000 ms'),

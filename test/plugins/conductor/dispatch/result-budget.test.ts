@@ -1,4 +1,4 @@
-// Large results wait for each other, small ones for nobody, and whoever leaves gives its place away.
+// Large results wait for each other, small ones for nobody, and a client that leaves releases its share.
 
 import { getHeapStatistics } from 'node:v8';
 import { describe, expect, it, vi } from 'vitest';

@@ -44,7 +44,7 @@ function load(...places: Place[]) {
   const at = places.map((each) => versions.at(each));
   return {
     at: at as [RouteVersions, ...RouteVersions[]],
-    takeOver: () => takes.forEach((take) => take()),
+    activate: () => takes.forEach((take) => take()),
     stop: () => parts.release(user),
   };
 }
@@ -74,10 +74,10 @@ const gauge = async () =>
 describe('createVersions', () => {
   it('another configuration with the same place: what is out stays out, in notice and metric as well', async () => {
     const first = load(place);
-    first.takeOver();
+    first.activate();
     failTwo(first.at[0]);
     const second = load({ ...place, pinned: sharesOf([1, 50], [2, 50]) });
-    second.takeOver();
+    second.activate();
     await first.stop();
     expect(second.at[0].notices).toEqual(['movies: version 2 fails and gets no new traffic']);
     expect(await gauge()).toEqual([
@@ -95,18 +95,18 @@ describe('createVersions', () => {
   ];
   it.each(others)('other %s: the guard starts anew, and so does its metric', async (_what, other, expected) => {
     const first = load(place);
-    first.takeOver();
+    first.activate();
     failTwo(first.at[0]);
     const second = load(other);
-    second.takeOver();
+    second.activate();
     expect(await gauge()).toEqual([]);
     expect(versionsOf(second.at[0])).toEqual(expected);
     expect(await gauge()).toEqual(expected.map((version) => [version, 0]));
   });
 
-  it('a configuration that does not take over changes nothing', async () => {
+  it('a configuration that is not activated changes nothing', async () => {
     const first = load(place);
-    first.takeOver();
+    first.activate();
     failTwo(first.at[0]);
     const refused = load({ ...place, pinned: sharesOf([1, 1], [3, 1]) });
     await refused.stop();
@@ -116,10 +116,10 @@ describe('createVersions', () => {
 
   it('the same place again after a time without it: the guard starts anew', async () => {
     const first = load(place);
-    first.takeOver();
+    first.activate();
     failTwo(first.at[0]);
     const between = load();
-    between.takeOver();
+    between.activate();
     await first.stop();
     expect(versionsOf(load(place).at[0])).toEqual([1, 2]);
     expect(parts.size).toBe(1);

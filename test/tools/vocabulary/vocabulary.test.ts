@@ -1,0 +1,39 @@
+// Code, documentation and tests use the standard terms: none of the retired words is left, and each would be found.
+
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { findRetiredWords } from '../../../tools/vocabulary/vocabulary.ts';
+
+const rootDir = fileURLToPath(new URL('../../..', import.meta.url));
+/** Generated, recorded, or the list itself. */
+const notOurProse = /^(?:node_modules|\.run|\.git|coverage)|\/results\/|\/corpus\/|vocabulary|^CHANGELOG\.md$/;
+const files = globSync('**/*.{ts,mts,mjs,js,md,yml,html,css,properties}', {
+  cwd: rootDir,
+  exclude: (name) => name === 'node_modules' || name === '.run',
+}).filter((file) => !notOurProse.test(file));
+
+it('no file uses a retired word', () => {
+  expect(files.length).toBeGreaterThan(800);
+  const found = files.flatMap((file) =>
+    findRetiredWords(readFileSync(join(rootDir, file), 'utf8')).map(
+      ({ line, word, use }) => `${file}:${line}: "${word}"; write: ${use}`,
+    ),
+  );
+  expect(found).toEqual([]);
+});
+
+it.each([
+  ['a parked poll', 'parked'],
+  ['this.takeOver()', 'takeOver'],
+  ['it is mended by hand', 'mended'],
+  ['whoever asks', 'whoever'],
+  ['config["x"] of the map', 'the map'],
+])('finds %j', (text, word) => {
+  expect(findRetiredWords(`first line\n${text}`)).toEqual([expect.objectContaining({ line: 2, word })]);
+});
+
+it.each(['conductor.handOver', 'router_parked_polls', 'mdm.updates.parked'])('accepts %j', (text) => {
+  expect(findRetiredWords(text)).toEqual([]);
+});
