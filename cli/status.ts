@@ -11,8 +11,8 @@ import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine
 import { addStaleAfterOption, parseStaleAfter } from './input/stale-after.ts';
 import type { Outcome } from './outcome.ts';
 import { nameOf, paintDiffLine } from './plan-lines.ts';
+import { formatPools } from './pool-table.ts';
 import { rootDir } from './root-dir.ts';
-import { formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
 /** Options of `status`. */
@@ -102,7 +102,7 @@ function describe(current: Status): Outcome {
       ([event, count]) => `events       ${count} wait in ${event}, which no handler listens to`,
     ),
     '',
-    ...describePools(pools),
+    ...formatPools(pools),
   ];
   const json = {
     ok: exitCode === 0,
@@ -131,17 +131,4 @@ function toJson(change: Change): Record<string, unknown> {
   const { action, kind, name, version, file } = change;
   const state = action === 'add' ? 'created' : 'changed';
   return { kind, name, version, file, state, diff: diffOf(change).join('\n') };
-}
-
-function describePools(pools: readonly WorkerPool[]): string[] {
-  const rows = pools.flatMap(({ taskType, domain, waiting, workers }) => {
-    const head = [taskType, domain ?? '-', String(waiting)];
-    if (workers.length === 0) return [[...head, 'nobody polls']];
-    return workers.map(({ workerId, lastPollSecondsAgo, stale }) => [
-      ...head,
-      `${lastPollSecondsAgo} s ago${stale ? ' (gone)' : ''}`,
-      workerId ?? '-',
-    ]);
-  });
-  return formatTable(['task type', 'domain', 'waiting', 'last poll', 'worker'], rows);
 }

@@ -2,14 +2,12 @@
 
 import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { poolsOf, type WorkerPool } from '#lib/conductor/metadata/worker-pools.ts';
-import { paint, printable } from './colours.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine-access.ts';
-import { formatSpan } from './input/duration.ts';
 import { parseName } from './input/names.ts';
 import { addStaleAfterOption, parseStaleAfter } from './input/stale-after.ts';
 import type { Outcome } from './outcome.ts';
+import { formatPools } from './pool-table.ts';
 import { rootDir } from './root-dir.ts';
-import { formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
 /** Options of `workers`. */
@@ -70,20 +68,9 @@ function describe(pools: readonly WorkerPool[]): Outcome {
   const withoutWorkers = pools.filter(
     (pool) => hasNoActiveWorker(pool) && (pool.waiting > 0 || pool.domain === undefined),
   );
-  const rows = pools.flatMap(toRows);
   return {
     exitCode: withoutWorkers.length === 0 ? 0 : 2,
-    lines:
-      rows.length === 0 ? ['no pool'] : formatTable(['task type', 'domain', 'waiting', 'last poll', 'worker'], rows),
+    lines: pools.length === 0 ? ['no pool'] : formatPools(pools),
     json: { ok: withoutWorkers.length === 0, workers: pools },
   };
-}
-
-function toRows({ taskType, domain, waiting, workers }: WorkerPool): string[][] {
-  const head = [taskType, printable(domain ?? '-'), waiting > 0 ? paint('warning', String(waiting)) : '0'];
-  if (workers.length === 0) return [[...head, paint('bad', 'nobody polls'), '-']];
-  return workers.map(({ workerId, lastPollSecondsAgo, stale }) => {
-    const seen = `${lastPollSecondsAgo < 60 ? `${lastPollSecondsAgo} s` : formatSpan(lastPollSecondsAgo * 1_000)} ago`;
-    return [...head, stale ? paint('bad', `${seen} (gone)`) : seen, printable(workerId ?? '-')];
-  });
 }

@@ -124,7 +124,7 @@ describe('service-router status', () => {
   it('a worker that polls: listed with its domain; a task type nobody polls: says so', async () => {
     const taskType = `movies_intake${definitions.suffix}`;
     await register();
-    expect((await status()).stdout).toMatch(new RegExp(`^${taskType} +- +0 +nobody polls$`, 'm'));
+    expect((await status()).stdout).toMatch(new RegExp(`^${taskType} +- +0 +nobody polls +-$`, 'm'));
     await fetch(`${engineUrl}/api/tasks/poll/batch/${taskType}?count=1&timeout=0&workerid=w-1&domain=d-1`);
     const { workers } = (await status('--json')).json<StatusJson>();
     expect(workers).toContainEqual({
