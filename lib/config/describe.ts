@@ -2,6 +2,7 @@
 
 import { configSchema } from './schema.ts';
 import type { LoadedConfig } from './load.ts';
+import { withoutPassword } from './without-password.ts';
 
 /** One key of the list. */
 export interface ConfigLine {
@@ -27,9 +28,4 @@ export function describeConfig({ config, origins }: LoadedConfig): ConfigLine[] 
 
 function isSecret(key: string): boolean {
   return (configSchema.properties[key] as { secret?: boolean } | undefined)?.secret === true;
-}
-
-/** Masks credentials in URLs such as `https://user:password@host`. */
-export function withoutPassword(value: string): string {
-  return value.replace(/\/\/[^/@\s]+@/g, '//********@');
 }

@@ -4,11 +4,11 @@ import { Ajv, type ErrorObject } from 'ajv';
 import { problemOfBackEndUrl } from './back-end-url.ts';
 import { keyOfVariable, readEnvironment, variableOf } from './environment.ts';
 import { isNetwork } from './network.ts';
-import { withoutPassword } from './describe.ts';
 import { checkProduction, isProduction, type PartialConfig } from './production.ts';
 import { type Config, type ConfigKey, configSchema } from './schema.ts';
 import { type RemoteLayer, readRemote } from './remote-files.ts';
 import { readDefaults, readProfile } from './sources.ts';
+import { withoutPassword } from './without-password.ts';
 
 /** An invalid configuration, with which the process must not start. `problems` has one line per problem. */
 export class ConfigError extends Error {

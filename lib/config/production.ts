@@ -1,9 +1,9 @@
 // The checks of the production profile: rejects settings that are only acceptable for development.
 
 import { isIP } from 'node:net';
-import { withoutPassword } from './describe.ts';
 import { isPrivateHost } from './private-host.ts';
 import { type Config, configSchema } from './schema.ts';
+import { withoutPassword } from './without-password.ts';
 
 /** A configuration that may be invalid: keys without a valid value are absent. */
 export type PartialConfig = Partial<Config>;
