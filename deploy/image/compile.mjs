@@ -11,7 +11,7 @@ const modules = [
   'gateway/open-engine.ts',
   'gateway/start-router.ts',
   'workers/start-workers.ts',
-  'jobs/prune/daily.ts',
+  'jobs/prune/prune-loop.ts',
   'jobs/prune/round.ts',
   'cli/run.ts',
   ...(await readdir('plugins')).map((plugin) => `plugins/${plugin}/index.ts`),

@@ -9,7 +9,7 @@ import { type OperationsServer, startOperationsServer } from '../../gateway/oper
 import { GatewayConfigError, readGatewayConfig } from '../../gateway/configuration/read-gateway-config.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { runProgram } from '#lib/process/run-program.ts';
-import { type PruneLoop, startPruneLoop } from './daily.ts';
+import { type PruneLoop, startPruneLoop } from './prune-loop.ts';
 import { createPruneRound } from './round.ts';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));

@@ -2,6 +2,7 @@
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { EngineError } from '#lib/conductor/engine-error.ts';
+import { startIntervalLoop } from '#lib/process/interval-loop.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import type { LeaderLock } from './leader-lock.ts';
 import type { Finding, Reconciliation, RoundReport } from './reconciliation.ts';
@@ -28,12 +29,10 @@ export function startReconciler(options: ReconcilerOptions): Reconciler {
   const { reconciliation, lock, intervalMs, log } = options;
   const metrics = createMetrics(options.metrics);
   const roundLog = new RoundLog(log);
-  let stopped = false;
-  let timer: NodeJS.Timeout | undefined;
-  const runRound = async (): Promise<void> => {
+  const runRound = async (signal: AbortSignal): Promise<void> => {
     if (!(await lock.hold())) {
       metrics.countRound('not_leader');
-      metrics.noteOwed(new Map());
+      metrics.setUnreconciled(new Map());
       return;
     }
     try {
@@ -42,23 +41,15 @@ export function startReconciler(options: ReconcilerOptions): Reconciler {
       metrics.record(report);
       roundLog.succeeded(report);
     } catch (error) {
-      if (stopped || (error instanceof EngineError && error.isStarting)) return;
+      if (signal.aborted || (error instanceof EngineError && error.isStarting)) return;
       metrics.countRound('failed');
       roundLog.failed(error);
     }
   };
-  const runLoop = async (): Promise<void> => {
-    const startedAt = performance.now();
-    await runRound();
-    if (stopped) return;
-    timer = setTimeout(() => (running = runLoop()), Math.max(0, intervalMs - (performance.now() - startedAt)));
-  };
-  let running = runLoop();
+  const loop = startIntervalLoop({ run: runRound, intervalMs });
   return {
     async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      await running;
+      await loop.stop();
       await lock.release();
     },
   };
@@ -126,7 +117,7 @@ function createMetrics(registry: Registry) {
   setUnreconciled(new Map());
   return {
     countRound: (outcome: 'done' | 'failed' | 'not_leader') => rounds.inc({ outcome }),
-    noteOwed: setUnreconciled,
+    setUnreconciled,
     record({ findings, unreconciled: counts }: RoundReport) {
       setUnreconciled(counts);
       for (const finding of findings) {

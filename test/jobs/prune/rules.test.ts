@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { rulesFor } from '../../../cli/prune-rules.ts';
 import { loadConfig } from '#lib/config/load.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
-import { startPruneLoop } from '../../../jobs/prune/daily.ts';
+import { startPruneLoop } from '../../../jobs/prune/prune-loop.ts';
 import { endedStates, failedStates, problemsOf, rulesOf } from '../../../jobs/prune/rules.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 

@@ -1,5 +1,6 @@
 // The loop that prunes: a first round soon after the start, then one round per interval.
 
+import { startIntervalLoop } from '#lib/process/interval-loop.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import type { PruneReport } from './prune.ts';
 
@@ -25,33 +26,20 @@ const initialDelayMs = 60_000;
 
 /** Starts the loop. A failed round is logged and retried after at most a minute. */
 export function startPruneLoop({ round, intervalMs, log }: PruneLoopOptions): PruneLoop {
-  const stopping = new AbortController();
-  let running: Promise<void> = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
   let failure: string | undefined;
   const retryDelayMs = Math.min(initialDelayMs, intervalMs);
-  const schedule = (delayMs: number) => {
-    if (!stopping.signal.aborted) timer = setTimeout(() => (running = runRound()), delayMs);
-  };
-  const runRound = async (): Promise<void> => {
+  const run = async (signal: AbortSignal): Promise<number | undefined> => {
     const startedAt = performance.now();
     try {
-      log.info({ ...(await round(stopping.signal)), durationMs: Math.round(performance.now() - startedAt) }, 'pruned');
+      log.info({ ...(await round(signal)), durationMs: Math.round(performance.now() - startedAt) }, 'pruned');
       failure = undefined;
-      schedule(Math.max(0, intervalMs - (performance.now() - startedAt)));
+      return undefined;
     } catch (error) {
       failure = (error as Error).message;
       log.warn(errorFields(error), 'cannot prune now');
-      schedule(retryDelayMs);
+      return retryDelayMs;
     }
   };
-  schedule(retryDelayMs);
-  return {
-    failure: () => failure,
-    async stop() {
-      stopping.abort();
-      clearTimeout(timer);
-      await running;
-    },
-  };
+  const loop = startIntervalLoop({ run, intervalMs, initialDelayMs: retryDelayMs });
+  return { failure: () => failure, stop: () => loop.stop() };
 }
