@@ -3,6 +3,7 @@
 import type { WorkflowStatus } from '../types.ts';
 import { type Caller, callerOf, mayBeOf } from './caller.ts';
 import type { ExecutionApi, ExecutionQuery, ExecutionSummary } from './execution-api.ts';
+import { PageReader } from './page-reader.ts';
 
 /** Criteria of a search; all must hold. */
 export interface ExecutionFilter {
@@ -40,11 +41,6 @@ export interface ExecutionList {
   readonly scanned: number;
 }
 
-/** Rows contain whole inputs and outputs, so the first page is small, and pages grow only while rows are small. */
-const firstPage = 50;
-const largestPage = 500;
-const pageBytes = 4_194_304;
-
 /**
  * Returns the newest executions that match the filter.
  * @param bounds `limit`: number of executions to find; `maxScanned`: number of rows of the index to read
@@ -77,17 +73,17 @@ async function findOfType(api: ExecutionApi, { filter, workflowType, bounds }: T
   const query = toQuery(filter, workflowType);
   const executions: ListedExecution[] = [];
   let scanned = 0;
-  for (let size = Math.min(firstPage, bounds.limit); ;) {
-    const page = await api.search(query, { offset: scanned, size, order: 'newest' });
-    scanned += page.executions.length;
-    for (const row of page.executions) {
+  const pages = new PageReader(api, bounds.limit);
+  for (;;) {
+    const { rows, isLast } = await pages.read(query, { offset: scanned, order: 'newest' });
+    scanned += rows.length;
+    for (const row of rows) {
       const listed = await toListed(api, row, { filter, workflowType });
       if (listed !== null) executions.push(listed);
       if (executions.length === bounds.limit) return { executions, isComplete: true, scanned };
     }
-    if (page.executions.length < size) return { executions, isComplete: true, scanned };
+    if (isLast) return { executions, isComplete: true, scanned };
     if (scanned >= bounds.maxScanned) return { executions, isComplete: false, scanned };
-    size = Math.max(1, Math.min(largestPage, size * 4, Math.floor((size * pageBytes) / Math.max(page.bytes, 1))));
   }
 }
 

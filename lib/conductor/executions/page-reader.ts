@@ -1,0 +1,36 @@
+// Reads pages of the engine's index, whose rows contain whole inputs and outputs: the page size follows the row size.
+
+import type { ExecutionApi, ExecutionQuery, ExecutionSummary, Page } from './execution-api.ts';
+
+/** Target size of a page in bytes. */
+const pageBytes = 2_097_152;
+const firstSize = 50;
+const maxSize = 500;
+
+/** One page of rows. */
+export interface RowPage {
+  readonly rows: readonly ExecutionSummary[];
+  /** True when no rows follow. */
+  readonly isLast: boolean;
+}
+
+/** Reads pages, small ones first. */
+export class PageReader {
+  readonly #api: Pick<ExecutionApi, 'search'>;
+  #size: number;
+
+  /** @param maxFirstSize upper bound of the first page, in rows */
+  constructor(api: Pick<ExecutionApi, 'search'>, maxFirstSize = firstSize) {
+    this.#api = api;
+    this.#size = Math.min(firstSize, maxFirstSize);
+  }
+
+  /** Returns the rows from `offset` on. @throws EngineError */
+  async read(query: ExecutionQuery, from: Pick<Page, 'offset' | 'order'>): Promise<RowPage> {
+    const size = this.#size;
+    const { executions, bytes } = await this.#api.search(query, { ...from, size });
+    const fitting = Math.floor((size * pageBytes) / Math.max(bytes, 1));
+    this.#size = Math.max(1, Math.min(maxSize, size * 4, fitting));
+    return { rows: executions, isLast: executions.length < size };
+  }
+}
