@@ -3,7 +3,7 @@
 import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { createReconciliation } from '../jobs/reconcile/index.ts';
-import { runRound, type RoundSummary } from '../jobs/reconcile/run-round.ts';
+import { runUntilComplete, type RoundsSummary } from '../jobs/reconcile/run-until-complete.ts';
 import type { Finding, Repair } from '../jobs/reconcile/reconciliation.ts';
 import { paint } from './colours.ts';
 import { addConfirmationOptions } from './confirmation.ts';
@@ -58,7 +58,7 @@ export async function runReconcile(options: ReconcileOptions, context: CommandCo
     const config = withTimes(engine.config, options);
     const definitions = loadDefinitions(rootDir);
     const sources = { config, definitions: () => definitions, call: engine.call };
-    const reconcileOnce = (dryRun: boolean) => runRound(createReconciliation(sources), { dryRun });
+    const reconcileOnce = (dryRun: boolean) => runUntilComplete(createReconciliation(sources), { dryRun });
     const note = context.onlyShows ?? (options.router === undefined ? undefined : routerForwardsNoRepair);
     if (note === routerForwardsNoRepair && options.yes === true) throw new CommandError([note]);
     if (note !== undefined) return describe(await reconcileOnce(true), { address, note });
@@ -91,7 +91,7 @@ const wouldBe: Readonly<Record<Repair, string>> = {
 };
 
 /** @param note why nothing was changed, for a dry run */
-function describe(report: RoundSummary, { address, note }: { address: string; note?: string }): Outcome {
+function describe(report: RoundsSummary, { address, note }: { address: string; note?: string }): Outcome {
   const { findings, scanned, inspected, isComplete } = report;
   const open = findings.filter((finding) => !isRepaired(finding)).length;
   const counts = note === undefined ? `, ${findings.length - open} of them repaired` : '';
@@ -117,7 +117,7 @@ function describe(report: RoundSummary, { address, note }: { address: string; no
   };
 }
 
-function describeFindings({ findings }: RoundSummary): string[] {
+function describeFindings({ findings }: RoundsSummary): string[] {
   if (findings.length === 0) return [];
   const column = findings.some(({ wouldBe: repair }) => repair !== undefined) ? 'would be done' : 'done';
   return [...formatTable(['execution', 'case', column, 'started'], findings.map(toRow)), ''];

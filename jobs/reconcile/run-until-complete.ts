@@ -4,7 +4,7 @@ import type { Case } from './decision.ts';
 import type { Finding, Reconciliation, RoundReport } from './reconciliation.ts';
 
 /** Combined result of the rounds. */
-export interface RoundSummary {
+export interface RoundsSummary {
   /** The last action for each execution that had or has a missing follow-up. */
   readonly findings: readonly Finding[];
   /** Number of executions with a missing follow-up, by case. */
@@ -26,10 +26,10 @@ const maxRounds = 200;
  * @param onRound called after each round
  * @throws EngineError when the engine is unavailable
  */
-export async function runRound(
+export async function runUntilComplete(
   reconciliation: Pick<Reconciliation, 'round'>,
   { dryRun, onRound = () => undefined }: { dryRun: boolean; onRound?: (report: RoundReport) => void },
-): Promise<RoundSummary> {
+): Promise<RoundsSummary> {
   const findings = new Map<string, Finding>();
   let scanned = 0;
   let inspected = 0;
