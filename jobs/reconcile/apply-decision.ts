@@ -2,6 +2,7 @@
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import type { Case, Decision } from './decision.ts';
 
@@ -52,7 +53,7 @@ export async function applyDecision(
       await terminate(workflowId, decision.case, api);
       return { action: 'terminated', started: [] };
     case 'resume':
-      if (isRunning(execution)) {
+      if (!hasEnded(execution)) {
         if (await endsWhenEvaluated(execution, api)) return { action: 'continued', started: [] };
         await terminate(workflowId, decision.case, api);
       }
@@ -77,11 +78,7 @@ async function endsWhenEvaluated(execution: WholeExecution, api: ExecutionApi): 
     if (!(error instanceof EngineError) || error.kind !== 'refused') throw error;
   }
   const after = await api.readWhole(execution.workflowId);
-  return after !== null && !isRunning(after);
-}
-
-function isRunning({ status }: WholeExecution): boolean {
-  return status === 'RUNNING' || status === 'PAUSED';
+  return after !== null && hasEnded(after);
 }
 
 async function resume(

@@ -1,6 +1,7 @@
 // Classifies index rows by their text alone: most executions need no inspection.
 
 import type { ExecutionSummary } from '#lib/conductor/executions/execution-api.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { isCut } from '#lib/conductor/shorten-strings.ts';
 import {
   type MdmDefinitions,
@@ -21,10 +22,9 @@ const noInterestedSystems = /"?interestedSystems"?[=:]\[\]\}$/;
 /** Returns the kind of an execution that needs inspection; null when nothing can be missing. */
 export function classify(summary: ExecutionSummary, mdmDefinitions: MdmDefinitions): ExecutionKind | null {
   const { workflowType, version, status, input, output } = summary;
-  const running = status === 'RUNNING' || status === 'PAUSED';
   if (workflowType === patchWorkflow && mdmDefinitions.mayProduceEvent(workflowType, version)) {
     const method = methodPattern.exec(input)?.[1];
-    if (method !== undefined && method !== 'PATCH') return running ? 'other' : null;
+    if (method !== undefined && method !== 'PATCH') return hasEnded(summary) ? null : 'other';
     const statusCode = status === 'COMPLETED' ? statusPattern.exec(output)?.[1] : undefined;
     return statusCode !== undefined && !statusCode.startsWith('2') ? null : 'patch';
   }
@@ -32,7 +32,7 @@ export function classify(summary: ExecutionSummary, mdmDefinitions: MdmDefinitio
     return status === 'COMPLETED' && noInterestedSystems.test(output) ? null : 'notification';
   }
   if (workflowType === updateWorkflow) return 'update';
-  if (!running) return null;
+  if (hasEnded(summary)) return null;
   return workflowType === shareWorkflow ? 'share' : 'other';
 }
 

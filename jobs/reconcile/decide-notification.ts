@@ -1,6 +1,7 @@
 // Decides what is missing for executions of mdmWF, mdm-updateWF and mdm-shareWF: shares that MDM requested, lost tasks.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import {
   type Decision,
@@ -29,7 +30,7 @@ export function decideNotification(
   if (hasNoTasks(execution)) {
     return hasElapsed(execution.startTime, context) ? replace(execution) : waiting;
   }
-  const running = execution.status === 'RUNNING' || execution.status === 'PAUSED';
+  const running = !hasEnded(execution);
   const notified = lastTask(execution, notifyTask);
   // A repeated call is safe: MDM and the adaptors detect it by its idempotency key.
   if (running && isOverdue(notified, context)) return resumeOverdue(execution);
@@ -62,13 +63,13 @@ export function decideUpdate(
   const share = context.mdmDefinitions.shareForUpdate(execution.input);
   const requests = share === null || shares.some(({ input }) => hasInput(input, share.input)) ? [] : [share];
   // The workflow never waits, so a running execution is left over from an engine that was killed.
-  if (execution.status === 'RUNNING') return { kind: 'replace', case: 'never_scheduled', requests };
+  if (!hasEnded(execution)) return { kind: 'replace', case: 'never_scheduled', requests };
   return requests.length === 0 ? settled : { kind: 'start', case: 'share_lost', requests };
 }
 
 /** Decides for an execution of mdm-shareWF: its task may never have been scheduled, or its worker may have died. */
 export function decideShare(execution: WholeExecution, context: DecisionContext): Decision {
-  if (execution.status !== 'RUNNING') return settled;
+  if (hasEnded(execution)) return settled;
   if (execution.tasks.some((task) => isOverdue(task, context))) return resumeOverdue(execution);
   return hasNoTasks(execution) && hasElapsed(execution.startTime, context) ? replace(execution) : waiting;
 }
@@ -102,13 +103,10 @@ function restartRequest({
 function missingShares(execution: WholeExecution, { mdmDefinitions }: DecisionContext): StartWorkflowRequest[] {
   const systems = lastTask(execution, notifyTask)?.outputData?.['interestedSystems'];
   if (!Array.isArray(systems) || systems.length === 0) return [];
-  const source = mdmDefinitions.sourceOf(execution.workflowName, execution.workflowVersion);
-  if (source === undefined) return [];
-  return systems.flatMap((loopItem: unknown) => {
-    const scope = { ...scopeOf(execution), each_system: { output: { loopItem } } };
-    const request = mdmDefinitions.startFor(source, scope, mdmDefinitions.payloadOf(source, scope));
-    return request === null ? [] : [request];
-  });
+  const scope = scopeOf(execution);
+  return systems.flatMap((loopItem: unknown) =>
+    mdmDefinitions.startsAfter(execution, { ...scope, each_system: { output: { loopItem } } }),
+  );
 }
 
 /** Returns true when `started` contains all fields of `input`. The engine adds fields to inputs from event handlers. */

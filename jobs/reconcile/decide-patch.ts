@@ -1,6 +1,7 @@
 // Decides what is missing for a PATCH: an unpublished event, an MDM workflow that was not started, an unknown outcome.
 
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { isSuperseded } from '#lib/conductor/executions/superseded.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { parseFailure } from '#lib/envelope/failure.ts';
@@ -37,7 +38,7 @@ export function decidePatch(
   related: PatchRelatedExecutions,
   context: DecisionContext,
 ): Decision {
-  if (execution.status === 'RUNNING' || execution.status === 'PAUSED') return decideRunning(execution, context);
+  if (!hasEnded(execution)) return decideRunning(execution, context);
   if (related.notified || isSuperseded(execution)) return settled;
   if (!hasElapsed(execution.endTime, context)) return waiting;
   const intake = lastTask(execution, intakeTask);
@@ -107,12 +108,9 @@ function notification(
   { mdmDefinitions }: DecisionContext,
   outbound?: object,
 ): StartWorkflowRequest[] {
-  const source = mdmDefinitions.sourceOf(execution.workflowName, execution.workflowVersion);
-  if (source === undefined) return [];
   const scope = scopeOf(execution);
   if (outbound !== undefined) scope[intakeTask] = { ...scope[intakeTask], output: { outbound } };
-  const request = mdmDefinitions.startFor(source, scope, mdmDefinitions.payloadOf(source, scope));
-  return request === null ? [] : [request];
+  return mdmDefinitions.startsAfter(execution, scope);
 }
 
 /** Returns true for a 2xx response, as in the condition of the event handler. */

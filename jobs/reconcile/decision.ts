@@ -1,6 +1,7 @@
 // Decisions of the reconciler as data: a dry run prints a decision, a round applies it.
 
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import type { MdmDefinitions } from './mdm-definitions.ts';
@@ -91,7 +92,7 @@ export function isOverdue(task: ExecutedTask | undefined, { now, afterMs }: Deci
   return heardAt > 0 && responseTimeoutSeconds > 0 && now - heardAt >= responseTimeoutSeconds * 1_000 + afterMs;
 }
 
-/** Returns true for a running execution without tasks: the engine was killed while starting it. */
-export function hasNoTasks({ status, tasks }: WholeExecution): boolean {
-  return status === 'RUNNING' && tasks.length === 0;
+/** Returns true for an open execution without tasks: the engine was killed while starting it. */
+export function hasNoTasks(execution: WholeExecution): boolean {
+  return !hasEnded(execution) && execution.tasks.length === 0;
 }

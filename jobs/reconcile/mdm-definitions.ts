@@ -5,6 +5,7 @@ import { type ProducedEvent, producedEvents } from '#lib/conductor/definitions/e
 import { collegeOf } from '#lib/conductor/definitions/queue-events.ts';
 import type { EventHandler, WorkflowTask } from '#lib/conductor/definitions/schema.ts';
 import { tasksOf } from '#lib/conductor/definitions/workflow-tasks.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { resolveTemplate, type Scope } from './template.ts';
 
@@ -24,7 +25,7 @@ export const intakeTask = 'college-adaptor_intake';
 export const notifyTask = 'mdm_notify';
 
 /** The EVENT task of one workflow version. */
-export interface EventSource {
+interface EventSource {
   readonly workflow: string;
   readonly version: number;
   readonly event: ProducedEvent;
@@ -74,32 +75,25 @@ export class MdmDefinitions {
 
   /** Returns true unless the version is known to produce no event. */
   mayProduceEvent(workflow: string, version: number): boolean {
-    return !this.#versions.has(keyOf(workflow, version)) || this.sourceOf(workflow, version) !== undefined;
+    return !this.#versions.has(keyOf(workflow, version)) || this.#sourceOf(workflow, version) !== undefined;
   }
 
   /**
-   * Returns the EVENT task of a version; undefined for a version that produces no event.
+   * Returns the execution that the handler of an execution's event starts. The list is empty when its workflow version
+   * produces no event, and when the event has no handler and waits in its queue.
+   * @param scope values for expressions in the name and the payload of the event
    * @throws UnknownVersion when the definitions do not contain the version
    */
-  sourceOf(workflow: string, version: number): EventSource | undefined {
-    if (!this.#versions.has(keyOf(workflow, version))) throw new UnknownVersion(workflow, version);
-    return this.#sources.find((source) => source.workflow === workflow && source.version === version);
-  }
-
-  /** Returns the payload of the event that the EVENT task of `source` publishes. */
-  payloadOf(source: EventSource, scope: Scope): Record<string, unknown> {
-    return resolveTemplate(source.task.inputParameters ?? {}, scope) as Record<string, unknown>;
-  }
-
-  /**
-   * Returns the execution that the handler of an event starts.
-   * @param scope values for expressions in the name of the event
-   * @param payload payload of the event
-   * @returns null when the event has no handler and waits in its queue
-   */
-  startFor(source: EventSource, scope: Scope, payload: Scope): StartWorkflowRequest | null {
-    const event = String(resolveTemplate(source.event.name, scope));
-    return startBy(this.#handlers.get(event), payload);
+  startsAfter(
+    { workflowName, workflowVersion }: Pick<WholeExecution, 'workflowName' | 'workflowVersion'>,
+    scope: Scope,
+  ): StartWorkflowRequest[] {
+    const source = this.#sourceOf(workflowName, workflowVersion);
+    if (source === undefined) return [];
+    const handler = this.#handlers.get(String(resolveTemplate(source.event.name, scope)));
+    const payload = resolveTemplate(source.task.inputParameters ?? {}, scope) as Record<string, unknown>;
+    const request = startBy(handler, payload);
+    return request === null ? [] : [request];
   }
 
   /**
@@ -109,6 +103,12 @@ export class MdmDefinitions {
    */
   shareForUpdate(update: Scope): StartWorkflowRequest | null {
     return startBy(this.#queueHandlers.get(String(update['misCode'])), update);
+  }
+
+  /** Returns the EVENT task of a version; undefined for a version that produces no event. @throws UnknownVersion */
+  #sourceOf(workflow: string, version: number): EventSource | undefined {
+    if (!this.#versions.has(keyOf(workflow, version))) throw new UnknownVersion(workflow, version);
+    return this.#sources.find((source) => source.workflow === workflow && source.version === version);
   }
 }
 

@@ -1,6 +1,7 @@
 // The work list of the reconciler: executions that need inspection, when each is due, and what is missing.
 
 import type { ExecutionSummary } from '#lib/conductor/executions/execution-api.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { ExecutionKind } from './classify.ts';
 import { type Case, cases } from './decision.ts';
 
@@ -26,7 +27,7 @@ interface Entry extends OpenExecution {
 const maxOpen = 10_000;
 /** Longest pause between two inspections, in milliseconds. */
 const maxPauseMs = 600_000;
-/** Size of the set of removed executions that the index still lists as running; they are not added again. */
+/** Size of the set of removed executions that the index still lists as open; they are not added again. */
 const maxStaleRows = 10_000;
 
 /** A work list with exponential pauses between inspections. */
@@ -47,10 +48,10 @@ export class OpenExecutions {
 
   /** Adds an execution; a known execution is not changed. */
   add(summary: ExecutionSummary, kind: ExecutionKind, now: number): void {
-    const { workflowId, correlationId, status } = summary;
-    if (status !== 'RUNNING') this.#staleRows.delete(workflowId);
+    const { workflowId, correlationId } = summary;
+    if (hasEnded(summary)) this.#staleRows.delete(workflowId);
     if (this.#entries.has(workflowId)) return;
-    if (status === 'RUNNING' && (this.#staleRows.has(workflowId) || this.isFull)) return;
+    if (!hasEnded(summary) && (this.#staleRows.has(workflowId) || this.isFull)) return;
     const source = kind === 'patch' || kind === 'other' ? workflowId : (correlationId ?? '');
     this.#entries.set(workflowId, {
       workflowId,
@@ -77,7 +78,7 @@ export class OpenExecutions {
   remove(workflowId: string): void {
     const entry = this.#entries.get(workflowId);
     this.#entries.delete(workflowId);
-    if (entry?.summary?.status !== 'RUNNING' && entry?.summary !== null) return;
+    if (entry === undefined || (entry.summary !== null && hasEnded(entry.summary))) return;
     if (this.#staleRows.size >= maxStaleRows) this.#staleRows.clear();
     this.#staleRows.add(workflowId);
   }

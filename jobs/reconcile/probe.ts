@@ -1,6 +1,7 @@
 // Probes: verifies whether a PATCH was applied by reading the resource through a workflow version that emits no event.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { reconcilerRoute } from '#lib/envelope/inbound.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
@@ -33,7 +34,7 @@ export function probedBackEnd({ input }: WholeExecution): string {
 export function probeStateOf(probes: readonly Probe[], codec: PayloadCodec): ProbeState | undefined {
   const last = probes.at(-1);
   if (last === undefined) return undefined;
-  if (isRunning(last)) return 'under-way';
+  if (!hasEnded(last)) return 'under-way';
   return readResponse(last, codec) === null ? 'unanswered' : 'answered';
 }
 
@@ -45,17 +46,13 @@ export function findResponse(
 ): Decision | BackEndResponse {
   const last = probes.at(-1);
   if (last === undefined) return requestProbe(execution, context);
-  if (isRunning(last)) return { kind: 'asked', case: 'outcome_unknown' };
+  if (!hasEnded(last)) return { kind: 'asked', case: 'outcome_unknown' };
   const response = readResponse(last, context.codec);
   if (response !== null) return response;
   const pauseMs = Math.min(context.afterMs * 2 ** (probes.length - 1), maxPauseMs);
   return hasElapsed(last.endTime, { now: context.now, afterMs: pauseMs })
     ? requestProbe(execution, context)
     : { kind: 'unanswered', case: 'outcome_unknown' };
-}
-
-function isRunning({ status }: Probe): boolean {
-  return status === 'RUNNING' || status === 'PAUSED';
 }
 
 /**

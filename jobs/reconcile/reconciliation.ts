@@ -2,6 +2,7 @@
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { applyDecision } from './apply-decision.ts';
 import { classify, type ExecutionKind } from './classify.ts';
 import { decideNotification, decideShare, decideUpdate } from './decide-notification.ts';
@@ -25,7 +26,7 @@ import {
 import { OpenExecutions, type OpenExecution } from './open-executions.ts';
 import { probedBackEnd, probeStateOf } from './probe.ts';
 import { RelatedExecutions } from './related-executions.ts';
-import { EndedScan, RunningScan } from './scan.ts';
+import { EndedScan, OpenScan } from './scan.ts';
 import { type ProbeTarget, ProbeLimiter } from './probe-limiter.ts';
 
 /** Dependencies and limits. */
@@ -78,7 +79,7 @@ type RepairMode = 'inspect' | 'repair' | 'wait';
 
 /** Limits of one round. */
 const maxPages = 40;
-const maxRunningPages = 5;
+const maxOpenPages = 5;
 const maxInspected = 200;
 const maxRepairs = 100;
 
@@ -92,7 +93,7 @@ export class Reconciliation {
   readonly #open: OpenExecutions;
   #mdmDefinitions: MdmDefinitions;
   #ended: readonly EndedScan[];
-  readonly #running: RunningScan;
+  readonly #openScan: OpenScan;
   readonly #probeLimiter: ProbeLimiter;
 
   constructor(options: ReconciliationOptions) {
@@ -102,7 +103,7 @@ export class Reconciliation {
     this.#probeLimiter = new ProbeLimiter(options.afterMs);
     this.#mdmDefinitions = options.mdmDefinitions;
     this.#ended = this.#createScans();
-    this.#running = new RunningScan(options.api);
+    this.#openScan = new OpenScan(options.api);
   }
 
   /**
@@ -159,7 +160,7 @@ export class Reconciliation {
 
   async #scan(): Promise<{ rows: number; isComplete: boolean }> {
     const until = this.#now() - this.#options.afterMs;
-    const scans = [() => this.#running.next(until, maxRunningPages)];
+    const scans = [() => this.#openScan.next(until, maxOpenPages)];
     for (const ended of this.#ended) {
       if (!this.#open.isFull) scans.push(() => ended.next(until, maxPages));
     }
@@ -284,7 +285,7 @@ function kindOf({ input }: WholeExecution, kind: ExecutionKind): ExecutionKind {
 
 /** Decides for any other workflow: an execution without tasks would run forever, so it is terminated. */
 function decideOther(execution: WholeExecution, context: DecisionContext): Decision {
-  if (execution.status !== 'RUNNING') return settled;
+  if (hasEnded(execution)) return settled;
   if (!hasNoTasks(execution) || !hasElapsed(execution.startTime, context)) return waiting;
   return { kind: 'replace', case: 'never_scheduled', requests: [] };
 }

@@ -1,6 +1,7 @@
 // Finds the executions that follow from other executions, by correlation id and in batches.
 
 import type { ExecutionApi, ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { collegeOf, interestedColleges } from './classify.ts';
 import { notifyWorkflow, patchWorkflow, readVersion, shareWorkflow, updateWorkflow } from './mdm-definitions.ts';
 import type { OpenExecution } from './open-executions.ts';
@@ -43,7 +44,7 @@ export class RelatedExecutions {
 
   /** Returns true when the index alone shows that nothing is missing, which is the usual case. */
   isSettledByIndex({ kind, source, summary }: OpenExecution): boolean {
-    if (summary === null || summary.status === 'RUNNING' || summary.status === 'PAUSED') return false;
+    if (summary === null || !hasEnded(summary)) return false;
     if (kind === 'patch') return this.isNotified(source);
     if (summary.status !== 'COMPLETED') return false;
     if (kind === 'notification') return this.#isSharedWith(source, interestedColleges(summary));

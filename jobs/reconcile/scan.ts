@@ -1,28 +1,8 @@
-// Reads the engine's index in pages: executions that ended since the last scan, and running executions in rotation.
+// Reads the engine's index in pages: executions that ended since the last scan, and open executions in rotation.
 
-import type { ExecutionApi, ExecutionQuery, ExecutionSummary, Page } from '#lib/conductor/executions/execution-api.ts';
-
-/** Target size of a page in bytes. Rows contain whole inputs and outputs, so the page size adapts. */
-const pageBytes = 2_097_152;
-const firstPageSize = 50;
-const maxPageSize = 500;
-
-/** Reads pages of a query and adapts the page size to the size of the rows. */
-class AdaptivePager {
-  #size = firstPageSize;
-
-  async read(
-    api: ExecutionApi,
-    query: ExecutionQuery,
-    from: Pick<Page, 'offset' | 'order'>,
-  ): Promise<{ rows: readonly ExecutionSummary[]; isLast: boolean }> {
-    const size = this.#size;
-    const { executions, bytes } = await api.search(query, { ...from, size });
-    const fitting = Math.floor((size * pageBytes) / Math.max(bytes, 1));
-    this.#size = Math.max(1, Math.min(maxPageSize, size * 4, fitting));
-    return { rows: executions, isLast: executions.length < size };
-  }
-}
+import type { ExecutionApi, ExecutionSummary } from '#lib/conductor/executions/execution-api.ts';
+import { openStatuses } from '#lib/conductor/executions/has-ended.ts';
+import { PageReader } from '#lib/conductor/executions/page-reader.ts';
 
 /** Result of a scan. */
 export interface ScanResult {
@@ -36,14 +16,13 @@ export interface ScanResult {
  * retries ends again and is read again. The position is kept in memory: after a restart the scan starts again at `from`.
  */
 export class EndedScan {
-  readonly #api: ExecutionApi;
   readonly #workflowType: string;
-  readonly #pages = new AdaptivePager();
+  readonly #pages: PageReader;
   /** Every execution that ended before this time was read (milliseconds since 1970). */
   #readUpTo: number;
 
   constructor(api: ExecutionApi, options: { workflowType: string; from: number }) {
-    this.#api = api;
+    this.#pages = new PageReader(api);
     this.#workflowType = options.workflowType;
     this.#readUpTo = options.from;
   }
@@ -54,7 +33,7 @@ export class EndedScan {
     let offset = 0;
     for (let page = 0; page < maxPages; page++) {
       const query = { workflowType: this.#workflowType, endedAfter: this.#readUpTo, endedBefore: until };
-      const read = await this.#pages.read(this.#api, query, { offset, order: 'first-ended' });
+      const read = await this.#pages.read(query, { offset, order: 'first-ended' });
       rows.push(...read.rows);
       offset += read.rows.length;
       // A row that leaves the result, such as a retried execution, shifts the offsets of later rows. Each page therefore
@@ -70,22 +49,21 @@ export class EndedScan {
   }
 }
 
-/** Scans running executions of every type, a limited number per round, and starts over at the end. */
-export class RunningScan {
-  readonly #api: ExecutionApi;
-  readonly #pages = new AdaptivePager();
+/** Scans running and paused executions of every type, a limited number per round, and starts over at the end. */
+export class OpenScan {
+  readonly #pages: PageReader;
   #offset = 0;
 
   constructor(api: ExecutionApi) {
-    this.#api = api;
+    this.#pages = new PageReader(api);
   }
 
   /** Reads the next rows of executions started before `startedBefore` (milliseconds since 1970). */
   async next(startedBefore: number, maxPages: number): Promise<ScanResult> {
-    const query = { status: 'RUNNING', startedBefore } as const;
+    const query = { statuses: openStatuses, startedBefore };
     const rows: ExecutionSummary[] = [];
     for (let page = 0; page < maxPages; page++) {
-      const read = await this.#pages.read(this.#api, query, { offset: this.#offset });
+      const read = await this.#pages.read(query, { offset: this.#offset });
       rows.push(...read.rows);
       this.#offset = read.isLast ? 0 : this.#offset + read.rows.length;
       if (read.isLast) return { rows, isComplete: true };

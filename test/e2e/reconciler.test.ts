@@ -1,6 +1,7 @@
 // What the engine drops between a PATCH and MDM is found and repaired, by two routers at once that know nothing of each other.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createOutbound } from '#lib/envelope/outbound.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
@@ -186,6 +187,37 @@ function inboundOf(id: string, body: unknown) {
     bodyEncoding: 'text',
   };
 }
+
+it('tells MDM of a PATCH that stayed paused, as a router killed while cancelling leaves it', async () => {
+  const before = await metricOf('router_reconciled_total');
+  const cccid = newCccid();
+  const domain = 'paused';
+  const { text: source } = await engine('/workflow', 'POST', {
+    name: 'college-adaptorWF',
+    version: 2,
+    input: { inbound: inboundOf('0323118', { cccid }) },
+    taskToDomain: { '*': domain },
+  });
+  const polled = await engine(`/tasks/poll/batch/college-adaptor_intake?count=1&timeout=0&domain=${domain}`);
+  const [task] = polled.json<Task[]>();
+  expect(task?.workflowInstanceId).toBe(source);
+  expect((await engine(`/workflow/${source}/pause`, 'PUT')).status).toBe(200);
+  const body = Buffer.from(JSON.stringify({ sisPersonId: '0323118', cccid }));
+  const reported = await engine('/tasks', 'POST', {
+    taskId: task?.taskId,
+    workflowInstanceId: source,
+    status: 'COMPLETED',
+    outputData: { outbound: createOutbound({ status: 200, headers: {}, body }) },
+  });
+  expect(reported.status).toBe(200);
+  expect((await read(source)).status, 'the engine publishes no event for a paused execution').toBe('PAUSED');
+  await pollUntil('MDM to hear of it', async () => (await kindsOf(source)).includes('notification recorded'), {
+    timeoutMs: 15_000,
+  });
+  await untilReconciled();
+  expect(await actions(before, 'event_stuck started')).toBeGreaterThan(0);
+  expect((await read(source)).status).toBe('TERMINATED');
+});
 
 describe('a PATCH whose outcome nobody knows', () => {
   const domain = 'lost';

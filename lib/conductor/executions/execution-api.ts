@@ -72,7 +72,6 @@ export interface WholeExecution {
 export interface ExecutionQuery {
   /** A workflow name; a final `*` matches any suffix. */
   readonly workflowType?: string;
-  readonly status?: WorkflowStatus;
   /** Any of these states. */
   readonly statuses?: readonly WorkflowStatus[];
   readonly correlationIds?: readonly string[];
@@ -228,11 +227,9 @@ export class ExecutionApi {
  * type; for a pattern it uses the index on the start time or the correlation id.
  */
 function formatQuery(query: ExecutionQuery): string {
-  const { workflowType, status, statuses, correlationIds, startedAfter, startedBefore, endedAfter, endedBefore } =
-    query;
+  const { workflowType, statuses, correlationIds, startedAfter, startedBefore, endedAfter, endedBefore } = query;
   return [
     workflowType === undefined ? '' : `workflowType = ${workflowType.replace(/\*?$/, '*')}`,
-    status === undefined ? '' : `status = ${status}`,
     statuses === undefined ? '' : `status IN (${statuses.join(',')})`,
     correlationIds === undefined ? '' : `correlationId IN (${correlationIds.join(',')})`,
     startedAfter === undefined ? '' : `startTime > ${startedAfter}`,

@@ -2,6 +2,7 @@
 
 import { EngineError } from '../engine-error.ts';
 import type { ExecutedTask, ExecutionApi, WholeExecution } from './execution-api.ts';
+import { hasEnded } from './has-ended.ts';
 
 /**
  * Kinds of interventions.
@@ -34,9 +35,8 @@ export async function previewInterventions(
 ): Promise<InterventionPreview> {
   const execution = await api.readWhole(executionId);
   if (execution === null) return { kind: 'refused', executionId, reason: 'the engine has no such execution' };
-  const running = execution.status === 'RUNNING' || execution.status === 'PAUSED';
-  if (intervention === 'retry') return previewRetry(execution, running);
-  if (!running) return { kind: 'refused', executionId, reason: `it has already ended: ${execution.status}` };
+  if (intervention === 'retry') return previewRetry(execution);
+  if (hasEnded(execution)) return { kind: 'refused', executionId, reason: `it has already ended: ${execution.status}` };
   const begun = execution.tasks.find(isWithWorker);
   if (begun === undefined) return { kind: 'possible', executionId };
   const where = `a worker has begun ${begun.referenceTaskName}`;
@@ -53,9 +53,9 @@ export async function previewInterventions(
       };
 }
 
-function previewRetry(execution: WholeExecution, running: boolean): InterventionPreview {
+function previewRetry(execution: WholeExecution): InterventionPreview {
   const { workflowId: executionId, status } = execution;
-  if (running || status === 'COMPLETED') {
+  if (!hasEnded(execution) || status === 'COMPLETED') {
     return { kind: 'refused', executionId, reason: `only failed executions can be retried, and this one is ${status}` };
   }
   const { httpMethod } = (execution.input['inbound'] ?? {}) as { httpMethod?: unknown };

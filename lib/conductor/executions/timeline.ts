@@ -1,6 +1,7 @@
 // The timeline of an execution: its tasks in order, with queue times, attempts, workers and failures.
 
 import type { ExecutedTask, WholeExecution } from './execution-api.ts';
+import { hasEnded } from './has-ended.ts';
 
 /** One attempt of a task. Durations are in milliseconds. */
 export interface TimelineStep {
@@ -55,7 +56,7 @@ export function timelineOf(execution: WholeExecution, now: number): Timeline {
   const { tasks, startTime, endTime } = execution;
   const ordered = tasks.toSorted((one, other) => (one.scheduledTime ?? 0) - (other.scheduledTime ?? 0));
   const open = ordered.find(({ status }) => status === 'SCHEDULED' || status === 'IN_PROGRESS');
-  const running = execution.status === 'RUNNING' || execution.status === 'PAUSED';
+  const running = !hasEnded(execution);
   return {
     steps: ordered.map((task) => toStep(task, startTime)),
     totalMs: Math.max(0, (endTime > 0 && !running ? endTime : now) - startTime),

@@ -157,6 +157,22 @@ it('an index of many pages, with rows that leave it while it is read → every e
   expect(Array.from({ length: 260 }, (_, at) => `patch-${at + 40}`).filter((id) => !seen.has(id))).toEqual([]);
 });
 
+it('finds a PATCH that has stayed paused since its worker responded', async () => {
+  engine.put(patch({ status: 'PAUSED', endTime: 0, output: {} }));
+  const { findings, unreconciled } = await reconcile().round({ dryRun: true });
+  expect(findings).toMatchObject([{ executionId: 'patch-1', case: 'event_stuck', wouldBe: 'resume' }]);
+  expect(unreconciled.get('event_stuck')).toBe(1);
+});
+
+it('inspects a paused execution once while nothing is missing, and waits', async () => {
+  const untouched = task('college-adaptor_intake', { status: 'SCHEDULED', pollCount: 0, startTime: 0, endTime: 0 });
+  engine.put(patch({ status: 'PAUSED', endTime: 0, output: {}, tasks: [untouched] }));
+  engine.put(execution('moviesWF', { status: 'PAUSED', endTime: 0, tasks: [untouched] }));
+  const reconciliation = reconcile();
+  expect(await reconciliation.round()).toMatchObject({ scanned: 2, inspected: 2, findings: [] });
+  expect(await reconciliation.round()).toMatchObject({ scanned: 2, inspected: 0, findings: [] });
+});
+
 describe('a reload of the definitions', () => {
   it('a lost event of a version that is not known is counted and named, and repaired once the version is', async () => {
     engine.put(patch({ workflowVersion: 3 }));
