@@ -3,13 +3,14 @@
 import type { Task } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
+import { parseJsonObject } from '#lib/envelope/json-object.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import { encodeText } from '#lib/envelope/text.ts';
 import { createPayloadCodec, type PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
 import { deliver } from './mdm/deliver.ts';
 import { readInterestedSystems } from './mdm/interested-systems.ts';
-import { parseObject, patchedPerson } from './mdm/patched-person.ts';
+import { patchedPerson } from './mdm/patched-person.ts';
 import { packSystem } from './mdm/packed-share.ts';
 import { retryUntilDelivered } from './mdm/retryable-error.ts';
 import { receivedInbound, unreadablePayload } from './received-inbound.ts';
@@ -61,7 +62,7 @@ export function createMdmNotify({ config, callBackEnd }: WorkerDependencies): Wo
       // The execution of the PATCH, not of this workflow: a workflow that is started twice causes one notification.
       idempotencyKey: executionId,
     });
-    const { notificationId, interestedSystems } = parseObject(text);
+    const { notificationId, interestedSystems } = parseJsonObject(text) ?? {};
     const systems = readInterestedSystems(interestedSystems, person.cccid);
     return {
       status: 'COMPLETED',

@@ -2,11 +2,11 @@
 
 import { createHash } from 'node:crypto';
 import type { Task } from '#lib/conductor/types.ts';
+import { parseJsonObject } from '#lib/envelope/json-object.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { adaptorOf } from './back-end/adaptor-of.ts';
 import { deliver } from './mdm/deliver.ts';
 import { type PackedSystem, unpackShare } from './mdm/packed-share.ts';
-import { parseObject } from './mdm/patched-person.ts';
 import { RetryableError, retryUntilDelivered } from './mdm/retryable-error.ts';
 import { TaskFailure } from './task-failure.ts';
 import type { TaskOutcome, Worker, WorkerDependencies } from './worker.ts';
@@ -56,7 +56,7 @@ export function createMdmShare({ config, callBackEnd }: WorkerDependencies): Wor
       requestId,
       idempotencyKey: idempotencyKeyOf(input, status),
     });
-    const { cccid: current } = parseObject(text);
+    const { cccid: current } = parseJsonObject(text) ?? {};
     return typeof current === 'string' && current !== '' ? current : undefined;
   };
   /** Shares may overtake each other: each PATCH is reported to MDM, and a newer cccid in the response is sent too. */

@@ -1,6 +1,7 @@
 // Reads which person a PATCH changed from the adaptor's response or, failing that, from the request.
 
 import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
+import { parseJsonObject } from '#lib/envelope/json-object.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 
 /** The person that a PATCH changed. */
@@ -13,30 +14,12 @@ export interface PatchedPerson {
 
 /** Returns the person; null when neither the response nor the request names one. */
 export function patchedPerson(inbound: ReceivedInbound, outbound: BackEndResponse): PatchedPerson | null {
-  const record = parseObject(outbound.body);
-  const patch = parseObject(inbound.body);
+  const record = parseJsonObject(outbound.body) ?? {};
+  const patch = parseJsonObject(inbound.body) ?? {};
   const sisPersonId = textOf(record['sisPersonId']) ?? personOfPath(inbound.path) ?? textOf(patch['sisPersonId']);
   if (sisPersonId === undefined) return null;
   const cccid = textOf(record['cccid']) ?? textOf(patch['cccid']);
   return { sisPersonId, ...(cccid === undefined ? {} : { cccid }) };
-}
-
-/** JSON.parse with source text access: numbers keep their digits, because a long key would be rounded. */
-type ExactParse = (
-  text: string,
-  reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
-) => unknown;
-
-/** Returns the members of a JSON object, numbers as strings; an empty object when `bytes` is not a JSON object. */
-export function parseObject(bytes: Buffer | string): Record<string, unknown> {
-  try {
-    const value = (JSON.parse as ExactParse)(bytes.toString(), (_key, member, { source }) =>
-      typeof member === 'number' ? (source ?? String(member)) : member,
-    );
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
-  } catch {
-    return {};
-  }
 }
 
 function personOfPath(path: string): string | undefined {

@@ -1,0 +1,30 @@
+// Parses JSON objects without rounding numbers, with JSON.parse's source text access.
+
+type ParseWithSource = (
+  text: string,
+  reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
+) => unknown;
+
+/**
+ * Returns the members of a JSON object; null when `json` is anything else. Numbers are replaced at every depth.
+ * @param json bytes in UTF-8, or text
+ * @param toValue value for a number with these digits. Default: the digits as text, because a long key would be rounded
+ */
+export function parseJsonObject(
+  json: Buffer | string,
+  toValue: (digits: string) => unknown = (digits) => digits,
+): Record<string, unknown> | null {
+  try {
+    const value = (JSON.parse as ParseWithSource)(json.toString(), (_key, member, { source }) =>
+      typeof member === 'number' ? toValue(source ?? String(member)) : member,
+    );
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Returns true for an object that is not an array. */
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
