@@ -2,9 +2,8 @@
 
 import { readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
 import type { Route } from '#lib/conductor/definitions/time-outs.ts';
+import { isSafeMethod } from '#lib/http/methods.ts';
 import type { ReadGateway } from '../gateway/configuration/read-gateway-config.ts';
-
-const readMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * Returns one entry for each workflow version that a pipeline may start. Steps with invalid parameters are left out.
@@ -13,7 +12,7 @@ const readMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 export function timedRoutes({ steps, routes, problems }: ReadGateway, defaultBudgetMs: number): Route[] {
   return [...steps].flatMap(([name, ofPipeline]) => {
     const methods = routes.filter(({ pipeline }) => pipeline === name).map(({ endpoint }) => endpoint.methods);
-    const writes = methods.some((list) => list === undefined || list.some((method) => !readMethods.has(method)));
+    const writes = methods.some((list) => list === undefined || list.some((method) => !isSafeMethod(method)));
     return ofPipeline
       .filter(({ policy }) => policy === 'workflow')
       .flatMap(({ action, path }) => {

@@ -29,7 +29,7 @@ const layers: readonly (readonly string[])[] = [
   ['lib/openapi', 'lib/envelope', 'lib/redis', 'lib/process'],
   ['lib/conductor', 'lib/problem'],
   ['lib/telemetry'],
-  ['lib/config', 'lib/gc'],
+  ['lib/config', 'lib/gc', 'lib/http'],
 ];
 
 const folders = layers.flat();

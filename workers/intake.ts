@@ -5,6 +5,7 @@ import type { Config } from '#lib/config/schema.ts';
 import { pickHeaders, requestHeaderFilter, responseHeaderFilter } from '#lib/envelope/headers.ts';
 import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
+import { isSafeMethod } from '#lib/http/methods.ts';
 import { receivedInbound } from './received-inbound.ts';
 import { CodedFailure } from './task-failure.ts';
 import type { TaskOutcome, WorkerDependencies } from './worker.ts';
@@ -38,15 +39,17 @@ export function createIntake(
     const headers = pickHeaders(response.headers, allowsResponse);
     const binding = { inbound: packed, executionId: task.workflowInstanceId };
     const outbound = codec.packOutbound({ ...response, headers }, binding);
-    return { status: 'COMPLETED', outputData: { outbound: isWrite(inbound) ? { ...outbound, answeredAt } : outbound } };
+    return {
+      status: 'COMPLETED',
+      outputData: { outbound: isSafeMethod(inbound.httpMethod) ? outbound : { ...outbound, answeredAt } },
+    };
   };
 }
 
 /** Headers that the worker adds: the request id and, for a write, the key by which a back end detects a repetition. */
 function addedHeaders(inbound: ReceivedInbound, executionId: string): Record<string, string> {
-  return { 'x-request-id': inbound.requestId, ...(isWrite(inbound) ? { 'idempotency-key': executionId } : {}) };
-}
-
-function isWrite({ httpMethod }: ReceivedInbound): boolean {
-  return httpMethod !== 'GET' && httpMethod !== 'HEAD';
+  return {
+    'x-request-id': inbound.requestId,
+    ...(isSafeMethod(inbound.httpMethod) ? {} : { 'idempotency-key': executionId }),
+  };
 }

@@ -6,6 +6,7 @@ import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { reconcilerRoute } from '#lib/envelope/inbound.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
+import { isRetryableStatus } from '#lib/http/statuses.ts';
 import { type Decision, type DecisionContext, hasElapsed, lastTask, settled } from './decision.ts';
 import { intakeTask, patchWorkflow, readVersion } from './mdm-definitions.ts';
 import { appliedChangeOf } from './applied-change.ts';
@@ -16,7 +17,6 @@ export type Probe = WholeExecution;
 
 /** Longest pause between two probes, in milliseconds. */
 const maxPauseMs = 600_000;
-const retryableStatuses = new Set([408, 425, 429]);
 
 /** Returns true for an execution that the reconciler started as a probe. */
 export function isProbe({ workflowName, workflowVersion, input }: WholeExecution): boolean {
@@ -123,7 +123,7 @@ function readResponse({ status, output, workflowId }: Probe, codec: PayloadCodec
   if (status !== 'COMPLETED') return null;
   try {
     const response = codec.unpackOutbound(output['outbound'], workflowId);
-    return response.status < 500 && !retryableStatuses.has(response.status) ? response : null;
+    return isRetryableStatus(response.status) ? null : response;
   } catch {
     return null;
   }

@@ -4,6 +4,7 @@ import http from 'node:http';
 import https from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig } from 'axios';
 import type { HeaderFields } from '#lib/envelope/headers.ts';
+import { isSafeMethod } from '#lib/http/methods.ts';
 import { backoff, pause } from '../backoff.ts';
 import { type BackEndFailure, toBackEndFailure, taskExpiredCode } from './back-end-failure.ts';
 import { createTarget, type Target } from './request-target.ts';
@@ -47,8 +48,6 @@ export interface BackEndCallerOptions {
   maxAnswerBytes: number;
 }
 
-/** Returns true for methods that change nothing (GET, HEAD). They may be retried. */
-export const isRead = (method: string) => method === 'GET' || method === 'HEAD';
 /** Retries of a read whose connection failed, and the pauses between them in milliseconds. */
 const maxRetries = 2;
 const retryPause = { base: 100, max: 200 };
@@ -106,7 +105,7 @@ async function sendUntilDeadline(
   request: BackEndRequest,
   { target, timeoutMs, signal }: { target: Target; timeoutMs: number; signal: AbortSignal },
 ): Promise<BackEndResponse> {
-  const writes = !isRead(request.method);
+  const writes = !isSafeMethod(request.method);
   for (let failures = 1; ; failures++) {
     let failure: BackEndFailure;
     try {

@@ -1,7 +1,8 @@
 // Stops a worker that was suspended from sending a write whose task may have timed out in the engine.
 
+import { isSafeMethod } from '#lib/http/methods.ts';
 import { currentTask } from '../observe/current-task.ts';
-import { type CallBackEnd, isRead } from './call-back-end.ts';
+import type { CallBackEnd } from './call-back-end.ts';
 
 /**
  * Wraps a back-end client so that it does not send a write once its task has expired.
@@ -10,7 +11,7 @@ import { type CallBackEnd, isRead } from './call-back-end.ts';
 export function guardWrites(call: CallBackEnd, hasExpired: (taskId: string) => boolean): CallBackEnd {
   return (request) => {
     const taskId = currentTask()?.taskId;
-    if (taskId === undefined || isRead(request.method)) return call(request);
+    if (taskId === undefined || isSafeMethod(request.method)) return call(request);
     return call({ ...request, isLate: () => hasExpired(taskId) });
   };
 }

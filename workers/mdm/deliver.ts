@@ -1,5 +1,6 @@
 // Sends one JSON request to MDM or to an adaptor. Any 2xx status means that it was delivered.
 
+import { isRetryableStatus } from '#lib/http/statuses.ts';
 import { BackEndFailure } from '../back-end/back-end-failure.ts';
 import type { CallBackEnd } from '../back-end/call-back-end.ts';
 import { TaskFailure } from '../task-failure.ts';
@@ -17,9 +18,6 @@ export interface Delivery {
   /** The same for every attempt of one delivery. */
   idempotencyKey: string;
 }
-
-/** Statuses below 500 that are worth a retry: request timeout, too early, too many requests. */
-const transient = new Set([408, 425, 429]);
 
 /**
  * Sends the request and returns the status and text of the response.
@@ -41,7 +39,7 @@ export async function deliver(callBackEnd: CallBackEnd, delivery: Delivery): Pro
     throw error;
   });
   const { status } = response;
-  if (status >= 500 || transient.has(status)) throw new RetryableError(`${recipient} responded with status ${status}`);
+  if (isRetryableStatus(status)) throw new RetryableError(`${recipient} responded with status ${status}`);
   if (status < 200 || status > 299) throw new TaskFailure(`${recipient} rejected it with status ${status}`);
   return { status, text: response.body.toString('utf8') };
 }

@@ -1,6 +1,7 @@
 // Reports task results to the engine, with retries until the engine accepts them or has timed the task out.
 
 import type { TaskResult } from '#lib/conductor/types.ts';
+import { isRetryableStatus } from '#lib/http/statuses.ts';
 import { formatFailure } from '#lib/envelope/failure.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { backoff, pause } from '../backoff.ts';
@@ -82,7 +83,7 @@ function retryDeadlineOf(task: InFlightTask | undefined): number {
 
 /** Returns true for statuses that a retry cannot change: the engine does not know the task or rejects the result. */
 function isPermanentRejection(status: number): boolean {
-  return status >= 400 && status < 500 && ![401, 403, 408, 409, 425, 429].includes(status);
+  return status >= 400 && ![401, 403, 409].includes(status) && !isRetryableStatus(status);
 }
 
 /** Returns the failure that is reported when the engine rejects a result, so that a waiting client gets a response. */

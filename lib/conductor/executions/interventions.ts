@@ -1,5 +1,6 @@
 // Previews and carries out interventions of operators: retry, terminate and cancel.
 
+import { isSafeMethod } from '#lib/http/methods.ts';
 import { EngineError } from '../engine-error.ts';
 import type { ExecutedTask, ExecutionApi, WholeExecution } from './execution-api.ts';
 import { hasEnded } from './has-ended.ts';
@@ -24,8 +25,6 @@ export interface InterventionResult {
   /** Reason for a refusal, or a warning. */
   readonly reason?: string;
 }
-
-const readMethods: readonly unknown[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /** Returns the expected result of an intervention without changing anything. @throws EngineError */
 export async function previewInterventions(
@@ -62,7 +61,7 @@ function previewRetry(execution: WholeExecution): InterventionPreview {
   // An execution that an event has started contains the request of its source execution, but does not send it.
   const isRequest = httpMethod !== undefined && execution.input['executionId'] === undefined;
   const last = execution.tasks.findLast(({ status: state }) => state !== 'COMPLETED' && state !== 'SKIPPED');
-  return isRequest && !readMethods.includes(httpMethod) && last?.taskType !== 'EVENT'
+  return isRequest && !isSafeMethod(httpMethod) && last?.taskType !== 'EVENT'
     ? {
         kind: 'possible',
         executionId,
