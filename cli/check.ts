@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describeConfig, type ConfigLine } from '#lib/config/describe.ts';
 import { ConfigError, loadConfig, type LoadedConfig } from '#lib/config/load.ts';
-import type { Config } from '#lib/config/schema.ts';
+import { adaptorDomains } from '#lib/config/adaptor-domains.ts';
 import { checkDefinitions } from '#lib/conductor/definitions/check-definitions.ts';
 import { type Definitions, readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { type Route, type TimeoutBudgetStep, timeoutBudget } from '#lib/conductor/definitions/time-outs.ts';
@@ -83,20 +83,11 @@ async function checkAll(dir: string, env: NodeJS.ProcessEnv): Promise<CheckResul
   const routes = timedRoutes(gateway, config['router.waitBudgetMs']);
   const context = {
     backEndTimeoutMs: config['workers.backEndTimeoutMs'],
-    domains: domainsOf(config),
+    domains: adaptorDomains(config),
     routes,
   };
   const problems = [...gateway.problems.lines, ...checkDefinitions(definitions, context)];
   return { loaded, gateway, routes, definitions, timeouts: timeoutBudget(definitions, context), problems };
-}
-
-/** Returns the values of `adaptor.<mis>.domain` by MIS code. */
-function domainsOf(config: Config): Record<string, string> {
-  const entries = Object.entries(config as Readonly<Record<string, unknown>>).flatMap(([key, value]) => {
-    const code = /^adaptor\.([0-9A-Za-z]{1,8})\.domain$/.exec(key)?.[1];
-    return code === undefined ? [] : [[code, String(value)]];
-  });
-  return Object.fromEntries(entries) as Record<string, string>;
 }
 
 function summary({ loaded, gateway, routes, definitions }: CheckResult): string[] {

@@ -12,7 +12,7 @@ import { addEngineOptions, type EngineAccessOptions } from './engine-access.ts';
 import { CommandError } from './outcome.ts';
 import { findGateway } from './read-gateway.ts';
 import { rootDir } from './root-dir.ts';
-import { type RouteTableEntry, createRouteTable, versionsOf } from './route-map.ts';
+import { type RouteTableEntry, createRouteTable, versionsOf } from './route-table.ts';
 
 /** Options that select definitions. */
 export interface ScopeOptions extends EngineAccessOptions {

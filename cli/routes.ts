@@ -8,7 +8,13 @@ import { paint } from './colours.ts';
 import type { Outcome } from './outcome.ts';
 import { readGateway } from './read-gateway.ts';
 import { rootDir } from './root-dir.ts';
-import { type Access, type Limits, createRouteTable, type RouteTableEntry, type WorkflowTarget } from './route-map.ts';
+import {
+  type Access,
+  type Limits,
+  createRouteTable,
+  type RouteTableEntry,
+  type WorkflowTarget,
+} from './route-table.ts';
 import { formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 

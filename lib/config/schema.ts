@@ -3,8 +3,6 @@
 import { type Static, Type } from 'typebox';
 import {
   backEndUrl,
-  clientCount,
-  clientList,
   count,
   list,
   milliseconds,
@@ -18,6 +16,7 @@ import {
   urls,
   withDefault,
 } from './key-types.ts';
+import { namedKeys } from './named-keys.ts';
 import { router } from './router-keys.ts';
 import { prune } from './prune-keys.ts';
 
@@ -234,30 +233,7 @@ const properties = Object.fromEntries(
 export const configSchema = {
   ...Type.Object(properties),
   additionalProperties: false,
-  patternProperties: {
-    // Keys of one college adaptor, by MIS code.
-    '^adaptor\\.[0-9A-Za-z]{1,8}\\.url$': backEndUrl('college adaptor of this MIS code'),
-    '^adaptor\\.[0-9A-Za-z]{1,8}\\.domain$': text(
-      'task domain whose workers serve this MIS code; default pool when absent',
-    ),
-    // Keys of one route, by the name of its apiEndpoint.
-    '^prune\\.[A-Za-z][\\w-]{0,63}\\.days$': Type.Integer({
-      minimum: 1,
-      description: 'how long executions of this route are kept, whatever their status (days)',
-    }),
-    // Keys of one OAuth client, by client id. An empty list allows nothing.
-    '^client\\.[!-~]{1,256}\\.misCodes$': clientList('MIS codes that this client may access; all when absent'),
-    '^client\\.[!-~]{1,256}\\.requestsPerSecond$': clientCount(
-      'requests per second of this client on one route; overrides the gateway configuration',
-    ),
-    '^client\\.[!-~]{1,256}\\.maxInFlight$': clientCount(
-      'concurrent requests of this client on all routes; the limit of the gateway configuration when absent',
-    ),
-    '^client\\.[!-~]{1,256}\\.taskTypes$': clientList('task types that this client may poll; all when absent'),
-    '^client\\.[!-~]{1,256}\\.domains$': clientList(
-      'task domains that this client may poll, NO_DOMAIN = the default pool; all when absent',
-    ),
-  },
+  patternProperties: namedKeys,
 };
 
 type Keys = typeof keys;

@@ -1,6 +1,7 @@
 // docs/configuration.md and lib/config/schema.ts name the same keys, with the same types and defaults.
 
 import { expect, it } from 'vitest';
+import { misCodePattern } from '#lib/config/mis-code.ts';
 import { configSchema } from '#lib/config/schema.ts';
 import { readPage, rowsOf, sectionOf } from './pages.ts';
 
@@ -39,7 +40,7 @@ function defaultOf({ default: value }: KeySchema): string {
 const nameOfPattern = (pattern: string) =>
   pattern
     .replace(/^\^|\$$/g, '')
-    .replace('[0-9A-Za-z]{1,8}', '<mis>')
+    .replace(misCodePattern, '<mis>')
     .replace('[!-~]{1,256}', '<client>')
     .replace('[A-Za-z][\\w-]{0,63}', '<route>')
     .replaceAll('\\.', '.');

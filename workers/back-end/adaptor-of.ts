@@ -1,5 +1,6 @@
 // Looks up the base URL of a college's adaptor.
 
+import { isMisCode } from '#lib/config/mis-code.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { CodedFailure } from '../task-failure.ts';
 
@@ -8,7 +9,7 @@ import { CodedFailure } from '../task-failure.ts';
  * @throws CodedFailure `unknown-college` when neither is set
  */
 export function adaptorOf(mis: string, config: Config): string {
-  const base = /^[0-9A-Za-z]{1,8}$/.test(mis) ? (config[`adaptor.${mis}.url`] ?? config['adaptor.url']) : undefined;
+  const base = isMisCode(mis) ? (config[`adaptor.${mis}.url`] ?? config['adaptor.url']) : undefined;
   if (base === undefined) throw new CodedFailure('unknown-college', 'no adaptor is configured for this MIS code');
   return base;
 }

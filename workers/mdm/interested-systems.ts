@@ -1,5 +1,6 @@
 // Parses and validates the interested systems in a response of MDM. Each one becomes an event and a task domain.
 
+import { isMisCode } from '#lib/config/mis-code.ts';
 import { RetryableError } from './retryable-error.ts';
 
 /** A system that MDM wants to be notified of a person's cccid. */
@@ -20,10 +21,7 @@ export function readInterestedSystems(value: unknown, cccid: string | undefined)
   if (!Array.isArray(value)) throw new RetryableError('the interestedSystems of MDM are not a list');
   return value.map((entry: unknown) => {
     const system = { cccid, ...(entry as Partial<InterestedSystem> | null) };
-    const isUsable =
-      /^[0-9A-Za-z]{1,8}$/.test(system.misCode ?? '') &&
-      isPathSegment(system.sisPersonId) &&
-      isNonEmptyString(system.cccid);
+    const isUsable = isMisCode(system.misCode) && isPathSegment(system.sisPersonId) && isNonEmptyString(system.cccid);
     if (!isUsable) throw new RetryableError('MDM names an interested system without misCode, sisPersonId and cccid');
     const { misCode, sisPersonId, cccid: shared } = system as InterestedSystem;
     return { misCode, sisPersonId, cccid: shared };

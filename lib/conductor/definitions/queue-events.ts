@@ -1,7 +1,9 @@
 // Names of events that come from a RabbitMQ queue, with the number that makes the engine subscribe to them last.
 
+import { misCodePattern } from '#lib/config/mis-code.ts';
+
 /** `amqp_queue:<queue>.<MIS code>?order=<number>`. The engine's other AMQP type, `amqp_exchange`, never acknowledges. */
-const queueEvent = /^amqp_queue:[a-z][a-z.]*\.([0-9A-Za-z]{1,8})\?order=(\d+)$/;
+const queueEvent = new RegExp(`^amqp_queue:[a-z][a-z.]*\\.(${misCodePattern})\\?order=\\d+$`);
 
 /** The fields of a message (lib/openapi/mdm-update.schema.json). */
 export const queueFields: readonly string[] = ['misCode', 'sisPersonId', 'cccid', 'updateId'];

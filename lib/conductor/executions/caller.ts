@@ -1,5 +1,6 @@
 // The caller of an execution, from the unencrypted fields of `inbound`. These contain no personal data.
 
+import { isMisCode } from '#lib/config/mis-code.ts';
 import { isCut } from '../shorten-strings.ts';
 
 /** The caller of an execution. Fields are absent when they are unknown or the execution was not started by a request. */
@@ -14,8 +15,6 @@ export interface Caller {
   readonly college?: string;
 }
 
-const collegePattern = /^[0-9A-Za-z]{1,8}$/;
-
 /** Returns the caller in an execution's input. For an execution that an event has started, it is the original caller. */
 export function callerOf(input: Readonly<Record<string, unknown>>): Caller {
   const inbound = (input['inbound'] ?? {}) as Readonly<Record<string, unknown>>;
@@ -26,7 +25,7 @@ export function callerOf(input: Readonly<Record<string, unknown>>): Caller {
     ...named('route', inbound['route']),
     ...named('clientId', inbound['clientId']),
     ...named('requestId', inbound['requestId'] ?? input['requestId']),
-    ...(typeof college === 'string' && collegePattern.test(college) ? { college } : {}),
+    ...(isMisCode(college) ? { college } : {}),
   };
 }
 

@@ -1,5 +1,6 @@
 // The effective route table: policies and limits of each public path, with the values of the configuration filled in.
 
+import { adaptorDomains } from '#lib/config/adaptor-domains.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
@@ -130,16 +131,7 @@ function bulkheadOf(route: string, steps: readonly PipelineStep[], config: Confi
   const parameter = action['backEndOf'];
   const name = parameter === undefined ? route : `${route} :${String(parameter)}`;
   const hasDomains = actionOf(steps, 'workflow')?.['domainOf'] !== undefined;
-  return { lane: { name, domains: hasDomains ? domainsOf(config) : {} } };
-}
-
-/** Returns the values of `adaptor.<mis>.domain` by MIS code. */
-function domainsOf(config: Config): Record<string, string> {
-  const entries = Object.entries(config).flatMap(([key, value]) => {
-    const code = /^adaptor\.([0-9A-Za-z]{1,8})\.domain$/.exec(key)?.[1];
-    return code === undefined ? [] : [[code, String(value)] as const];
-  });
-  return Object.fromEntries(entries);
+  return { lane: { name, domains: hasDomains ? adaptorDomains(config) : {} } };
 }
 
 function limitsOf(steps: readonly PipelineStep[], config: Config): Limits {

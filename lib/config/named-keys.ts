@@ -1,0 +1,31 @@
+// Keys with a name in the middle: of a college, a route or a client.
+
+import { Type } from 'typebox';
+import { backEndUrl, clientCount, clientList, text } from './key-types.ts';
+import { misCodePattern } from './mis-code.ts';
+
+/** Types of the keys by regular expression, for the schema's `patternProperties`. */
+export const namedKeys = {
+  // Keys of one college adaptor, by MIS code.
+  [`^adaptor\\.${misCodePattern}\\.url$`]: backEndUrl('college adaptor of this MIS code'),
+  [`^adaptor\\.${misCodePattern}\\.domain$`]: text(
+    'task domain whose workers serve this MIS code; default pool when absent',
+  ),
+  // Keys of one route, by the name of its apiEndpoint.
+  '^prune\\.[A-Za-z][\\w-]{0,63}\\.days$': Type.Integer({
+    minimum: 1,
+    description: 'how long executions of this route are kept, whatever their status (days)',
+  }),
+  // Keys of one OAuth client, by client id. An empty list allows nothing.
+  '^client\\.[!-~]{1,256}\\.misCodes$': clientList('MIS codes that this client may access; all when absent'),
+  '^client\\.[!-~]{1,256}\\.requestsPerSecond$': clientCount(
+    'requests per second of this client on one route; overrides the gateway configuration',
+  ),
+  '^client\\.[!-~]{1,256}\\.maxInFlight$': clientCount(
+    'concurrent requests of this client on all routes; the limit of the gateway configuration when absent',
+  ),
+  '^client\\.[!-~]{1,256}\\.taskTypes$': clientList('task types that this client may poll; all when absent'),
+  '^client\\.[!-~]{1,256}\\.domains$': clientList(
+    'task domains that this client may poll, NO_DOMAIN = the default pool; all when absent',
+  ),
+};
