@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import type { Endpoint, ListedOperation } from './description.ts';
 import type { Components, Method, Operation } from './openapi.ts';
-import { patternOf } from './templates.ts';
+import { templatePattern } from './templates.ts';
 
 /** A fragment. `paths`: path below the public prefix → method in lower case → operation. */
 export interface BackEndDescription {
@@ -63,7 +63,7 @@ export function notRoutedBelow(
   prefix: string,
   { methods, templates }: Pick<Endpoint, 'methods' | 'templates'>,
 ): string[] {
-  const routed = templates.map(patternOf);
+  const routed = templates.map(templatePattern);
   return operationsBelow(description, prefix)
     .filter(({ method, path }) => !methods.includes(method) || !routed.some((pattern) => pattern.test(path)))
     .map(({ method, path }) => `${description.file}: gateway.config.yml does not route ${method} ${path}`);

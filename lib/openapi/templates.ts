@@ -31,7 +31,7 @@ export function pathParametersOf(template: string): Parameter[] {
 }
 
 /** Returns a regular expression that matches the percent-encoded paths of a template. */
-export function patternOf(template: string): RegExp {
+export function templatePattern(template: string): RegExp {
   const parts = template.split(/(\{\w+\})/).map((part) => {
     if (part === `{${restName}}`) return '.+';
     return part.startsWith('{') ? '[^/]+' : part.replace(/[.~-]/g, '\\$&');

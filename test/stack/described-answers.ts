@@ -3,7 +3,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Operation, OpenApiDocument, Response, Responses } from '#lib/openapi/openapi.ts';
-import { patternOf } from '#lib/openapi/templates.ts';
+import { templatePattern } from '#lib/openapi/templates.ts';
 import type { RouterAnswer } from './client.ts';
 
 /** What was asked. */
@@ -31,7 +31,7 @@ export function createAnswerChecker(document: OpenApiDocument): AnswerChecker {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
   ajv.addSchema(document, 'document');
   const routes: Route[] = Object.entries(document.paths)
-    .map(([template, operations]) => ({ template, pattern: patternOf(template), operations }))
+    .map(([template, operations]) => ({ template, pattern: templatePattern(template), operations }))
     .sort((one, other) => vaguenessOf(one.template) - vaguenessOf(other.template));
   const bodies = new Map<string, ValidateFunction>();
   const validatorAt = (pointer: string) => {

@@ -1,6 +1,6 @@
 // The events that workflows produce, with their payload fields.
 
-import { patternOf } from './expressions.ts';
+import { resolvedPattern } from './expressions.ts';
 import type { DefinitionFile, Definitions } from './load-definitions.ts';
 import type { Path } from './json-text.ts';
 import type { WorkflowDefinition, WorkflowTask } from './schema.ts';
@@ -38,7 +38,7 @@ export function producedEvents({ workflows }: Pick<Definitions, 'workflows'>): P
       .map(({ task, path }) => {
         const name = eventName(source.definition.name, task);
         const payload = new Set([...Object.keys(task.inputParameters ?? {}), ...addedByEngine]);
-        return { source, path, name, pattern: patternOf(name), payload };
+        return { source, path, name, pattern: resolvedPattern(name), payload };
       }),
   );
 }

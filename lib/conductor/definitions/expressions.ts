@@ -26,7 +26,7 @@ export function findExpressions(value: unknown, path: Path = []): Expression[] {
 }
 
 /** Returns a pattern for a text with resolved expressions. Each expression matches one or more characters except `:`. */
-export function patternOf(text: string): RegExp {
+export function resolvedPattern(text: string): RegExp {
   const parts = text.split(/\$\{[^}]*\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('([^:]+)')}$`);
 }

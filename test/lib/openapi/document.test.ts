@@ -9,7 +9,7 @@ import { parse } from 'yaml';
 import { notRoutedBelow, readBackEndDescription } from '#lib/openapi/back-end-description.ts';
 import { buildDocument } from '#lib/openapi/build-document.ts';
 import type { OpenApiDocument, Operation } from '#lib/openapi/openapi.ts';
-import { patternOf, templateOf } from '#lib/openapi/templates.ts';
+import { templatePattern, templateOf } from '#lib/openapi/templates.ts';
 import { collegeOne } from '../../../dev/back-ends/seed/college-001.ts';
 import { collegeTwo } from '../../../dev/back-ends/seed/college-002.ts';
 import { createSyncs } from '../../../dev/back-ends/seed/data-warehouse.ts';
@@ -46,7 +46,7 @@ describe('the document', () => {
     const { apiEndpoints } = parse(readFileSync(join(rootDir, 'gateway.config.yml'), 'utf8')) as Map;
     const endpoints = Object.entries(apiEndpoints).map(([name, { paths, methods }]) => ({
       name,
-      patterns: [paths].flat().map((path) => patternOf(templateOf(path))),
+      patterns: [paths].flat().map((path) => templatePattern(templateOf(path))),
       methods: methods?.map((method) => method.toLowerCase()),
     }));
     for (const { name, operation } of operations) {
