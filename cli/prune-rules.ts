@@ -7,6 +7,7 @@ import { parseDuration } from './input/duration.ts';
 import { parseName } from './input/names.ts';
 import { parseStates } from './input/states.ts';
 import { CommandError } from './outcome.ts';
+import { routeNamed } from './read-gateway.ts';
 
 /** Options that restrict which executions `prune` deletes. */
 export interface RuleOptions {
@@ -27,9 +28,7 @@ const dayMs = 86_400_000;
 export function rulesFor(options: RuleOptions, config: Config, routes: readonly RouteWorkflow[]): PruneRule[] {
   const { olderThan, state, route, workflow } = options;
   if (route !== undefined && workflow !== undefined) throw new CommandError(['give --route or --workflow, not both']);
-  if (route !== undefined && !routes.some(({ name }) => name === route)) {
-    throw new CommandError([`--route: ${route} is none of ${routes.map(({ name }) => name).join(', ')}`]);
-  }
+  if (route !== undefined) routeNamed(routes, route);
   const statuses = state === undefined ? endedStates : parseStates(state, endedStates);
   const what = {
     ...(route === undefined ? {} : restrictionOf(route, routes)),

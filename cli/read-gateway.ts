@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import type { Config } from '#lib/config/schema.ts';
-import type { GatewayRoute } from '../gateway/plugin-api/gateway-routes.ts';
 import type { GatewayFile } from '../gateway/configuration/read-gateway-config.ts';
 import type { Gateway } from '../gateway/configuration/validate-gateway.ts';
 import { CommandError } from './outcome.ts';
@@ -35,7 +34,7 @@ export async function findGateway(config: Config, dir?: string): Promise<Gateway
 }
 
 /** Returns the route of this name. @throws CommandError that lists the existing routes */
-export function routeNamed<Route extends GatewayRoute>(routes: readonly Route[], name: string): Route {
+export function routeNamed<Route extends { readonly name: string }>(routes: readonly Route[], name: string): Route {
   const found = routes.find((route) => route.name === name);
   if (found !== undefined) return found;
   throw new CommandError([`--route: ${name} is none of ${routes.map((route) => route.name).join(', ')}`]);
