@@ -4,7 +4,8 @@ import type { Command } from 'commander';
 import type { Config } from '#lib/config/schema.ts';
 import type { EngineError } from '#lib/conductor/engine-error.ts';
 import { Engine, type EngineRequest, type EngineResponse } from '#lib/conductor/engine.ts';
-import { type EngineCall, MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
+import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
+import type { SendRequest } from '#lib/conductor/send-call.ts';
 import { loadCommandConfig, type StackKey } from './command-config.ts';
 import type { Host } from './host.ts';
 import { CommandError } from './outcome.ts';
@@ -44,7 +45,7 @@ export interface EngineAccess {
   readonly address: string;
   readonly api: MetadataApi;
   /** Sends any request to the engine's API. The router forwards only some of them. */
-  readonly call: EngineCall;
+  readonly call: SendRequest;
   readonly config: Config;
   close(): Promise<void>;
 }
@@ -74,7 +75,7 @@ export async function openEngine(
   try {
     const token = router === undefined ? undefined : await fetchToken(send, clientOf(options, config));
     const headers: Record<string, string> = token === undefined ? {} : { 'x-authorization': token };
-    const call: EngineCall = (request) => send({ ...request, headers: { ...headers, ...request.headers } });
+    const call: SendRequest = (request) => send({ ...request, headers: { ...headers, ...request.headers } });
     return {
       address: base.address,
       api: new MetadataApi(call),

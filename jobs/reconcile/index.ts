@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { Engine } from '#lib/conductor/engine.ts';
 import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
-import type { EngineCall } from '#lib/conductor/metadata/metadata-api.ts';
+import type { SendRequest } from '#lib/conductor/send-call.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { Redis } from '#lib/redis/redis.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
@@ -22,7 +22,7 @@ export interface ReconciliationSources {
   /** Returns the active definitions; called in each round. */
   readonly definitions: () => Definitions;
   /** Sends a request to the engine. */
-  readonly call: EngineCall;
+  readonly call: SendRequest;
 }
 
 /** Creates a reconciliation from a configuration and its definitions. */
@@ -74,7 +74,7 @@ export function startRouterReconciler(options: RouterReconcilerOptions): Reconci
   });
   // Stopping aborts the current round. Any router can repeat it, so a graceful end has no value.
   const stopping = new AbortController();
-  const call: EngineCall = (request) => engine.request({ ...request, signal: stopping.signal });
+  const call: SendRequest = (request) => engine.request({ ...request, signal: stopping.signal });
   const reconciler = startReconciler({
     reconciliation: createReconciliation({ config, definitions, call }),
     lock: redis === undefined ? noLock : new RedisLock(redis, intervalMs * 3),

@@ -3,6 +3,16 @@
 import { EngineError } from './engine-error.ts';
 import { EngineContact } from './engine-contact.ts';
 import { EngineServers, type EngineServersOptions } from './engine-servers.ts';
+import {
+  correlatedRequest,
+  executionRequest,
+  jsonBody,
+  startedId,
+  startRequest,
+  statusRequest,
+  terminateRequest,
+  transitionRequest,
+} from './executions/requests.ts';
 import { expectSuccess, parseResponse } from './read-response.ts';
 import type { EngineRequest, EngineResponse } from './send-call.ts';
 import type { ExecutionStatus, StartWorkflowRequest, Task, TaskResult } from './types.ts';
@@ -38,9 +48,6 @@ export interface EngineCall {
   isStarting?: boolean;
 }
 
-/** Execution ids become part of paths and of a header field, so their characters are restricted. */
-const executionIdPattern = /^[\w-]{8,64}$/;
-
 /** A client of one engine. Every call throws an EngineError on failure. */
 export class Engine {
   readonly #servers: EngineServers;
@@ -69,37 +76,32 @@ export class Engine {
    */
   async startWorkflow(request: StartWorkflowRequest, withinMs = this.#timeoutMs): Promise<string> {
     const timeoutMs = Math.min(withinMs, this.#timeoutMs);
-    const response = await this.#expect({ method: 'POST', path: '/api/workflow', ...json(request), timeoutMs });
-    const executionId = response.body.toString('utf8');
-    if (executionIdPattern.test(executionId)) return executionId;
-    throw new EngineError('interrupted', 'the engine responded to a start with something other than an execution id');
+    return startedId(await this.#expect({ ...startRequest(request), timeoutMs }));
   }
 
   /** Returns status, output and, unless the execution completed, the reason. */
   async getStatus(executionId: string): Promise<ExecutionStatus> {
-    const path = `/api/workflow/${encodeURIComponent(executionId)}/status?includeOutput=true`;
-    return parseResponse(await this.#expect({ method: 'GET', path }));
+    return parseResponse(await this.#expect(statusRequest(executionId, { includeOutput: true })));
   }
 
   /** Returns the execution without its tasks. Only this call of the engine returns `reasonForIncompletion`. */
   async getExecution(executionId: string, timeoutMs = this.#timeoutMs): Promise<ExecutionStatus> {
-    const path = `/api/workflow/${encodeURIComponent(executionId)}?includeTasks=false`;
-    return parseResponse(await this.#expect({ method: 'GET', path, timeoutMs }));
+    const request = executionRequest(executionId, { includeTasks: false });
+    return parseResponse(await this.#expect({ ...request, timeoutMs }));
   }
 
   /** Returns whether an execution of this workflow with this correlation id was ever started. */
   async hasExecution(name: string, options: { correlationId: string; timeoutMs: number }): Promise<boolean> {
-    const names = [name, 'correlated', options.correlationId].map(encodeURIComponent).join('/');
-    const path = `/api/workflow/${names}?includeClosed=true&includeTasks=false`;
-    const found = parseResponse<unknown>(await this.#expect({ method: 'GET', path, timeoutMs: options.timeoutMs }));
+    const { correlationId, timeoutMs } = options;
+    const request = correlatedRequest(name, correlationId, { includeTasks: false });
+    const found = parseResponse<unknown>(await this.#expect({ ...request, timeoutMs }));
     if (Array.isArray(found)) return found.length > 0;
     throw new EngineError('refused', 'the engine responded with something other than a list');
   }
 
   /** Terminates an execution. No error when the execution has already ended. */
   async terminate(executionId: string, reason: string): Promise<void> {
-    const path = `/api/workflow/${encodeURIComponent(executionId)}?reason=${encodeURIComponent(reason)}`;
-    const response = await this.request({ method: 'DELETE', path });
+    const response = await this.request(terminateRequest(executionId, reason));
     if (response.status >= 500 && response.status !== 501) expectSuccess(response, 'terminate');
   }
 
@@ -108,8 +110,7 @@ export class Engine {
    * @returns false when the execution has ended
    */
   async pause(executionId: string): Promise<boolean> {
-    const path = `/api/workflow/${encodeURIComponent(executionId)}/pause`;
-    const response = await this.request({ method: 'PUT', path });
+    const response = await this.request(transitionRequest(executionId, 'pause'));
     if (response.status === 409) return false;
     expectSuccess(response, 'pause');
     return true;
@@ -117,7 +118,7 @@ export class Engine {
 
   /** Resumes a paused execution. It is an error when the execution is not paused. */
   async resume(executionId: string): Promise<void> {
-    await this.#expect({ method: 'PUT', path: `/api/workflow/${encodeURIComponent(executionId)}/resume` });
+    await this.#expect(transitionRequest(executionId, 'resume'));
   }
 
   /** Returns up to `count` tasks that are due now. The poll never waits inside the engine. */
@@ -132,7 +133,7 @@ export class Engine {
 
   /** Reports a task's result. Idempotent: the engine ignores updates of tasks that have ended. */
   async updateTask(result: TaskResult): Promise<void> {
-    await this.#expect({ method: 'POST', path: '/api/tasks', ...json(result) });
+    await this.#expect({ method: 'POST', path: '/api/tasks', ...jsonBody(result) });
   }
 
   /** Sends any request and returns any response, for paths that are proxied. Throws only for transport failures. */
@@ -167,8 +168,4 @@ export class Engine {
   async #expect(call: EngineRequest): Promise<EngineResponse> {
     return expectSuccess(await this.request(call), `${call.method} ${call.path.split('?')[0]}`);
   }
-}
-
-function json(value: unknown): { headers: Record<string, string>; body: string } {
-  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) };
 }

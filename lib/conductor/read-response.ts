@@ -23,7 +23,7 @@ const maxReasonLength = 300;
  * Returns the reasons for an error response. The engine's message for a status of 500 or more is omitted: it is the message
  * of an exception, which may quote SQL with the data of an execution.
  */
-export function refusalReasons({ status, body }: EngineResponse): string[] {
+function refusalReasons({ status, body }: EngineResponse): string[] {
   const { type, title, detail, message, validationErrors = [] } = readErrorBody(body);
   const isOurs = typeof type === 'string' && type.startsWith('/problems/');
   if (!isOurs && status >= 500) return ["see the engine's log for the reason"];
@@ -34,14 +34,15 @@ export function refusalReasons({ status, body }: EngineResponse): string[] {
 /**
  * Returns the response when it is a success.
  * @param call name of the call for the message, without data of an execution
- * @throws EngineError `refused` with a reason from which personal data has been removed
+ * @param scrub default true: removes personal data from the reason and truncates it
+ * @throws EngineError `refused` with the engine's reason
  */
-export function expectSuccess(response: EngineResponse, call: string): EngineResponse {
+export function expectSuccess(response: EngineResponse, call: string, { scrub = true } = {}): EngineResponse {
   const { status } = response;
   if (status < 300) return response;
-  const reason = scrubText(refusalReasons(response).join('; ')).slice(0, maxReasonLength);
-  const message = `${call}: engine answered ${status}${reason === '' ? '' : ` (${reason})`}`;
-  throw new EngineError('refused', message, { status });
+  const reasons = refusalReasons(response).join('; ');
+  const reason = scrub ? scrubText(reasons).slice(0, maxReasonLength) : reasons;
+  throw new EngineError('refused', `${call} answered ${status}${reason === '' ? '' : `: ${reason}`}`, { status });
 }
 
 /** Parses a response as JSON. @throws EngineError `refused`, without a cause, because the parser's error quotes the text */

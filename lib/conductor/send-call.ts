@@ -28,6 +28,9 @@ export interface EngineResponse {
   received?: number;
 }
 
+/** Sends a request to the engine's API: `engine.request`, or the equivalent through the router. */
+export type SendRequest = (request: EngineRequest) => Promise<EngineResponse>;
+
 /**
  * Sends a request and returns the response, whatever its status.
  * @param dispatcher undici dispatcher of one origin

@@ -1,9 +1,18 @@
 // A client of the engine's execution API: search, read, terminate, retry and remove executions.
 
-import type { EngineRequest, EngineResponse } from '../engine.ts';
-import type { EngineCall } from '../metadata/metadata-api.ts';
 import { expectSuccess, parseResponse } from '../read-response.ts';
+import type { EngineRequest, EngineResponse, SendRequest } from '../send-call.ts';
 import type { StartWorkflowRequest, WorkflowStatus } from '../types.ts';
+import {
+  correlatedRequest,
+  executionRequest,
+  jsonBody,
+  startedId,
+  startRequest,
+  statusRequest,
+  terminateRequest,
+  transitionRequest,
+} from './requests.ts';
 
 /** A row of the engine's index (`WorkflowSummary`). After a crash of the engine it may lag behind the execution. */
 export interface ExecutionSummary {
@@ -120,10 +129,10 @@ const longestString = 65_536;
 
 /** Client of the execution API. Every call throws an EngineError on failure. */
 export class ExecutionApi {
-  readonly #call: EngineCall;
+  readonly #call: SendRequest;
 
   /** @param call sends each request: `engine.request`, or the equivalent through the router */
-  constructor(call: EngineCall) {
+  constructor(call: SendRequest) {
     this.#call = call;
   }
 
@@ -149,8 +158,7 @@ export class ExecutionApi {
 
   /** Returns the state; null when there is no such execution. Cheap: neither input nor output is read. */
   async readState(executionId: string): Promise<WorkflowStatus | null> {
-    const path = `/api/workflow/${encodeURIComponent(executionId)}/status?includeOutput=false`;
-    const response = await this.#call({ method: 'GET', path });
+    const response = await this.#call(statusRequest(executionId, { includeOutput: false }));
     if (response.status === 404) return null;
     return parseResponse<{ status: WorkflowStatus }>(expectSuccess(response, 'GET /api/workflow/{id}/status')).status;
   }
@@ -160,8 +168,7 @@ export class ExecutionApi {
    * @param includeTasks default true; tasks repeat input and output
    */
   async readWhole(executionId: string, { includeTasks = true } = {}): Promise<WholeExecution | null> {
-    const path = `/api/workflow/${encodeURIComponent(executionId)}?includeTasks=${includeTasks}`;
-    const response = await this.#call({ method: 'GET', path });
+    const response = await this.#call(executionRequest(executionId, { includeTasks }));
     return response.status === 404 ? null : parseResponse(expectSuccess(response, 'GET /api/workflow/{id}'));
   }
 
@@ -171,17 +178,14 @@ export class ExecutionApi {
    * @param includeTasks default false; tasks repeat input and output
    */
   async correlated(name: string, correlationId: string, { includeTasks = false } = {}): Promise<WholeExecution[]> {
-    const names = [name, 'correlated', correlationId].map(encodeURIComponent).join('/');
-    const path = `/api/workflow/${names}?includeClosed=true&includeTasks=${includeTasks}`;
-    const found = parseResponse<WholeExecution[]>(await this.#send({ method: 'GET', path }));
+    const request = correlatedRequest(name, correlationId, { includeTasks });
+    const found = parseResponse<WholeExecution[]>(await this.#send(request));
     return found.toSorted((one, other) => one.startTime - other.startTime);
   }
 
   /** Starts a pinned workflow version and returns its execution id. */
   async start(request: StartWorkflowRequest): Promise<string> {
-    const headers = { 'content-type': 'application/json' };
-    const call = { method: 'POST', path: '/api/workflow', headers, body: JSON.stringify(request) } as const;
-    return (await this.#send(call)).body.toString('utf8');
+    return startedId(await this.#send(startRequest(request)));
   }
 
   /** Makes the engine evaluate an execution now instead of at its next sweep: time out, schedule, complete. */
@@ -191,13 +195,12 @@ export class ExecutionApi {
 
   /** Terminates an execution and cancels its open tasks. */
   async terminate(executionId: string, reason: string): Promise<void> {
-    const query = new URLSearchParams({ reason });
-    await this.#send({ method: 'DELETE', path: `/api/workflow/${encodeURIComponent(executionId)}?${query}` });
+    await this.#send(terminateRequest(executionId, reason));
   }
 
   /** Resumes a terminated or failed execution at its last cancelled or failed task. Completed tasks are not repeated. */
   async retry(executionId: string): Promise<void> {
-    await this.#send({ method: 'POST', path: `/api/workflow/${encodeURIComponent(executionId)}/retry` });
+    await this.#send(transitionRequest(executionId, 'retry'));
   }
 
   /**
@@ -208,8 +211,7 @@ export class ExecutionApi {
     const { body } = await this.#send({
       method: 'DELETE',
       path: '/api/workflow/bulk/remove?archiveWorkflow=false',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(executionIds),
+      ...jsonBody(executionIds),
     });
     const result = parseResponse<{ bulkSuccessfulResults?: string[]; bulkErrorResults?: Record<string, string> }>({
       body,

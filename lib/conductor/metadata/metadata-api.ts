@@ -2,11 +2,10 @@
 
 import type { EventHandler, TaskDefinition, WorkflowDefinition } from '../definitions/schema.ts';
 import { EngineError } from '../engine-error.ts';
-import type { EngineRequest, EngineResponse } from '../engine.ts';
-import { parseResponse, readErrorBody, refusalReasons } from '../read-response.ts';
-
-/** Sends a call to the engine's API: `engine.request`, or the equivalent through the router. */
-export type EngineCall = (request: EngineRequest) => Promise<EngineResponse>;
+import { ExecutionApi } from '../executions/execution-api.ts';
+import { jsonBody } from '../executions/requests.ts';
+import { expectSuccess, parseResponse, readErrorBody } from '../read-response.ts';
+import type { EngineResponse, SendRequest } from '../send-call.ts';
 
 /** A definition as the engine returns it, with the defaults and fields that the engine adds. */
 export type RegisteredDefinition = Readonly<Record<string, unknown>> & { readonly name: string };
@@ -28,12 +27,15 @@ export interface PollData {
   readonly lastPollTime: number;
 }
 
+/** The reasons of refusals concern definitions. */
+const noPersonalData = { scrub: false };
+
 /** Client of the metadata API. Every call throws an EngineError on failure, with the engine's reasons in its message. */
 export class MetadataApi {
-  readonly #call: EngineCall;
+  readonly #call: SendRequest;
 
   /** @param call sends each request */
-  constructor(call: EngineCall) {
+  constructor(call: SendRequest) {
     this.#call = call;
   }
 
@@ -91,10 +93,8 @@ export class MetadataApi {
 
   /** Returns the workflow version of an execution; undefined when the execution no longer exists. */
   async readExecutionVersion(executionId: string): Promise<number | undefined> {
-    const path = `/api/workflow/${encodeURIComponent(executionId)}?includeTasks=false`;
-    const response = await this.#call({ method: 'GET', path });
-    if (response.status === 404) return undefined;
-    return parseResponse<{ workflowVersion: number }>(refuseErrors(response, 'GET /api/workflow/{id}')).workflowVersion;
+    const execution = await new ExecutionApi(this.#call).readWhole(executionId, { includeTasks: false });
+    return execution?.workflowVersion;
   }
 
   /** Returns the engine's version; undefined when the engine does not report it. */
@@ -123,24 +123,13 @@ export class MetadataApi {
 
   async #get<T>(path: string): Promise<T> {
     const response = await this.#call({ method: 'GET', path });
-    return parseResponse(refuseErrors(response, `GET ${path.split('?')[0]}`));
+    return parseResponse(expectSuccess(response, `GET ${path.split('?')[0]}`, noPersonalData));
   }
 
   async #send(method: 'POST' | 'PUT' | 'DELETE', path: string, value?: unknown): Promise<EngineResponse> {
-    const body = value === undefined ? {} : { body: JSON.stringify(value) };
-    const headers = { 'content-type': 'application/json' };
-    const response = await this.#call({ method, path, headers, ...body });
-    return refuseErrors(response, `${method} ${path}`);
+    const response = await this.#call({ method, path, ...(value === undefined ? {} : jsonBody(value)) });
+    return expectSuccess(response, `${method} ${path}`, noPersonalData);
   }
-}
-
-function refuseErrors(response: EngineResponse, call: string): EngineResponse {
-  if (response.status < 300) return response;
-  // The reasons concern definitions, which hold no personal data, so they are not scrubbed.
-  const text = refusalReasons(response).join('; ');
-  throw new EngineError('refused', `${call} answered ${response.status}${text === '' ? '' : `: ${text}`}`, {
-    status: response.status,
-  });
 }
 
 /** `PUT /metadata/workflow` responds with 200 even when it refuses every definition; the body has the reasons. */

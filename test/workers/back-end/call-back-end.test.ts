@@ -299,11 +299,14 @@ describe('retries', () => {
     expect(requests).toHaveLength(3);
   });
 
-  test.each(['GET', 'HEAD', 'OPTIONS'])('%s is sent three times at most when its connection always closes', async (method) => {
-    const { url, requests } = await against((socket) => void socket.resetAndDestroy());
-    await failureOf(caller.call(read(url, { method })));
-    expect(requests).toHaveLength(3);
-  });
+  test.each(['GET', 'HEAD', 'OPTIONS'])(
+    '%s is sent three times at most when its connection always closes',
+    async (method) => {
+      const { url, requests } = await against((socket) => void socket.resetAndDestroy());
+      await failureOf(caller.call(read(url, { method })));
+      expect(requests).toHaveLength(3);
+    },
+  );
 
   test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s is sent once, whatever happens', async (method) => {
     const { url, requests } = await against((socket) => void socket.resetAndDestroy());
