@@ -2,6 +2,7 @@
 
 import type { ExecutionSummary } from '#lib/conductor/executions/execution-api.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
+import { BoundedSet } from '#lib/gc/bounded.ts';
 import type { ExecutionKind } from './classify.ts';
 import { type Case, cases } from './decision.ts';
 
@@ -33,7 +34,7 @@ const maxStaleRows = 10_000;
 /** A work list with exponential pauses between inspections. */
 export class OpenExecutions {
   readonly #entries = new Map<string, Entry>();
-  readonly #staleRows = new Set<string>();
+  readonly #staleRows = new BoundedSet<string>(maxStaleRows);
   readonly #firstPauseMs: number;
 
   /** @param firstPauseMs pause after the first inspection, in milliseconds; it doubles with each one */
@@ -79,7 +80,6 @@ export class OpenExecutions {
     const entry = this.#entries.get(workflowId);
     this.#entries.delete(workflowId);
     if (entry === undefined || (entry.summary !== null && hasEnded(entry.summary))) return;
-    if (this.#staleRows.size >= maxStaleRows) this.#staleRows.clear();
     this.#staleRows.add(workflowId);
   }
 
