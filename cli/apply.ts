@@ -14,6 +14,7 @@ import {
   type ShownPlan,
 } from './definition-scope.ts';
 import { type EngineAccess, openEngine } from './engine-access.ts';
+import { listenForInterruption } from './interruption.ts';
 import { type Outcome, CommandError } from './outcome.ts';
 import { runPlan } from './plan.ts';
 import { describeCounts, describePlan, nameOf, planToJson } from './plan-lines.ts';
@@ -100,23 +101,19 @@ interface Run {
 
 /** Applies the plan. The first signal stops it after the current step, the second ends the process. */
 async function run(shown: ShownPlan, { engine, context, replan }: Run): Promise<Applied> {
-  const { host } = context;
-  const stop = new AbortController();
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  const onSignal = () => stop.abort();
-  for (const signal of signals) host.once(signal, onSignal);
+  const interruption = listenForInterruption(context.host);
   try {
     return await applyPlan(shown, {
       api: engine.api,
       replan,
-      signal: stop.signal,
+      signal: interruption.signal,
       onStep: (change, outcome) => {
         const note = outcome === 'done' ? '' : paint('faint', '  (somebody else did it meanwhile)');
         context.show([`${actionLabels[change.action]} ${nameOf(change)}${note}`]);
       },
     });
   } finally {
-    for (const signal of signals) host.off(signal, onSignal);
+    interruption.stop();
   }
 }
 

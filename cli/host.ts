@@ -13,7 +13,6 @@ export interface Host {
   readonly stderr: Output;
   /** SIGINT, SIGTERM and SIGHUP, as `process` emits them. */
   readonly on: Listen;
-  readonly once: Listen;
   readonly off: Listen;
   /** Ends the process immediately, after a second Ctrl-C. */
   exit(code: number): never;

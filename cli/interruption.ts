@@ -2,28 +2,28 @@
 
 import type { Host } from './host.ts';
 
-/** A running listener for SIGINT and SIGTERM. */
+/** A running listener for SIGINT, SIGTERM and SIGHUP. */
 export interface Interruption {
-  /** Aborted by the first SIGINT or SIGTERM. */
+  /** Aborted by the first signal. */
   readonly signal: AbortSignal;
   /** Removes the signal listeners. */
   stop(): void;
 }
 
-/** Starts to listen for SIGINT and SIGTERM. A second signal ends the process with exit code 130. */
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Starts to listen. A second signal ends the process with exit code 130. */
 export function listenForInterruption(host: Host): Interruption {
   const controller = new AbortController();
   const interrupt = () => {
     if (controller.signal.aborted) host.exit(130);
     controller.abort();
   };
-  host.on('SIGINT', interrupt);
-  host.on('SIGTERM', interrupt);
+  for (const signal of signals) host.on(signal, interrupt);
   return {
     signal: controller.signal,
     stop() {
-      host.off('SIGINT', interrupt);
-      host.off('SIGTERM', interrupt);
+      for (const signal of signals) host.off(signal, interrupt);
     },
   };
 }

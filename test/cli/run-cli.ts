@@ -58,7 +58,6 @@ export async function runCli(
     stdout,
     stderr,
     on: (...listener) => signals.on(...listener),
-    once: (...listener) => signals.once(...listener),
     off: (...listener) => signals.off(...listener),
     exit: (code) => {
       throw new Error(`nobody pressed Ctrl-C twice: ${code}`);
