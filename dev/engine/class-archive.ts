@@ -1,7 +1,8 @@
 // Creates a class data sharing (CDS) archive for the engine, which cuts its start time to a quarter.
 
 import { createHash } from 'node:crypto';
-import { access, mkdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { type Ending, startChild } from '../stack/child.ts';
@@ -30,11 +31,11 @@ const deadlineMs = 180_000;
 export async function ensureClassArchive(options: ClassArchiveOptions): Promise<string | undefined> {
   const { java, jar, cache, withLock } = options;
   const path = join(cache, `classes-${await fingerprint(java, jar)}.jsa`);
-  if (await exists(path)) return path;
+  if (existsSync(path)) return path;
   // An earlier attempt has failed.
-  if (await exists(`${path}.failed`)) return undefined;
+  if (existsSync(`${path}.failed`)) return undefined;
   return withLock(async () => {
-    if (await exists(path)) return path;
+    if (existsSync(path)) return path;
     const { signal } = await createArchive(options, `${path}.draft`);
     const isMade = await rename(`${path}.draft`, path).then(
       () => true,
@@ -79,11 +80,4 @@ async function createArchive({ java, jar, cache, say }: ClassArchiveOptions, pat
   clearTimeout(timer);
   await rm(folder, { recursive: true, force: true });
   return ending;
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

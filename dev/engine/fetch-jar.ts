@@ -1,6 +1,7 @@
 // Downloads the engine's jar with Maven and shows the progress.
 
-import { access, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createProgress } from '../setup/progress.mjs';
 import type { Java } from './find-java.ts';
@@ -44,7 +45,7 @@ export async function fetchJar(options: FetchOptions, target: string): Promise<v
     });
   }, 300);
   try {
-    const args = ['-B', `-Dmaven.repo.local=${repository}`, ...(await globalSettings(machineMaven))];
+    const args = ['-B', `-Dmaven.repo.local=${repository}`, ...globalSettings(machineMaven)];
     const maven = await resumingMaven(machineMaven, { folder, args, env, signal });
     const get = ['org.apache.maven.plugins:maven-dependency-plugin:3.8.1:get', '-Dtransitive=false'];
     const artifact = `-Dartifact=${release.coordinates}`;
@@ -63,11 +64,8 @@ export async function fetchJar(options: FetchOptions, target: string): Promise<v
 }
 
 /** Returns the arguments for the machine's global settings, which a downloaded Maven does not read by itself. */
-async function globalSettings({ globalSettings: file }: Maven): Promise<string[]> {
-  return access(file).then(
-    () => ['-gs', file],
-    () => [],
-  );
+function globalSettings({ globalSettings: file }: Maven): string[] {
+  return existsSync(file) ? ['-gs', file] : [];
 }
 
 function noMavenMessage({ fileName, coordinates, repositoryPath }: EngineRelease): string {

@@ -1,6 +1,6 @@
 // Provides a Maven that resumes interrupted downloads, for the engine's large jar.
 
-import { access } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Maven, runMaven } from './maven.ts';
@@ -28,7 +28,7 @@ export async function resumingMaven(maven: Maven, { folder, args, env, signal }:
   if (maven.version.startsWith('3.8.')) return maven;
   const command = join(folder, `apache-maven-${resumingVersion}`, 'bin/mvn');
   const resuming = { ...maven, command, version: resumingVersion };
-  if (await exists(command)) return resuming;
+  if (existsSync(command)) return resuming;
   const unpack = [
     'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack',
     `-Dartifact=org.apache.maven:apache-maven:${resumingVersion}:zip:bin`,
@@ -37,17 +37,10 @@ export async function resumingMaven(maven: Maven, { folder, args, env, signal }:
   ];
   try {
     await runMaven(maven, { args: [...args, ...unpack], cwd: folder, env, signal });
-    return (await exists(command)) ? resuming : maven;
+    return existsSync(command) ? resuming : maven;
   } catch {
     signal?.throwIfAborted();
     // Without a 3.8 an interrupted download starts over. A network failure is reported by the download itself.
     return maven;
   }
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
