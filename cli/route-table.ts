@@ -126,12 +126,12 @@ function workflowOf(
 }
 
 function bulkheadOf(route: string, steps: readonly PipelineStep[], config: Config): Pick<RouteTableEntry, 'lane'> {
-  const action = actionOf(steps, 'admission');
+  const action = actionOf(steps, 'workflow');
   if (action === undefined) return {};
-  const parameter = action['backEndOf'];
+  const { backEndOf } = (action['admission'] ?? {}) as { backEndOf?: string };
+  const parameter = backEndOf ?? action['domainOf'];
   const name = parameter === undefined ? route : `${route} :${String(parameter)}`;
-  const hasDomains = actionOf(steps, 'workflow')?.['domainOf'] !== undefined;
-  return { lane: { name, domains: hasDomains ? adaptorDomains(config) : {} } };
+  return { lane: { name, domains: action['domainOf'] === undefined ? {} : adaptorDomains(config) } };
 }
 
 function limitsOf(steps: readonly PipelineStep[], config: Config): Limits {

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Plugin, Policy, PolicyDeclaration, RouterServices } from '../plugin-api/plugin-api.ts';
 import type { FileProblems } from './file-problems.ts';
+import { replacementOfPackage, replacementOfPolicy } from './replaced-names.ts';
 import type { GatewayConfig } from '../plugin-api/gateway-config-schema.ts';
 import { createPauses } from '#lib/process/pauses.ts';
 
@@ -31,7 +32,8 @@ export async function importPlugins(
       if (isPlugin(plugin)) imported.push({ name, plugin, settings });
       else problems.add(['plugins', name], `${path} does not export version, policies (of declarePolicy) and init`);
     } catch (error) {
-      problems.add(['plugins', name], `${path} cannot be loaded: ${(error as Error).message}`);
+      const advice = replacementOfPackage(path);
+      problems.add(['plugins', name], advice ?? `${path} cannot be loaded: ${(error as Error).message}`);
     }
   }
   const provided = imported.flatMap(({ name, plugin }) => plugin.policies.map((policy) => ({ name, policy })));
@@ -41,7 +43,7 @@ export async function importPlugins(
   }
   for (const [index, policy] of policies.entries()) {
     if (!provided.some((each) => each.policy.name === policy))
-      problems.add(['policies', index], `no plugin provides "${policy}"`);
+      problems.add(['policies', index], replacementOfPolicy(policy) ?? `no plugin provides "${policy}"`);
   }
   return imported;
 }

@@ -9,6 +9,7 @@ import type { GatewayRoute } from '../plugin-api/gateway-routes.ts';
 import { createPauses } from '#lib/process/pauses.ts';
 import { type ImportedPlugin, importPlugins } from './load-plugins.ts';
 import type { PolicyDeclaration, PolicyContext } from '../plugin-api/policy.ts';
+import { replacementOfPolicy } from './replaced-names.ts';
 import { GatewayConfigError, type GatewayFile, type ReadGateway, readGatewayConfig } from './read-gateway-config.ts';
 
 /** A valid gateway configuration with its imported plugins and its OpenAPI document. */
@@ -46,7 +47,9 @@ export async function validateGateway(given: GatewayFile): Promise<GatewayValida
     const place = placeOf(pipeline);
     for (const step of pipelineSteps) {
       const declaration = declarations.get(step.policy);
+      const replacement = replacementOfPolicy(step.policy);
       if (declaration !== undefined) checkParameters(step, { declaration, place }, problems);
+      else if (replacement !== undefined) problems.add(step.path, replacement);
       checkCondition(step, problems);
       await pause();
     }

@@ -49,7 +49,7 @@ export class LoadShedding {
  */
 function checksOf(steps: readonly PipelineStep[], policies: ReadonlyMap<string, Policy>): SheddingCheck[] {
   if (steps.some(({ condition }) => condition !== undefined)) return [];
-  const checks = steps.map(({ policy, action }) => policies.get(policy)?.early?.(action as never));
+  const checks = steps.map(({ policy, action }) => policies.get(policy)?.loadShedding?.(action as never));
   const relevant = checks.slice(0, checks.findLastIndex((check) => check?.isRefusing !== undefined) + 1);
   const known = relevant.filter((check) => check !== undefined);
   return known.length === relevant.length ? known : [];

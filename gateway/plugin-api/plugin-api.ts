@@ -5,11 +5,9 @@ import { Attachment } from '#lib/gc/attachment.ts';
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
-import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import type { Redis } from '#lib/redis/redis.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
-import type { Problem } from '#lib/problem/problem.ts';
 import type { Span, Tracer } from '#lib/telemetry/tracing/tracer.ts';
 import type { GatewayRoute } from './gateway-routes.ts';
 import type { Policy, PolicyDeclaration } from './policy.ts';
@@ -99,16 +97,6 @@ export interface Plugin {
   init(context: PluginContext): void | Promise<void>;
 }
 
-/** The outcome of an execution for its client, as admission control counts it. */
-export interface ExecutionEnding {
-  /** Code of the problem that is its response; undefined when the response is the back end's. */
-  readonly problem: ProblemCode | undefined;
-  /** Status code of the back end's response, where known. */
-  readonly status?: number | undefined;
-  /** True when the client had left before the execution ended. */
-  readonly clientGone: boolean;
-}
-
 /** State of one request that its policies share. */
 export interface RequestContext {
   /** `X-Request-Id` of the response. */
@@ -127,21 +115,6 @@ export interface RequestContext {
   executionId?: string;
   /** The version of the workflow that serves this request; set by the workflow policy. */
   workflowVersion?: number;
-  /** Time from which the response deadline counts (performance.now()); set by the admission policy. */
-  arrivedAt?: number;
-  /**
-   * Set when the admission policy rejects a request with an Idempotency-Key. The workflow policy responds with the recorded
-   * response of the first request with this key, or with this problem when there is none.
-   */
-  refusal?: Problem;
-  /** Resolves when the processing of the request has ended, also when its client has left; set by the workflow policy. */
-  served?: Promise<void>;
-  /** Called by the workflow policy once an execution has started; set by the admission policy. */
-  onStarted?: (executionId: string) => void;
-  /** Compresses a response when the client accepts it; set by the compress policy. */
-  compress?: (response: BackEndResponse) => Promise<BackEndResponse>;
-  /** Set when the execution continues after the response: resolves when it has ended, or is no longer counted. */
-  goesOn?: Promise<ExecutionEnding>;
   /** Span of the request, once created (request-span.ts). */
   span?: Span;
   /** Code of the problem that is the response. */

@@ -78,7 +78,7 @@ export interface Policy {
    * Creates the load-shedding check; called once for each apiEndpoint. A policy without a check disables the checks of the
    * policies after it.
    */
-  readonly early?: (action: never) => SheddingCheck;
+  readonly loadShedding?: (action: never) => SheddingCheck;
 }
 
 /**
@@ -97,16 +97,20 @@ export function declarePolicy<S extends TSchema>(declaration: {
 
 /**
  * Implements a declared policy.
- * @param definition `create`: creates the handler from validated parameters, without side effects; `early`: creates the
- *   load-shedding check
+ * @param definition `create`: creates the handler from validated parameters, without side effects; `loadShedding`: creates
+ *   the load-shedding check
  */
 export function definePolicy<S extends TSchema>(
   { name }: DeclaredPolicy<S>,
   definition: {
     create: (parameters: Static<S>) => Handler;
-    early?: (parameters: Static<S>) => SheddingCheck;
+    loadShedding?: (parameters: Static<S>) => SheddingCheck;
   },
 ): Policy {
-  const { create, early } = definition;
-  return { name, policy: create as Policy['policy'], ...(early && { early: early as NonNullable<Policy['early']> }) };
+  const { create, loadShedding } = definition;
+  return {
+    name,
+    policy: create as Policy['policy'],
+    ...(loadShedding && { loadShedding: loadShedding as NonNullable<Policy['loadShedding']> }),
+  };
 }

@@ -1,9 +1,8 @@
-// The conductor plugin: policies `admission`, `workflow` (requests become executions), `executions` and `engine-api`.
+// The conductor plugin: policies `workflow` (requests become executions), `executions` and `engine-api`.
 
 import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { PluginContext } from '../../gateway/plugin-api/plugin-api.ts';
-import { admissionDeclaration, createAdmissionPolicy } from './admission/admission-policy.ts';
 import { createResponseOptions } from './create-client-parts.ts';
 import { createExecutionsPolicy, executionsDeclaration } from './async-executions/executions-policy.ts';
 import { createLinks, type LinksOf } from './execution/links.ts';
@@ -11,25 +10,24 @@ import { createEngineApiPolicy, engineApiDeclaration } from './task-api/engine-a
 import { createSharedState, type SharedState } from './shared-state.ts';
 import { IdempotentStart } from './idempotency/idempotent-start.ts';
 import { createActivationCheck, createEngineCheck, createWorkersCheck } from './readiness.ts';
-import type { WorkflowDependencies } from './workflow/serve-request.ts';
 import { WorkerLimits } from './task-api/worker-limits.ts';
 import { createVersions, type Versions } from './versions/create-versions.ts';
-import { createWorkflowPolicy } from './workflow/workflow.ts';
+import { createWorkflowPolicy, type WorkflowDependencies } from './workflow/workflow.ts';
 import { workflowStepsOf, workflowDeclaration } from './workflow/workflow-declaration.ts';
 
 /** Version of the plugin. */
 export const version = '1.4.0';
 /** Policies that the plugin declares. */
-export const policies = [admissionDeclaration, workflowDeclaration, executionsDeclaration, engineApiDeclaration];
+export const policies = [workflowDeclaration, executionsDeclaration, engineApiDeclaration];
 
-/** Time-out of the engine call that looks up the recorded response of a rejected request, in milliseconds. */
-const recordedTimeoutMs = 2_000;
+/** Time-out of an engine call that looks up a recorded response while admission control rejects requests, in milliseconds. */
+const urgentTimeoutMs = 2_000;
 
 /** Registers the policies and checks of one configuration, on the state that configurations share. */
 export function init({ services, registerPolicy }: PluginContext): void {
   const { config, definitions, routes } = services;
   const sharedState = services.share('conductor', [], createSharedState);
-  const { dependencies, admission, telemetry, inUse } = sharedState;
+  const { dependencies, telemetry, inUse } = sharedState;
   const { engine, queues, updates, metadata } = dependencies;
   const workflowSteps = workflowStepsOf(routes);
   const versions = createVersions(services, sharedState.versions, workflowSteps);
@@ -37,7 +35,6 @@ export function init({ services, registerPolicy }: PluginContext): void {
   const shipped = definitions.workflows.map(({ definition }) => definition);
   const taskTypes = definitions.taskDefs.map(({ definition }) => definition.name);
 
-  registerPolicy(createAdmissionPolicy(admission.admission, admission.backEnds, config['router.maxBodyBytes']));
   const workflowDependencies = createWorkflowDependencies(sharedState, config, {
     versions,
     linksOf: createLinks(routes),
@@ -46,7 +43,6 @@ export function init({ services, registerPolicy }: PluginContext): void {
   registerPolicy(
     createExecutionsPolicy(config, {
       ...workflowDependencies,
-      answers: workflowDependencies.responseOptions,
       longPolls: sharedState.clientDependencies.longPolls,
     }),
   );
@@ -69,18 +65,20 @@ export function init({ services, registerPolicy }: PluginContext): void {
 }
 
 function createWorkflowDependencies(
-  { dependencies, telemetry, engines, clientDependencies }: SharedState,
+  { dependencies, telemetry, engines, clientDependencies, admission: { admission, backEnds } }: SharedState,
   config: Config,
   { versions, linksOf }: { versions: Versions; linksOf: LinksOf },
 ): WorkflowDependencies {
-  const { locks: claims, keyRequests, asyncExecutions } = clientDependencies;
+  const { locks, keyRequests, asyncExecutions } = clientDependencies;
   const responseOptions = createResponseOptions(config, linksOf);
   const callMs = config['conductor.timeoutMs'];
   return {
     ...{
       ...dependencies,
+      admission,
+      backEnds,
       engine: engines.clients,
-      telemetry: telemetry.watch,
+      telemetry: telemetry.index,
       versions,
       responseOptions,
       asyncExecutions,
@@ -88,10 +86,11 @@ function createWorkflowDependencies(
     // Routers that share Redis serve the same queues.
     dispatchesDirectly: config['conductor.handOver'] && config['redis.url'] === undefined,
     idempotentStart: new IdempotentStart({
-      ...{ claims, linksOf, callMs },
+      ...{ locks, linksOf, callMs },
       ...{ executions: dependencies.executions, codec: responseOptions.codec, requests: keyRequests },
-      recorded: new ExecutionApi((call) =>
-        engines.clients.request({ timeoutMs: Math.min(recordedTimeoutMs, callMs), ...call }),
+      isRefusing: () => admission.isRefusing,
+      urgent: new ExecutionApi((call) =>
+        engines.clients.request({ timeoutMs: Math.min(urgentTimeoutMs, callMs), ...call }),
       ),
     }),
   };

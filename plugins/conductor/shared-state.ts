@@ -68,7 +68,7 @@ export function createSharedState(services: SharedServices) {
   };
   const { results } = dependencies;
   createGauges(services, {
-    waits: waiters,
+    waiters,
     queues,
     results,
     calls: () => engines.calls(),

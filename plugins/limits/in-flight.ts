@@ -40,7 +40,7 @@ export const inFlightDeclaration = declarePolicy({
 export function createInFlightPolicy(config: Config, store: ConcurrencyStore, hold: HoldRefusal): Policy {
   return definePolicy(inFlightDeclaration, {
     // Load shedding happens before a permit is acquired: nothing to check here.
-    early: () => ({ check: () => undefined }),
+    loadShedding: () => ({ check: () => undefined }),
     create({ requests, by: subject = 'client' }) {
       const limitOf = (clientId: string | undefined) =>
         (subject === 'client' ? config[`client.${clientId}.maxInFlight`] : undefined) ?? requests;

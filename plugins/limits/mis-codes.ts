@@ -49,7 +49,7 @@ export const misCodesDeclaration = declarePolicy({
 export function createMisCodesPolicy(config: Config): Policy {
   return definePolicy(misCodesDeclaration, {
     // A client that may not name a college must not learn from load shedding how that college is doing.
-    early: ({ parameter, after, adaptors = false }) => ({
+    loadShedding: ({ parameter, after, adaptors = false }) => ({
       check({ request, context: { clientId = '' }, params }) {
         const code = params[parameter] ?? '';
         checkMisCodes(config, clientId, { code, target: request.url ?? '', after });

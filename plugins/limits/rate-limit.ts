@@ -52,7 +52,7 @@ export function createRateLimitPolicy(config: Config, store: RateLimitStore, hol
   return definePolicy(rateLimitDeclaration, {
     // Load shedding does not ask Redis for the exact count, because the request is rejected anyway. A local count
     // suffices to send clients above their rate into the pipeline, where their rejection is delayed.
-    early(limit) {
+    loadShedding(limit) {
       const windowOf = createWindowOf(config, limit);
       const counts = new SheddingCounts((limit.perSeconds ?? 1) * 1_000);
       return {

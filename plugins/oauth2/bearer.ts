@@ -28,7 +28,7 @@ export const bearerDeclaration = declarePolicy({
 /** The policy `bearer`: sets `clientId` and `scopes` of the request's context and removes the token from the request. */
 export function bearerPolicy(accessTokens: AccessTokens): Policy {
   return definePolicy(bearerDeclaration, {
-    early: (parameters) => ({
+    loadShedding: (parameters) => ({
       check({ request, context }) {
         const token = parameters.header === undefined ? plainBearerToken(request) : undefined;
         const known = token === undefined ? undefined : accessTokens.recall(token);

@@ -95,6 +95,31 @@ describe('router check', () => {
     expect(stderr).toMatch(/^gateway\.config\.yml:\d+:\d+: policies\[1\]: no plugin provides "bearer"$/m);
   });
 
+  it('a configuration with policies that became parameters: each place says what to write instead', async () => {
+    copy.replace('gateway.config.yml', 'mis-codes, workflow', 'mis-codes, admission, compress, workflow');
+    copy.replace(
+      'gateway.config.yml',
+      '\nplugins:\n',
+      '\nplugins:\n  compression: { package: ./plugins/compression/index.ts }\n',
+    );
+    copy.replace(
+      'gateway.config.yml',
+      '      - workflow:\n          - action:\n              name: college-adaptorWF',
+      '      - admission: { action: { backEndOf: mis } }\n      - compress:\n      - workflow:\n          - action:\n              name: college-adaptorWF',
+    );
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    const lines = stderr.split('\n').map((line) => line.replace(/^gateway\.config\.yml:\d+:\d+: /, ''));
+    const inParameters = 'becomes admission: { backEndOf: … } in the action of workflow';
+    expect(lines).toContainEqual(expect.stringMatching(/^plugins\.compression: .* remove this plugin$/));
+    expect(lines).toContainEqual(expect.stringMatching(/^policies\[5\]: admission control .* remove admission here/));
+    expect(lines).toContainEqual(expect.stringMatching(/^policies\[6\]: compression .* remove compress here/));
+    expect(
+      lines.filter((line) => /^pipelines\.adaptor\.policies/.test(line) && line.endsWith(inParameters)),
+    ).toHaveLength(1);
+    expect(lines).toContainEqual(expect.stringMatching(/^pipelines\.adaptor\.policies\[\d\]\.compress: compression/));
+  });
+
   it('a wrong configuration: its problems are listed with those of the definitions', async () => {
     copy.write('event-handlers/mdm.json', '{');
     const env = { ROUTER_PORT: 'eighty', WORKERS_CONCURRENCY: '0' };
@@ -191,10 +216,10 @@ describe('check, the parameters of policies', () => {
     expect(stderr.split('\n').filter((line) => line !== '')).toEqual([
       `${at('writScope')}: pipelines.adaptor.policies[0].bearer[0].action: unknown parameter "writScope"`,
       `${at('parameter: 7')}: pipelines.adaptor.policies[3].mis-codes[0].action.parameter: must be string`,
-      `${at('action: { openapi: config/openapi/movies')}: pipelines.movies.policies[5].workflow[0].action: "strip" is missing`,
-      `${at('version: one')}: pipelines.movies.policies[5].workflow[0].action.version: must be integer`,
-      `${at('stripp:')}: pipelines.movies.policies[5].workflow[0].action: unknown parameter "stripp"`,
-      `${at('serve: answers')}: pipelines.execution-response.policies[3].executions[0].action.serve: must be equal to one of the allowed values (status, response)`,
+      `${at('action: { openapi: config/openapi/movies')}: pipelines.movies.policies[3].workflow[0].action: "strip" is missing`,
+      `${at('version: one')}: pipelines.movies.policies[3].workflow[0].action.version: must be integer`,
+      `${at('stripp:')}: pipelines.movies.policies[3].workflow[0].action: unknown parameter "stripp"`,
+      `${at('serve: answers')}: pipelines.execution-response.policies[2].executions[0].action.serve: must be equal to one of the allowed values (status, response)`,
       '6 problems',
     ]);
   });

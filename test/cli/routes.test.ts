@@ -111,8 +111,8 @@ describe('router routes', () => {
   it('limits of all callers together and of places in flight: shown', async () => {
     copy.replace(
       'gateway.config.yml',
-      '      - in-flight: # only clients with client.<client id>.maxInFlight\n      - admission:\n',
-      '      - in-flight:\n          - action: { requests: 40, by: route }\n      - admission:\n',
+      '      - in-flight: # only clients with client.<client id>.maxInFlight\n      - workflow:\n',
+      '      - in-flight:\n          - action: { requests: 40, by: route }\n      - workflow:\n',
     );
     const { stdout } = await runCli(['routes', '--dir', copy.dir]);
     expect(stdout).toMatch(/^movies .* 1000\/s each client, 40 at a time together, body/m);

@@ -1,4 +1,4 @@
-// Who a request counts as behind a proxy: the same client in the policies rate-limit, admission and workflow, over real HTTP.
+// Who a request counts as behind a proxy: the same client in the policies rate-limit and workflow, over real HTTP.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
@@ -26,7 +26,7 @@ plugins:
   limits: { package: ./plugins/limits/index.ts }
   conductor: { package: ./plugins/conductor/index.ts }
   contract: { package: ./plugins/api-docs/index.ts }
-policies: [rate-limit, admission, workflow, executions, openapi]
+policies: [rate-limit, workflow, executions, openapi]
 pipelines:
   counted:
     apiEndpoints: [counted]
@@ -36,7 +36,6 @@ pipelines:
   queued:
     apiEndpoints: [queued]
     policies:
-      - admission:
       - workflow: { action: { name: moviesWF, version: 1, strip: /queued } }
   versioned:
     apiEndpoints: [versioned]

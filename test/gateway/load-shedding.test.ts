@@ -57,10 +57,10 @@ const config: GatewayConfig = {
 
 function createRefusals({ isRefusing = true, known = true } = {}) {
   const looked: Pick<SheddingRequest, 'params'>[] = [];
-  const policy = (name: string, early?: SheddingCheck) =>
+  const policy = (name: string, check?: SheddingCheck) =>
     definePolicy(declarePolicy({ name, schema: Type.Object({}) }), {
       create: () => () => undefined,
-      ...(early === undefined ? {} : { early: () => early }),
+      ...(check === undefined ? {} : { loadShedding: () => check }),
     });
   const full: SheddingCheck = {
     isRefusing: () => isRefusing,

@@ -2,7 +2,7 @@
 
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import type { EngineCall } from '#lib/conductor/engine.ts';
-import type { ExecutionEnding } from '../../../gateway/plugin-api/plugin-api.ts';
+import type { ExecutionEnding } from '../execution/outcome.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import type { AdaptiveLimit } from './adaptive-limit.ts';
@@ -29,9 +29,10 @@ export interface AdmissionSubject {
   readonly client: string;
 }
 
+/** A request that may wait for its permit. */
 export interface AdmissionRequest extends AdmissionSubject {
-  /** Returns a signal that aborts when the client disconnects. Called only when the request has to wait. */
-  readonly gone: () => AbortSignal;
+  /** Aborts when the client disconnects. */
+  readonly gone: AbortSignal;
 }
 
 /** An admitted request: holds its permit until `end` is called. */
@@ -118,6 +119,11 @@ export class Admission {
    */
   get isShedding(): boolean {
     return performance.now() - this.#rejectedAt < sheddingMs;
+  }
+
+  /** True while the engine is overloaded or does not respond: nothing but starts should be asked of it. */
+  get isRefusing(): boolean {
+    return this.isShedding || this.#dependencies.engine.rejectsForMs !== undefined;
   }
 
   /**

@@ -77,15 +77,15 @@ export class ConcurrencyLimiter {
   /**
    * Acquires a permit, at once or after a wait in the queue. A request whose expected wait exceeds `queueMs` is
    * rejected at once.
-   * @param signal returns a signal that aborts when the client disconnects; called only when the request has to wait
+   * @param signal aborts when the client disconnects
    */
-  acquire(request: PermitRequest, signal: () => AbortSignal): Permit | Rejected | Promise<Permit | Rejected> {
+  acquire(request: PermitRequest, signal: AbortSignal): Permit | Rejected | Promise<Permit | Rejected> {
     if (this.#haveLimitsChanged()) this.#grantQueued();
     if (this.#hasCapacity(request)) return this.#grant(request, 0);
     const rejected = this.#queueRejection(request);
     if (rejected !== undefined) return rejected;
     this.#evictForFairness(request);
-    return this.#wait(request, signal());
+    return this.#wait(request, signal);
   }
 
   /**

@@ -3,7 +3,7 @@
 
 import { Gauge, type Registry } from 'prom-client';
 import type { ExecutionStatus } from '#lib/conductor/types.ts';
-import type { ExecutionEnding } from '../../../gateway/plugin-api/plugin-api.ts';
+import type { ExecutionEnding } from '../execution/outcome.ts';
 import { failureOf } from '../execution/response.ts';
 import { awaitEnd, type ExecutionDependencies } from '../execution/executions.ts';
 

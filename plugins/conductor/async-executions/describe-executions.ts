@@ -4,6 +4,7 @@ import type { Description, Endpoint, PolicyDescription } from '#lib/openapi/desc
 import { headerRef } from '#lib/openapi/headers.ts';
 import type { Method, Operation, Parameter } from '#lib/openapi/openapi.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
+import { compressedHeaders } from '../execution/compress-response.ts';
 import { problemsOfExecutions } from '../execution/execution-problems.ts';
 import { executionComponents, executionRef, preferWait } from './describe-later.ts';
 
@@ -22,9 +23,10 @@ const always: readonly ProblemCode[] = ['shutting-down', 'engine-unavailable', '
 /**
  * Describes the policy.
  * @param serve the parameter of the policy
+ * @param compresses whether responses are compressed
  */
-export function describeExecutions(serve: 'status' | 'response'): PolicyDescription {
-  const describe = serve === 'status' ? describeStatus : describeResponse;
+export function describeExecutions(serve: 'status' | 'response', compresses: boolean): PolicyDescription {
+  const describe = serve === 'status' ? describeStatus : () => describeResponse(compresses);
   return {
     operation: ({ method }) => describe(method),
     operations: ({ templates, methods }: Endpoint) =>
@@ -65,11 +67,15 @@ function describeStatus(method: Method): Description {
   };
 }
 
-function describeResponse(): Description {
+function describeResponse(compresses: boolean): Description {
   return {
     problems: [...always, 'answer-pending', 'idempotency-key-in-use', ...problemsOfExecutions, 'unknown-college'],
     parameters: [id, preferWait],
-    headers: { 'X-Execution-Id': headerRef('XExecutionId'), ...versionOfOne },
+    headers: {
+      'X-Execution-Id': headerRef('XExecutionId'),
+      ...versionOfOne,
+      ...(compresses ? compressedHeaders : {}),
+    },
     problemHeaders: versionOfOne,
     responses: {
       default: {

@@ -7,11 +7,20 @@ import { Type } from 'typebox';
 import type { Config } from '#lib/config/schema.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { chooseCoding } from '../../../gateway/plugin-api/content-coding.ts';
 import { contextOf, declarePolicy, definePolicy, type Policy } from '../../../gateway/plugin-api/plugin-api.ts';
 import { signalWhenGone } from '../../../gateway/plugin-api/signal-when-gone.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import type { ResponseOptions } from '../execution/response.ts';
 import type { ExecutionDependencies } from '../execution/executions.ts';
+import {
+  type CompressOptions,
+  compressOptionsOf,
+  compressOutcome,
+  compressParameter,
+} from '../execution/compress-response.ts';
+import { recordedOutcome, sendOutcome } from '../execution/outcome.ts';
+import { sendDocument } from '../execution/send-document.ts';
 import { hasEnded } from '../dispatch/completion-waiters.ts';
 import type { Versions } from '../versions/create-versions.ts';
 import { versionField } from '../versions/requested-version.ts';
@@ -22,14 +31,13 @@ import { documentOf } from './execution-document.ts';
 import { type ExecutionLinks, linkProblems, pathProblems, servedParts } from '../execution/links.ts';
 import type { LongPolls } from './long-polls.ts';
 import { parsePreferences, waitPolicyOf, preferOf } from './preferences.ts';
-import { sendDocument } from './send-document.ts';
-import { sendOutcome } from './send-outcome.ts';
 
 const parameters = Type.Object(
   {
     serve: Type.Enum([...servedParts], {
-      description: 'status: the status document of the execution :id, and DELETE; response: its answer',
+      description: 'status: the status document of the execution :id, and DELETE; response: its response',
     }),
+    compress: compressParameter,
   },
   { additionalProperties: false },
 );
@@ -39,7 +47,7 @@ const maxTries = 10;
 
 /** What the policy works with. */
 export interface ExecutionsPolicyDependencies extends ExecutionDependencies {
-  answers: ResponseOptions;
+  responseOptions: ResponseOptions;
   longPolls: LongPolls;
   versions: Versions;
 }
@@ -49,23 +57,25 @@ export const executionsDeclaration = declarePolicy({
   name: 'executions',
   schema: parameters,
   check: (_parameters, place) => [...pathProblems(place), ...linkProblems(place)].map((message) => ({ message })),
-  describe: ({ serve }) => describeExecutions(serve),
+  describe: ({ serve, compress }) => describeExecutions(serve, compress !== false),
 });
 
 /** Creates the policy. It runs after `bearer`. Its paths are those of the links in responses (links.ts). */
 export function createExecutionsPolicy(config: Config, dependencies: ExecutionsPolicyDependencies): Policy {
   const api = new ExecutionsApi(config, dependencies);
   return definePolicy(executionsDeclaration, {
-    create: ({ serve }) =>
-      async function showExecution(request, response) {
+    create: ({ serve, compress }) => {
+      const compression = compressOptionsOf(compress);
+      return async function showExecution(request, response) {
         if (dependencies.draining.aborted)
           throw new Problem('shutting-down', { headers: { connection: 'close', 'retry-after': '1' } });
         try {
-          await api[serve](request, response);
+          await api[serve](request, response, compression);
         } catch (error) {
           throw error instanceof EngineError ? engineProblem(error) : error;
         }
-      },
+      };
+    },
   });
 }
 
@@ -85,7 +95,7 @@ class ExecutionsApi {
 
   async status(request: Request, response: Response): Promise<void> {
     const { execution, waited } = await this.#find(request, response);
-    const { linksOf } = this.#dependencies.answers;
+    const { linksOf } = this.#dependencies.responseOptions;
     const shown =
       request.method === 'DELETE' ? await cancelExecution(execution, { ...this.#dependencies, linksOf }) : execution;
     const headers = {
@@ -95,10 +105,12 @@ class ExecutionsApi {
     sendDocument(response, 200, { body: documentOf(shown, linksOf), headers });
   }
 
-  async response(request: Request, response: Response): Promise<void> {
+  async response(request: Request, response: Response, compression: CompressOptions | undefined): Promise<void> {
     const { execution } = await this.#find(request, response);
-    if (!hasEnded(execution)) throw pending(this.#dependencies.answers.linksOf(execution.workflowId));
-    await sendOutcome(response, execution, { answers: this.#dependencies.answers });
+    if (!hasEnded(execution)) throw pending(this.#dependencies.responseOptions.linksOf(execution.workflowId));
+    const outcome = recordedOutcome(execution, this.#dependencies.responseOptions);
+    const accepted = { method: request.method, coding: chooseCoding(request) };
+    sendOutcome(response, execution.workflowId, await compressOutcome(outcome, accepted, compression));
   }
 
   /** Finds the execution of the path, and waits for its end first when the client prefers that. */

@@ -67,7 +67,7 @@ export interface WaitPolicy {
   /** Maximum wait in milliseconds. */
   readonly waitMs: number;
   /** When the wait ends first: true sends 202 with a link to the execution, false sends 504. */
-  readonly answersLater: boolean;
+  readonly respondsAsync: boolean;
   /** `Preference-Applied` of a 202 (section 3): the applied preferences, with the seconds that were waited. */
   readonly applied: string;
 }
@@ -86,5 +86,5 @@ export function waitPolicyOf(
     ...(respondAsync ? ['respond-async'] : []),
     ...(waitMs === undefined ? [] : [`wait=${Math.floor(waitMs / 1_000)}`]),
   ].join(', ');
-  return { waitMs: waitMs ?? (respondAsync ? 0 : budgetMs), answersLater: applied !== '', applied };
+  return { waitMs: waitMs ?? (respondAsync ? 0 : budgetMs), respondsAsync: applied !== '', applied };
 }

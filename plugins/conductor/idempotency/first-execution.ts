@@ -20,8 +20,6 @@ export interface KeyedStart {
   /** Workflow definition that the request starts. */
   readonly workflow: string;
   readonly request: InboundRequest;
-  /** Called with the execution that an earlier request with the key has started. */
-  readonly noteFirst: (first: WholeExecution) => void;
 }
 
 /**

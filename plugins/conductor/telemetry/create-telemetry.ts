@@ -21,7 +21,7 @@ export interface Listeners {
 /** Telemetry and the events that it must be notified of. */
 export interface Telemetry {
   /** Telemetry of the executions in flight. */
-  readonly watch: TelemetryIndex;
+  readonly index: TelemetryIndex;
   /** Call it after every call to the engine. */
   observe(call: EngineCall): void;
   /** Call it for every task that is handed to a worker. */
@@ -39,7 +39,7 @@ export interface Telemetry {
 export function createTelemetry({ config, metrics, tracer }: SharedServices, listeners: Listeners): Telemetry {
   const countCall = createEngineCallMetrics(metrics);
   const executions = createExecutionMetrics(metrics);
-  const watch = new TelemetryIndex({
+  const index = new TelemetryIndex({
     metrics: executions,
     tracer,
     get timingScope() {
@@ -47,23 +47,23 @@ export function createTelemetry({ config, metrics, tracer }: SharedServices, lis
     },
   });
   return {
-    watch,
+    index,
     observe(call) {
       listeners.observe(call);
       countCall(call);
     },
     handedOut(task) {
       listeners.handedOut(task.workflowInstanceId);
-      watch.handedOut(task);
+      index.handedOut(task);
     },
-    reported: (result) => watch.reported(result),
-    withTrace: (task) => watch.traces.withTrace(task),
+    reported: (result) => index.reported(result),
+    withTrace: (task) => index.traces.withTrace(task),
   };
 }
 
 /** Sources of the gauges. */
 export interface GaugeSources {
-  readonly waits: CompletionWaiters;
+  readonly waiters: CompletionWaiters;
   readonly queues: TaskQueues;
   readonly results: ResultBudget;
   readonly calls: () => number;
@@ -74,7 +74,7 @@ export interface GaugeSources {
 /** Registers the gauges of waiting clients, held polls, large results, engine calls and workers. */
 export function createGauges(
   { metrics }: Pick<SharedServices, 'metrics'>,
-  { waits, queues, results, calls, taskTypes }: GaugeSources,
+  { waiters, queues, results, calls, taskTypes }: GaugeSources,
 ): void {
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
@@ -85,7 +85,7 @@ export function createGauges(
         this.set(read());
       },
     });
-  gauge('router_waits', 'Clients waiting for an execution', () => waits.size);
+  gauge('router_waits', 'Clients waiting for an execution', () => waiters.size);
   gauge('router_parked_polls', 'Polls of workers held by this router', () => queues.heldPolls);
   gauge('router_result_bytes', 'Bytes of large results that are being worked on', () => results.held);
   gauge('router_results_waiting', 'Large results of workers that wait unread for their turn', () => results.waiting);

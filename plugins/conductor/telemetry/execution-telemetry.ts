@@ -1,9 +1,9 @@
 // Telemetry of one execution for a waiting client: its stage times, its span and its outcome.
 
-import type { Request, Response } from 'express';
-import { contextOf, type ExecutionEnding, type RequestContext } from '../../../gateway/plugin-api/plugin-api.ts';
+import type { IncomingMessage } from 'node:http';
+import { contextOf, type RequestContext } from '../../../gateway/plugin-api/plugin-api.ts';
 import { requestSpan } from '../../../gateway/plugin-api/request-span.ts';
-import { Problem } from '#lib/problem/problem.ts';
+import type { ProblemCode } from '#lib/problem/catalogue.ts';
 import type { Span, Tracer } from '#lib/telemetry/tracing/tracer.ts';
 import type { ExecutionMetrics, ExecutionOutcome } from './execution-metrics.ts';
 import { formatServerTiming, StageClock } from './stage-clock.ts';
@@ -12,11 +12,6 @@ import { formatServerTiming, StageClock } from './stage-clock.ts';
 export interface Pinned {
   readonly name: string;
   readonly version: number;
-  /**
-   * Called once with the outcome of the execution for its client; not called when no start was sent.
-   * @param ms milliseconds since the head of the request arrived
-   */
-  readonly ended?: (ending: ExecutionEnding, ms: number) => void;
 }
 
 /** What {@link ExecutionTelemetry} works with. */
@@ -44,19 +39,13 @@ export class ExecutionTelemetry {
   readonly #span: Span | undefined;
   #startSpan: Span | undefined;
   #taskType = '';
-  #startWasSent = false;
-  #isResponseSent = false;
 
-  constructor(request: Request, pinned: Pinned, dependencies: TelemetryDependencies) {
-    const now = performance.now();
+  constructor(request: IncomingMessage, pinned: Pinned, dependencies: TelemetryDependencies) {
     const context = contextOf(request);
-    const arrivedAt = context.arrivedAt ?? now;
     this.#dependencies = dependencies;
     this.#context = context;
     this.#pinned = pinned;
-    this.#clock = new StageClock(context.receivedAt ?? arrivedAt);
-    this.#clock.enter('queue', arrivedAt);
-    this.#clock.enter('router', now);
+    this.#clock = new StageClock(context.receivedAt ?? performance.now());
     const attributes = { 'conductor.workflow': pinned.name, 'conductor.workflow_version': pinned.version };
     this.#span =
       dependencies.tracer && requestSpan(request, dependencies.tracer).start(`execute ${pinned.name}`, { attributes });
@@ -67,10 +56,19 @@ export class ExecutionTelemetry {
     return this.#span?.traceparent;
   }
 
+  /** Call it when the request asks for admission. */
+  queued(): void {
+    this.#clock.enter('queue', performance.now());
+  }
+
+  /** Call it when admission control has decided. */
+  admitted(): void {
+    this.#clock.enter('router', performance.now());
+  }
+
   /** Call it when the start is about to be sent to the engine. */
   starting(): void {
     this.#clock.enter('engine', performance.now());
-    this.#startWasSent = true;
     this.#startSpan = this.#span?.start(`start ${this.#pinned.name}`, { kind: 'client' });
   }
 
@@ -105,52 +103,36 @@ export class ExecutionTelemetry {
   /**
    * Ends the wait and the span.
    * @param hasEnded whether the execution has ended
+   * @param executionId undefined when the start has failed
    */
-  ended(hasEnded: boolean): void {
+  ended(hasEnded: boolean, executionId?: string): void {
     const now = performance.now();
     // After a failed start there is no report.
     if (this.#clock.stage === 'engine' && this.#taskType !== '')
       this.#span?.start(`report ${this.#taskType}`, { kind: 'client', startedAt: this.#clock.stageStartedAt }).end();
     this.#clock.ended(now, hasEnded);
-    this.#span?.end({ endedAt: now, attributes: { 'conductor.execution_id': this.#context.executionId } });
+    this.#span?.end({ endedAt: now, attributes: { 'conductor.execution_id': executionId } });
   }
 
   /**
-   * Records the outcome and adds `Server-Timing`. Call it before the response is sent; further calls do nothing.
-   * @param status status of the back end's response
+   * Records the outcome. Call it once, before the response is sent.
+   * @param executionId undefined when nothing was started
+   * @returns the value of `Server-Timing` for a client that may see it; else undefined
    */
-  answered(response: Response, outcome: ExecutionOutcome, status?: number): void {
-    if (this.#isResponseSent) return;
-    this.#isResponseSent = true;
-    if (outcome !== 'deferred') this.settled(endingOf(outcome, status));
+  responds(outcome: ExecutionOutcome, executionId: string | undefined): string | undefined {
     const { metrics, timingScope } = this.#dependencies;
-    const { route, scopes, executionId } = this.#context;
+    const { route, scopes } = this.#context;
     metrics.ended({ workflow: this.#pinned.name, version: this.#pinned.version, outcome });
-    if (executionId === undefined) return;
+    if (executionId === undefined) return undefined;
     const times = this.#clock.times(performance.now());
     metrics.took(route, times);
-    const mayReceiveTimes = timingScope !== undefined && scopes?.has(timingScope) === true;
-    if (mayReceiveTimes && !response.headersSent) response.setHeader('server-timing', formatServerTiming(times));
+    return timingScope !== undefined && scopes?.has(timingScope) === true ? formatServerTiming(times) : undefined;
   }
 
-  /** Passes the outcome of the execution on. It is known with the response, or later behind a 202. */
-  settled(ending: ExecutionEnding): void {
-    const { receivedAt, arrivedAt } = this.#context;
-    const now = performance.now();
-    if (this.#startWasSent) this.#pinned.ended?.(ending, now - (receivedAt ?? arrivedAt ?? now));
-  }
-
-  /** Records a failure: the response will be a problem document. */
-  failed(response: Response, error: unknown): void {
-    const code = error instanceof Problem ? error.code : 'internal-error';
+  /** Records that nothing was started, or that this is unknown. Call it once. */
+  failed(code: ProblemCode): void {
     this.#startSpan?.end({ error: code });
-    if (this.#clock.stage !== 'router') this.ended(false);
-    this.answered(response, code);
+    this.ended(false);
+    this.responds(code, undefined);
   }
-}
-
-function endingOf(outcome: Exclude<ExecutionOutcome, 'deferred'>, status: number | undefined): ExecutionEnding {
-  if (outcome === 'answered') return { problem: undefined, status, clientGone: false };
-  if (outcome === 'client-gone') return { problem: undefined, clientGone: true };
-  return { problem: outcome, clientGone: false };
 }

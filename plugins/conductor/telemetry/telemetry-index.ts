@@ -1,6 +1,6 @@
 // Index of the executions in flight: assigns hand-outs and results of tasks to the execution that a client waits for.
 
-import type { Request } from 'express';
+import type { IncomingMessage } from 'node:http';
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import { EventTraces } from './event-traces.ts';
@@ -28,7 +28,7 @@ export class TelemetryIndex {
   }
 
   /** Begins the telemetry of a request that is about to start an execution. */
-  begin(request: Request, pinned: Pinned): ExecutionTelemetry {
+  begin(request: IncomingMessage, pinned: Pinned): ExecutionTelemetry {
     return new ExecutionTelemetry(request, pinned, this.#dependencies);
   }
 
@@ -45,9 +45,8 @@ export class TelemetryIndex {
    * Called when the client stops waiting. Replayed requests (same Idempotency-Key) do not affect the original
    * execution.
    */
-  forget(executionId: string | undefined, execution: ExecutionTelemetry): void {
-    if (executionId !== undefined && this.#executions.get(executionId) === execution)
-      this.#executions.delete(executionId);
+  forget(executionId: string, execution: ExecutionTelemetry): void {
+    if (this.#executions.get(executionId) === execution) this.#executions.delete(executionId);
   }
 
   /** Notes that a task was handed to a worker. */

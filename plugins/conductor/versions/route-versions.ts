@@ -3,7 +3,8 @@
 import type { Request, Response } from 'express';
 import type { PinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
 import { callerOf } from '../../../gateway/plugin-api/client-address.ts';
-import { contextOf, type ExecutionEnding } from '../../../gateway/plugin-api/plugin-api.ts';
+import { contextOf } from '../../../gateway/plugin-api/plugin-api.ts';
+import type { ExecutionEnding } from '../execution/outcome.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { EngineFailures } from './engine-failures.ts';
 import { requestedVersion, versionField } from './requested-version.ts';

@@ -1,6 +1,6 @@
 // Decides whether the outcome of a request counts as a success or a failure of its workflow version.
 
-import type { ExecutionEnding } from '../../../gateway/plugin-api/plugin-api.ts';
+import type { ExecutionEnding } from '../execution/outcome.ts';
 import { type ProblemCode, problemKinds } from '#lib/problem/catalogue.ts';
 
 /** `not-counted`: neither a success nor a failure of the version. */

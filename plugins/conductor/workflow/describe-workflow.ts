@@ -6,6 +6,7 @@ import { headerRef } from '#lib/openapi/headers.ts';
 import type { Operation, Parameter, Response, Responses } from '#lib/openapi/openapi.ts';
 import { restName, templateOf } from '#lib/openapi/templates.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
+import { compressedHeaders } from '../execution/compress-response.ts';
 import { problemsOfExecutions } from '../execution/execution-problems.ts';
 import type { DescribedVersions } from '../versions/describe-versions.ts';
 import {
@@ -20,6 +21,8 @@ const problems: readonly ProblemCode[] = [
   'shutting-down',
   'body-too-large',
   'engine-unavailable',
+  'overloaded',
+  'back-end-unavailable',
   'definition-missing',
   'outcome-unknown',
   ...problemsOfExecutions,
@@ -37,13 +40,15 @@ export interface DescribedWorkflow {
   readonly strip: string;
   /** Path parameter that must be a MIS code. */
   readonly domainOf?: string | undefined;
+  /** Whether responses are compressed. */
+  readonly compresses: boolean;
   /** Whether writes need an Idempotency-Key; default optional. */
   readonly idempotencyKey?: 'optional' | 'required' | undefined;
 }
 
 /** Describes the policy. @param backEnd description of the back end's operations, if there is one */
 export function describeWorkflow(
-  { strip, domainOf, idempotencyKey }: DescribedWorkflow,
+  { strip, domainOf, idempotencyKey, compresses }: DescribedWorkflow,
   versions: DescribedVersions,
   backEnd?: BackEndDescription,
 ): PolicyDescription {
@@ -64,6 +69,7 @@ export function describeWorkflow(
         parameters: [...code, preferLater, ...versions.parameters, ...retries.parameters],
         headers: {
           'X-Execution-Id': headerRef('XExecutionId'),
+          ...(compresses ? compressedHeaders : {}),
           ...versions.headers,
           ...problemHeaders,
           ...retries.headers,

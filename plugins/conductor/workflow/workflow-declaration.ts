@@ -6,6 +6,7 @@ import { templateOf } from '#lib/openapi/templates.ts';
 import { readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
 import { declarePolicy, type ParameterProblem, type PolicyContext } from '../../../gateway/plugin-api/plugin-api.ts';
 import type { GatewayRoute } from '../../../gateway/plugin-api/gateway-routes.ts';
+import { compressParameter } from '../execution/compress-response.ts';
 import { linkProblems } from '../execution/links.ts';
 import { describeWorkflow } from './describe-workflow.ts';
 import type { Place } from '../versions/create-versions.ts';
@@ -27,6 +28,20 @@ const parameters = Type.Object(
     domainOf: Type.Optional(
       Type.String({ description: 'path parameter <p> whose `adaptor.<p>.domain` is the task domain' }),
     ),
+    admission: Type.Optional(
+      Type.Object(
+        {
+          backEndOf: Type.Optional(
+            Type.String({
+              description:
+                'path parameter that tells the back ends of this route apart: each has its own share and circuit breaker; default domainOf',
+            }),
+          ),
+        },
+        { additionalProperties: false, description: 'admission control, which every route has' },
+      ),
+    ),
+    compress: compressParameter,
     openapi: Type.Optional(
       Type.String({ minLength: 1, description: 'file with what the back end answers, for the OpenAPI document' }),
     ),
@@ -57,12 +72,17 @@ export const workflowDeclaration = declarePolicy({
     const versions = describeVersions(pinnedVersionsOf(given), config['router.versionScope']);
     const { openapi } = given;
     return describeWorkflow(
-      given,
+      { ...given, compresses: given.compress !== false },
       versions,
       openapi === undefined ? undefined : readBackEndDescription(openapi, rootDir),
     );
   },
 });
+
+/** Returns the path parameter that tells the back ends of a route apart; undefined when the route has one back end. */
+export function backEndOf({ admission, domainOf }: Parameters): string | undefined {
+  return admission?.backEndOf ?? domainOf;
+}
 
 /** Returns every step with this policy in a valid gateway configuration, by its parameters. */
 export function workflowStepsOf(routes: readonly GatewayRoute[]): ReadonlyMap<Parameters, Place> {

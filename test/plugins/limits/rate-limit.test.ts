@@ -33,7 +33,7 @@ describe('rate-limit, before a pipeline begins', () => {
   it('of what is refused anyway it lets as many be refused early as the client’s rate has, and takes the rest itself', () => {
     const config = { 'client.quick.requestsPerSecond': 4 } as unknown as Config;
     const policy = createRateLimitPolicy(config, new MemoryRateLimitStore(), atOnce);
-    const { check: look } = policy.early?.({ requests: 2, perSeconds: 30 } as never) as SheddingCheck;
+    const { check: look } = policy.loadShedding?.({ requests: 2, perSeconds: 30 } as never) as SheddingCheck;
     const ask = (clientId: string) => {
       const request = new IncomingMessage(new Socket());
       const context = { requestId: 'one', clientAddress: '192.0.2.1', route: 'movies', clientId };

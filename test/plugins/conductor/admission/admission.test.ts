@@ -39,7 +39,7 @@ function createAdmission() {
     engine,
   }));
   const admission = new Admission({ limit, limiter: limiter, engine, metrics });
-  const gone = () => new AbortController().signal;
+  const gone = new AbortController().signal;
   const admit = async (name = 'movies') =>
     (await admission.admit({ backEnd: backEnds.get(name), requestClass: 'read', client: 'one', gone })) as Admitted;
   const finish = async (problem: ProblemCode | undefined, { name = 'movies', clientGone = false } = {}) => {

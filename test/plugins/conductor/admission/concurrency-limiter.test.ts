@@ -26,7 +26,7 @@ const defaults = {
   bulkheadSharePercent: 100,
   reservedPercent: 0,
 };
-const never = () => new AbortController().signal;
+const never = new AbortController().signal;
 
 function createLimiter(given: Partial<typeof defaults> = {}) {
   const options = { ...defaults, ...given };
@@ -44,7 +44,7 @@ function createLimiter(given: Partial<typeof defaults> = {}) {
     const permits: Permit[] = [];
     for (; permits.length < most;) {
       const gone = new AbortController();
-      const permit = limiter.acquire(each, () => gone.signal);
+      const permit = limiter.acquire(each, gone.signal);
       gone.abort();
       if (!('grantedAt' in permit)) break;
       permits.push(permit);
@@ -213,7 +213,7 @@ describe('the queue', () => {
     const bulkhead = createBulkhead();
     const client = new AbortController();
     const permit = take(claim(bulkhead));
-    const waiting = limiter.acquire(claim(bulkhead), () => client.signal);
+    const waiting = limiter.acquire(claim(bulkhead), client.signal);
     client.abort();
     expect(await waiting).toMatchObject({ rejection: 'gone' });
     expect([limiter.queued, bulkhead.queued.count]).toEqual([0, 0]);

@@ -88,16 +88,16 @@ describe('parsePreferences', () => {
   });
 });
 
-describe('patienceOf', () => {
+describe('waitPolicyOf', () => {
   const limits = { budgetMs: 25_000, maxWaitMs: 60_000 };
   it.each([
-    ['', { waitMs: 25_000, answersLater: false, applied: '' }],
-    ['return=minimal', { waitMs: 25_000, answersLater: false, applied: '' }],
-    ['respond-async', { waitMs: 0, answersLater: true, applied: 'respond-async' }],
-    ['wait=5', { waitMs: 5_000, answersLater: true, applied: 'wait=5' }],
-    ['wait=40, respond-async', { waitMs: 40_000, answersLater: true, applied: 'respond-async, wait=40' }],
-    ['wait=61', { waitMs: 60_000, answersLater: true, applied: 'wait=60' }],
-    [`wait=${'9'.repeat(400)}`, { waitMs: 60_000, answersLater: true, applied: 'wait=60' }],
+    ['', { waitMs: 25_000, respondsAsync: false, applied: '' }],
+    ['return=minimal', { waitMs: 25_000, respondsAsync: false, applied: '' }],
+    ['respond-async', { waitMs: 0, respondsAsync: true, applied: 'respond-async' }],
+    ['wait=5', { waitMs: 5_000, respondsAsync: true, applied: 'wait=5' }],
+    ['wait=40, respond-async', { waitMs: 40_000, respondsAsync: true, applied: 'respond-async, wait=40' }],
+    ['wait=61', { waitMs: 60_000, respondsAsync: true, applied: 'wait=60' }],
+    [`wait=${'9'.repeat(400)}`, { waitMs: 60_000, respondsAsync: true, applied: 'wait=60' }],
   ])('%j → %j', (field, expected) => {
     expect(waitPolicyOf(parse(field), limits)).toEqual(expected);
   });

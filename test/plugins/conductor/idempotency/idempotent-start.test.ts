@@ -1,7 +1,7 @@
-// One start a key, as seen from one router: who starts, who waits, and what keeps a key claimed.
+// One start a key, as seen from one router: who starts, who waits, and what keeps a key locked.
 
 import { Registry } from 'prom-client';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import { createInbound, type InboundRequest } from '#lib/envelope/inbound.ts';
@@ -42,42 +42,48 @@ function memory(search: () => Promise<void>) {
       input: { inbound: createInbound(request) },
     };
     started.push(execution as unknown as WholeExecution);
-    return execution.workflowId;
+    return { executionId: execution.workflowId };
   };
   return { started, executions, start };
 }
 
 /** @param search what a search of the engine waits for */
-function setUp({ ttlMs = 60_000, callMs = 10, search = async (): Promise<void> => undefined } = {}) {
+function setUp({
+  ttlMs = 60_000,
+  callMs = 10,
+  isRefusing = false,
+  search = async (): Promise<void> => undefined,
+} = {}) {
   const engine = memory(search);
-  const claims = new LocalIdempotencyLocks(ttlMs);
+  const locks = new LocalIdempotencyLocks(ttlMs);
   const once = new IdempotentStart({
-    claims,
+    locks,
     executions: engine.executions,
-    recorded: engine.executions,
+    urgent: engine.executions,
+    isRefusing: () => isRefusing,
     codec,
     linksOf: (id) => ({ self: `/runs/${id}`, response: `/runs/${id}/response` }),
     requests: createKeyMetrics(new Registry()),
     callMs,
   });
-  const keyed = { name: 'idempotency-1', workflow: 'w', request, noteFirst: () => undefined };
-  return { ...engine, claims, once, keyed };
+  const keyed = { name: 'idempotency-1', workflow: 'w', request };
+  return { ...engine, locks, once, keyed };
 }
 
 describe('IdempotentStart', () => {
   it('starts one execution for concurrent requests with one key', async () => {
-    const { once, keyed, start, started, claims } = setUp();
+    const { once, keyed, start, started, locks } = setUp();
     const all = await Promise.all(Array.from({ length: 50 }, () => once.start(keyed, here, start)));
     expect(started).toHaveLength(1);
     expect(all.filter((one) => one !== null && 'started' in one)).toHaveLength(1);
-    expect(claims.size).toBe(0);
+    expect(locks.size).toBe(0);
   });
 
   it('releases the key when the start fails with 503', async () => {
-    const { once, keyed, start, claims } = setUp();
+    const { once, keyed, start, locks } = setUp();
     await expect(once.start(keyed, here, () => Promise.reject(new Problem('engine-unavailable')))).rejects.toThrow();
-    expect(claims.size).toBe(0);
-    expect(await once.start(keyed, here, start)).toEqual({ started: 'e-0' });
+    expect(locks.size).toBe(0);
+    expect(await once.start(keyed, here, start)).toEqual({ started: { executionId: 'e-0' } });
   });
 
   it('returns 409 until the lock expires when the outcome of the start is unknown', async () => {
@@ -86,57 +92,75 @@ describe('IdempotentStart', () => {
     const refusal = { code: 'idempotency-key-in-use', status: 409 };
     await expect(once.start(keyed, here, start)).rejects.toMatchObject(refusal);
     expect(started).toHaveLength(0);
-    expect(await once.start(keyed, here, start)).toEqual({ started: 'e-0' });
+    expect(await once.start(keyed, here, start)).toEqual({ started: { executionId: 'e-0' } });
   });
 
-  it('starts nothing when the lock is about to expire', async () => {
-    const { once, keyed, start, started } = setUp({ ttlMs: 100, callMs: 60 });
-    await expect(once.start(keyed, here, start)).rejects.toMatchObject({
-      code: 'idempotency-unavailable',
-      status: 503,
-    });
-    expect(started).toHaveLength(0);
+  it('tells the start until when the lock is certain, with time for two calls to the engine', async () => {
+    const { once, keyed } = setUp({ ttlMs: 5_000, callMs: 60 });
+    const before: number[] = [];
+    const begunAt = performance.now();
+    await once.start(keyed, here, (at) => (before.push(at), Promise.resolve({})));
+    expect(before[0]! - begunAt).toBeGreaterThan(4_000);
+    expect(before[0]! - performance.now()).toBeLessThanOrEqual(5_000 - 2 * 60);
   });
 
   it('starts nothing when the client has disconnected during the wait', async () => {
-    const { once, keyed, start, claims } = setUp();
-    const other = await claims.acquire(keyed.name);
+    const { once, keyed, start, locks } = setUp();
+    const other = await locks.acquire(keyed.name);
     const gone = new AbortController();
     const waiting = once.start(keyed, gone.signal, start);
     gone.abort();
     expect(await waiting).toBeNull();
     other?.release();
-    expect(claims.size).toBe(0);
+    expect(locks.size).toBe(0);
   });
 });
 
-describe('IdempotentStart.findRecorded, for a rejected request', () => {
-  it('returns the execution that the key has started and starts none', async () => {
+describe('IdempotentStart, for a repeated request', () => {
+  it('returns the execution that the key has started, and starts none', async () => {
     const { once, keyed, start, started } = setUp();
-    expect(await once.findRecorded(keyed)).toBeUndefined();
-    expect(started).toHaveLength(0);
     await once.start(keyed, here, start);
-    expect(await once.findRecorded(keyed)).toBe(started[0]);
+    expect(await once.start(keyed, here, start)).toEqual({ first: started[0] });
+    expect(started).toHaveLength(1);
   });
 
-  it('runs at most 16 look-ups at a time', async () => {
+  it('says why the response of the first one cannot be repeated', async () => {
+    const { once, keyed, start, started } = setUp();
+    await once.start(keyed, here, start);
+    const other = { ...keyed, request: { ...request, body: Buffer.from('{"other":1}') } };
+    expect(await once.start(other, here, start)).toMatchObject({ problem: { code: 'idempotency-key-reused' } });
+    Object.assign(started[0]!, { status: 'RUNNING' });
+    expect(await once.start(keyed, here, start)).toMatchObject({
+      problem: { code: 'idempotency-key-in-use', extensions: { links: { self: '/runs/e-0' } } },
+    });
+  });
+});
+
+describe('IdempotentStart, while admission control rejects requests', () => {
+  it('runs at most 16 look-ups at a time, and rejects what comes beyond', async () => {
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     let asked = 0;
-    const { once, keyed } = setUp({
+    const { once, keyed, start, locks } = setUp({
+      isRefusing: true,
       search: async () => {
         asked += 1;
         await answered;
       },
     });
-    const all = Array.from({ length: 20 }, () => once.findRecorded(keyed));
-    expect(await Promise.all(all.slice(16))).toEqual([undefined, undefined, undefined, undefined]);
+    const run = (index: number) => once.start({ ...keyed, name: `idempotency-${index}` }, here, start);
+    const all = Array.from({ length: 16 }, (_, index) => run(index));
+    await vi.waitFor(() => expect(asked).toBe(16));
+    await expect(run(16)).rejects.toMatchObject({ code: 'overloaded', headers: { 'retry-after': '1' } });
     answer();
     await Promise.all(all);
     expect(asked).toBe(16);
+    expect(locks.size).toBe(0);
   });
 
-  it('keeps the rejection when the engine does not answer', async () => {
-    const { once, keyed } = setUp({ search: () => Promise.reject(new EngineError('unreachable', 'away')) });
-    expect(await once.findRecorded(keyed)).toBeUndefined();
+  it('reports an engine that does not respond', async () => {
+    const away = () => Promise.reject(new EngineError('unreachable', 'away'));
+    const { once, keyed, start, locks } = setUp({ isRefusing: true, search: away });
+    await expect(once.start(keyed, here, start)).rejects.toMatchObject({ code: 'engine-unavailable' });
+    expect(locks.size).toBe(0);
   });
 });

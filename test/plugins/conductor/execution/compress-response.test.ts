@@ -1,11 +1,11 @@
-// Which answers are compressed, how, and what is left as the back end sent it.
+// Which responses are compressed, how, and what is left as the back end sent it.
 
 import { randomBytes } from 'node:crypto';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
-import { chooseCoding, varyBy } from '../../../gateway/plugin-api/content-coding.ts';
-import { compressAnswer } from '../../../plugins/compression/compress.ts';
+import { chooseCoding, type Coding, varyBy } from '../../../../gateway/plugin-api/content-coding.ts';
+import { compressResponse } from '../../../../plugins/conductor/execution/compress-response.ts';
 
 const body = Buffer.from(JSON.stringify({ text: 'a film about a film. '.repeat(200) }));
 const json = { 'content-type': 'application/json' };
@@ -14,6 +14,9 @@ const answer = (headers: BackEndResponse['headers'] = {}, status = 200): BackEnd
   headers: { ...json, ...headers },
   body,
 });
+
+const compress = (response: BackEndResponse, coding: Coding | undefined, overBytes = 1_024) =>
+  compressResponse(response, { method: 'GET', coding }, { overBytes });
 
 describe('the coding', () => {
   it.each([
@@ -39,24 +42,24 @@ describe('the coding', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   it.each([
     ['br', brotliDecompressSync],
     ['gzip', gunzipSync],
   ] as const)('in %s: the same bytes when decoded, with Content-Encoding and Vary', async (coding, decode) => {
-    const compressed = await compressAnswer(answer(), coding, 1_024);
+    const compressed = await compress(answer(), coding);
     expect(compressed.headers).toEqual({ ...json, 'content-encoding': coding, vary: 'Accept-Encoding' });
     expect(decode(compressed.body).equals(body)).toBe(true);
     expect(compressed.body.length).toBeLessThan(body.length / 4);
   });
 
   it('that the client does not want compressed keeps its bytes and gets Vary, for caches', async () => {
-    const plain = await compressAnswer(answer({ vary: 'Accept' }), undefined, 1_024);
+    const plain = await compress(answer({ vary: 'Accept' }), undefined);
     expect(plain).toEqual({ ...answer(), headers: { ...json, vary: 'Accept, Accept-Encoding' } });
   });
 
   it('with a weak ETag keeps it: it never promised the same bytes', async () => {
-    const { headers } = await compressAnswer(answer({ etag: 'W/"1"' }), 'br', 1_024);
+    const { headers } = await compress(answer({ etag: 'W/"1"' }), 'br');
     expect(headers).toMatchObject({ etag: 'W/"1"', 'content-encoding': 'br' });
   });
 
@@ -72,13 +75,13 @@ describe('an answer', () => {
     ['of a type that is compressed by itself', answer({ 'content-type': 'image/png' })],
     ['without a type', { status: 200, headers: {}, body }],
   ])('%s → as it is', async (_title, given) => {
-    expect(await compressAnswer(given, 'br', 1_024)).toEqual(given);
+    expect(await compress(given, 'br')).toEqual(given);
   });
 
   it('that would become larger keeps its bytes', async () => {
     const noise = randomBytes(2_000);
     const given = { ...answer({ 'content-type': 'text/plain' }), body: noise };
-    const { body: kept, headers } = await compressAnswer(given, 'gzip', 0);
+    const { body: kept, headers } = await compress(given, 'gzip', 0);
     expect(kept).toBe(noise);
     expect(headers).toEqual({ 'content-type': 'text/plain', vary: 'Accept-Encoding' });
   });

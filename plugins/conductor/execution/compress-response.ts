@@ -1,0 +1,101 @@
+// Compresses responses of back ends in br or gzip for clients that accept that.
+//
+// When a response holds a secret next to text that an attacker chose, its compressed length reveals the secret (BREACH). So
+// tokens are never compressed, nor the engine's API, where one response holds requests of several clients.
+
+import { type Static, Type } from 'typebox';
+import { headerRef } from '#lib/openapi/headers.ts';
+import type { HeaderFields } from '#lib/envelope/headers.ts';
+import type { BackEndResponse } from '#lib/envelope/outbound.ts';
+import type { Outcome } from './outcome.ts';
+import { type Coding, compressBody, isCompressible, varyBy } from '../../../gateway/plugin-api/content-coding.ts';
+
+/** When responses are compressed. */
+export interface CompressOptions {
+  /** Bodies up to this size stay as they are, in bytes. */
+  readonly overBytes: number;
+}
+
+const defaultOverBytes = 1_024;
+
+/** Schema of the parameter `compress` of policies that send responses of back ends. */
+export const compressParameter = Type.Optional(
+  Type.Union(
+    [
+      Type.Literal(false),
+      Type.Object(
+        {
+          overBytes: Type.Optional(
+            Type.Integer({ minimum: 0, description: 'smaller responses stay as they are (bytes); default 1024' }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+    ],
+    {
+      description:
+        'responses in br or gzip for clients that accept that; false for responses with a secret next to text that a client chose',
+    },
+  ),
+);
+
+/** Returns the options of the parameter; undefined when responses are not compressed. */
+export function compressOptionsOf(
+  parameter: Static<typeof compressParameter> | undefined,
+): CompressOptions | undefined {
+  return parameter === false ? undefined : { overBytes: defaultOverBytes, ...parameter };
+}
+
+/** Header fields of compressed responses, for the OpenAPI document. */
+export const compressedHeaders = { 'Content-Encoding': headerRef('ContentEncoding'), Vary: headerRef('Vary') };
+
+/** The request that a response belongs to. */
+export interface CompressedRequest {
+  readonly method: string;
+  /** Result of `chooseCoding`: coding that the client accepts; undefined when it accepts none. */
+  readonly coding: Coding | undefined;
+}
+
+/** Returns the response compressed when that makes it smaller. `Vary` names Accept-Encoding also when it does not. */
+export async function compressResponse(
+  response: BackEndResponse,
+  { method, coding }: CompressedRequest,
+  { overBytes }: CompressOptions,
+): Promise<BackEndResponse> {
+  const { headers, body } = response;
+  if (method === 'HEAD' || body.length <= overBytes || !mayBeCompressed(response)) return response;
+  const varied: HeaderFields = { ...headers, vary: varyBy(headers['vary'], 'Accept-Encoding') };
+  if (coding === undefined) return { ...response, headers: varied };
+  const compressed = await compressBody(body, coding);
+  if (compressed.length >= body.length) return { ...response, headers: varied };
+  return { ...response, headers: { ...varied, 'content-encoding': coding }, body: compressed };
+}
+
+/** Returns the outcome with its response compressed. @param options undefined: responses stay as they are */
+export async function compressOutcome(
+  outcome: Outcome,
+  request: CompressedRequest,
+  options: CompressOptions | undefined,
+): Promise<Outcome> {
+  if (outcome.kind !== 'response' || options === undefined) return outcome;
+  return { ...outcome, response: await compressResponse(outcome.response, request, options) };
+}
+
+/** Header fields that describe the exact bytes of the back end's body: such a body is not compressed. */
+const boundToBytes = ['content-encoding', 'content-range', 'content-digest', 'repr-digest', 'digest', 'content-md5'];
+
+function mayBeCompressed({ status, headers }: BackEndResponse): boolean {
+  if (status === 204 || status === 206 || status === 304) return false;
+  if (boundToBytes.some((name) => headers[name] !== undefined)) return false;
+  // Byte ranges of the back end would not match the compressed body.
+  if (/\bbytes\b/i.test(textOf(headers['accept-ranges']))) return false;
+  if (/\bno-transform\b/i.test(textOf(headers['cache-control']))) return false;
+  // A weak ETag would be correct, but If-Match never matches a weak one (RFC 9110 section 13.1.1), so writes would
+  // fail.
+  if (headers['etag'] !== undefined && !textOf(headers['etag']).startsWith('W/')) return false;
+  return isCompressible(textOf(headers['content-type']));
+}
+
+function textOf(value: string | string[] | undefined): string {
+  return [value ?? ''].flat().join(', ');
+}

@@ -1,0 +1,86 @@
+// The outcome of a request for an execution: what its client receives, and how circuit breakers and version guards count it.
+
+import type { Response } from 'express';
+import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { BackEndResponse } from '#lib/envelope/outbound.ts';
+import type { ProblemCode } from '#lib/problem/catalogue.ts';
+import { type Problem, toProblem } from '#lib/problem/problem.ts';
+import { inboundOf, isRead } from './client-executions.ts';
+import { type ResponseOptions, responseOf, sendResponse } from './response.ts';
+import { sendDocument } from './send-document.ts';
+
+/** Header fields that are added to the response. */
+type AddedHeaders = Readonly<Record<string, string>>;
+
+/** What the client of an execution receives. */
+export type Outcome = (
+  | { readonly kind: 'response'; readonly response: BackEndResponse }
+  | {
+      /** The execution continues, and the client receives 202. */
+      readonly kind: 'accepted';
+      readonly document: object;
+      /** Resolves when the execution has ended, or is no longer followed. Never rejects. */
+      readonly settled: Promise<ExecutionEnding>;
+    }
+  | { readonly kind: 'problem'; readonly problem: Problem }
+  /** The client had disconnected before. */
+  | { readonly kind: 'client-gone' }
+) & { readonly headers?: AddedHeaders };
+
+/** The end of an execution, as circuit breakers and version guards count it. */
+export interface ExecutionEnding {
+  /** Code of the problem that is its response; undefined when the response is the back end's. */
+  readonly problem: ProblemCode | undefined;
+  /** Status code of the back end's response, where known. */
+  readonly status?: number | undefined;
+  /** True when the client had left before the execution ended. */
+  readonly clientGone: boolean;
+}
+
+/** Returns the outcome with additional header fields. */
+export function withHeaders(outcome: Outcome, headers: AddedHeaders): Outcome {
+  return { ...outcome, headers: { ...outcome.headers, ...headers } };
+}
+
+/** Returns the outcome of an error. */
+export function problemOutcome(error: unknown): Outcome {
+  return { kind: 'problem', problem: toProblem(error) };
+}
+
+/** Returns the ending that an error stands for. */
+export function endingOfError(error: unknown): ExecutionEnding {
+  return { problem: toProblem(error).code, clientGone: false };
+}
+
+/** Resolves when the execution has ended; behind a 202 this is later than the response. */
+export async function endingOf(outcome: Promise<Outcome>): Promise<ExecutionEnding> {
+  const settled = await outcome;
+  if (settled.kind === 'accepted') return settled.settled;
+  if (settled.kind === 'response') return { problem: undefined, status: settled.response.status, clientGone: false };
+  if (settled.kind === 'problem') return endingOfError(settled.problem);
+  return { problem: undefined, clientGone: true };
+}
+
+/** Returns the outcome that the first request for an ended execution had, with that request's id in a problem document. */
+export function recordedOutcome(execution: WholeExecution, options: ResponseOptions): Outcome {
+  const { httpMethod, requestId } = inboundOf(execution);
+  try {
+    return { kind: 'response', response: responseOf(execution, { ...options, readOnly: isRead(httpMethod) }) };
+  } catch (error) {
+    return { kind: 'problem', problem: toProblem(error).with({ requestId }) };
+  }
+}
+
+/**
+ * Sends an outcome; nothing when the client has gone.
+ * @throws Problem when the outcome is one, or `back-end-bad-answer` when a header field of the response is invalid
+ */
+export function sendOutcome(response: Response, executionId: string | undefined, outcome: Outcome): void {
+  const { headers = {} } = outcome;
+  if (outcome.kind === 'problem') throw outcome.problem.with({ headers });
+  if (outcome.kind === 'client-gone') return;
+  const sent = executionId === undefined ? headers : { ...headers, 'x-execution-id': executionId };
+  if (outcome.kind === 'accepted') return sendDocument(response, 202, { body: outcome.document, headers: sent });
+  for (const [name, value] of Object.entries(sent)) response.setHeader(name, value);
+  sendResponse(response, outcome.response);
+}

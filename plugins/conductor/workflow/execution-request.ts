@@ -1,0 +1,69 @@
+// A request for an execution on its way through the layers of the workflow policy, and the execution that comes back.
+
+import type { Coding } from '../../../gateway/plugin-api/content-coding.ts';
+import type { InboundRequest } from '#lib/envelope/inbound.ts';
+import type { WaitPolicy } from '../async-executions/preferences.ts';
+import type { Outcome } from '../execution/outcome.ts';
+import type { ExecutionTelemetry } from '../telemetry/execution-telemetry.ts';
+import type { ChosenVersion } from '../versions/route-versions.ts';
+
+/** A request for an execution. Layers do not modify it: they pass a copy on. Times are those of performance.now(). */
+export interface ExecutionRequest {
+  /** The client's request, for the envelope. */
+  readonly received: InboundRequest;
+  /** The pinned workflow version that was chosen for this request. */
+  readonly version: ChosenVersion;
+  /** Task domain whose workers serve the request; undefined for tasks without a domain. */
+  readonly domain: string | undefined;
+  /** Correlation id of the execution: the name of the Idempotency-Key, or the request id. */
+  readonly correlationId: string;
+  /** True when the correlation id is the name of an Idempotency-Key: at most one execution is started for it. */
+  readonly isKeyed: boolean;
+  /** The client that admission control counts: its OAuth client, or its address. */
+  readonly client: string;
+  /** Aborts when the client disconnects. */
+  readonly clientGone: AbortSignal;
+  /** Resolves to true when the client has closed its side of the connection. */
+  readonly hasLeft: () => Promise<boolean>;
+  /** Content coding that the client accepts; undefined when it accepts none. */
+  readonly coding: Coding | undefined;
+  readonly waitPolicy: WaitPolicy;
+  /** Response deadline of the route for requests without a `wait` preference, in milliseconds from `arrivedAt`. */
+  readonly deadlineMs: number;
+  /** When the head of the request had arrived. */
+  readonly receivedAt: number;
+  /** When the whole request had arrived: response deadlines count from here. */
+  readonly arrivedAt: number;
+  /** Nothing is started for this request from this time on. */
+  readonly startBefore: number;
+  readonly telemetry: ExecutionTelemetry;
+}
+
+/** What serving a request has led to. */
+export interface Execution {
+  /** Undefined when nothing was started, because the client had disconnected. */
+  readonly executionId?: string;
+  /** Its workflow version, when an earlier request has started it. */
+  readonly version?: number;
+  /** True when an earlier request with the same Idempotency-Key has started it. */
+  readonly isReplay?: boolean;
+  /** Resolves when the client can have its response. Never rejects. */
+  readonly outcome: Promise<Outcome>;
+}
+
+/**
+ * Serves a request; resolves as soon as its execution has started.
+ * @throws Problem when it is certain or possible that nothing was started
+ */
+export type Serve = (request: ExecutionRequest) => Promise<Execution>;
+
+/** Adds one concern to serving requests: returns a function that calls `next`, or serves the request itself. */
+export type Layer = (next: Serve) => Serve;
+
+/** Nothing was started: the client had disconnected. */
+export const leftBeforeStart: Execution = { outcome: Promise.resolve({ kind: 'client-gone' }) };
+
+/** Returns the time from now until the response deadline in milliseconds, at least 1. */
+export function remainingMs(deadlineMs: number, { arrivedAt }: Pick<ExecutionRequest, 'arrivedAt'>): number {
+  return Math.max(1, Math.round(deadlineMs - (performance.now() - arrivedAt)));
+}

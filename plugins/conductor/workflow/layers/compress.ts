@@ -1,0 +1,16 @@
+// Compresses the back end's response for clients that accept that.
+
+import { compressOutcome, type CompressOptions } from '../../execution/compress-response.ts';
+import { problemOutcome } from '../../execution/outcome.ts';
+import type { Layer } from '../execution-request.ts';
+
+/** @param options undefined: responses stay as they are */
+export function compress(options: CompressOptions | undefined): Layer {
+  if (options === undefined) return (next) => next;
+  return (next) => async (request) => {
+    const execution = await next(request);
+    const client = { method: request.received.httpMethod, coding: request.coding };
+    const outcome = execution.outcome.then((reached) => compressOutcome(reached, client, options));
+    return { ...execution, outcome: outcome.catch(problemOutcome) };
+  };
+}

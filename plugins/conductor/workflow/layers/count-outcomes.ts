@@ -1,0 +1,32 @@
+// Counts the outcome of every request, and adds the times of its stages to the response.
+
+import { toProblem } from '#lib/problem/problem.ts';
+import type { ExecutionOutcome } from '../../telemetry/execution-metrics.ts';
+import { type Outcome, withHeaders } from '../../execution/outcome.ts';
+import type { Layer } from '../execution-request.ts';
+
+/** The first response of an Idempotency-Key has been counted already: a replay is not. */
+export function countOutcomes(): Layer {
+  return (next) => async (request) => {
+    const { telemetry } = request;
+    try {
+      const execution = await next(request);
+      const { executionId, isReplay, outcome } = execution;
+      if (isReplay) return execution;
+      return { ...execution, outcome: outcome.then((reached) => counted(reached, executionId)) };
+    } catch (error) {
+      telemetry.failed(toProblem(error).code);
+      throw error;
+    }
+
+    function counted(outcome: Outcome, executionId: string | undefined): Outcome {
+      const times = telemetry.responds(labelOf(outcome), executionId);
+      return times === undefined ? outcome : withHeaders(outcome, { 'server-timing': times });
+    }
+  };
+}
+
+function labelOf(outcome: Outcome): ExecutionOutcome {
+  if (outcome.kind === 'problem') return outcome.problem.code;
+  return outcome.kind === 'response' ? 'answered' : outcome.kind === 'accepted' ? 'deferred' : 'client-gone';
+}

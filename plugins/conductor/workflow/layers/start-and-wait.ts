@@ -1,0 +1,89 @@
+// The innermost function of the stack: starts the execution, waits for its end, and makes the outcome.
+
+import type { AsyncExecutions } from '../../async-executions/async-executions.ts';
+import {
+  type Execution as StartedExecution,
+  type ExecutionDependencies,
+  startExecution,
+  waitForEnd,
+} from '../../execution/executions.ts';
+import { isRead } from '../../execution/client-executions.ts';
+import { type Outcome, problemOutcome } from '../../execution/outcome.ts';
+import { type ResponseOptions, responseOf } from '../../execution/response.ts';
+import { type ExecutionRequest, remainingMs, type Serve } from '../execution-request.ts';
+
+/** What starting and waiting works with. */
+export interface StartDependencies extends ExecutionDependencies {
+  readonly responseOptions: ResponseOptions;
+  readonly asyncExecutions: AsyncExecutions;
+}
+
+/** @param options `workflow`: name of the definition; `domainOf`: path parameter that selects the task domain */
+export function startAndWait(
+  { workflow, domainOf }: { workflow: string; domainOf: string | undefined },
+  dependencies: StartDependencies,
+): Serve {
+  // Workflow definitions read the parameter that selects the domain, so it stays unencrypted.
+  const clearParameters = domainOf === undefined ? [] : [domainOf];
+  return async (request) => {
+    const { received, version, domain, correlationId, isKeyed, waitPolicy, deadlineMs } = request;
+    const started = await startExecution(
+      {
+        name: workflow,
+        version: version.version,
+        correlationId,
+        input: { inbound: dependencies.responseOptions.codec.packInbound(received, clearParameters) },
+        ...(domain === undefined ? {} : { taskToDomain: { '*': domain } }),
+      },
+      {
+        readOnly: isRead(received.httpMethod),
+        // A shorter wait preference does not shorten the time for the start.
+        deadlineMs: remainingMs(Math.max(deadlineMs, waitPolicy.waitMs), request),
+        respondsAsync: waitPolicy.respondsAsync,
+        isKeyed,
+      },
+      dependencies,
+    );
+    return { executionId: started.executionId, outcome: waitForOutcome(started, request, dependencies) };
+  };
+}
+
+async function waitForOutcome(
+  started: StartedExecution,
+  request: ExecutionRequest,
+  dependencies: StartDependencies,
+): Promise<Outcome> {
+  const { waitPolicy, received, clientGone } = request;
+  const { respondsAsync, waitMs } = waitPolicy;
+  const { responseOptions } = dependencies;
+  const { linksOf } = responseOptions;
+  const readOnly = isRead(received.httpMethod);
+  const deadlineMs = respondsAsync && waitMs === 0 ? 0 : remainingMs(waitMs, request);
+  try {
+    const ended = await waitForEnd(started, { deadlineMs, readOnly, clientGone, respondsAsync, linksOf }, dependencies);
+    if (ended === null) return { kind: 'client-gone' };
+    if (ended === 'later') return accepted(started.executionId, request, dependencies);
+    return { kind: 'response', response: responseOf(ended, { ...responseOptions, readOnly }) };
+  } catch (error) {
+    return problemOutcome(error);
+  }
+}
+
+/** 202 (RFC 9110 section 15.3.3) with the execution's links and the applied preferences (RFC 7240 section 3). */
+function accepted(
+  id: string,
+  request: ExecutionRequest,
+  { asyncExecutions, responseOptions }: StartDependencies,
+): Outcome {
+  const { route, httpMethod: method, requestId } = request.received;
+  const links = responseOptions.linksOf(id);
+  return {
+    kind: 'accepted',
+    document: { id, state: 'running', route, method, requestId, links },
+    headers: { location: links.self, 'retry-after': '1', 'preference-applied': request.waitPolicy.applied },
+    settled: asyncExecutions.follow(id, {
+      budgetMs: remainingMs(request.deadlineMs, request),
+      readOnly: isRead(method),
+    }),
+  };
+}
