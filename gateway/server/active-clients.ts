@@ -1,6 +1,7 @@
 // Counts the active OAuth clients of each route. Client ids are never labels, so that the number of series is bounded.
 
 import { Gauge, type Registry } from 'prom-client';
+import { BoundedMap } from '#lib/gc/bounded.ts';
 
 /** A client counts as active for this time after its last request, in milliseconds. */
 const activeMs = 300_000;
@@ -10,7 +11,7 @@ const mostRemembered = 10_000;
 /** The gauge `router_active_clients`. */
 export class ActiveClients {
   /** Time of the last request (performance.now()) by route and client; the least recently seen client comes first. */
-  readonly #lastSeen = new Map<string, Map<string, number>>();
+  readonly #lastSeen = new Map<string, BoundedMap<string, number>>();
 
   constructor(metrics: Registry) {
     const count = (route: string) => this.count(route);
@@ -28,11 +29,10 @@ export class ActiveClients {
 
   /** Records a request of a client. @param now performance.now() */
   record(route: string, clientId: string, now = performance.now()): void {
-    const seen = this.#lastSeen.get(route) ?? new Map<string, number>();
+    const seen = this.#lastSeen.get(route) ?? new BoundedMap<string, number>(mostRemembered);
     this.#lastSeen.set(route, seen);
     seen.delete(clientId);
     seen.set(clientId, now);
-    if (seen.size > mostRemembered) seen.delete(seen.keys().next().value as string);
   }
 
   /** Returns the number of active clients of a route. @param now performance.now() */

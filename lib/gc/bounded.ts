@@ -1,7 +1,9 @@
 // Collections with a maximum size that evict their oldest entry.
 
-/** A Map that evicts the entry that was inserted first. Setting a known key keeps its position; delete it to renew it. */
-export class BoundedMap<K, V> extends Map<K, V> {
+import { TransientMap } from './transient-map.ts';
+
+/** A TransientMap that evicts the entry that was inserted first. Setting a known key keeps its position; delete it to renew it. */
+export class BoundedMap<K, V> extends TransientMap<K, V> {
   readonly #maxSize: number;
 
   /** @param maxSize maximum number of entries, at least 1 */

@@ -94,7 +94,7 @@ describe('npm start', () => {
     expect(lines.slice(1)).toEqual([
       expect.stringContaining('pipelines.lmsDW.policies[1].rate-limit[0].action: "requests" is missing'),
       expect.stringContaining('unknown parameter "requsts"'),
-      expect.stringContaining('pipelines.movies.policies[5].workflow[0].action: "strip" is missing'),
+      expect.stringContaining('pipelines.movies.policies[3].workflow[0].action: "strip" is missing'),
       expect.stringMatching(/gateway\.config\.yml:\d+:\d+: .*unknown parameter "stripp"$/),
     ]);
   });

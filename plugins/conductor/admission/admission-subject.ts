@@ -1,11 +1,9 @@
 // What admission control counts a request as: its back end, its class and its client.
 
+import { isMisCode } from '#lib/config/mis-code.ts';
+import { isSafeMethod } from '#lib/http/methods.ts';
 import type { AdmissionSubject } from './admission.ts';
 import type { BackEnds } from './back-ends.ts';
-
-const readMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** Path parameters that may become part of a back end's name. */
-const codePattern = /^[0-9A-Za-z]{1,8}$/;
 
 /** The properties of a request that admission control depends on. */
 export interface AdmissionTarget {
@@ -26,13 +24,13 @@ export function subjectOf(
 ): AdmissionSubject {
   return {
     backEnd: backEnds.get(backEndName(route, params, backEndOf)),
-    requestClass: readMethods.has(method) ? 'read' : 'write',
+    requestClass: isSafeMethod(method) ? 'read' : 'write',
     client,
   };
 }
 
-/** Route name, with the path parameter when it has the form of a code: `movies`, `adaptor 002`. */
+/** Route name, with the path parameter when it has the form of a MIS code: `movies`, `adaptor 002`. Other values could be endless. */
 function backEndName(route: string, params: AdmissionTarget['params'], parameter: string | undefined): string {
   const code = parameter === undefined ? undefined : params[parameter];
-  return code !== undefined && codePattern.test(code) ? `${route} ${code}` : route;
+  return isMisCode(code) ? `${route} ${code}` : route;
 }

@@ -1,5 +1,6 @@
 // Admission control: starts a request's execution now, queues the request, or rejects it.
 
+import { BoundedSet } from '#lib/gc/bounded.ts';
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import type { EngineCall } from '#lib/conductor/engine.ts';
 import type { ExecutionEnding } from '../execution/outcome.ts';
@@ -75,7 +76,7 @@ export class Admission {
    * Executions whose task went to a worker before `started` was called for them. Executions that no request of this
    * router started stay here until they are dropped.
    */
-  readonly #unmatchedExecutions = new Set<string>();
+  readonly #unmatchedExecutions = new BoundedSet<string>(maxUnmatchedExecutions);
   #rejectedAt = Number.NEGATIVE_INFINITY;
 
   constructor(dependencies: AdmissionDependencies) {
@@ -144,8 +145,6 @@ export class Admission {
     const permit = this.#permits.get(executionId);
     if (permit !== undefined) return this.#dependencies.limiter.handedOut(permit);
     this.#unmatchedExecutions.add(executionId);
-    if (this.#unmatchedExecutions.size > maxUnmatchedExecutions)
-      this.#unmatchedExecutions.delete(this.#unmatchedExecutions.values().next().value as string);
   }
 
   /** Feeds the adaptive limit and the engine's breaker with the outcome of a call to the engine. */

@@ -3,7 +3,7 @@
 import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
 import { HeldTime } from './held-time.ts';
 
-/** `read`: GET, HEAD and OPTIONS. `write`: every other method. */
+/** `read`: safe methods (RFC 9110 section 9.2.1). `write`: every other method. */
 export type RequestClass = 'read' | 'write';
 
 /**

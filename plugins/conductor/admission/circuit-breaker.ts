@@ -1,5 +1,7 @@
 // A circuit breaker: closed, open after too many failures in a window, half-open for a probe (after Hystrix).
 
+import { type OutcomeCounts, OutcomeWindow } from '../execution/outcome-window.ts';
+
 /** State of a circuit breaker. */
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
@@ -27,8 +29,6 @@ export interface BreakerOptions {
   onChange?: (state: BreakerState) => void;
 }
 
-/** Number of buckets in the window. The oldest bucket is dropped as a whole. */
-const buckets = 10;
 /** Retry time for other calls while a probe is in flight, in milliseconds. */
 const probeRetryMs = 1_000;
 
@@ -42,23 +42,22 @@ export class CircuitBreaker {
   #probing = false;
   /** True after the first outcome. */
   hasOutcomes = false;
-  #window: { since: number; failures: number; successes: number }[] = [];
+  readonly #window = new OutcomeWindow();
 
   constructor(options: BreakerOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Current state. An open breaker becomes half-open here when `openMs` has passed. */
+  /** Current state. */
   get state(): BreakerState {
-    const { halfOpensAutomatically = true } = this.#options;
-    if (this.#state === 'open' && halfOpensAutomatically && this.#now() >= this.#openUntil) this.halfOpen();
+    this.#halfOpenWhenDue();
     return this.#state;
   }
 
   /** True when the breaker is closed and has no recent outcome: a new one would behave the same. */
   get isPristine(): boolean {
-    return this.state === 'closed' && this.#recent().length === 0;
+    return this.state === 'closed' && this.#counts().requests === 0;
   }
 
   /** Time for which calls are rejected, in milliseconds; undefined when a call may proceed now. */
@@ -107,31 +106,28 @@ export class CircuitBreaker {
     if (this.#state === 'open') this.#openUntil = this.#now() + this.#options.thresholds().openMs;
   }
 
-  #count(outcome: 'success' | 'failure'): void {
-    const { windowMs, minCalls, failurePercent } = this.#options.thresholds();
-    const window = this.#recent();
-    const now = this.#now();
-    let last = window.at(-1);
-    if (last === undefined || now - last.since >= windowMs / buckets)
-      window.push((last = { since: now, failures: 0, successes: 0 }));
-    last[outcome === 'success' ? 'successes' : 'failures'] += 1;
-    const failures = window.reduce((sum, bucket) => sum + bucket.failures, 0);
-    const calls = window.reduce((sum, bucket) => sum + bucket.failures + bucket.successes, 0);
-    if (calls >= minCalls && failures * 100 >= calls * failurePercent) this.#change('open');
+  /** An open breaker has no timer: it becomes half-open at its first use after `openMs`. */
+  #halfOpenWhenDue(): void {
+    const { halfOpensAutomatically = true } = this.#options;
+    if (this.#state === 'open' && halfOpensAutomatically && this.#now() >= this.#openUntil) this.halfOpen();
   }
 
-  #recent() {
-    const oldest = this.#now() - this.#options.thresholds().windowMs;
-    const first = this.#window.findIndex(({ since }) => since > oldest);
-    if (first !== 0) this.#window.splice(0, first === -1 ? this.#window.length : first);
-    return this.#window;
+  #count(outcome: 'success' | 'failure'): void {
+    const { windowMs, minCalls, failurePercent } = this.#options.thresholds();
+    this.#window.add({ failed: outcome === 'failure' }, this.#now(), windowMs);
+    const { requests, failures } = this.#counts();
+    if (requests >= minCalls && failures * 100 >= requests * failurePercent) this.#change('open');
+  }
+
+  #counts(): OutcomeCounts {
+    return this.#window.counts(this.#now(), this.#options.thresholds().windowMs);
   }
 
   #change(state: BreakerState): void {
     this.#state = state;
     this.#changedAt = this.#now();
     this.#probing = false;
-    this.#window = [];
+    this.#window.clear();
     if (state === 'open') this.#openUntil = this.#changedAt + this.#options.thresholds().openMs;
     this.#options.onChange?.(state);
   }

@@ -19,6 +19,7 @@ import {
   compressOutcome,
   compressParameter,
 } from '../execution/compress-response.ts';
+import { engineUnavailable } from '../execution/engine-unavailable.ts';
 import { recordedOutcome, sendOutcome } from '../execution/outcome.ts';
 import { sendDocument } from '../execution/send-document.ts';
 import { hasEnded } from '../dispatch/completion-waiters.ts';
@@ -72,7 +73,7 @@ export function createExecutionsPolicy(config: Config, dependencies: ExecutionsP
         try {
           await api[serve](request, response, compression);
         } catch (error) {
-          throw error instanceof EngineError ? engineProblem(error) : error;
+          throw error instanceof EngineError ? engineUnavailable(error) : error;
         }
       };
     },
@@ -155,8 +156,4 @@ function pending(links: ExecutionLinks): Problem {
     headers: { 'retry-after': '1' },
     extensions: { links },
   });
-}
-
-function engineProblem(cause: EngineError): Problem {
-  return new Problem('engine-unavailable', { headers: { 'retry-after': '1' }, cause });
 }

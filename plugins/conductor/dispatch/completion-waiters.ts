@@ -1,5 +1,6 @@
 // Waiters for the completion of executions: task updates pass through this router and wake them at once.
 
+import { BoundedSet } from '#lib/gc/bounded.ts';
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
@@ -28,7 +29,7 @@ export class CompletionWaiters {
   readonly #engine: Pick<Engine, 'getStatus'>;
   readonly #log: Logger;
   readonly #pending = new TransientMap<string, PendingCompletion>();
-  readonly #earlyWakeUps = new Set<string>();
+  readonly #earlyWakeUps = new BoundedSet<string>(maxEarlyWakeUps);
   #size = 0;
   #whenIdle: (() => void)[] = [];
   /** Moving average of the time until a wake-up, in milliseconds. Timed reads begin well after it. */
@@ -127,8 +128,6 @@ export class CompletionWaiters {
 
   #noteEarlyWakeUp(executionId: string): void {
     this.#earlyWakeUps.add(executionId);
-    if (this.#earlyWakeUps.size > maxEarlyWakeUps)
-      this.#earlyWakeUps.delete(this.#earlyWakeUps.values().next().value as string);
   }
 
   #readLater(executionId: string, pending: PendingCompletion): void {

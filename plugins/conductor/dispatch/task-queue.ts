@@ -1,6 +1,7 @@
 // A queue of held long polls: workers wait here, and tasks are fetched from the engine only when one can exist.
 
 import { Attachment } from '#lib/gc/attachment.ts';
+import { BoundedSet } from '#lib/gc/bounded.ts';
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -77,7 +78,7 @@ export class TaskQueue {
   /** Milliseconds since the start of the fetch that returned a task. */
   readonly #sinceFetchMs = new Attachment<Task, () => number>('fetch of a task');
   /** Ids of recently fetched tasks: a fetch may return a task before the start of its execution returns. */
-  readonly #fetchedIds = new Set<string>();
+  readonly #fetchedIds = new BoundedSet<string>(maxFetchedIds);
   /** Tasks confirmed during a fetch, which may still return them. */
   readonly #confirmed = new TransientMap<string, OnFetched>();
   /** True when the engine may have a task that no fetch has returned. */
@@ -237,8 +238,6 @@ export class TaskQueue {
 
   #noteFetched(id: string): void {
     this.#fetchedIds.add(id);
-    if (this.#fetchedIds.size > maxFetchedIds)
-      this.#fetchedIds.delete(this.#fetchedIds.values().next().value as string);
   }
 
   #pump(): void {

@@ -18,11 +18,6 @@ export function inboundOf({ input }: Pick<WholeExecution, 'input'>): ClearInboun
   return (input['inbound'] ?? {}) as ClearInbound;
 }
 
-/** True for GET and HEAD, which are safe to repeat. */
-export function isRead(method: string): boolean {
-  return method === 'GET' || method === 'HEAD';
-}
-
 /** Finds executions by id and client. */
 export class ClientExecutions {
   readonly #api: Pick<ExecutionApi, 'readWhole'>;

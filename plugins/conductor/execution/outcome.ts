@@ -5,7 +5,8 @@ import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts'
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 import { type Problem, toProblem } from '#lib/problem/problem.ts';
-import { inboundOf, isRead } from './client-executions.ts';
+import { isSafeMethod } from '#lib/http/methods.ts';
+import { inboundOf } from './client-executions.ts';
 import { type ResponseOptions, responseOf, sendResponse } from './response.ts';
 import { sendDocument } from './send-document.ts';
 
@@ -65,7 +66,7 @@ export async function endingOf(outcome: Promise<Outcome>): Promise<ExecutionEndi
 export function recordedOutcome(execution: WholeExecution, options: ResponseOptions): Outcome {
   const { httpMethod, requestId } = inboundOf(execution);
   try {
-    return { kind: 'response', response: responseOf(execution, { ...options, readOnly: isRead(httpMethod) }) };
+    return { kind: 'response', response: responseOf(execution, { ...options, readOnly: isSafeMethod(httpMethod) }) };
   } catch (error) {
     return { kind: 'problem', problem: toProblem(error).with({ requestId }) };
   }

@@ -4,6 +4,7 @@ import type { Engine } from '#lib/conductor/engine.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { Problem } from '#lib/problem/problem.ts';
+import { engineUnavailable } from './engine-unavailable.ts';
 
 /** A start that failed. */
 export interface FailedStart {
@@ -38,7 +39,7 @@ export async function startProblem(
   if (mayBeStarted && !readOnly && !(await isAbsent(error, request, engine))) {
     return outcomeUnknown('The engine failed while the workflow was being started.', error);
   }
-  return new Problem('engine-unavailable', { headers: { 'retry-after': '1' }, cause: error });
+  return engineUnavailable(error);
 }
 
 /** True only after a 500: any other 5xx may come from a proxy, behind which the start may still be in progress. */

@@ -28,11 +28,6 @@ export function idempotencyKeyOf({ headersDistinct }: Pick<IncomingMessage, 'hea
   return key;
 }
 
-/** Returns true for the methods whose Idempotency-Key counts: reads and OPTIONS ignore it. */
-export function takesKey(method: string): boolean {
-  return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
-}
-
 function malformed(detail: string): Problem {
   return new Problem('malformed-idempotency-key', { detail });
 }

@@ -6,6 +6,7 @@ import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/exe
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { type Extensions, Problem } from '#lib/problem/problem.ts';
 import type { LinksOf } from '../execution/links.ts';
+import { engineUnavailable } from '../execution/engine-unavailable.ts';
 import { hasEnded } from '../dispatch/completion-waiters.ts';
 import type { IdempotencyLock, IdempotencyLocks } from './idempotency-locks.ts';
 import { findFirst, isSameRequest, type KeyedStart } from './first-execution.ts';
@@ -111,7 +112,7 @@ export class IdempotentStart {
       lock?.release();
       this.#count('unavailable');
       if (!(cause instanceof EngineError)) throw cause;
-      throw new Problem('engine-unavailable', { headers: { 'retry-after': '1' }, cause });
+      throw engineUnavailable(cause);
     }
   }
 

@@ -12,6 +12,7 @@ import { Problem } from '#lib/problem/problem.ts';
 import { adminScope, type AllowedCall, findAllowedCall } from './allow-list.ts';
 import { describeEngineApi } from './describe-engine-api.ts';
 import type { ExecutionDependencies } from '../execution/executions.ts';
+import { engineUnavailable } from '../execution/engine-unavailable.ts';
 import { findTask, parseDispatchedTaskId } from '../dispatch/dispatched-task.ts';
 import { type ResultBudget, smallResultBytes } from '../dispatch/result-budget.ts';
 import { splitTarget } from '../execution/target.ts';
@@ -67,7 +68,7 @@ export function createEngineApiPolicy(config: Config, dependencies: EngineApiDep
         try {
           await api[call.kind](call, { request, response, query: query ?? '', gone, clientId });
         } catch (error) {
-          throw error instanceof EngineError ? engineProblem(error) : error;
+          throw error instanceof EngineError ? engineUnavailable(error) : error;
         }
       };
     },
@@ -82,14 +83,6 @@ function chooseCall(request: Request, path: string): AllowedCall {
   throw new Problem('insufficient-scope', {
     detail: `This call needs the scope ${call.scope}.`,
     headers: { 'www-authenticate': `Bearer realm="service-router", error="insufficient_scope", scope="${call.scope}"` },
-  });
-}
-
-function engineProblem(error: EngineError): Problem {
-  return new Problem('engine-unavailable', {
-    detail: 'The engine did not respond.',
-    headers: { 'retry-after': '1' },
-    cause: error,
   });
 }
 
@@ -192,8 +185,7 @@ class EngineApi {
     queues.notePoll(taskType);
     const tasks = await queue.poll({ ...poll, workerId: search.get('workerid') ?? undefined, signal: gone });
     queues.notePoll(taskType);
-    if (tasks.length === 0 && queue.failing)
-      throw new Problem('engine-unavailable', { headers: { 'retry-after': '1' } });
+    if (tasks.length === 0 && queue.failing) throw engineUnavailable();
     return tasks;
   }
 

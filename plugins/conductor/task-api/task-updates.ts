@@ -1,6 +1,6 @@
 // Reports task results to the engine and wakes the waiters and held polls that each result affects.
 
-import { TransientMap } from '#lib/gc/transient-map.ts';
+import { BoundedMap } from '#lib/gc/bounded.ts';
 import type { Engine, EngineResponse } from '#lib/conductor/engine.ts';
 import { parseResponse } from '#lib/conductor/read-response.ts';
 import type { ExecutionStatus, Task, TaskResult } from '#lib/conductor/types.ts';
@@ -59,7 +59,7 @@ export interface TaskUpdatesDependencies {
 export class TaskUpdates {
   readonly #engine: Engine;
   readonly #dependencies: TaskUpdatesDependencies;
-  readonly #delivered = new TransientMap<string, DeliveredTask>();
+  readonly #delivered = new BoundedMap<string, DeliveredTask>(maxRemembered);
 
   constructor(engine: Engine, dependencies: TaskUpdatesDependencies) {
     this.#engine = engine;
@@ -80,7 +80,6 @@ export class TaskUpdates {
         onlyAttempt: taskDefinition?.retryCount === 0,
       });
     }
-    while (this.#delivered.size > maxRemembered) this.#delivered.delete(this.#delivered.keys().next().value as string);
   }
 
   /** Returns a delivered task that has not ended; undefined when it is unknown. */

@@ -1,6 +1,7 @@
 // Passes the trace context of an execution on to executions that its events start.
 
 import type { Task } from '#lib/conductor/types.ts';
+import { BoundedMap } from '#lib/gc/bounded.ts';
 import { traceparentOf } from '#lib/envelope/traceparent.ts';
 
 /** Maximum number of traces kept, the newest. Most executions that an event starts follow within seconds. */
@@ -12,12 +13,11 @@ const maxTraces = 5_000;
  * a new trace.
  */
 export class EventTraces {
-  readonly #traces = new Map<string, string>();
+  readonly #traces = new BoundedMap<string, string>(maxTraces);
 
   /** Keeps the trace of an execution that was started for a client. */
   remember(executionId: string, traceparent: string): void {
     this.#traces.set(executionId, traceparent);
-    if (this.#traces.size > maxTraces) this.#traces.delete(this.#traces.keys().next().value as string);
   }
 
   /** Returns the task with the trace context of its source execution, if that is known; else the task itself. */

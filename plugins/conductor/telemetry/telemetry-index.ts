@@ -1,6 +1,7 @@
 // Index of the executions in flight: assigns hand-outs and results of tasks to the execution that a client waits for.
 
 import type { IncomingMessage } from 'node:http';
+import { BoundedMap } from '#lib/gc/bounded.ts';
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import { EventTraces } from './event-traces.ts';
@@ -21,7 +22,7 @@ export class TelemetryIndex {
   readonly #dependencies: TelemetryDependencies;
   readonly #executions = new TransientMap<string, ExecutionTelemetry>();
   /** Events of tasks that were handed out before the response to the start arrived. */
-  readonly #earlyEvents = new TransientMap<string, EarlyEvents>();
+  readonly #earlyEvents = new BoundedMap<string, EarlyEvents>(maxEarlyEvents);
 
   constructor(dependencies: TelemetryDependencies) {
     this.#dependencies = dependencies;
@@ -54,8 +55,6 @@ export class TelemetryIndex {
     const execution = this.#executions.get(executionId);
     if (execution !== undefined) return execution.handedOut(taskType);
     this.#earlyEvents.set(executionId, { taskType, handedOutAt: performance.now() });
-    if (this.#earlyEvents.size > maxEarlyEvents)
-      this.#earlyEvents.delete(this.#earlyEvents.keys().next().value as string);
   }
 
   /** Notes that a worker has reported a result. */

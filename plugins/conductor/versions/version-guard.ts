@@ -1,5 +1,7 @@
 // Removes a workflow version from the split when it fails more than allowed and more than the others do.
 
+import { type OutcomeCounts, OutcomeWindow, sumOf } from '../execution/outcome-window.ts';
+
 /** When a version is removed. */
 export interface GuardOptions {
   /** Allowed failures, in percent of the requests. */
@@ -10,12 +12,6 @@ export interface GuardOptions {
   readonly minRequests: number;
   /** Length of the window, in milliseconds. */
   readonly windowMs: number;
-}
-
-/** Outcomes in the window. */
-export interface OutcomeCounts {
-  readonly requests: number;
-  readonly failures: number;
 }
 
 /** The outcomes that led to the removal of a version. */
@@ -32,16 +28,6 @@ export interface GuardedRoutes {
   readonly routes: Set<string>;
 }
 
-/** Outcomes of one part of the window. */
-interface TimeSlot {
-  /** Index of the slot: slots since the clock's zero. */
-  readonly at: number;
-  requests: number;
-  failures: number;
-}
-
-/** Number of slots in the sliding window. */
-const slotsInWindow = 10;
 /**
  * Minimum difference of the failure rates, in standard errors (one-sided, 95 %). When both versions fail alike because
  * of a shared dependency, one rate is always slightly higher than the other.
@@ -54,7 +40,7 @@ const minStandardErrors = 1.645;
  */
 export class VersionGuard {
   readonly #options: GuardOptions;
-  readonly #slots = new Map<number, TimeSlot[]>();
+  readonly #windows = new Map<number, OutcomeWindow>();
   readonly #removed = new Set<number>();
 
   constructor(options: GuardOptions) {
@@ -72,9 +58,9 @@ export class VersionGuard {
    * @returns the outcomes that led to the removal, when this outcome removes the version; else undefined
    */
   note(version: number, outcome: { failed: boolean }, now: number): VersionRemoval | undefined {
-    const slot = this.#slotOf(version, now);
-    slot.requests += 1;
-    if (outcome.failed) slot.failures += 1;
+    const window = this.#windows.get(version) ?? new OutcomeWindow();
+    this.#windows.set(version, window);
+    window.add(outcome, now, this.#options.windowMs);
     if (!outcome.failed || this.#removed.has(version)) return undefined;
     const outcomes = this.#compare(version, now);
     if (!this.#isWorse(outcomes)) return undefined;
@@ -83,7 +69,7 @@ export class VersionGuard {
   }
 
   #compare(version: number, now: number): VersionRemoval {
-    const others = [...this.#slots.keys()].filter((other) => other !== version && !this.#removed.has(other));
+    const others = [...this.#windows.keys()].filter((other) => other !== version && !this.#removed.has(other));
     return { own: this.#sum([version], now), others: this.#sum(others, now) };
   }
 
@@ -95,27 +81,8 @@ export class VersionGuard {
   }
 
   #sum(versions: readonly number[], now: number): OutcomeCounts {
-    const oldest = this.#slotAt(now) - slotsInWindow;
-    const slots = versions.flatMap((version) => this.#slots.get(version) ?? []).filter(({ at }) => at > oldest);
-    return {
-      requests: slots.reduce((sum, slot) => sum + slot.requests, 0),
-      failures: slots.reduce((sum, slot) => sum + slot.failures, 0),
-    };
-  }
-
-  #slotOf(version: number, now: number): TimeSlot {
-    const at = this.#slotAt(now);
-    const slots = (this.#slots.get(version) ?? []).filter((slot) => slot.at > at - slotsInWindow);
-    this.#slots.set(version, slots);
-    const last = slots.at(-1);
-    if (last?.at === at) return last;
-    const slot = { at, requests: 0, failures: 0 };
-    slots.push(slot);
-    return slot;
-  }
-
-  #slotAt(now: number): number {
-    return Math.floor((now * slotsInWindow) / this.#options.windowMs);
+    const windows = versions.flatMap((version) => this.#windows.get(version) ?? []);
+    return sumOf(windows.map((window) => window.counts(now, this.#options.windowMs)));
   }
 }
 

@@ -1,5 +1,6 @@
 // The OpenAPI description of the workflow policy: the back end's operations and the router's problems.
 
+import { misCodePattern } from '#lib/config/mis-code.ts';
 import { type BackEndDescription, operationsBelow } from '#lib/openapi/back-end-description.ts';
 import type { Endpoint, ListedOperation, PolicyDescription } from '#lib/openapi/description.ts';
 import { headerRef } from '#lib/openapi/headers.ts';
@@ -55,7 +56,7 @@ export function describeWorkflow(
   const code: Parameter[] =
     domainOf === undefined
       ? []
-      : [{ name: domainOf, in: 'path', schema: { type: 'string', pattern: '^[0-9A-Za-z]{1,8}$' } }];
+      : [{ name: domainOf, in: 'path', schema: { type: 'string', pattern: `^${misCodePattern}$` } }];
   return {
     operation({ method }) {
       const retries = describeRetries(method, idempotencyKey === 'required');

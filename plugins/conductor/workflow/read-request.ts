@@ -1,9 +1,11 @@
 // Reads a client's request: the whole body, the preferences, the Idempotency-Key, the workflow version and the task domain.
 
 import type { Request, Response } from 'express';
+import { isMisCode } from '#lib/config/mis-code.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { type HeaderFields, type HeaderFilter, pickHeaders } from '#lib/envelope/headers.ts';
 import type { InboundRequest } from '#lib/envelope/inbound.ts';
+import { isSafeMethod } from '#lib/http/methods.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { callerOf } from '../../../gateway/plugin-api/client-address.ts';
 import { chooseCoding } from '../../../gateway/plugin-api/content-coding.ts';
@@ -12,13 +14,10 @@ import { readBody } from '../../../gateway/plugin-api/read-body.ts';
 import { hasLeft, signalWhenGone } from '../../../gateway/plugin-api/signal-when-gone.ts';
 import { parsePreferences, preferOf, type Preferences, waitPolicyOf } from '../async-executions/preferences.ts';
 import { splitTarget } from '../execution/target.ts';
-import { idempotencyKeyOf, nameOfKey, takesKey } from '../idempotency/idempotency-key.ts';
+import { idempotencyKeyOf, nameOfKey } from '../idempotency/idempotency-key.ts';
 import type { TelemetryIndex } from '../telemetry/telemetry-index.ts';
 import type { RouteVersions } from '../versions/route-versions.ts';
 import type { ExecutionRequest } from './execution-request.ts';
-
-/** The format of MIS codes, required of a path parameter that selects a domain. */
-const codePattern = /^[0-9A-Za-z]{1,8}$/;
 
 /** What reading a request of one route depends on. */
 export interface RouteOptions {
@@ -83,7 +82,7 @@ export async function readExecutionRequest(
  * @throws Problem `malformed-idempotency-key` or `idempotency-key-missing` (400)
  */
 function keyNameOf(request: Request, { clientId }: RequestContext, isRequired: boolean): string | undefined {
-  if (!takesKey(request.method)) return undefined;
+  if (isSafeMethod(request.method)) return undefined;
   const key = idempotencyKeyOf(request);
   // All anonymous clients would share their keys.
   if (key !== undefined && clientId !== undefined) return nameOfKey(clientId, key);
@@ -104,7 +103,7 @@ function withoutAppliedPreferences(
 /** Returns the task domain of a college. @throws Problem `unknown-college` when the parameter is not a MIS code */
 function domainFor(request: Request, parameter: string, config: Config): string | undefined {
   const code = request.params[parameter] ?? '';
-  if (!codePattern.test(code)) throw new Problem('unknown-college');
+  if (!isMisCode(code)) throw new Problem('unknown-college');
   return config[`adaptor.${code}.domain`];
 }
 

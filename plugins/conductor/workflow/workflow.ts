@@ -3,11 +3,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '#lib/config/schema.ts';
 import { requestHeaderFilter } from '#lib/envelope/headers.ts';
+import { isSafeMethod } from '#lib/http/methods.ts';
 import { callerOf } from '../../../gateway/plugin-api/client-address.ts';
 import { contextOf, definePolicy, type Policy, type SheddingCheck } from '../../../gateway/plugin-api/plugin-api.ts';
 import { subjectOf } from '../admission/admission-subject.ts';
 import { sendOutcome } from '../execution/outcome.ts';
-import { takesKey } from '../idempotency/idempotency-key.ts';
 import type { Versions } from '../versions/create-versions.ts';
 import { createStack, type StackDependencies } from './create-stack.ts';
 import { readExecutionRequest, type RouteOptions } from './read-request.ts';
@@ -80,5 +80,5 @@ function createSheddingCheck(
  */
 function isKeyed(request: IncomingMessage): boolean {
   const hasKey = request.headers['idempotency-key'] !== undefined;
-  return hasKey && takesKey(request.method ?? '') && contextOf(request).clientId !== undefined;
+  return hasKey && !isSafeMethod(request.method ?? '') && contextOf(request).clientId !== undefined;
 }

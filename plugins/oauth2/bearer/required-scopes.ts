@@ -1,6 +1,7 @@
 // Scopes that a route requires, by method, and the check of a token against them.
 
 import { type Static, Type } from 'typebox';
+import { isSafeMethod } from '#lib/http/methods.ts';
 
 /** One scope (RFC 6749 section 3.3). */
 const scope = Type.String({ pattern: '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$' });
@@ -23,11 +24,9 @@ export const bearerParameters = Type.Object(
 /** Values of the parameters. */
 export type BearerParameters = Static<typeof bearerParameters>;
 
-const readMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
-
 /** Returns the scopes that every request of a method requires. */
 function neededBy(method: string, { scopes = [], writeScope }: BearerParameters): readonly string[] {
-  return writeScope === undefined || readMethods.includes(method) ? scopes : [...scopes, writeScope];
+  return writeScope === undefined || isSafeMethod(method) ? scopes : [...scopes, writeScope];
 }
 
 /** Returns alternative lists of scopes for a method; one list suffices. */

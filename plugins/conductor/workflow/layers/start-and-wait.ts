@@ -7,7 +7,7 @@ import {
   startExecution,
   waitForEnd,
 } from '../../execution/executions.ts';
-import { isRead } from '../../execution/client-executions.ts';
+import { isSafeMethod } from '#lib/http/methods.ts';
 import { type Outcome, problemOutcome } from '../../execution/outcome.ts';
 import { type ResponseOptions, responseOf } from '../../execution/response.ts';
 import { type ExecutionRequest, remainingMs, type Serve } from '../execution-request.ts';
@@ -36,7 +36,7 @@ export function startAndWait(
         ...(domain === undefined ? {} : { taskToDomain: { '*': domain } }),
       },
       {
-        readOnly: isRead(received.httpMethod),
+        readOnly: isSafeMethod(received.httpMethod),
         // A shorter wait preference does not shorten the time for the start.
         deadlineMs: remainingMs(Math.max(deadlineMs, waitPolicy.waitMs), request),
         respondsAsync: waitPolicy.respondsAsync,
@@ -57,7 +57,7 @@ async function waitForOutcome(
   const { respondsAsync, waitMs } = waitPolicy;
   const { responseOptions } = dependencies;
   const { linksOf } = responseOptions;
-  const readOnly = isRead(received.httpMethod);
+  const readOnly = isSafeMethod(received.httpMethod);
   const deadlineMs = respondsAsync && waitMs === 0 ? 0 : remainingMs(waitMs, request);
   try {
     const ended = await waitForEnd(started, { deadlineMs, readOnly, clientGone, respondsAsync, linksOf }, dependencies);
@@ -83,7 +83,7 @@ function accepted(
     headers: { location: links.self, 'retry-after': '1', 'preference-applied': request.waitPolicy.applied },
     settled: asyncExecutions.follow(id, {
       budgetMs: remainingMs(request.deadlineMs, request),
-      readOnly: isRead(method),
+      readOnly: isSafeMethod(method),
     }),
   };
 }

@@ -1,7 +1,7 @@
 // Starts nothing for a client that has left, after the time for a start has passed, or while the router drains.
 
 import { Problem } from '#lib/problem/problem.ts';
-import { isRead } from '../../execution/client-executions.ts';
+import { isSafeMethod } from '#lib/http/methods.ts';
 import { type Layer, leftBeforeStart } from '../execution-request.ts';
 
 /**
@@ -12,7 +12,7 @@ export function startInTime({ draining }: { draining: AbortSignal }): Layer {
   return (next) => async (request) => {
     if (draining.aborted) throw new Problem('shutting-down', { headers: { connection: 'close', 'retry-after': '1' } });
     // A read that nobody waits for does no harm, and is terminated.
-    if (!isRead(request.received.httpMethod) && (await request.hasLeft())) return leftBeforeStart;
+    if (!isSafeMethod(request.received.httpMethod) && (await request.hasLeft())) return leftBeforeStart;
     if (performance.now() < request.startBefore) return next(request);
     throw new Problem('overloaded', { detail: 'Nothing was started in time.', headers: { 'retry-after': '1' } });
   };

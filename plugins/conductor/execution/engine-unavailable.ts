@@ -1,0 +1,8 @@
+// The problem of every call for which the engine is needed and does not respond.
+
+import { Problem } from '#lib/problem/problem.ts';
+
+/** Returns 503 `engine-unavailable`: nothing was started. @param cause the engine's error, for the log */
+export function engineUnavailable(cause?: unknown): Problem {
+  return new Problem('engine-unavailable', { headers: { 'retry-after': '1' }, cause });
+}
