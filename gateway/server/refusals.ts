@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from 'node:http';
 import { Problem, problemDocument } from '#lib/problem/problem.ts';
+import { allMethods } from '../plugin-api/gateway-config-schema.ts';
 
 /** Problems by error code of Node's HTTP parser and timers; any other parser error is `malformed-request`. */
 const causes: Readonly<Record<string, () => Problem>> = {
@@ -21,9 +22,12 @@ export function problemOfParserError({ code = '' }: NodeJS.ErrnoException): Prob
   return code.startsWith('HPE_') ? new Problem('malformed-request', { detail: 'This is not HTTP/1.1.' }) : null;
 }
 
-/** Returns the problem for CONNECT, for which Node emits no request. */
+/**
+ * Returns the problem for CONNECT, for which Node emits no request. Its target is a host and port (RFC 9110 section 9.3.6)
+ * and no route, so `Allow` lists the methods that any route may have.
+ */
 export function connectRefusal(): Problem {
-  return new Problem('method-not-allowed', { headers: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' } });
+  return new Problem('method-not-allowed', { headers: { allow: ['HEAD', ...allMethods].join(', ') } });
 }
 
 /** Writes a problem document to a socket. All earlier responses must be complete. */

@@ -27,17 +27,13 @@ const maxFields = 100;
 const maxDecodings = 4;
 
 /**
- * Checks one request.
- * @throws Problem `malformed-request` (400), `method-not-allowed` (405), `expectation-failed` (417) or
- *   `header-fields-too-large` (431)
+ * Checks version, target and header fields of a request. The method is left to the route, which knows what it allows.
+ * @throws Problem `malformed-request` (400), `expectation-failed` (417) or `header-fields-too-large` (431)
  */
 export function checkRequest(request: IncomingMessage): void {
-  const { method = '', url = '' } = request;
-  if (method === 'TRACE' || method === 'CONNECT')
-    throw new Problem('method-not-allowed', { headers: { allow: 'GET, POST, PATCH' } });
   if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0')
     refuse('Only HTTP/1.1 and HTTP/1.0 are spoken here.');
-  checkTarget(url);
+  checkTarget(request.url ?? '');
   checkFields(request);
 }
 

@@ -93,8 +93,9 @@ describe('requests that two parsers could read differently are refused before an
     expect(answer).not.toContain('    at ');
   });
 
-  it('TRACE → 405', async () => {
-    expect(await raw('TRACE / HTTP/1.1\r\nHost: a\r\n\r\n')).toMatch(/^HTTP\/1\.1 405 .*allow:/is);
+  it('CONNECT → 405 with every method that a route may have', async () => {
+    const answer = await raw('CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 405 .*\r\nallow: HEAD, GET, POST, PUT, PATCH, DELETE, OPTIONS\r\n/is);
   });
 
   it('64 KiB of header fields → 431', async () => {

@@ -1,0 +1,53 @@
+// Methods that no route has: 405 with the methods of the route, 404 where nothing is.
+
+import express from 'express';
+import { Registry } from 'prom-client';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createLog } from '#lib/telemetry/logging/log.ts';
+import { createMethodGate } from '../../gateway/pipelines/not-routed.ts';
+import type { GatewayConfig } from '../../gateway/plugin-api/gateway-config-schema.ts';
+import { createAccessLog } from '../../gateway/server/access-log.ts';
+import { type HttpServer, startHttpServer } from '../../gateway/server/http-server.ts';
+import { respondWithProblem } from '../../gateway/server/respond-with-problem.ts';
+import { sendRaw } from '../stack/raw-request.ts';
+
+let server: HttpServer;
+
+beforeAll(async () => {
+  const app = express();
+  app.use(
+    createMethodGate({
+      apiEndpoints: { movies: { paths: '/movies/:title', methods: ['GET'] } },
+    } as never as GatewayConfig),
+  );
+  app.use(
+    ((error, request, response, _next) =>
+      void respondWithProblem(request, response, error)) as express.ErrorRequestHandler,
+  );
+  server = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    app,
+    accessLog: createAccessLog(createLog('test', 'silent'), new Registry()),
+    metrics: new Registry(),
+    limits: {
+      maxConnections: 100,
+      headersTimeoutMs: 10_000,
+      requestTimeoutMs: 30_000,
+      keepAliveTimeoutMs: 65_000,
+      responseTimeoutMs: 30_000,
+    },
+  });
+});
+afterAll(() => server.stop(1_000));
+
+it.each(['TRACE', 'PROPFIND', 'OPTIONS'])('returns 405 with the methods of the route for %s', async (method) => {
+  const answer = await sendRaw(server.url, `${method} /movies/x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+  expect(answer.status).toBe(405);
+  expect(answer.text).toMatch(/^allow: GET, HEAD\r$/im);
+});
+
+it.each(['TRACE', 'PROPFIND'])('returns 404 for %s where nothing is', async (method) => {
+  const answer = await sendRaw(server.url, `${method} /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+  expect(answer.status).toBe(404);
+});
