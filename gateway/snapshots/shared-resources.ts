@@ -30,6 +30,8 @@ export class SharedResources {
   readonly #options: SharedResourcesOptions;
   /** By name and digest of the inputs, in the order of creation. */
   readonly #resources = new Map<string, SharedResource>();
+  /** Clean-ups in progress after failed creations. */
+  readonly #cleanUps = new Set<Promise<void>>();
 
   constructor(options: SharedResourcesOptions) {
     this.#options = options;
@@ -48,7 +50,7 @@ export class SharedResources {
   /**
    * Returns the resource with this name and these inputs; creates it when there is none.
    * @param user holds a reference to the resource until `release`
-   * @throws the error of `make`; all that `make` registered is removed then
+   * @throws the error of `make`; what `make` registered is removed then, and stopped until `release` of any user resolves
    */
   use<T>(user: object, id: { name: string; from: readonly unknown[] }, make: (services: SharedServices) => T): T {
     // The inputs may be secrets, so the key holds only their digest.
@@ -64,7 +66,10 @@ export class SharedResources {
     return made.value;
   }
 
-  /** Releases all resources of a user; stops those without another user, the most recently created first. */
+  /**
+   * Releases all resources of a user; stops those without another user, the most recently created first. Resolves when they
+   * and the remains of failed creations have stopped.
+   */
   async release(user: object): Promise<void> {
     const unused = [...this.#resources].toReversed().filter(([, { users }]) => users.delete(user) && users.size === 0);
     for (const [key, { metrics }] of unused) {
@@ -73,6 +78,7 @@ export class SharedResources {
       metrics.remove();
     }
     for (const [, { stops }] of unused) await stops.run();
+    await Promise.all(this.#cleanUps);
   }
 
   #make<T>(make: (services: SharedServices) => T): Omit<SharedResource, 'users' | 'value'> & { value: T } {
@@ -90,7 +96,8 @@ export class SharedResources {
       return { value: make(services), stops, readiness, metrics };
     } catch (error) {
       metrics.remove();
-      void stops.run();
+      const cleanUp = stops.run().finally(() => this.#cleanUps.delete(cleanUp));
+      this.#cleanUps.add(cleanUp);
       throw error;
     }
   }

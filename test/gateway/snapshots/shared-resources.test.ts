@@ -1,5 +1,6 @@
 // Shared resources: created once per inputs, stopped after the last user, and removed from the metrics.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Counter, Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import type { Config } from '#lib/config/schema.ts';
@@ -67,6 +68,25 @@ it('leaves nothing behind when a resource cannot be created, and can create it l
   await Promise.resolve();
   expect(stopped).toEqual(['a']);
   resources.use({}, { name: 'a', from: [] }, make('a'));
+});
+
+it('waits on release for the clean-up of a resource that could not be created', async () => {
+  const { resources, stopped } = setUp();
+  const { promise: connectionClosed, resolve: closeConnection } = Promise.withResolvers<void>();
+  const fail = ({ onStop }: SharedServices): never => {
+    onStop('connection', async () => {
+      await connectionClosed;
+      stopped.push('connection');
+    });
+    throw new Error('not today');
+  };
+  const user = {};
+  expect(() => resources.use(user, { name: 'a', from: [] }, fail)).toThrow('not today');
+  const released = resources.release(user).then(() => stopped.push('user'));
+  await nextTurn();
+  closeConnection();
+  await released;
+  expect(stopped).toEqual(['connection', 'user']);
 });
 
 it('registers metrics once when a resource is created again during its release', async () => {
