@@ -1,6 +1,6 @@
 // Reads gateway.config.yml: parses YAML, substitutes `${key}` from the configuration, and runs all checks that need no plugin.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
 import { Ajv } from 'ajv';
 import type { Path } from '#lib/conductor/definitions/json-text.ts';
@@ -37,7 +37,7 @@ export interface GatewayFile {
 
 /** The content of a gateway configuration file, with its problems. */
 export interface ReadGateway {
-  /** Undefined when the file does not exist, is not YAML or does not match the schema. */
+  /** Undefined when the file cannot be read, is not YAML or does not match the schema. */
   readonly gatewayConfig: GatewayConfig | undefined;
   /** Steps of each pipeline, in order. */
   readonly steps: ReadonlyMap<string, readonly PipelineStep[]>;
@@ -52,11 +52,12 @@ const validate = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true 
 /** Reads and checks the file; errors are collected in `problems`. Checks that need plugins are in validate-gateway.ts. */
 export function readGatewayConfig({ file, rootDir, config }: GatewayFile): ReadGateway {
   const name = nameOf(file, rootDir);
-  const text = new YamlText(existsSync(file) ? readFileSync(file, 'utf8') : '');
+  const content = readText(file);
+  const text = new YamlText(content instanceof Error ? '' : content);
   const problems = new FileProblems(name, text);
   const unread = { gatewayConfig: undefined, steps: new Map<string, PipelineStep[]>(), routes: [], problems };
-  if (!existsSync(file)) {
-    problems.addForFile('there is no such file');
+  if (content instanceof Error) {
+    problems.addForFile(content.code === 'ENOENT' ? 'there is no such file' : `cannot be read: ${content.message}`);
     return unread;
   }
   if (problems.count > 0) return unread;
@@ -68,6 +69,15 @@ export function readGatewayConfig({ file, rootDir, config }: GatewayFile): ReadG
   checkReferences(value, problems);
   const steps = new Map(Object.keys(value.pipelines).map((pipeline) => [pipeline, stepsOf(value, pipeline)]));
   return { gatewayConfig: value, steps, routes: routesOf(value, steps), problems };
+}
+
+/** Returns the text of a file, or the error with which reading it failed. */
+function readText(file: string): string | NodeJS.ErrnoException {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    return error as NodeJS.ErrnoException;
+  }
 }
 
 /** Returns the path relative to the directory; the whole path when the file is outside of it. */
