@@ -34,6 +34,13 @@ const maxPending = 10_000;
 /** Limit of commands that are postponed until the end of an outage. */
 const maxPostponed = 1_000;
 
+/**
+ * Error replies that concern one command, whatever the state of Redis: the user may not run it, or the value has another type.
+ * A script reports the former as `ERR` with a text that differs between Redis 7.0 and 7.2.
+ */
+const refusesOnlyThis =
+  /^(?:NOPERM|WRONGTYPE)\b|^ERR (?:ACL failure in script|The user executing the script can't run)/;
+
 /** A write that fails on a Redis that is loading, read-only, out of memory or busy with a script. */
 const probe = `return redis.call('set', KEYS[1], '', 'PX', 1000)`;
 const probeKey = 'service-router:probe';
@@ -42,7 +49,8 @@ const probeKey = 'service-router:probe';
  * A Redis connection with outage detection. While Redis responds, commands are sent at once. The first missing reply, lost
  * connection or error reply starts an outage: the connection is closed, every pending command is rejected, and further
  * commands are rejected without being sent. About once a second a new connection is attempted. The outage ends when Redis
- * has executed a script that writes.
+ * has executed a script that writes. An error reply that concerns only its command ({@link refusesOnlyThis}) is no outage: a
+ * new connection would not help.
  *
  * node-redis 6 has no deadline for a command that was sent: `commandOptions.timeout` covers the time until the command is
  * written (and costs one AbortSignal per command), and each write resets `socketTimeout`. A client that is destroyed while
@@ -71,6 +79,8 @@ export class Redis {
   /** `#sent` at each of the latest ticks. Replies arrive in order, so an old value is the number that must be settled now. */
   #sentAt: number[] = [];
   #sentAtLastCheck = 0;
+  /** Error replies that are logged already. */
+  readonly #refusals = new Set<string>();
 
   /** @param url `redis://…` or `rediss://…` */
   constructor(url: string, log: Logger) {
@@ -116,7 +126,10 @@ export class Redis {
     try {
       return await command(client);
     } catch (cause) {
-      if (cause instanceof ErrorReply) this.#fail(client, cause);
+      if (cause instanceof ErrorReply) {
+        if (refusesOnlyThis.test(cause.message)) throw this.#refused(cause);
+        this.#fail(client, cause);
+      }
       // An error that did not close the connection is a programming error in the command.
       if (client === this.#client) throw cause;
       throw new RedisUnavailable('Redis has not answered', { mayHaveRun: true, cause });
@@ -153,6 +166,14 @@ export class Redis {
       this.#listeners.delete(channel);
       attempt((client) => client.unsubscribe(channel, listener));
     };
+  }
+
+  #refused(cause: ErrorReply): RedisUnavailable {
+    if (!this.#refusals.has(cause.message))
+      this.#log.warn(errorFields(cause), 'Redis refuses a command; its connection stays in use');
+    this.#refusals.add(cause.message);
+    // A script may have executed other commands before.
+    return new RedisUnavailable('Redis has refused the command', { mayHaveRun: true, cause });
   }
 
   #tick(): void {

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Redis, type RedisCommand, RedisUnavailable } from '#lib/redis/redis.ts';
+import { Redis, type RedisClient, type RedisCommand, RedisUnavailable } from '#lib/redis/redis.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { RedisIdempotencyLocks } from '../../../plugins/conductor/idempotency/redis-idempotency-locks.ts';
 import { RedisConcurrencyStore } from '../../../plugins/limits/store/concurrency-store.ts';
@@ -116,6 +116,38 @@ describe.skipIf(!hasRedisServer('the connection to Redis'))('the connection to R
     await server.command('CONFIG', 'SET', 'maxmemory', '0');
     await untilAnswering(redis);
     expect(lines).toEqual([notAnswering, again]);
+  });
+
+  it.each([
+    ['a command that the ACL forbids', '-publish', (client: RedisClient) => client.publish('channel', 'hello')],
+    [
+      'a script with a command that the ACL forbids',
+      '-zadd',
+      (client: RedisClient) => client.eval(`return redis.call('zadd', 'a', 1, 'b')`),
+    ],
+    ['a command on a value of another type', '', (client: RedisClient) => client.lPush('counted', '1')],
+  ])('rejects %s, logs it once, and stays connected', async (_, rule, command) => {
+    await server.command(
+      'ACL',
+      'SETUSER',
+      'limited',
+      'reset',
+      'on',
+      '>secret',
+      '~*',
+      '&*',
+      '+@all',
+      ...rule.split(' ').filter(Boolean),
+    );
+    const url = new URL(server.url);
+    [url.username, url.password] = ['limited', 'secret'];
+    const limited = await open(url.href);
+    await limited.run(set);
+    for (let attempt = 0; attempt < 2; attempt++) {
+      expect(await failureOf(limited.run(command))).toMatchObject({ name: 'RedisUnavailable', mayHaveRun: true });
+    }
+    expect(await limited.run(set)).toBe('OK');
+    expect(lines).toEqual(['Redis refuses a command; its connection stays in use']);
   });
 
   it('passes a mistake in a command on, and stays connected', async () => {
