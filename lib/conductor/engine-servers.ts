@@ -1,7 +1,7 @@
 // A round-robin load balancer for the servers of one engine, which share one database, with failover.
 
 import { Pool } from 'undici';
-import type { EngineError } from './engine-error.ts';
+import { EngineError } from './engine-error.ts';
 import { type EngineRequest, type EngineResponse, sendCall } from './send-call.ts';
 
 /** Options of {@link EngineServers}. */
@@ -56,13 +56,17 @@ export class EngineServers {
 
   /**
    * Sends a call to one of the servers and returns the response, whatever its status.
-   * @throws EngineError `unreachable` when no server was reachable, `interrupted` when one may have received the call
+   * @throws EngineError `unreachable` when no server was reachable or no time was left, `interrupted` when one may have
+   *   received the call
    */
   async send(call: EngineRequest & { timeoutMs: number }): Promise<EngineResponse> {
     const [only, ...others] = this.#servers as [Server, ...Server[]];
     if (others.length === 0) return sendCall(only.pool, call);
     const deadline = performance.now() + call.timeoutMs;
-    let failure: unknown;
+    let failure: unknown = new EngineError(
+      'unreachable',
+      `${call.method} ${call.path.split('?', 1)[0]}: no time is left`,
+    );
     for (const server of this.#rotation()) {
       const timeoutMs = Math.round(deadline - performance.now());
       if (timeoutMs <= 0) break;

@@ -139,6 +139,12 @@ describe('two servers of one engine', () => {
     expect(await kindOf(post(engine))).toBe('answered');
   });
 
+  it('returns unreachable, and sends nothing, when no time is left for the call', async () => {
+    const { servers, engine } = await pair();
+    expect(await kindOf(engine.startWorkflow({ name: 'moviesWF', version: 1, input: {} }, 0.2))).toBe('unreachable');
+    expect(servers.flatMap(({ calls }) => calls)).toEqual([]);
+  });
+
   it('an error status is an answer: it is passed on, and nobody is left out', async () => {
     const { servers, engine } = await pair();
     servers[0].answer = (_request, response) => response.writeHead(500).end('{}');
