@@ -21,14 +21,14 @@ import { describeCounts, describePlan, nameOf, planToJson } from './plan-lines.t
 import { countOf } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
-/** Options of `apply`. */
+/** Options of `apply`: those of `plan`, the approved plan and the confirmation. */
 export interface ApplyOptions extends PlanCommandOptions {
   /** Digest of the approved plan. */
   readonly plan?: string;
   readonly dryRun?: boolean;
 }
 
-/** The command `apply`. */
+/** The command `apply`: brings the engine in step with the files. */
 export const apply: CommandDefinition<ApplyOptions> = {
   name: 'apply',
   description: 'Show the plan, ask, and apply it. May be interrupted at any point and run again.',

@@ -16,13 +16,13 @@ import { alignColumns, countOf } from './table.ts';
 import { timedRoutes } from './timed-routes.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
-/** Options of `check`. */
+/** Options of `check`: the checkout to read, and whether the effective configuration is printed. */
 export interface CheckOptions {
   readonly dir?: string;
   readonly config?: boolean;
 }
 
-/** The command `check`. */
+/** The command `check`: finds what is wrong in a checkout, without an engine. */
 export const check: CommandDefinition<CheckOptions> = {
   name: 'check',
   description: 'Check configuration, gateway.config.yml, definitions and time-outs; needs no engine.',

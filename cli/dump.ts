@@ -11,12 +11,12 @@ import { rootDir } from './root-dir.ts';
 import { alignColumns, countOf } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
-/** Options of `dump`. */
+/** Options of `dump`: engine, scope, and whether differing files are overwritten. */
 export interface DumpOptions extends ScopeOptions {
   readonly force?: boolean;
 }
 
-/** The command `dump`. */
+/** The command `dump`: writes the engine's definitions into files. */
 export const dump: CommandDefinition<DumpOptions> = {
   name: 'dump',
   description: 'Write the definitions of the engine into files, as `plan` and `apply` read them.',

@@ -13,7 +13,7 @@ import { describeReason } from './executions/reason.ts';
 import { countOf, formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
-/** Options of `events`. */
+/** Options of `events`: filters, number of rows, and the database to read. */
 export interface EventsOptions {
   readonly handler?: string;
   readonly state?: string;
@@ -22,7 +22,7 @@ export interface EventsOptions {
   readonly database?: string;
 }
 
-/** The command `events`. */
+/** The command `events`: shows what event handlers did, from the engine database. */
 export const eventsCommand: CommandDefinition<EventsOptions> = {
   name: 'events',
   description:

@@ -19,7 +19,7 @@ import { readGateway } from './read-gateway.ts';
 import { countOf, formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
-/** Options of `prune`. */
+/** Options of `prune`: engine and database, rules, batch size and confirmation. */
 export interface PruneCommandOptions extends Pick<EngineAccessOptions, 'engine'>, RuleOptions {
   readonly events: boolean;
   readonly database?: string;
@@ -27,7 +27,7 @@ export interface PruneCommandOptions extends Pick<EngineAccessOptions, 'engine'>
   readonly yes?: boolean;
 }
 
-/** The command `prune`. */
+/** The command `prune`: deletes old executions and event records. */
 export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
   name: 'prune',
   description:

@@ -14,14 +14,14 @@ import { rootDir } from './root-dir.ts';
 import { countOf, formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
-/** Options of `reconcile`. */
+/** Options of `reconcile`: engine, time range and confirmation. */
 export interface ReconcileOptions extends EngineAccessOptions {
   readonly lookBack?: string;
   readonly after?: string;
   readonly yes?: boolean;
 }
 
-/** The command `reconcile`. */
+/** The command `reconcile`: runs one round of the reconcile job. */
 export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
   name: 'reconcile',
   description:

@@ -4,14 +4,14 @@ import { runApply } from './apply.ts';
 import { addEngineOptions, type EngineAccessOptions } from './engine-access.ts';
 import type { CommandDefinition } from './command-definition.ts';
 
-/** Options of `register`. */
+/** Options of `register`: engine, directory of the definitions, and what may be overwritten. */
 export interface RegisterOptions extends EngineAccessOptions {
   readonly dir?: string;
   readonly force?: boolean;
   readonly dryRun?: boolean;
 }
 
-/** The command `register`. */
+/** The command `register`: an alias of `apply --yes`. */
 export const registerCommand: CommandDefinition<RegisterOptions> = {
   name: 'register',
   description: 'The same as `apply --yes`, for start scripts. Running it twice changes nothing.',

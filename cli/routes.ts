@@ -18,12 +18,12 @@ import {
 import { formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
-/** Options of `routes`. */
+/** Options of `routes`: the directory to read. */
 export interface RoutesOptions {
   readonly dir?: string;
 }
 
-/** The command `routes`. */
+/** The command `routes`: prints the route table of a gateway configuration. */
 export const routes: CommandDefinition<RoutesOptions> = {
   name: 'routes',
   description:

@@ -15,13 +15,13 @@ import { formatPools } from './pool-table.ts';
 import { rootDir } from './root-dir.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
-/** Options of `status`. */
+/** Options of `status`: engine, directory of the definitions, and when a worker counts as inactive. */
 export interface StatusOptions extends EngineAccessOptions {
   readonly dir?: string;
   readonly staleAfter: string;
 }
 
-/** The command `status`. */
+/** The command `status`: compares engine and files, and shows the workers. */
 export const status: CommandDefinition<StatusOptions> = {
   name: 'status',
   description:

@@ -16,7 +16,7 @@ import { openOAuth } from './token/oauth-parts.ts';
 import { obtainToken, type TokenSource } from './token/obtain.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
-/** Options of `token`. */
+/** Options of `token`: where the token comes from, and the request that it is checked against. */
 export interface TokenOptions extends TokenSource {
   readonly route?: string;
   readonly method?: string;
@@ -24,7 +24,7 @@ export interface TokenOptions extends TokenSource {
   readonly raw?: boolean;
 }
 
-/** The command `token`. */
+/** The command `token`: obtains or reads an access token and says which routes accept it. */
 export const tokenCommand: CommandDefinition<TokenOptions> = {
   name: 'token',
   description:

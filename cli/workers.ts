@@ -10,14 +10,14 @@ import { formatPools } from './pool-table.ts';
 import { rootDir } from './root-dir.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
-/** Options of `workers`. */
+/** Options of `workers`: engine, filters, and when a worker counts as inactive. */
 export interface WorkersOptions extends EngineAccessOptions {
   readonly task?: string;
   readonly domain?: string;
   readonly staleAfter: string;
 }
 
-/** The command `workers`. */
+/** The command `workers`: shows the worker pools of each task type and domain. */
 export const workersCommand: CommandDefinition<WorkersOptions> = {
   name: 'workers',
   description: 'Show the workers of each task type and domain, when they last polled, and how many tasks wait.',

@@ -23,7 +23,7 @@ export interface Worker {
   execute(task: Task): Promise<TaskOutcome>;
 }
 
-/** Dependencies of a worker. */
+/** What the factory of a worker receives. */
 export interface WorkerDependencies {
   readonly config: Config;
   readonly callBackEnd: CallBackEnd;

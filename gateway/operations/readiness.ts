@@ -17,15 +17,17 @@ export class ReadinessChecks {
   readonly #checks = new Map<string, ReadinessCheck>();
   readonly #notices = new Map<string, ReadinessNotice>();
 
+  /** Adds a check. @param name of the dependency, in the response of `/health/ready`; a second check replaces the first */
   add(name: string, check: ReadinessCheck): void {
     this.#checks.set(name, check);
   }
 
+  /** Adds a notice for operators, which never makes the router not ready. @param name of the component */
   addNotice(name: string, notice: ReadinessNotice): void {
     this.#notices.set(name, notice);
   }
 
-  /** Runs all checks concurrently; the message of a rejected check is its reason. */
+  /** Runs all checks concurrently and returns their reasons; the message of a rejected check is its reason. */
   async reasons(): Promise<[name: string, reasons: readonly string[]][]> {
     return Promise.all(
       [...this.#checks].map(async ([name, check]): Promise<[string, readonly string[]]> => [
@@ -35,6 +37,7 @@ export class ReadinessChecks {
     );
   }
 
+  /** Returns the current notices of each component; an empty list for a component without any. */
   notices(): [name: string, notices: readonly string[]][] {
     return [...this.#notices].map(([name, notice]) => [name, notice()]);
   }
@@ -57,7 +60,7 @@ export class RouterReadiness {
   }
 
   /**
-   * Reports not ready from now on, so that load balancers stop sending requests.
+   * Makes every later `ask` report not ready, so that load balancers stop sending requests.
    * @param noticeMs time that load balancers need to notice, in milliseconds; default 0
    * @returns a promise that resolves after this time
    */

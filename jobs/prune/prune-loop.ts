@@ -4,7 +4,7 @@ import { startIntervalLoop } from '#lib/process/interval-loop.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import type { PruneReport } from './prune.ts';
 
-/** Options of the loop. */
+/** What {@link startPruneLoop} runs, and how often. */
 export interface PruneLoopOptions {
   /** Runs one round until it is complete or `signal` aborts. */
   readonly round: (signal: AbortSignal) => Promise<PruneReport>;
@@ -24,7 +24,7 @@ export interface PruneLoop {
 /** Delay of the first round and of a retry, in milliseconds. It leaves the engine to other programs after a start. */
 const initialDelayMs = 60_000;
 
-/** Starts the loop. A failed round is logged and retried after at most a minute. */
+/** Starts the loop and returns at once. A failed round is logged and retried after at most a minute. */
 export function startPruneLoop({ round, intervalMs, log }: PruneLoopOptions): PruneLoop {
   let failure: string | undefined;
   const retryDelayMs = Math.min(initialDelayMs, intervalMs);

@@ -4,7 +4,7 @@ import type { ExecutionApi, ExecutionSummary } from '#lib/conductor/executions/e
 import { openStatuses } from '#lib/conductor/executions/has-ended.ts';
 import { PageReader } from '#lib/conductor/executions/page-reader.ts';
 
-/** Result of a scan. */
+/** The executions that one scan found. */
 export interface ScanResult {
   readonly rows: readonly ExecutionSummary[];
   /** False when the page limit was reached before the end. */

@@ -8,33 +8,47 @@ export const withDefault = <T extends TSchema>(type: T, value: Static<T>) => ({ 
 /** A TCP port without a default. */
 export const optionalPort = (description: string) =>
   Type.Integer({ minimum: 0, maximum: 65535, description: `${description} (TCP port; 0 = any free one)` });
+/** A TCP port; 0 lets the operating system choose a free one. */
 export const port = (description: string, value: number) => withDefault(optionalPort(description), value);
+/** A duration in milliseconds, at least 1. */
 export const milliseconds = (description: string, value: number) =>
   withDefault(Type.Integer({ minimum: 1, description: `${description} (milliseconds)` }), value);
-/** A duration; 0 switches the feature off, and the description says what that means. */
+/** A duration in milliseconds. 0 switches the feature off, and the description says what that means. */
 export const millisecondsOrOff = (description: string, value: number) =>
   withDefault(Type.Integer({ minimum: 0, description: `${description} (milliseconds)` }), value);
+/** A share of 1 to 100 percent. */
 export const percent = (description: string, value: number) =>
   withDefault(Type.Integer({ minimum: 1, maximum: 100, description: `${description} (percent)` }), value);
+/** A duration in whole seconds; 0 is allowed. */
 export const seconds = (description: string, value: number) =>
   withDefault(Type.Integer({ minimum: 0, description: `${description} (seconds)` }), value);
+/** A size in bytes, at least 1. */
 export const bytes = (description: string, value: number) =>
   withDefault(Type.Integer({ minimum: 1, description: `${description} (bytes)` }), value);
+/** A number of things, at least 1. */
 export const count = (description: string, value: number) =>
   withDefault(Type.Integer({ minimum: 1, description }), value);
+/** A comma-separated list of non-empty texts. */
 export const list = (description: string, value: string[]) =>
   withDefault(Type.Array(Type.String({ minLength: 1 }), { description: `${description} (comma-separated)` }), value);
+/** A comma-separated list without a default, for keys `client.<client id>.…`. */
 export const clientList = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { description: `${description} (comma-separated)` });
+/** A number of at least 1 without a default, for keys `client.<client id>.…`. */
 export const clientCount = (description: string) => Type.Integer({ minimum: 1, description });
+/** A non-empty text without a default. */
 export const text = (description: string) => Type.String({ minLength: 1, description });
+/** An http or https URL without a default. */
 export const url = (description: string) => Type.String({ format: 'http-url', description });
-/** Base URL of a back end, to which the client's path is appended: no credentials, query or fragment. */
+/** The base URL of a back end, to which the client's path is appended: no credentials, query or fragment. */
 export const backEndUrl = (description: string) => Type.String({ format: 'back-end-url', description });
+/** A comma-separated list of at least one http or https URL. */
 export const urls = (description: string, value: string[]) =>
   withDefault(
     Type.Array(Type.String({ format: 'http-url' }), { minItems: 1, description: `${description} (comma-separated)` }),
     value,
   );
+/** A non-empty text that is never printed or logged; without a default. */
 export const secret = (description: string) => Type.String({ minLength: 1, description, secret: true });
+/** A duration in whole days, at least 1. */
 export const days = (description: string, value: number) => count(`${description} (days)`, value);

@@ -3,6 +3,7 @@
 import { Type } from 'typebox';
 import { bytes, count, list, milliseconds, millisecondsOrOff, port, text, withDefault } from './key-types.ts';
 
+/** The keys `router.…`: address, TLS, timeouts, sizes and forwarded header fields of the public port. */
 export const router = {
   'router.host': withDefault(text('address the public port binds to'), '127.0.0.1'),
   'router.port': port('public port', 8080),

@@ -68,7 +68,7 @@ export interface Components {
   readonly securitySchemes?: Readonly<Record<string, unknown>>;
 }
 
-/** The document. */
+/** The description of the whole router (OpenAPI 3.1, section 4.8.1 "OpenAPI Object"). */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: { readonly title: string; readonly version: string; readonly description: string };

@@ -19,7 +19,7 @@ export interface IntervalLoop {
   stop(): Promise<void>;
 }
 
-/** Starts a loop. */
+/** Starts a loop and returns at once. The first run begins after `initialDelayMs`. */
 export function startIntervalLoop({ run, intervalMs, initialDelayMs = 0 }: IntervalLoopOptions): IntervalLoop {
   const stopping = new AbortController();
   const { signal } = stopping;

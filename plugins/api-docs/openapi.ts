@@ -11,7 +11,7 @@ export const openApiDeclaration = declarePolicy({
   describe: () => ({ operation: () => ({ responses: describeStatic('This document.', 'application/json') }) }),
 });
 
-/** Creates the policy. */
+/** Creates the policy `openapi`, the last of its pipeline. The document is serialised when the pipeline is built. */
 export function createOpenApiPolicy({ document }: Pick<RouterServices, 'document'>): Policy {
   return definePolicy(openApiDeclaration, {
     create() {

@@ -34,7 +34,7 @@ export const problemPagesDeclaration = declarePolicy({
   describe: describePages,
 });
 
-/** Creates the policy. */
+/** Creates the policy `problem-pages`, the last of its pipeline. @throws Problem `not-found` for an unknown code */
 export function createProblemPagesPolicy(pages: ProblemPages): Policy {
   const create = () => (request: Request, response: Response) => {
     const page = pages.get(request.params['code']);

@@ -13,7 +13,7 @@ export interface Clock {
   after(delayMs: number, action: () => void): () => void;
 }
 
-/** The system clock. */
+/** The clock of the process: `Date.now()`, `performance.now()` and `setTimeout`. */
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
   ticksMs: () => performance.now(),

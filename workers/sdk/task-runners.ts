@@ -4,7 +4,7 @@ import { TaskRunner } from '@io-orkes/conductor-javascript';
 import type { Task } from '#lib/conductor/types.ts';
 import type { TaskOutcome, Worker } from '../worker.ts';
 
-/** Options of the task runners. */
+/** Workers, client and limits of {@link startTaskRunners}. */
 export interface TaskRunnersOptions {
   /** Workers whose `execute` never rejects: the SDK would send a stack trace to the engine. */
   workers: readonly Worker[];

@@ -13,7 +13,7 @@ import {
   workflowSchema,
 } from './schema.ts';
 
-/** A definition and its file. */
+/** A valid definition with the path and the text it was read from. */
 export interface DefinitionFile<T> {
   /** Path relative to the root, with `/`: `workflows/tasks/movies_intake.json`. */
   readonly file: string;

@@ -18,7 +18,7 @@ export type InterventionPreview =
   | { readonly kind: 'possible'; readonly executionId: string; readonly warning?: string }
   | { readonly kind: 'refused'; readonly executionId: string; readonly reason: string };
 
-/** The result of an intervention. */
+/** What became of an intervention in one execution. */
 export interface InterventionResult {
   readonly executionId: string;
   readonly outcome: 'done' | 'refused';

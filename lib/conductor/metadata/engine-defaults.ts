@@ -51,7 +51,7 @@ const workflowTaskFields: ObjectFields = {
   }),
 };
 
-/** Fields of a workflow. */
+/** The fields of a workflow definition (Conductor's `WorkflowDef`) with the engine's defaults. */
 export const workflowFields: ObjectFields = {
   addedByEngine,
   ...fieldsOf(workflowSchema),
@@ -72,7 +72,7 @@ export const workflowFields: ObjectFields = {
   nested: () => ({ tasks: { fields: workflowTaskFields } }),
 };
 
-/** Fields of a task definition. */
+/** The fields of a task definition (Conductor's `TaskDef`) with the engine's defaults. */
 export const taskDefFields: ObjectFields = {
   addedByEngine,
   ...fieldsOf(taskDefSchema),
@@ -113,7 +113,7 @@ const actionFields: ObjectFields = {
   nested: () => ({ start_workflow: { fields: startWorkflowFields } }),
 };
 
-/** Fields of an event handler. */
+/** The fields of an event handler (Conductor's `EventHandler`) with the engine's defaults. */
 export const eventHandlerFields: ObjectFields = {
   addedByEngine,
   ...fieldsOf(eventHandlerSchema),

@@ -6,7 +6,7 @@ import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { engineUnavailable } from './engine-unavailable.ts';
 
-/** A start that failed. */
+/** The start request that failed, and whether it may be repeated. */
 export interface FailedStart {
   readonly request: StartWorkflowRequest;
   /** True for GET and HEAD, which are safe to repeat. */

@@ -8,7 +8,7 @@ export const adminScope = 'conductor_admin';
 /** How an allowed call is handled. */
 export type CallKind = 'poll' | 'batch-poll' | 'update' | 'update-and-poll' | 'log' | 'forward';
 
-/** An allowed call. */
+/** A call that the allow-list admits, with the scope that it needs. */
 export interface AllowedCall {
   kind: CallKind;
   scope: typeof workerScope | typeof adminScope;

@@ -53,7 +53,10 @@ export const engineApiDeclaration = declarePolicy({
   describe: ({ strip }) => describeEngineApi(strip),
 });
 
-/** Creates the policy. */
+/**
+ * Creates the policy `engine-api`, the last of its pipeline: Conductor's API for workers and operators.
+ * @throws Problem `not-found`, `insufficient-scope`, `forbidden` or `engine-unavailable`
+ */
 export function createEngineApiPolicy(config: Config, dependencies: EngineApiDependencies): Policy {
   const api = new EngineApi(config, dependencies);
   return definePolicy(engineApiDeclaration, {

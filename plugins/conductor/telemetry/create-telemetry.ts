@@ -61,7 +61,7 @@ export function createTelemetry({ config, metrics, tracer }: SharedServices, lis
   };
 }
 
-/** Sources of the gauges. */
+/** Where {@link createGauges} reads the values at each scrape. */
 export interface GaugeSources {
   readonly waiters: CompletionWaiters;
   readonly queues: TaskQueues;

@@ -36,7 +36,7 @@ export class StageClock {
     return this.#stage;
   }
 
-  /** Enters a stage. */
+  /** Ends the current stage and begins the given one. Use the methods below for the worker's stages. */
   enter(stage: 'router' | 'queue' | 'engine', at: number): void {
     this.#change(stage, at);
   }

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Redis, RedisUnavailable } from '#lib/redis/redis.ts';
 
-/** Releases a permit. */
+/** Gives a permit back. Call it once. */
 export type ReleasePermit = () => void;
 
 /** Counts requests in flight by key. */

@@ -3,7 +3,7 @@
 import type { Claims } from './access-token.ts';
 import { InvalidTokenError } from './invalid-token-error.ts';
 
-/** Rules for the claims. */
+/** What the claims of an access token must satisfy. */
 export interface ClaimRules {
   /** Required `iss`, compared exactly. */
   readonly issuer: string;
@@ -11,6 +11,7 @@ export interface ClaimRules {
   readonly audience: string | undefined;
   /** Claims that may name the client, in order. */
   readonly clientIdClaims: readonly string[];
+  /** Leeway for `exp`, `nbf` and `iat` (RFC 7519 section 4.1.4). */
   readonly clockToleranceSeconds: number;
   /** Maximum time from `iat`, and from now, to `exp`. */
   readonly maxTokenSeconds: number;
@@ -37,7 +38,7 @@ export function checkJwtClaims(claims: Claims, rules: ClaimRules, nowSeconds: nu
 }
 
 /**
- * Checks `exp`, `nbf` and `iat` when present.
+ * Checks `exp`, `nbf` and `iat` (RFC 7519 section 4.1) when present. An `iat` in the future counts as not yet valid.
  * @throws InvalidTokenError
  */
 export function checkTimes(claims: Claims, { clockToleranceSeconds }: ClaimRules, nowSeconds: number): void {
@@ -49,8 +50,8 @@ export function checkTimes(claims: Claims, { clockToleranceSeconds }: ClaimRules
 }
 
 /**
- * Rejects tokens that are bound to a key of their holder (DPoP: RFC 9449 section 7.2, mutual TLS: RFC 8705 section 3):
- * they are invalid without the proof, and no proof is checked here.
+ * Rejects tokens that are bound to a key of their holder (`cnf`, RFC 7800; DPoP: RFC 9449 section 7.2, mutual TLS:
+ * RFC 8705 section 3). They are invalid without a proof of possession, and no proof is checked here.
  * @throws InvalidTokenError
  */
 export function checkSenderConstraint(claims: Claims): void {
@@ -63,8 +64,8 @@ export function isForAudience(aud: unknown, audience: string): boolean {
 }
 
 /**
- * Reads a NumericDate in seconds; undefined when absent. Infinity (JSON `1e999`) and values that are no number are
- * rejected.
+ * Reads a NumericDate (RFC 7519 section 2) in seconds since the epoch; undefined when absent.
+ * @throws InvalidTokenError `claims` for infinity (JSON `1e999`) and values that are no number
  */
 export function readTime(claims: Claims, name: 'exp' | 'nbf' | 'iat'): number | undefined {
   const value = claims[name];

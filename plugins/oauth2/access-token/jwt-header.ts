@@ -4,14 +4,14 @@
 import type { Algorithm } from '../provider/key-set.ts';
 import { InvalidTokenError } from './invalid-token-error.ts';
 
-/** Rules for the header. */
+/** The algorithms and types that the header of an access token may name. */
 export interface HeaderRules {
   readonly algorithms: ReadonlySet<Algorithm>;
   /** Media types as {@link normalizeType} writes them; `absent` lets a header without `typ` pass. */
   readonly types: ReadonlySet<string>;
 }
 
-/** The header fields in use. `jwk`, `jku`, `x5u` and `x5c` are ignored: keys come only from the provider. */
+/** The header fields in use. `jwk`, `jku`, `x5u` and `x5c` are ignored: keys come only from the provider (RFC 8725 section 3.10). */
 export interface JwtHeader {
   readonly alg: Algorithm;
   readonly kid: string;
@@ -37,13 +37,13 @@ export function readJwtHeader(token: string, rules: HeaderRules): JwtHeader {
   if (!rules.types.has(typeof typ === 'string' ? normalizeType(typ) : typ === undefined ? 'absent' : '')) {
     throw new InvalidTokenError('type');
   }
-  // No extension is supported, so any `crit` is rejected (RFC 7515 section 4.1.11).
+  // No extension is supported: any `crit` (RFC 7515 section 4.1.11) and the unencoded payload of RFC 7797 are rejected.
   if ('crit' in header || 'b64' in header) throw new InvalidTokenError('critical-extension');
   if (typeof kid !== 'string' || kid === '') throw new InvalidTokenError('unknown-key');
   return { alg: alg as Algorithm, kid };
 }
 
-/** Returns whether the unused bits of the last character are zero, so that each token has one spelling. */
+/** Returns whether the unused bits of the last base64url character are zero, so that each token has only one spelling. */
 function isCanonical(segment: string): boolean {
   const rest = segment.length % 4;
   if (rest === 0) return true;

@@ -2,20 +2,22 @@
 
 import { hash } from 'node:crypto';
 
-/** An LRU cache by token. */
+/** A cache that keeps the most recently used entries. Expiry is the caller's concern. */
 export class TokenCache<Value> {
   readonly #entries = new Map<string, Value>();
   readonly #maxEntries: number;
 
+  /** @param maxEntries entries that are kept */
   constructor(maxEntries: number) {
     this.#maxEntries = maxEntries;
   }
 
-  /** Returns the cache key of a token. */
+  /** Returns the SHA-256 digest of a token (base64url), by which its entry is stored. */
   static keyOf(token: string): string {
     return hash('sha256', token, 'base64url');
   }
 
+  /** Returns the entry and marks it as the most recently used; undefined when there is none. */
   get(key: string): Value | undefined {
     const value = this.#entries.get(key);
     if (value === undefined) return undefined;
@@ -24,6 +26,7 @@ export class TokenCache<Value> {
     return value;
   }
 
+  /** Stores an entry. Above the limit, the least recently used entry is dropped. */
   set(key: string, value: Value): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);
@@ -32,6 +35,7 @@ export class TokenCache<Value> {
     if (oldest !== undefined) this.#entries.delete(oldest);
   }
 
+  /** Removes an entry, if there is one. */
   delete(key: string): void {
     this.#entries.delete(key);
   }

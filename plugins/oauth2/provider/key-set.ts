@@ -4,7 +4,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { ProviderError } from './provider-error.ts';
 import { parseJsonObject } from './provider-http.ts';
 
-/** Signature algorithms this plugin can verify (RFC 7518 section 3.1), by the key type they belong to. */
+/** Signature algorithms (RFC 7518 section 3.1) by `kty` or, for elliptic curves, `crv` of their keys. */
 const algorithmsByKeyType = {
   RSA: ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   'P-256': ['ES256'],
@@ -12,6 +12,7 @@ const algorithmsByKeyType = {
   'P-521': ['ES512'],
 } as const satisfies Record<string, readonly string[]>;
 
+/** A value of `alg` that this plugin can verify (RFC 7518 section 3.1). */
 export type Algorithm = (typeof algorithmsByKeyType)[keyof typeof algorithmsByKeyType][number];
 
 /** Algorithms that configuration may accept. All are asymmetric, so a public key never doubles as a secret. */

@@ -11,7 +11,7 @@ export interface ProviderHttpOptions {
   connections: number;
 }
 
-/** A request to the provider. */
+/** One HTTP request to an endpoint of the identity provider. */
 export interface ProviderRequest {
   method: 'GET' | 'POST';
   url: string;
@@ -27,10 +27,7 @@ export interface ProviderResponse {
   body: Buffer;
 }
 
-/**
- * A connection pool.
- * @throws ProviderError from every call without a complete response
- */
+/** A pool of connections to the identity provider. Every call without a complete response throws a ProviderError. */
 export class ProviderHttp {
   readonly #agent: Agent;
   readonly #timeoutMs: number;
@@ -47,6 +44,7 @@ export class ProviderHttp {
     });
   }
 
+  /** Sends a request and returns the response, whatever its status. Redirects are not followed. */
   async request({ method, url, headers, body, maxBytes }: ProviderRequest): Promise<ProviderResponse> {
     const { origin, pathname, search } = new URL(url);
     const where = `${method} ${origin}${pathname}`;

@@ -30,7 +30,7 @@ const firstRetryMs = 250;
 const longestRetryMs = 5_000;
 const maxBytes = 1_048_576;
 
-/** A key and the version of the set it was found in. */
+/** A key, and the {@link RemoteKeys.version} of the set in which it was found. */
 export interface FoundKey {
   readonly key: KeyObject;
   readonly version: number;
@@ -63,6 +63,7 @@ export class RemoteKeys {
     void this.#refresh();
   }
 
+  /** Ends the background fetches. Keys that are loaded remain usable. */
   stop(): void {
     this.#stopped = true;
     this.#cancelTimer();

@@ -24,6 +24,7 @@ export class OAuthError extends Error {
     this.code = code;
   }
 
+  /** HTTP status of the response (RFC 6749 section 5.2): 401 for `invalid_client`, else 400. */
   get status(): number {
     return oauthErrors[this.code].status;
   }
