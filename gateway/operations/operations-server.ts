@@ -10,6 +10,7 @@ import type { Readiness } from './readiness.ts';
 /** A listening operations server. */
 export interface OperationsServer {
   readonly url: string;
+  /** Stops listening and closes all connections. */
   stop(): Promise<void>;
 }
 

@@ -69,7 +69,7 @@ export class RouterReadiness {
     if (noticeMs > 0) await pause(noticeMs);
   }
 
-  /** Runs the checks of all sources. */
+  /** Runs the checks of all sources and returns the combined result; while draining, without running them. */
   async ask(): Promise<Readiness> {
     if (this.#draining) return { ready: false, reasons: { router: ['shutting down'] }, notices: {} };
     const sources = this.#sources();

@@ -62,8 +62,8 @@ export interface HttpServer {
   /** Applies changed limits to Node's server, which keeps copies of its timeouts. */
   applyLimits(): void;
   /**
-   * Stops gracefully. Waits for the requests in flight; new requests are still served meanwhile (workers report results),
-   * but do not prolong the wait. Then stops listening and destroys the remaining connections.
+   * Stops gracefully. Waits for the requests in flight; requests that arrive during the wait are served (workers report
+   * results) but do not prolong it. Then stops listening and destroys the remaining connections.
    * @param drainMs longest wait, in milliseconds
    */
   stop(drainMs: number): Promise<void>;

@@ -1,8 +1,8 @@
-// Counts the requests in flight, so that a graceful shutdown can wait for them.
+// A counter of the requests in flight, so that a graceful shutdown can wait for them.
 
 import type { ServerResponse } from 'node:http';
 
-/** A counter of the requests that arrived before the shutdown began. */
+/** Counts the requests that arrived before the shutdown began. */
 export class InFlight {
   #count = 0;
   #isDraining = false;

@@ -4,7 +4,10 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '#lib/problem/problem.ts';
 
-/** Header fields that may appear once (RFC 9110 section 5.3: they are not lists); Node keeps the first and drops the others. */
+/**
+ * Header fields that may appear once, because they are no lists (RFC 9110 section 5.3). Node would keep the first of
+ * several.
+ */
 const singular = new Set([
   'host',
   'authorization',
@@ -16,7 +19,7 @@ const singular = new Set([
 
 /** Percent-encoded control characters: no back end needs them in a path, and some stores cannot hold NUL. */
 const controlInTarget = /%(?:[01][0-9a-f]|7f)/i;
-/** Paths of these characters only need no further checks. */
+/** Paths that consist of these characters need no further checks. */
 const plainPath = /^[\w/~-]*$/;
 const badPercent = /%(?![0-9a-f]{2})/i;
 /** Host and optional port (RFC 9110 section 7.2). */
@@ -60,7 +63,10 @@ function decodePath(path: string): string | null {
   }
 }
 
-/** True for `.` and `..` segments, also when repeated decoding or Unicode normalisation (U+FF0E) yields one. */
+/**
+ * Returns true for a `.` or `..` segment (RFC 3986 section 5.2.4), also when repeated decoding or NFKC (U+FF0E) yields
+ * one.
+ */
 function hasDotSegment(decoded: string): boolean {
   let text = decoded;
   for (let decodings = 0; ; decodings++) {
@@ -71,7 +77,7 @@ function hasDotSegment(decoded: string): boolean {
   }
 }
 
-/** `.` and `..`, also with a matrix parameter (`..;x`) as some back ends read them. */
+/** Returns true for `.` and `..`, also with a matrix parameter (`..;x`), which some back ends ignore. */
 function isDotSegment(segment: string): boolean {
   const name = segment.split(';', 1)[0];
   return name === '.' || name === '..';
@@ -99,6 +105,7 @@ function checkFields({ rawHeaders, headers, httpVersion }: IncomingMessage): voi
       headers: { connection: 'close' },
     });
   }
+  // A request with both fields may be an attempt to smuggle another one (RFC 9112 section 6.1).
   const coding = headers['transfer-encoding'];
   if (coding === undefined) return;
   if (coding.toLowerCase() !== 'chunked' || httpVersion !== '1.1')
@@ -110,7 +117,7 @@ function refuse(detail: string): never {
   throw new Problem('malformed-request', { detail, headers: { connection: 'close' } });
 }
 
-/** The client's `X-Request-Id` when it is a harmless token of 8 to 64 characters, else a new UUID. */
+/** Returns the client's `X-Request-Id` when it is a harmless token of 8 to 64 characters, else a new UUID. */
 export function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && /^[0-9A-Za-z._-]{8,64}$/.test(given) ? given : randomUUID();

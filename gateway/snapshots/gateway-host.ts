@@ -82,7 +82,7 @@ export class GatewayHost {
     return this.#activeConfig.config;
   }
 
-  /** Definitions of the active snapshot. */
+  /** Definitions of the active snapshot. There are none before the first `activate`. */
   get definitions(): Definitions {
     return (this.#snapshot as ConfigSnapshot).definitions;
   }
@@ -118,7 +118,7 @@ export class GatewayHost {
 
   /**
    * Reports not ready, then ends held polls and other held requests. Reloads are ignored from then on.
-   * @param noticeMs time between the two steps, in milliseconds: load balancers stop sending requests meanwhile
+   * @param noticeMs time between the two steps, in milliseconds, in which load balancers stop sending requests
    */
   async drain(noticeMs: number): Promise<void> {
     await this.readiness.drain(noticeMs);

@@ -42,7 +42,7 @@ const beforeSending = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** Classifies a transport error as `unreachable` or `interrupted`. */
+/** Converts a transport error to `unreachable` or `interrupted`. @param call method and path, for the message */
 export function toEngineError(error: unknown, call: string): EngineError {
   if (error instanceof EngineError) return error;
   const { code = '', syscall } = error as { code?: string; syscall?: string };

@@ -54,7 +54,7 @@ export class Engine {
   readonly #timeoutMs: number;
   readonly #observe: EngineOptions['observe'];
   readonly #contact: EngineContact;
-  /** Number of calls so far. */
+  /** Number of calls that were sent since the creation of this client. */
   calls = 0;
 
   constructor({ url, timeoutMs, connections, contact, observe, onServerChange }: EngineOptions) {
@@ -79,12 +79,14 @@ export class Engine {
     return startedId(await this.#expect({ ...startRequest(request), timeoutMs }));
   }
 
-  /** Returns status, output and, unless the execution completed, the reason. */
+  /** Returns status and output, without the reason of a failure: see {@link getExecution}. */
   async getStatus(executionId: string): Promise<ExecutionStatus> {
     return parseResponse(await this.#expect(statusRequest(executionId, { includeOutput: true })));
   }
 
-  /** Returns the execution without its tasks. Only this call of the engine returns `reasonForIncompletion`. */
+  /**
+   * Returns the execution without its tasks, with `reasonForIncompletion`, which the shorter {@link getStatus} lacks.
+   */
   async getExecution(executionId: string, timeoutMs = this.#timeoutMs): Promise<ExecutionStatus> {
     const request = executionRequest(executionId, { includeTasks: false });
     return parseResponse(await this.#expect({ ...request, timeoutMs }));
@@ -99,7 +101,7 @@ export class Engine {
     throw new EngineError('refused', 'the engine responded with something other than a list');
   }
 
-  /** Terminates an execution. No error when the execution has already ended. */
+  /** Terminates an execution. No error when the execution has already ended, or when the engine does not know it. */
   async terminate(executionId: string, reason: string): Promise<void> {
     const response = await this.request(terminateRequest(executionId, reason));
     if (response.status >= 500 && response.status !== 501) expectSuccess(response, 'terminate');
@@ -116,12 +118,12 @@ export class Engine {
     return true;
   }
 
-  /** Resumes a paused execution. It is an error when the execution is not paused. */
+  /** Resumes a paused execution. @throws EngineError also when the execution is not paused */
   async resume(executionId: string): Promise<void> {
     await this.#expect(transitionRequest(executionId, 'resume'));
   }
 
-  /** Returns up to `count` tasks that are due now. The poll never waits inside the engine. */
+  /** Takes up to `count` tasks that are due, at once: the engine's own long poll sleeps between its tries. */
   async pollTasks(taskType: string, options: { count: number; domain?: string; workerId?: string }): Promise<Task[]> {
     const query = new URLSearchParams({ count: String(options.count), timeout: '0' });
     if (options.domain !== undefined) query.set('domain', options.domain);
@@ -136,7 +138,10 @@ export class Engine {
     await this.#expect({ method: 'POST', path: '/api/tasks', ...jsonBody(result) });
   }
 
-  /** Sends any request and returns any response, for paths that are proxied. Throws only for transport failures. */
+  /**
+   * Sends a request and returns the response, whatever its status.
+   * @throws EngineError `unreachable` or `interrupted`
+   */
   async request(request: EngineRequest): Promise<EngineResponse> {
     const startedAt = performance.now();
     const report = (outcome: EngineCall['outcome']) => {

@@ -34,7 +34,7 @@ export type SendRequest = (request: EngineRequest) => Promise<EngineResponse>;
 /**
  * Sends a request and returns the response, whatever its status.
  * @param dispatcher undici dispatcher of one origin
- * @throws EngineError `unreachable` or `interrupted`
+ * @throws EngineError `unreachable` when nothing was sent; `interrupted` after that, also when `signal` aborts
  */
 export function sendCall(
   dispatcher: Dispatcher,
@@ -65,7 +65,7 @@ interface CollectorOptions {
   resolve: (response: EngineResponse) => void;
   reject: (error: Error) => void;
   signal: AbortSignal | undefined;
-  /** From now to the last byte of the response, including the wait for a connection. */
+  /** From the call to the last byte of the response, including the wait for a connection. */
   timeoutMs: number;
   shortener: StringShortener | undefined;
 }

@@ -12,7 +12,10 @@ export interface StartWorkflowRequest {
   taskToDomain?: Record<string, string>;
 }
 
-/** Response of `GET /api/workflow/{id}/status`, and the parts of a whole execution that the router reads. */
+/**
+ * Response of `GET /api/workflow/{id}/status`, which has no `reasonForIncompletion`, and the fields of a whole
+ * execution that the router reads.
+ */
 export interface ExecutionStatus {
   workflowId: string;
   status: WorkflowStatus;

@@ -41,7 +41,8 @@ export function encodeBody(bytes: Uint8Array): EncodedBody {
 /**
  * Returns the bytes of an encoded body; empty when there is no body.
  * @param maxBytes limit of the decoded size; default: none
- * @throws RangeError when the body is larger, TypeError when the encoding is unknown or the text is not base64
+ * @throws RangeError when the body is larger, TypeError when the encoding is unknown or the text is not base64, Error
+ *   when the compressed bytes are damaged
  */
 export function decodeBody({ body, bodyEncoding }: EncodedBody, maxBytes = Number.POSITIVE_INFINITY): Buffer {
   if (body === undefined || body === null) return Buffer.alloc(0);
@@ -57,7 +58,10 @@ export function compressBody(bytes: Uint8Array): Buffer | null {
   return compressed.length < bytes.length ? compressed : null;
 }
 
-/** Reverses {@link compressBody}. @throws RangeError when the result has more than `maxBytes` bytes */
+/**
+ * Reverses {@link compressBody}.
+ * @throws RangeError when the result is larger than `maxBytes`, Error for damaged bytes
+ */
 export function inflateBody(compressed: Uint8Array, maxBytes = Number.POSITIVE_INFINITY): Buffer {
   return gunzipSync(compressed, Number.isFinite(maxBytes) ? { maxOutputLength: maxBytes } : {});
 }

@@ -105,7 +105,10 @@ function namedByConnection(value: unknown): string[] {
         .split(/[ \t]*,[ \t]*/);
 }
 
-/** Returns the size of header fields in bytes as HTTP/1.1 writes them: `name: value` and a line end each. */
+/**
+ * Returns the size of header fields in bytes, as HTTP/1.1 writes them (RFC 9112 section 5): `name: value` and CRLF
+ * each.
+ */
 export function sizeOfHeaders(fields: HeaderFields): number {
   return Object.entries(fields).reduce(
     (size, [name, value]) => size + [value].flat().reduce((sum, line) => sum + name.length + line.length + 4, 0),

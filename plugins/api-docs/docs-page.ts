@@ -60,7 +60,11 @@ export const docsDeclaration = declarePolicy({
   }),
 });
 
-/** Creates the policy. When `router.docs` is off, its paths respond with 404 and the document does not list them. */
+/**
+ * Creates the policy `docs`, the last of its pipeline. When `router.docs` is off, its paths respond with 404 and the
+ * document does not list them.
+ * @throws Problem `not-found` for a file that the page does not have
+ */
 export function createDocsPolicy(config: Pick<Config, 'router.docs'>, files: DocsFiles): Policy {
   const isOff = !config['router.docs'];
   return definePolicy(docsDeclaration, {
@@ -112,7 +116,7 @@ function createPage(at: string, document: string): StaticResponse {
   });
 }
 
-/** Reads the files of the page. No other file is served. */
+/** Reads the files of the page, by name: two of Swagger UI, its icon, and the page's own script and style sheet. */
 export function createDocsFiles(): DocsFiles {
   const swaggerDir = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   const files = [

@@ -22,7 +22,10 @@ const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${createHas
 /** Every problem code. */
 export const problemCodes = Object.keys(problemKinds) as ProblemCode[];
 
-/** Returns the content of a problem's page as JSON. */
+/**
+ * Returns what the page of a problem says: `type`, `title` and `status` (RFC 9457 section 3.1), what happened, what to
+ * do.
+ */
 export function describeProblem(code: ProblemCode) {
   return {
     type: problemType(code),
@@ -33,7 +36,7 @@ export function describeProblem(code: ProblemCode) {
   };
 }
 
-/** Returns the page of one problem. */
+/** Renders the page of one problem. `type` of its problem documents links to it (RFC 9457 section 3.1.1). */
 export function createProblemPage(code: ProblemCode): ProblemPage {
   const { title, status, happened, advice, meaning } = describeProblem(code);
   const sentence = `${advice[0]?.toUpperCase()}${advice.slice(1)}.`;
@@ -50,7 +53,7 @@ export function createProblemPage(code: ProblemCode): ProblemPage {
   return createPage(title, { html, text, json: describeProblem(code) });
 }
 
-/** Returns the list of all problems, ordered by status. */
+/** Renders the list of all problems, ordered by status. */
 export function createProblemList(): ProblemPage {
   const all = problemCodes.map(describeProblem).sort((one, other) => one.status - other.status);
   const items = all.map(

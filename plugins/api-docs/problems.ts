@@ -8,7 +8,7 @@ import { Problem } from '#lib/problem/problem.ts';
 import { createProblemList, createProblemPage, problemCodes, type ProblemPage } from './problem-page.ts';
 import { describeStatic } from './static-response.ts';
 
-/** Formats that a client may ask for. A client that accepts problem documents receives JSON. */
+/** Formats for content negotiation (RFC 9110 section 12.5.1). A client that accepts problem documents receives JSON. */
 const accepted = ['text/html', 'application/json', 'text/plain', 'application/problem+json'] as const;
 
 /** Returns the format for a client; HTML when it names none or only unknown ones. */

@@ -26,7 +26,7 @@ const thoroughQuality = 6;
 /** Minimum size in bytes: compressing smaller bodies does not pay. */
 const overBytes = 1_024;
 
-/** A static response for GET and HEAD. */
+/** A response for GET and HEAD whose body never changes. Each content coding is compressed at its first use. */
 export class StaticResponse {
   readonly #plain: Variant;
   readonly #tag: string;
@@ -48,7 +48,9 @@ export class StaticResponse {
     };
   }
 
-  /** Sends the response; 304 when the client's copy is current (RFC 9110 section 13.1.2). */
+  /**
+   * Sends 200 with the body, or 304 when `If-None-Match` names the body in the same coding (RFC 9110 section 13.1.2).
+   */
   async send(request: Request, response: Response): Promise<void> {
     const coding = this.#compressible ? chooseCoding(request) : undefined;
     const { body, etag } = coding === undefined ? this.#plain : await this.#variant(coding);

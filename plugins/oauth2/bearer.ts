@@ -25,7 +25,12 @@ export const bearerDeclaration = declarePolicy({
     describeBearer((method) => scopeAlternatives(method, parameters), parameters.header !== undefined),
 });
 
-/** The policy `bearer`: sets `clientId` and `scopes` of the request's context and removes the token from the request. */
+/**
+ * Creates the policy `bearer`: sets `clientId` and `scopes` of the request's context and removes the token from the
+ * request.
+ * @throws Problem with a challenge (RFC 6750 section 3): `unauthorized`, `invalid-token` (401), `insufficient-scope`
+ *   (403) or `malformed-request` (400); `identity-provider-unavailable` (503) when the token cannot be checked
+ */
 export function bearerPolicy(accessTokens: AccessTokens): Policy {
   return definePolicy(bearerDeclaration, {
     loadShedding: (parameters) => ({

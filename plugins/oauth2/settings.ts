@@ -15,7 +15,7 @@ export interface OAuth2Settings {
 }
 
 /**
- * Reads the settings.
+ * Reads and checks the settings of the whole plugin.
  * @throws Error that lists every invalid setting
  */
 export function readSettings(config: Config): OAuth2Settings {

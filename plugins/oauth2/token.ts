@@ -40,7 +40,7 @@ const parameters = Type.Object(
 
 type Parameters = Static<typeof parameters>;
 
-/** What the policy works with. */
+/** The dependencies of {@link tokenPolicy}. */
 export interface TokenPolicyDependencies {
   grant: ClientCredentialsGrant;
   limit: AttemptLimit;
@@ -57,13 +57,17 @@ export const tokenDeclaration = declarePolicy({
   describe: ({ format }) => (format === 'conductor' ? describeConductorToken : describeOAuth2Token),
 });
 
-/** Creates the policy `token`. It is the last policy of its pipeline. */
+/**
+ * Creates the policy `token`, the last of its pipeline: a token endpoint for the client credentials grant (RFC 6749
+ * sections 3.2 and 4.4). It accepts only POST (section 3.2).
+ * @throws Problem `method-not-allowed`, `too-many-requests`, `body-too-large` or `identity-provider-unavailable`
+ */
 export function tokenPolicy(dependencies: TokenPolicyDependencies): Policy {
   return definePolicy(tokenDeclaration, {
     create: (parameters) => {
       const format = parameters.format === 'conductor' ? conductorFormat : oauth2Format;
       return async (request, response) => {
-        // RFC 6749 section 5.1 requires both header fields on every response; problem documents keep them.
+        // RFC 6749 section 5.1 requires both fields on responses with a token; here, problem documents have them too.
         response.setHeader('cache-control', 'no-store');
         response.setHeader('pragma', 'no-cache');
         if (request.method !== 'POST') throw new Problem('method-not-allowed', { headers: { allow: 'POST' } });

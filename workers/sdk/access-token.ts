@@ -29,7 +29,10 @@ export class AccessToken {
     this.#issue = issue;
   }
 
-  /** Returns a token that has not expired. @throws the error of `issue` when no valid token is cached */
+  /**
+   * Returns a token that has not expired; renews it in the background late in its life.
+   * @throws the error of `issue`
+   */
   async get(): Promise<string> {
     const cached = this.#cached;
     if (cached === null || performance.now() >= cached.expiresAt) return (await this.#renew()).value;

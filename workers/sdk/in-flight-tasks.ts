@@ -33,7 +33,7 @@ export class InFlightTasks {
     return [...this.#tasks.values()].filter((task) => task.taskType === taskType).length;
   }
 
-  /** Returns the in-flight task with this id. */
+  /** Returns the in-flight task with this id; undefined when it is unknown or its result was accepted. */
   get(taskId: string): InFlightTask | undefined {
     return this.#tasks.get(taskId);
   }

@@ -5,7 +5,7 @@ import { EngineError } from '#lib/conductor/engine-error.ts';
 import { sendCall } from '#lib/conductor/send-call.ts';
 import { AccessToken, type IssuedToken } from './access-token.ts';
 
-/** Address and credentials. */
+/** Address of the task API, credentials of the worker, and the default deadline. */
 export interface RouterApiOptions {
   /** `conductor.apiURL`. */
   apiURL: string;
@@ -52,7 +52,10 @@ export class RouterApi {
     this.#prefix = pathname.replace(/\/+$/, '');
   }
 
-  /** Returns the router's response with any status. @throws ApiUnavailable when there is no response */
+  /**
+   * Sends a call and returns the router's response, whatever its status. After a 401, one further try has a new token.
+   * @throws ApiUnavailable when there is no response or no token
+   */
   async call(call: ApiCall): Promise<ApiResponse> {
     const token = await this.#token.get();
     const response = await this.#send(call, token);

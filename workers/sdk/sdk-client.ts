@@ -21,7 +21,7 @@ const noNextTask = { response: { ok: true, status: 204 } } as const;
 /**
  * Creates the client. Calls go to `conductor.apiURL`; the SDK's environment variables (CONDUCTOR_SERVER_URL,
  * CONDUCTOR_AUTH_KEY), time-outs and retries have no effect. The client calls the functions directly instead of through
- * `fetch`, whose request and response objects took a fifth of a worker's CPU time.
+ * `fetch`, which would create a request and a response object for every poll and update.
  */
 export function createSdkClient(polls: TaskPolls, updates: TaskUpdates): SdkClient {
   const get = async ({ url, path, query }: SdkCall) => {

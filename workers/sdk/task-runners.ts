@@ -18,7 +18,7 @@ export interface TaskRunnersOptions {
   pollTimeoutMs: number;
 }
 
-/** Starts the runners. The returned function stops polling; in-flight tasks continue. */
+/** Starts one runner for each worker. @returns a function that stops polling; in-flight tasks continue */
 export function startTaskRunners(options: TaskRunnersOptions): () => Promise<void> {
   const { client, workers } = options;
   const runners = workers.map(

@@ -29,7 +29,7 @@ const retryResponseTimeouts = 2;
 /** Minimum time in milliseconds for which a result is retried, also for tasks without a response time-out. */
 const minRetryMs = 60_000;
 
-/** Reports results of tasks. */
+/** Reports the results of tasks to the engine, through the router. */
 export class TaskUpdates {
   readonly #options: TaskUpdatesOptions;
 

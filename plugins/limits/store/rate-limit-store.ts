@@ -3,7 +3,7 @@
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { type Redis, type RedisClient, RedisUnavailable } from '#lib/redis/redis.ts';
 
-/** A fixed-window rate limit; the window starts with the client's first request. */
+/** A fixed-window rate limit. The window of a key starts with its first request. */
 export interface RateLimitWindow {
   readonly requests: number;
   /** Length of the window in seconds. */
@@ -22,8 +22,8 @@ export interface RateLimitResult {
 /** Counts requests by key. */
 export interface RateLimitStore {
   /**
-   * Counts one request.
-   * @param window the limit of this key; always the same for one key
+   * Counts one request, also a rejected one.
+   * @param window the limit of this key; it must be the same in every call with this key
    * @throws RedisUnavailable
    */
   count(key: string, window: RateLimitWindow): Promise<RateLimitResult>;

@@ -7,7 +7,7 @@ export interface AccessToken {
   /** The OAuth client that the token was issued to; see {@link readClientId}. */
   readonly clientId: string;
   readonly scopes: ReadonlySet<string>;
-  /** Expiry in milliseconds since the epoch, leeway not included. */
+  /** Expiry in milliseconds since the epoch, leeway not included; Infinity for an opaque token without `exp`. */
   readonly expiresAtMs: number;
 }
 
@@ -21,7 +21,8 @@ const clientIdPattern = /^[\x20-\x7e]{1,256}$/;
  * Returns the OAuth client that a token was issued to. `sub` never replaces a missing claim: it may name a user with
  * the same name as a client (RFC 9068 section 5, RFC 9700 section 4.15).
  * @param names claims that may name the client; the first one present counts (`oauth.clientIdClaims`)
- * @throws InvalidTokenError `client` when none is present
+ * @throws InvalidTokenError `client` when none is present, or the first one is no printable ASCII of 1 to 256
+ *   characters
  */
 export function readClientId(claims: Claims, names: readonly string[]): string {
   const clientId = names.map((name) => claims[name] ?? undefined).find((claim) => claim !== undefined);
@@ -32,7 +33,7 @@ export function readClientId(claims: Claims, names: readonly string[]): string {
 /**
  * Returns the scopes from `scope` (RFC 9068 section 2.2.3), else `scp`, else `scopes`, because providers differ: a
  * list, or a string separated by spaces. An element of a list is one scope, whatever it contains.
- * @throws InvalidTokenError when the claim is neither
+ * @throws InvalidTokenError `claims` when the claim is neither
  */
 export function readScopes(claims: Claims): ReadonlySet<string> {
   const value = claims['scope'] ?? claims['scp'] ?? claims['scopes'];

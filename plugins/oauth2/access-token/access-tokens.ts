@@ -28,9 +28,9 @@ export class AccessTokens {
   }
 
   /**
-   * Verifies a token.
+   * Verifies a token and returns what it grants. A token with three segments is a JWT, any other token is opaque.
    * @throws InvalidTokenError when it must not be accepted
-   * @throws ProviderError when its validity is unknown now
+   * @throws ProviderError when the identity provider, which would have to be asked, gives no usable response
    */
   async check(token: string): Promise<AccessToken> {
     const { tokensChecked } = this.#options.metrics;

@@ -13,14 +13,14 @@ export interface ClaimRules {
   readonly clientIdClaims: readonly string[];
   /** Leeway for `exp`, `nbf` and `iat` (RFC 7519 section 4.1.4). */
   readonly clockToleranceSeconds: number;
-  /** Maximum time from `iat`, and from now, to `exp`. */
+  /** Maximum time from `iat`, and from the check, to `exp`. */
   readonly maxTokenSeconds: number;
 }
 
 /**
  * Checks the claims of a JWT whose signature is valid (RFC 7519 section 4.1, RFC 9068 section 4).
  * @returns expiry in seconds since the epoch
- * @throws InvalidTokenError
+ * @throws InvalidTokenError with the first rule that a claim violates
  */
 export function checkJwtClaims(claims: Claims, rules: ClaimRules, nowSeconds: number): number {
   if (claims['iss'] !== rules.issuer) throw new InvalidTokenError('issuer');

@@ -23,7 +23,10 @@ export interface IntrospectionOptions {
 }
 
 const maxRemembered = 10_000;
-/** Cache times: an active token may be revoked, an inactive one never becomes active again. */
+/**
+ * How long a result is reused, in milliseconds: the longest that a revoked token is accepted (RFC 7662 section 4). A
+ * rejection is kept only to absorb repeats, because the provider may learn of a new token after it was issued.
+ */
 const activeForMs = 30_000;
 const inactiveForMs = 1_000;
 /** Maximum number of concurrent requests; more are rejected, so that invented tokens cannot flood the provider. */
@@ -47,7 +50,7 @@ export class Introspection {
   }
 
   /**
-   * Verifies a token. Concurrent requests with the same token share one introspection.
+   * Verifies a token and returns what it grants. Concurrent requests with the same token share one introspection.
    * @throws InvalidTokenError when the token is inactive or not meant for this router
    * @throws ProviderError when the endpoint gives no usable response
    */

@@ -50,9 +50,9 @@ export class JwtVerifier {
   }
 
   /**
-   * Verifies a token.
-   * @throws InvalidTokenError
-   * @throws ProviderError when the key is unknown and cannot be fetched now
+   * Verifies a token (RFC 7519 section 7.2, with the rules of RFC 8725 and RFC 9068 section 4) and caches it.
+   * @throws InvalidTokenError with the first rule that the token violates
+   * @throws ProviderError when the key is unknown and cannot be fetched
    */
   async verify(token: string): Promise<AccessToken> {
     const { keys, rules } = this.#options;

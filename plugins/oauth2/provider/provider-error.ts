@@ -1,4 +1,4 @@
-// The error for an identity provider that cannot be used now.
+// The error for an identity provider that gives no usable response.
 
 /** Kind of failure, for log and metrics; never sent to a client. */
 export type ProviderFailure =

@@ -13,7 +13,10 @@ import type { ProviderMetadata } from './provider-metadata.ts';
 /** Settings of {@link RemoteKeys}. */
 export interface RemoteKeysOptions {
   algorithms: ReadonlySet<Algorithm>;
-  /** Pause between two background fetches, in milliseconds: the longest that a removed key keeps working. */
+  /**
+   * Pause between two background fetches, in milliseconds. While fetches succeed, a removed key works no longer than
+   * this.
+   */
   cacheMs: number;
   metadata: ProviderMetadata;
   http: ProviderHttp;

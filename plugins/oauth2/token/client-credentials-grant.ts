@@ -38,7 +38,7 @@ export class ClientCredentialsGrant {
   }
 
   /**
-   * Requests a token.
+   * Requests a token and returns the response of the provider, reduced to the members of RFC 6749 section 5.1.
    * @param scope scope that the client requested; undefined leaves it to the provider
    * @throws OAuthError when the provider rejects the request
    * @throws ProviderError when the provider gives no usable response
