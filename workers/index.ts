@@ -17,7 +17,7 @@ export interface WorkerRegistration {
   readonly needs?: ConfigKey;
 }
 
-/** Registrations by name of the task type. */
+/** Every worker of the product: its factory and what it needs, by name of the task type. */
 export const workers = {
   'lms-dw_intake': { create: createLmsDwIntake, pools: ['default'], needs: 'lmsDW.url' },
   'college-adaptor_intake': { create: createCollegeAdaptorIntake, pools: ['default', 'domain'] },

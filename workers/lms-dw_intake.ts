@@ -3,7 +3,7 @@
 import { createIntake } from './intake.ts';
 import type { Worker, WorkerDependencies } from './worker.ts';
 
-/** Creates the worker. Requires `lmsDW.url`. */
+/** Creates the intake worker of the data warehouse. Requires `lmsDW.url`. */
 export function createLmsDwIntake(dependencies: WorkerDependencies): Worker {
   return {
     taskDefName: 'lms-dw_intake',

@@ -36,7 +36,7 @@ const nothingToShare: TaskOutcome = {
   },
 };
 
-/** Creates the worker. Requires `mdm.url`. */
+/** Creates the worker that tells MDM of a PATCH. Requires `mdm.url`. */
 export function createMdmNotify({ config, callBackEnd }: WorkerDependencies): Worker {
   const codec = createPayloadCodec(config);
   const notify = async (task: Task): Promise<TaskOutcome> => {

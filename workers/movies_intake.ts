@@ -3,7 +3,7 @@
 import { createIntake } from './intake.ts';
 import type { Worker, WorkerDependencies } from './worker.ts';
 
-/** Creates the worker. Requires `movies.url`. */
+/** Creates the intake worker of the movie service. Requires `movies.url`. */
 export function createMoviesIntake(dependencies: WorkerDependencies): Worker {
   return {
     taskDefName: 'movies_intake',

@@ -3,7 +3,7 @@
 import type { ErrorObject } from 'ajv';
 import { type Path, pathOfPointer } from '#lib/conductor/definitions/json-text.ts';
 
-/** One schema violation. */
+/** One violation of a JSON schema, as operators read it. */
 export interface SchemaError {
   readonly path: Path;
   /** The key of the value that the message is about; absent when it is about the value itself. */

@@ -7,14 +7,14 @@ import type { Registry } from 'prom-client';
 import { createHostCheck } from './host-check.ts';
 import type { Readiness } from './readiness.ts';
 
-/** A listening operations server. */
+/** A server that listens on the operations port. */
 export interface OperationsServer {
   readonly url: string;
   /** Stops listening and closes all connections. */
   stop(): Promise<void>;
 }
 
-/** Handlers by path. */
+/** Handlers of GET and HEAD by path, without the query. */
 export type OperationsRoutes = Record<string, (response: ServerResponse) => Promise<void>>;
 
 /**

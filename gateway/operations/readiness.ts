@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ReadinessCheck, ReadinessNotice } from '../plugin-api/plugin-api.ts';
 
-/** Result of a readiness check. */
+/** The readiness of one router, as `/health/ready` shows it. */
 export interface Readiness {
   ready: boolean;
   /** Reasons why the instance is not ready, by dependency. */

@@ -25,7 +25,7 @@ export interface EndedRequest {
   readonly problem: ProblemCode | undefined;
 }
 
-/** Optional observers of the access log. */
+/** What else learns of requests, besides log and metrics. */
 export interface AccessLogObservers {
   /** Creates the spans of clients' requests. */
   tracer?: Tracer | undefined;

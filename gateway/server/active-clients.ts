@@ -8,7 +8,7 @@ const activeMs = 300_000;
 /** Most clients remembered per route; beyond it, the least recently seen client is dropped. */
 const mostRemembered = 10_000;
 
-/** The gauge `router_active_clients`. */
+/** Counts, for the gauge `router_active_clients`, the clients with a request in the last five minutes. */
 export class ActiveClients {
   /** Time of the last request (performance.now()) by route and client; the least recently seen client comes first. */
   readonly #lastSeen = new Map<string, BoundedMap<string, number>>();

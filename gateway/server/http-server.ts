@@ -56,7 +56,7 @@ export interface HttpServerOptions {
   tls?: TlsOptions | undefined;
 }
 
-/** A listening server. */
+/** A server that listens on the public port. */
 export interface HttpServer {
   readonly url: string;
   /** Applies changed limits to Node's server, which keeps copies of its timeouts. */

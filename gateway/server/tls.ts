@@ -16,7 +16,7 @@ export interface TlsFiles {
 
 const defaultWatchMs = 10_000;
 
-/** Options of HTTPS. */
+/** What the public port needs to serve HTTPS. */
 export interface TlsOptions {
   readonly files: TlsFiles;
   /** Receives a line for each renewal. */

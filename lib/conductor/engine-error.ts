@@ -15,7 +15,7 @@ export interface EngineErrorOptions {
   readonly isStarting?: boolean;
 }
 
-/** A failed call to the engine. */
+/** A call to the engine that failed. Its kind says whether the call may have had an effect. */
 export class EngineError extends Error {
   override readonly name = 'EngineError';
   readonly kind: EngineErrorKind;

@@ -35,7 +35,7 @@ export interface EngineOptions {
   observe?: (call: EngineCall) => void;
 }
 
-/** A completed or failed call. */
+/** A call that has ended, with a response or without. */
 export interface EngineCall {
   request: EngineRequest;
   /** Start time (performance.now()), before the wait for a connection. */

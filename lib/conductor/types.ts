@@ -23,7 +23,7 @@ export interface ExecutionStatus {
   reasonForIncompletion?: string;
 }
 
-/** A task as a poll returns it. */
+/** A task as a poll returns it (Conductor's `Task`). Fields that are not listed here are kept. */
 export interface Task {
   taskId: string;
   taskDefName: string;
@@ -35,7 +35,7 @@ export interface Task {
   [field: string]: unknown;
 }
 
-/** Body of `POST /api/tasks`. */
+/** Body of `POST /api/tasks` (Conductor's `TaskResult`): what a worker reports. */
 export interface TaskResult {
   taskId: string;
   workflowInstanceId: string;

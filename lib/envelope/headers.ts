@@ -61,7 +61,7 @@ const forbidden = new Set([
   'x-workflow-version',
 ]);
 
-/** Header fields by lower-case name. */
+/** Header fields by lower-case name. A list has one element for each field line. */
 export type HeaderFields = Record<string, string | string[]>;
 
 /** Returns true for a lower-case field name that is forwarded. */

@@ -41,7 +41,7 @@ export interface ReceivedInbound extends Omit<Inbound, 'body' | 'bodyEncoding' |
   body: Buffer;
 }
 
-/** Encodes a request for the engine. */
+/** Encodes a request as `inbound`: the body by `encodeBody`, texts with `${` escaped. */
 export function createInbound({ body, query, ...request }: InboundRequest): Inbound {
   const inbound: Inbound = { ...request, ...(query === undefined ? {} : { query }) };
   return { ...escapeClientFields(inbound), ...encodeBody(body) };

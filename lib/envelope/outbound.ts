@@ -22,7 +22,7 @@ export interface BackEndResponse {
   body: Buffer;
 }
 
-/** Encodes a response for the engine. */
+/** Encodes a response as `outbound`: the body by `encodeBody`, header fields with `${` escaped. */
 export function createOutbound(response: { status: number; headers: HeaderFields; body: Uint8Array }): Outbound {
   const escape = hasExpression(JSON.stringify(response.headers));
   return {

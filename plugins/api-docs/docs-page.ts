@@ -42,7 +42,7 @@ const types: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   png: 'image/png',
 };
-/** Files of the page by name. */
+/** The files that the docs page loads, by the last segment of their path. */
 export type DocsFiles = ReadonlyMap<string, StaticResponse>;
 
 const pageAgeSeconds = 60;

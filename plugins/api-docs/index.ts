@@ -5,7 +5,7 @@ import { createDocsFiles, createDocsPolicy, docsDeclaration } from './docs-page.
 import { createOpenApiPolicy, openApiDeclaration } from './openapi.ts';
 import { createProblemPages, createProblemPagesPolicy, problemPagesDeclaration } from './problems.ts';
 
-/** Version of the plugin's contract. */
+/** Version of the policies' names and parameters. */
 export const version = '1.0.0';
 /** Policies that the plugin registers. */
 export const policies = [openApiDeclaration, docsDeclaration, problemPagesDeclaration];

@@ -19,7 +19,7 @@ const style =
 
 const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** Every problem code. */
+/** Every problem code of the router: the last segment of a problem `type` (RFC 9457 section 3.1.1). */
 export const problemCodes = Object.keys(problemKinds) as ProblemCode[];
 
 /**

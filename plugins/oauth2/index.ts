@@ -9,7 +9,7 @@ import { createMetrics } from './metrics.ts';
 import { AttemptLimit } from './token/attempt-limit.ts';
 import { tokenDeclaration, tokenPolicy } from './token.ts';
 
-/** Version of the plugin's contract. */
+/** Version of the policies' names and parameters. */
 export const version = '1.1.0';
 
 /** Policies that the plugin registers. */

@@ -2,7 +2,7 @@
 
 import { Counter, type Registry } from 'prom-client';
 
-/** The counters. */
+/** Counters by `result`, whose values are a fixed set. */
 export interface OAuthMetrics {
   /** Access tokens checked; `result`: valid, cached, unavailable, or why the token was refused. */
   readonly tokensChecked: Counter<'result'>;
@@ -14,7 +14,7 @@ export interface OAuthMetrics {
   readonly introspections: Counter<'result'>;
 }
 
-/** Registers the counters. */
+/** Creates the counters and registers them in `registry`. */
 export function createMetrics(registry: Registry): OAuthMetrics {
   const counter = (name: string, help: string) =>
     new Counter({ name, help, labelNames: ['result'], registers: [registry] });

@@ -5,7 +5,7 @@ import type { ClaimRules } from './access-token/claims.ts';
 import { type HeaderRules, normalizeType } from './access-token/jwt-header.ts';
 import { type Algorithm, supportedAlgorithms } from './provider/key-set.ts';
 
-/** The settings of this plugin. */
+/** The `oauth.*` keys that this plugin checks beyond the schema of the configuration. */
 export interface OAuth2Settings {
   readonly issuer: string;
   /** Rules that every access token must satisfy. */

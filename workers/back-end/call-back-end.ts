@@ -40,7 +40,7 @@ export interface BackEndResponse {
  */
 export type CallBackEnd = (request: BackEndRequest) => Promise<BackEndResponse>;
 
-/** Limits of every call. */
+/** Time and size limits of every call. */
 export interface BackEndCallerOptions {
   /** Deadline of one call in milliseconds, from connecting to the last byte of the response, retries included. */
   timeoutMs: number;

@@ -1,6 +1,6 @@
 // The access token of the workers: requested on demand, cached, and renewed before it expires.
 
-/** A response of the token endpoint. */
+/** A response of the router's token endpoint in Conductor's format. */
 export interface IssuedToken {
   token: string;
   /** Lifetime in seconds; when absent, the `exp` claim of a JWT is used. */

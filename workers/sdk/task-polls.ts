@@ -6,7 +6,7 @@ import type { OutageLog } from './outage-log.ts';
 import type { RouterApi } from './router-api.ts';
 import type { InFlightTasks } from './in-flight-tasks.ts';
 
-/** Dependencies and limits of the polls. */
+/** What {@link TaskPolls} needs, with the limits of its polls. */
 export interface TaskPollsOptions {
   api: RouterApi;
   inFlightTasks: InFlightTasks;

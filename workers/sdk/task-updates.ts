@@ -9,7 +9,7 @@ import type { OutageLog } from './outage-log.ts';
 import type { RouterApi } from './router-api.ts';
 import type { InFlightTask, InFlightTasks } from './in-flight-tasks.ts';
 
-/** Dependencies of the updates. */
+/** What {@link TaskUpdates} needs. */
 export interface TaskUpdatesOptions {
   api: RouterApi;
   inFlightTasks: InFlightTasks;

@@ -27,7 +27,7 @@ export interface TimelineStep {
   readonly reason?: string;
 }
 
-/** The timeline of one execution. */
+/** The attempts of the tasks of one execution, and what it waits for. */
 export interface Timeline {
   readonly steps: readonly TimelineStep[];
   /** Duration from start to end, or to `now` while the execution is running. */

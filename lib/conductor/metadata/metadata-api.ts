@@ -10,7 +10,7 @@ import type { EngineResponse, SendRequest } from '../send-call.ts';
 /** A definition as the engine returns it, with the defaults and fields that the engine adds. */
 export type RegisteredDefinition = Readonly<Record<string, unknown>> & { readonly name: string };
 
-/** All definitions of the engine. */
+/** All definitions that are registered at the engine. */
 export interface RegisteredDefinitions {
   readonly workflows: readonly (RegisteredDefinition & { readonly version: number })[];
   readonly taskDefs: readonly RegisteredDefinition[];

@@ -5,7 +5,7 @@ import type { SpanAttributes } from './attributes.ts';
 /** Span kinds of OpenTelemetry that the product uses. */
 export type SpanKind = 'server' | 'client' | 'consumer' | 'internal';
 
-/** How a span begins. */
+/** What a span has from its start. */
 export interface SpanOptions {
   /** Default `internal`. */
   kind?: SpanKind;
@@ -14,7 +14,7 @@ export interface SpanOptions {
   attributes?: SpanAttributes;
 }
 
-/** How a span ends. */
+/** What a span is given at its end. */
 export interface SpanEnd {
   /** End time (performance.now()). Default: now. */
   endedAt?: number;

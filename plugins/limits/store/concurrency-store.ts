@@ -6,7 +6,7 @@ import { type Redis, RedisUnavailable } from '#lib/redis/redis.ts';
 /** Gives a permit back. Call it once. */
 export type ReleasePermit = () => void;
 
-/** Counts requests in flight by key. */
+/** Grants permits for requests in flight, by key. */
 export interface ConcurrencyStore {
   /**
    * Acquires one of `max` permits of a key.
@@ -16,7 +16,7 @@ export interface ConcurrencyStore {
   acquire(key: string, max: number): Promise<ReleasePermit | null>;
 }
 
-/** Counts in the memory of this process. */
+/** Grants permits from counters in the memory of this process. */
 export class MemoryConcurrencyStore implements ConcurrencyStore {
   readonly #inUse = new Map<string, number>();
 
@@ -45,7 +45,7 @@ redis.call('ZADD', KEYS[1], now + tonumber(ARGV[2]), ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`;
 
-/** Counts in Redis, for all routers together. */
+/** Grants permits from Redis, for all routers together. */
 export class RedisConcurrencyStore implements ConcurrencyStore {
   readonly #redis: Redis;
   readonly #leaseMs: number;

@@ -19,7 +19,7 @@ export interface RateLimitResult {
   readonly endsInMs: number;
 }
 
-/** Counts requests by key. */
+/** Counts requests in fixed windows, by key. */
 export interface RateLimitStore {
   /**
    * Counts one request, also a rejected one.
@@ -29,7 +29,7 @@ export interface RateLimitStore {
   count(key: string, window: RateLimitWindow): Promise<RateLimitResult>;
 }
 
-/** Counts in the memory of this process. */
+/** Counts requests in the memory of this process. */
 export class MemoryRateLimitStore implements RateLimitStore {
   readonly #limiters = new Map<string, RateLimiterMemory>();
 
@@ -44,7 +44,7 @@ export class MemoryRateLimitStore implements RateLimitStore {
   }
 }
 
-/** Counts in Redis, for all routers together. */
+/** Counts requests in Redis, for all routers together. */
 export class RedisRateLimitStore implements RateLimitStore {
   readonly #redis: Redis;
   readonly #limiters = new Map<string, RateLimiterRedis>();

@@ -2,7 +2,7 @@
 
 import { InvalidTokenError } from './invalid-token-error.ts';
 
-/** A verified access token. */
+/** What a verified access token grants, and to which client. */
 export interface AccessToken {
   /** The OAuth client that the token was issued to; see {@link readClientId}. */
   readonly clientId: string;

@@ -19,7 +19,7 @@ const maxTokenBytes = 8_192;
 /** The characters of a bearer token (RFC 6750 section 2.1). */
 const bearerToken = /^[\w.~+/-]+=*$/;
 
-/** Verifies JWTs and opaque tokens. */
+/** Verifies access tokens: JWTs (RFC 9068) locally, opaque ones by introspection (RFC 7662). Counts the results. */
 export class AccessTokens {
   readonly #options: AccessTokensOptions;
 

@@ -39,7 +39,7 @@ interface Remembered {
   readonly untilMs: number;
 }
 
-/** Introspects tokens and caches the results. */
+/** Introspects tokens (RFC 7662 section 2) and caches the results by the digest of the token. */
 export class Introspection {
   readonly #options: IntrospectionOptions;
   readonly #remembered = new TokenCache<Remembered>(maxRemembered);

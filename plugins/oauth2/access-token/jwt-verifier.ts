@@ -25,7 +25,7 @@ interface Verified {
 
 const maxRemembered = 10_000;
 
-/** Verifies JWTs and caches the valid ones. */
+/** Verifies JWTs with the keys of the identity provider and caches the valid ones by the digest of the token. */
 export class JwtVerifier {
   readonly #options: JwtVerifierOptions;
   readonly #verified = new TokenCache<Verified>(maxRemembered);

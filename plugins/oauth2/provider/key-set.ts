@@ -18,7 +18,7 @@ export type Algorithm = (typeof algorithmsByKeyType)[keyof typeof algorithmsByKe
 /** Algorithms that configuration may accept. All are asymmetric, so a public key never doubles as a secret. */
 export const supportedAlgorithms: readonly Algorithm[] = Object.values(algorithmsByKeyType).flat();
 
-/** A public key and what it may verify. */
+/** A public key and the algorithms whose signatures it may verify. */
 export interface VerificationKey {
   readonly key: KeyObject;
   readonly algorithms: readonly Algorithm[];

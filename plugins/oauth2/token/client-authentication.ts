@@ -3,7 +3,7 @@
 import { type Form, formDecode } from './form.ts';
 import { OAuthError } from './oauth-error.ts';
 
-/** Id and secret of a client. */
+/** Id and secret with which a client authenticates (RFC 6749 section 2.3.1). */
 export interface ClientCredentials {
   readonly clientId: string;
   readonly clientSecret: string;

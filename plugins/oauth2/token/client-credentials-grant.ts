@@ -29,7 +29,7 @@ const where = 'token endpoint';
 /** Errors that no client can fix; `invalid_target` (RFC 8707 section 2) concerns `oauth.tokenResource`. */
 const notClientErrors: readonly unknown[] = ['server_error', 'temporarily_unavailable', 'invalid_target'];
 
-/** Requests tokens. */
+/** A client of the identity provider's token endpoint for the client credentials grant. */
 export class ClientCredentialsGrant {
   readonly #options: ClientCredentialsGrantOptions;
 

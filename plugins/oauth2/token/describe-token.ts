@@ -65,7 +65,9 @@ export const describeOAuth2Token: PolicyDescription = {
   }),
 };
 
-/** The format of Conductor's SDKs. */
+/**
+ * The format of Conductor's SDKs: `{keyId, keySecret}` as the request, a token or a problem document as the response.
+ */
 export const describeConductorToken: PolicyDescription = {
   operation: () => ({
     problems: [...problems, 'invalid-client'],

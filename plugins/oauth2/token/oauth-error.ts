@@ -1,6 +1,6 @@
 // The errors of the token endpoint (RFC 6749 section 5.2). Descriptions are the router's own, never the provider's.
 
-/** Status and description of each error code. */
+/** Status and default description of each error code. */
 export const oauthErrors = {
   invalid_request: { status: 400, description: 'The token request is malformed' },
   invalid_client: { status: 401, description: 'Client authentication failed' },
@@ -10,10 +10,10 @@ export const oauthErrors = {
   invalid_scope: { status: 400, description: 'The requested scope is not valid' },
 } as const satisfies Record<string, { status: number; description: string }>;
 
-/** An error code of the token endpoint. */
+/** An error code of RFC 6749 section 5.2. */
 export type OAuthErrorCode = keyof typeof oauthErrors;
 
-/** A rejected token request. */
+/** A token request that is rejected with an error code of RFC 6749 section 5.2. */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
   readonly code: OAuthErrorCode;
