@@ -1,4 +1,4 @@
-// Every exported declaration of the product has a docstring that says more than its name.
+// Every file of the product opens with a comment, and every exported declaration has a docstring of use.
 
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { findUndocumented } from '../../../tools/docstrings/docstrings.ts';
 
 const rootDir = fileURLToPath(new URL('../../..', import.meta.url));
 const findIn = (text: string) =>
-  findUndocumented([{ path: 'a.ts', text }]).map(({ name, problem }) => `${name} ${problem}`);
+  findUndocumented([{ path: 'a.ts', text: `// A test.\n${text}` }]).map(({ name, problem }) => `${name} ${problem}`);
 
 it('every exported declaration has a docstring', () => {
   const paths = globSync('{gateway,plugins,lib,workers,jobs,cli}/**/*.ts', { cwd: rootDir });
@@ -36,10 +36,27 @@ it.each([
 it('finds a method that the implemented interface does not declare', () => {
   const text = `
     /** What can start. */
-    export interface Startable { start(): void }
+    export interface Startable {
+      /** Begins the race. */
+      start(): void;
+    }
     /** Several runs at once. */
     export class Race implements Startable { start() {} stop() {} }`;
   expect(findIn(text)).toEqual(['Race.stop has no docstring']);
+});
+
+it('finds a method that is documented neither in the class nor in the interface', () => {
+  const text = `
+    /** What can start. */
+    export interface Startable { start(): void }
+    /** Several runs at once. */
+    export class Race implements Startable { start() {} }`;
+  expect(findIn(text)).toEqual(['Race.start has no docstring']);
+});
+
+it('finds a file that does not open with a comment', () => {
+  const [found] = findUndocumented([{ path: 'a.ts', text: "import './b.ts';\n// A comment.\n" }]);
+  expect(found).toEqual({ path: 'a.ts', line: 1, name: 'file', problem: 'has no opening comment' });
 });
 
 it.each([
