@@ -30,7 +30,7 @@ export interface AdmissionSubject {
   readonly client: string;
 }
 
-/** A request that may wait for its permit. */
+/** A subject, with the signal that ends its wait in the queue. */
 export interface AdmissionRequest extends AdmissionSubject {
   /** Aborts when the client disconnects. */
   readonly gone: AbortSignal;

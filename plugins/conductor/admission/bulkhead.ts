@@ -31,7 +31,7 @@ export interface Bulkhead {
   readonly inFlight: PermitUsage;
 }
 
-/** A request for a permit. */
+/** The bulkhead, class and client that a permit is requested for. */
 export interface PermitRequest {
   readonly bulkhead: Bulkhead;
   readonly requestClass: RequestClass;

@@ -19,7 +19,9 @@ export interface WorkflowDependencies extends StackDependencies {
   readonly versions: Versions;
 }
 
-/** Creates the policy. */
+/**
+ * Creates the policy `workflow`, the last of its pipeline: a request becomes an execution, and its output the response.
+ */
 export function createWorkflowPolicy(config: Config, dependencies: WorkflowDependencies): Policy {
   const allowsHeader = requestHeaderFilter(config['router.requestHeaders']);
   return definePolicy(workflowDeclaration, {
