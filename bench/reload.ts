@@ -40,7 +40,7 @@ interface Phase {
 interface Bench {
   readonly router: BenchRouter;
   readonly token: string;
-  readonly mapFile: string;
+  readonly gatewayConfigFile: string;
   send(plan: Plan): Promise<LoadFigures>;
 }
 
@@ -82,9 +82,9 @@ async function startPrograms(
   run: Run,
   values: Parameters<typeof engineChoiceOf>[0] & { stub: boolean },
 ): Promise<Bench> {
-  const mapFile = join(run.stateDir, 'map.yml');
-  writeMap(mapFile, 0);
-  const routerEnv = { ROUTER_MAPFILE: mapFile };
+  const gatewayConfigFile = join(run.stateDir, 'map.yml');
+  writeGatewayConfig(gatewayConfigFile, 0);
+  const routerEnv = { ROUTER_GATEWAYCONFIGFILE: gatewayConfigFile };
   const start = async (name: string, env: Record<string, string> = {}) => {
     const entry = `bench/programs/${name}.ts`;
     const program = await startProgram({ name, entry, env, stateDir: run.stateDir });
@@ -102,14 +102,14 @@ async function startPrograms(
   }
   const sender = await start('sender');
   return {
-    ...{ router, mapFile },
+    ...{ router, gatewayConfigFile },
     token: await router.tokenOf('demo'),
     send: async (plan) => ((await sender.ask(plan)) as { figures: LoadFigures }).figures,
   };
 }
 
 /** The product's map, with something in it that every policy, every pipeline and the OpenAPI document is made anew for. */
-function writeMap(file: string, variant: number): void {
+function writeGatewayConfig(file: string, variant: number): void {
   const map = readFileSync(join(rootDir, 'gateway.config.yml'), 'utf8');
   writeFileSync(file, map.replace('The movies prototype', `The movies prototype, variant ${variant}`));
 }
@@ -122,7 +122,7 @@ interface PhaseOptions {
 }
 
 async function runPhase(bench: Bench, { name, perSecond, seconds, reloads }: PhaseOptions): Promise<Phase> {
-  const { router, token, mapFile } = bench;
+  const { router, token, gatewayConfigFile } = bench;
   const { hostname: host, port } = new URL(router.url);
   const head = `host: ${host}:${port}\r\nauthorization: Bearer ${token}\r\n`;
   const before = await countReloads(router);
@@ -132,7 +132,7 @@ async function runPhase(bench: Bench, { name, perSecond, seconds, reloads }: Pha
   });
   for (let reload = 1; reload <= reloads; reload++) {
     await pause((seconds * 1_000) / (reloads + 1));
-    writeMap(mapFile, reload % 2);
+    writeGatewayConfig(gatewayConfigFile, reload % 2);
     process.kill(router.pid, 'SIGHUP');
   }
   const figures = await sending;

@@ -11,6 +11,7 @@ import { type Route, type TimeoutBudgetStep, timeoutBudget } from '#lib/conducto
 import type { GatewayValidation } from '../gateway/configuration/validate-gateway.ts';
 import type { Outcome } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
+import { writeWarnings } from './command-config.ts';
 import { gatewayFile } from './read-gateway.ts';
 import { alignColumns, countOf } from './table.ts';
 import { timedRoutes } from './timed-routes.ts';
@@ -57,8 +58,11 @@ interface CheckResult {
 export async function runCheck(options: CheckOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const checked = await checkAll(resolve(options.dir ?? rootDir), host.env);
   const { loaded, timeouts, problems } = checked;
+  const warnings = loaded?.warnings ?? [];
+  writeWarnings(host.stderr, warnings);
   const configuration = loaded === undefined ? [] : describeConfig(loaded);
-  const json = { ok: problems.length === 0, problems, timeOuts: timeouts.map(timeoutToJson), configuration };
+  const timeOuts = timeouts.map(timeoutToJson);
+  const json = { ok: problems.length === 0, problems, warnings, timeOuts, configuration };
   if (problems.length > 0) return { exitCode: 1, lines: [...problems, '', countOf(problems.length, 'problem')], json };
   const table = options.config === true ? ['', ...describeConfiguration(configuration)] : [];
   return { exitCode: 0, lines: [...summary(checked), '', ...describeTimeouts(timeouts), ...table], json };
@@ -80,7 +84,7 @@ async function checkAll(dir: string, env: NodeJS.ProcessEnv): Promise<CheckResul
   // Imported here because only some commands need the plugins, which load slowly.
   const { validateGateway } = await import('../gateway/configuration/validate-gateway.ts');
   const gateway = await validateGateway(gatewayFile(config, dir));
-  const routes = timedRoutes(gateway, config['router.waitBudgetMs']);
+  const routes = timedRoutes(gateway, config['router.responseDeadlineMs']);
   const context = {
     backEndTimeoutMs: config['workers.backEndTimeoutMs'],
     domains: adaptorDomains(config),
@@ -111,8 +115,10 @@ function summary({ loaded, gateway, routes, definitions }: CheckResult): string[
 }
 
 function timeoutToJson({ taskType, route, backEndMs, responseMs }: TimeoutBudgetStep): Record<string, unknown> {
-  const { name, workflow, version, waitBudgetMs, writes } = route ?? {};
-  return { route: name, workflow, version, writes, taskType, backEndMs, responseMs, waitBudgetMs };
+  const { name, workflow, version, responseDeadlineMs, writes } = route ?? {};
+  // `waitBudgetMs` is the deprecated name of `responseDeadlineMs`.
+  const deadline = { responseDeadlineMs, waitBudgetMs: responseDeadlineMs };
+  return { route: name, workflow, version, writes, taskType, backEndMs, responseMs, ...deadline };
 }
 
 function describeTimeouts(timeouts: readonly TimeoutBudgetStep[]): string[] {
@@ -122,7 +128,7 @@ function describeTimeouts(timeouts: readonly TimeoutBudgetStep[]): string[] {
     route === undefined ? '-' : `${route.name} (${route.writes ? 'writes' : 'reads'})`,
     seconds(backEndMs),
     seconds(responseMs),
-    route === undefined ? '-' : seconds(route.waitBudgetMs),
+    route === undefined ? '-' : seconds(route.responseDeadlineMs),
   ]);
   // Workflow versions with the same tasks produce equal lines.
   return [...new Set(alignColumns([['time-outs', 'route', 'back end', 'task', 'client'], ...rows]))];

@@ -26,8 +26,13 @@ const belongsTo: Partial<Record<StackKey, StackKey>> = {
   'oauth.audience': 'oauth.issuer',
 };
 
+/** Writes one line per warning of the configuration. */
+export function writeWarnings(stderr: Host['stderr'], warnings: readonly string[]): void {
+  for (const warning of warnings) stderr.write(`warning: ${warning}\n`);
+}
+
 /**
- * Loads the configuration. Reports on stderr when it takes addresses from a running stack.
+ * Loads the configuration. Reports on stderr its warnings, and when it takes addresses from a running stack.
  * @param keys keys that this run needs and that no option sets
  * @throws ConfigError when the configuration is not valid
  */
@@ -35,7 +40,8 @@ export async function loadCommandConfig(
   { env, stderr }: Pick<Host, 'env' | 'stderr'>,
   keys: readonly StackKey[],
 ): Promise<Config> {
-  const { config, origins } = await loadConfig({ env });
+  const { config, origins, warnings } = await loadConfig({ env });
+  writeWarnings(stderr, warnings);
   const isSet = (key: StackKey) => origins[key] !== undefined;
   const missing = keys.filter((key) => !isSet(key) && !isSet(belongsTo[key] ?? key));
   if (missing.length === 0) return config;

@@ -8,10 +8,10 @@ import type { Gateway } from '../gateway/configuration/validate-gateway.ts';
 import { CommandError } from './outcome.ts';
 import { rootDir } from './root-dir.ts';
 
-/** Returns the gateway configuration file in a directory, by the key `router.mapFile`. */
+/** Returns the gateway configuration file in a directory, by the key `router.gatewayConfigFile`. */
 export function gatewayFile(config: Config, dir = rootDir): GatewayFile {
   const directory = resolve(dir);
-  return { config, rootDir: directory, file: resolve(directory, config['router.mapFile']) };
+  return { config, rootDir: directory, file: resolve(directory, config['router.gatewayConfigFile']) };
 }
 
 /** Returns the validated gateway configuration. @throws CommandError that lists every problem */
@@ -25,11 +25,11 @@ export async function readGateway(config: Config, dir?: string): Promise<Gateway
 
 /**
  * Returns the validated gateway configuration of a directory, or undefined when the directory has none. An absolute
- * `router.mapFile` is used whatever the directory.
+ * `router.gatewayConfigFile` is used whatever the directory.
  * @throws CommandError that lists every problem
  */
 export async function findGateway(config: Config, dir?: string): Promise<Gateway | undefined> {
-  if (isAbsolute(config['router.mapFile'])) return readGateway(config);
+  if (isAbsolute(config['router.gatewayConfigFile'])) return readGateway(config);
   return existsSync(gatewayFile(config, dir).file) ? readGateway(config, dir) : undefined;
 }
 

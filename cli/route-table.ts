@@ -121,7 +121,7 @@ function workflowOf(
       ...(isSplit ? { versions: Object.fromEntries(shares) } : { version }),
       ...(files.includes(undefined) ? {} : { taskTypes: [...new Set(taskTypes)] }),
     },
-    waitBudgetMs: Number(action['waitBudgetMs'] ?? config['router.waitBudgetMs']),
+    waitBudgetMs: Number(action['waitBudgetMs'] ?? config['router.responseDeadlineMs']),
   };
 }
 
@@ -144,7 +144,7 @@ function limitsOf(steps: readonly PipelineStep[], config: Config): Limits {
         action,
       }));
   const parameter = actionOf(steps, 'mis-codes')?.['parameter'];
-  const bodies = { maxBodyBytes: config['router.maxBodyBytes'], maxAnswerBytes: config['router.maxAnswerBytes'] };
+  const bodies = { maxBodyBytes: config['router.maxBodyBytes'], maxAnswerBytes: config['router.maxResponseBytes'] };
   return {
     rates: limitsBy('rate-limit').map(({ action, ...limit }) => ({
       ...limit,

@@ -5,6 +5,7 @@ import { loadConfig } from '#lib/config/load.ts';
 import { describeShares, readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
 import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { paint } from './colours.ts';
+import { writeWarnings } from './command-config.ts';
 import type { Outcome } from './outcome.ts';
 import { readGateway } from './read-gateway.ts';
 import { rootDir } from './root-dir.ts';
@@ -48,7 +49,8 @@ export const routes: CommandDefinition<RoutesOptions> = {
 /** Builds the route table of a directory. @throws ConfigError, CommandError or DefinitionError for invalid files */
 export async function runRoutes(options: RoutesOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const dir = resolve(options.dir ?? rootDir);
-  const { config } = await loadConfig({ env: host.env, rootDir: dir });
+  const { config, warnings } = await loadConfig({ env: host.env, rootDir: dir });
+  writeWarnings(host.stderr, warnings);
   const { routes: found } = await readGateway(config, dir);
   const table = createRouteTable(found, config, loadDefinitions(dir));
   return { exitCode: 0, lines: describe(table), json: { ok: true, routes: table } };

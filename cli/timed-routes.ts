@@ -7,20 +7,20 @@ import type { ReadGateway } from '../gateway/configuration/read-gateway-config.t
 
 /**
  * Returns one entry for each workflow version that a pipeline may start. Steps with invalid parameters are left out.
- * @param defaultBudgetMs response deadline of pipelines that set none, in milliseconds
+ * @param defaultDeadlineMs response deadline of pipelines that set none, in milliseconds
  */
-export function timedRoutes({ steps, routes, problems }: ReadGateway, defaultBudgetMs: number): Route[] {
+export function timedRoutes({ steps, routes, problems }: ReadGateway, defaultDeadlineMs: number): Route[] {
   return [...steps].flatMap(([name, ofPipeline]) => {
     const methods = routes.filter(({ pipeline }) => pipeline === name).map(({ endpoint }) => endpoint.methods);
     const writes = methods.some((list) => list === undefined || list.some((method) => !isSafeMethod(method)));
     return ofPipeline
       .filter(({ policy }) => policy === 'workflow')
       .flatMap(({ action, path }) => {
-        const { name: workflow, waitBudgetMs = defaultBudgetMs } = action;
-        if (typeof workflow !== 'string' || typeof waitBudgetMs !== 'number') return [];
+        const { name: workflow, waitBudgetMs: responseDeadlineMs = defaultDeadlineMs } = action;
+        if (typeof workflow !== 'string' || typeof responseDeadlineMs !== 'number') return [];
         const versions = [...(readPinnedVersions(action).pinned?.shares.keys() ?? [])];
         const place = problems.place(path);
-        return versions.map((version) => ({ name, place, workflow, version, waitBudgetMs, writes }));
+        return versions.map((version) => ({ name, place, workflow, version, responseDeadlineMs, writes }));
       });
   });
 }

@@ -23,6 +23,7 @@ await runProgram('router', async (log) => {
   const loaded = await load();
   const { config } = loaded;
   log.level = config['log.level'];
+  loaded.warnings.forEach((warning) => log.warn(warning));
   const errors = await createErrorTracker({
     dsn: config['sentry.dsn'],
     environment: config['sentry.environment'],

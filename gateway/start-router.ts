@@ -28,10 +28,10 @@ import { tlsOf } from './server/tls.ts';
 export interface RouterOptions {
   config: Config;
   log: Logger;
-  /** Path of the gateway configuration; default `router.mapFile`. */
+  /** Path of the gateway configuration; default `router.gatewayConfigFile`. */
   gatewayConfigFile?: string;
   /** Loads the configuration again for a reload. Without it, a reload reads only the gateway configuration again. */
-  loadConfig?: () => Promise<Pick<LoadedConfig, 'config' | 'keepCopies'>>;
+  loadConfig?: () => Promise<Omit<LoadedConfig, 'origins'>>;
   /** Reports unexpected errors to the error tracker; default: no reports. */
   reportError?: RouterServices['reportError'];
   /** Creates spans; tracing is off when absent. */
@@ -64,7 +64,7 @@ const rootDir = fileURLToPath(new URL('..', import.meta.url));
  */
 export async function startRouter(options: RouterOptions): Promise<Router> {
   const { config, log, reportError = () => undefined, tracer, metrics = new Registry() } = options;
-  const gatewayConfigFile = options.gatewayConfigFile ?? resolve(rootDir, config['router.mapFile']);
+  const gatewayConfigFile = options.gatewayConfigFile ?? resolve(rootDir, config['router.gatewayConfigFile']);
   const url = config['redis.url'];
   const redis = url === undefined ? undefined : connectRedis({ url, log, metrics });
   const gatewayHost = new GatewayHost({ config, log, metrics, tracer, reportError, redis });
@@ -81,7 +81,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     if (reconciler !== null) stops.add('reconciler', () => reconciler.stop());
     if (reconciler !== null && redis !== undefined)
       gatewayHost.checks.addNotice('reconciler', outageNotice(redis, 'every router reconciles'));
-    const loadConfig = options.loadConfig ?? (async () => ({ config, keepCopies: () => undefined }));
+    const loadConfig = options.loadConfig ?? (async () => ({ config, warnings: [], keepCopies: () => undefined }));
     const started = { config, gateway: first.gateway };
     const reloader = new Reloader({ gatewayHost, started, loadConfig, gatewayConfigFile, rootDir });
     registerSnapshotGauge(gatewayHost, metrics);
@@ -171,7 +171,7 @@ function serverLimits(config: Config): ServerLimits {
       return config['router.keepAliveTimeoutMs'];
     },
     get responseTimeoutMs() {
-      return config['router.answerTimeoutMs'];
+      return config['router.responseSendTimeoutMs'];
     },
   };
 }

@@ -13,6 +13,7 @@ await runProgram('workers', async (log) => {
   const loaded = await loadConfig({ required: ['workers.clientId', 'workers.clientSecret'] });
   const { config } = loaded;
   log.level = config['log.level'];
+  loaded.warnings.forEach((warning) => log.warn(warning));
   const errors = await createErrorTracker({
     dsn: config['sentry.dsn'],
     environment: config['sentry.environment'],

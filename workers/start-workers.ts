@@ -47,7 +47,7 @@ export async function startWorkers({
   const abandoned = new AbortController();
   const backEnds = createBackEndCaller({
     timeoutMs: config['workers.backEndTimeoutMs'],
-    maxAnswerBytes: config['router.maxAnswerBytes'],
+    maxResponseBytes: config['router.maxResponseBytes'],
   });
   const inFlightTasks = new InFlightTasks();
   const callBackEnd = withCallTelemetry(guardWrites(backEnds.call, (taskId) => inFlightTasks.hasExpired(taskId)));

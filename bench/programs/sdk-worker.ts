@@ -16,7 +16,7 @@ await runProgram('sdk-worker', async () => {
   const { config } = await loadConfig();
   const backEnds = createBackEndCaller({
     timeoutMs: config['workers.backEndTimeoutMs'],
-    maxAnswerBytes: config['router.maxAnswerBytes'],
+    maxResponseBytes: config['router.maxResponseBytes'],
   });
   const { execute } = createMoviesIntake({ config, callBackEnd: backEnds.call });
   const client = await orkesConductorClient({ serverUrl: `${config['conductor.url'][0]}/api` });

@@ -15,5 +15,5 @@ export async function checkGateway(env: NodeJS.ProcessEnv): Promise<void> {
   const { config } = await loadConfig({ env });
   // Imported here, so that `--help` does not load the plugins.
   const { loadGateway } = await import('../../gateway/configuration/validate-gateway.ts');
-  await loadGateway({ config, rootDir, file: resolve(rootDir, config['router.mapFile']) });
+  await loadGateway({ config, rootDir, file: resolve(rootDir, config['router.gatewayConfigFile']) });
 }

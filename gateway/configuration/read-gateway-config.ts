@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
 import { Ajv } from 'ajv';
 import type { Path } from '#lib/conductor/definitions/json-text.ts';
+import { currentKey } from '#lib/config/deprecated-keys.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { FileProblems } from './file-problems.ts';
 import {
@@ -91,7 +92,7 @@ interface Substitution {
   readonly problems: FileProblems;
 }
 
-/** Substitutes `${key}` in all strings. A string of only `${key}` takes the type of the value. */
+/** Substitutes `${key}` in all strings; deprecated names work too. A string of only `${key}` takes the type of the value. */
 function substitute(value: unknown, path: Path, context: Substitution): unknown {
   if (typeof value === 'string') return substituteText(value, path, context);
   if (Array.isArray(value)) return value.map((item, index) => substitute(item, [...path, index], context));
@@ -104,8 +105,9 @@ function substitute(value: unknown, path: Path, context: Substitution): unknown 
 function substituteText(text: string, path: Path, { config, problems }: Substitution): unknown {
   const values = config as unknown as Record<string, unknown>;
   const lookUp = (key: string): unknown => {
-    if (values[key] === undefined) problems.add(path, `\${${key}} is not set in the configuration`);
-    return values[key];
+    const value = values[currentKey(key)];
+    if (value === undefined) problems.add(path, `\${${key}} is not set in the configuration`);
+    return value;
   };
   const whole = /^\$\{([^}]+)\}$/.exec(text);
   if (whole) return lookUp(whole[1] as string) ?? text;

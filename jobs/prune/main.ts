@@ -18,6 +18,7 @@ await runProgram('pruner', async (log) => {
   const loaded = await loadConfig();
   const { config } = loaded;
   log.level = config['log.level'];
+  loaded.warnings.forEach((warning) => log.warn(warning));
   const intervalMs = config['prune.intervalSeconds'] * 1_000;
   const pruning = intervalMs === 0 ? disabledLoop() : startPruning(config, intervalMs, log);
   const health = await startHealth(config, pruning);
@@ -32,7 +33,7 @@ await runProgram('pruner', async (log) => {
 });
 
 function startPruning(config: Config, intervalMs: number, log: Logger): PruneLoop {
-  const file = resolve(rootDir, config['router.mapFile']);
+  const file = resolve(rootDir, config['router.gatewayConfigFile']);
   const { routes, problems } = readGatewayConfig({ file, rootDir, config });
   if (problems.count > 0) throw new GatewayConfigError(problems.lines);
   const round = createPruneRound(config, workflowRoutes(routes));

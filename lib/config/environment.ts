@@ -1,22 +1,27 @@
 // Maps environment variables to configuration keys: ROUTER_PORT, or a variable named `router.port`, sets `router.port`.
 
+import { deprecatedKeys } from './deprecated-keys.ts';
 import { configSchema } from './schema.ts';
 import type { Layer } from './sources.ts';
 
-const keyByVariable = new Map(Object.keys(configSchema.properties).map((key) => [variableOf(key), key]));
+const names = [...Object.keys(configSchema.properties), ...Object.keys(deprecatedKeys)];
+const nameByVariable = new Map(names.map((name) => [variableOf(name), name]));
 
 /** Returns the variable of a key: upper case, with underscores for all characters but letters and digits. */
 export function variableOf(key: string): string {
   return key.replace(/[^0-9A-Za-z]/g, '_').toUpperCase();
 }
 
-/** Returns the key of a variable; undefined for an unrelated variable. ADAPTOR_<MIS>_URL sets `adaptor.<MIS>.url`. */
+/**
+ * Returns the key of a variable, or its deprecated name; undefined for an unrelated variable. ADAPTOR_<MIS>_URL sets
+ * `adaptor.<MIS>.url`.
+ */
 export function keyOfVariable(name: string): string | undefined {
-  if (name in configSchema.properties) return name;
+  if (names.includes(name)) return name;
   if (Object.keys(configSchema.patternProperties).some((pattern) => new RegExp(pattern).test(name))) return name;
   const adaptor = /^ADAPTOR_([0-9A-Z]{1,8})_(URL|DOMAIN)$/.exec(name);
   if (adaptor) return `adaptor.${adaptor[1]}.${adaptor[2]?.toLowerCase()}`;
-  return keyByVariable.get(name);
+  return nameByVariable.get(name);
 }
 
 /** Returns the last layer: the environment. Empty variables count as not set. */

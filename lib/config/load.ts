@@ -2,12 +2,13 @@
 
 import { Ajv, type ErrorObject } from 'ajv';
 import { problemOfBackEndUrl } from './back-end-url.ts';
+import { renameDeprecated } from './deprecated-keys.ts';
 import { keyOfVariable, readEnvironment, variableOf } from './environment.ts';
 import { isNetwork } from './network.ts';
 import { checkProduction, isProduction, type PartialConfig } from './production.ts';
 import { type Config, type ConfigKey, configSchema } from './schema.ts';
 import { type RemoteLayer, readRemote } from './remote-files.ts';
-import { readDefaults, readProfile } from './sources.ts';
+import { mergeLayers, readDefaults, readProfile } from './sources.ts';
 import { withoutPassword } from './without-password.ts';
 
 /** An invalid configuration, with which the process must not start. `problems` has one line per problem. */
@@ -36,6 +37,8 @@ export interface LoadOptions {
 export interface LoadedConfig {
   readonly config: Config;
   readonly origins: Readonly<Record<string, string>>;
+  /** Deprecated names in use, one sentence each with the key to set instead. */
+  readonly warnings: readonly string[];
   /**
    * Saves last known good copies of the remote files. Call it once the program runs with this configuration, so that a
    * rejected file never replaces an accepted copy.
@@ -72,14 +75,8 @@ export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfi
   const { env = process.env, required = [] } = options;
   const problems: string[] = [];
   const layers = await readLayers(options, problems);
-  const text: Record<string, string> = {};
-  const origins: Record<string, string> = {};
-  for (const layer of layers) {
-    for (const [key, value] of Object.entries(layer.values)) {
-      text[key] = value;
-      origins[key] = layer.origin;
-    }
-  }
+  const { values: text, origins, warnings, problems: contradictions } = renameDeprecated(mergeLayers(layers));
+  problems.push(...contradictions);
   const values: Record<string, unknown> = Object.fromEntries(
     Object.entries(text).map(([key, value]) => [key, parse(key, value)]),
   );
@@ -96,6 +93,7 @@ export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfi
   return {
     config: Object.freeze(values) as unknown as Config,
     origins,
+    warnings,
     keepCopies: (warn) => layers.forEach((layer) => keepCopy(layer, warn)),
   };
 }

@@ -7,7 +7,7 @@ import type { Config, ConfigKey } from './schema.ts';
 export const restartKeys = [
   'router.host',
   'router.port',
-  'router.mapFile',
+  'router.gatewayConfigFile',
   'router.resultBytes',
   'router.tlsCertificateFile',
   'router.tlsKeyFile',

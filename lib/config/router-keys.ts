@@ -7,7 +7,7 @@ import { bytes, count, list, milliseconds, millisecondsOrOff, port, text, withDe
 export const router = {
   'router.host': withDefault(text('address the public port binds to'), '127.0.0.1'),
   'router.port': port('public port', 8080),
-  'router.mapFile': withDefault(
+  'router.gatewayConfigFile': withDefault(
     text("gateway configuration with paths, pipelines and policies; a relative path starts at the product's root"),
     'gateway.config.yml',
   ),
@@ -15,7 +15,7 @@ export const router = {
     'PEM file with the certificate chain of the public port; with certificate and key, the port serves HTTPS',
   ),
   'router.tlsKeyFile': text('PEM file with the private key of the certificate'),
-  'router.waitBudgetMs': milliseconds(
+  'router.responseDeadlineMs': milliseconds(
     'response deadline: how long a request waits for its workflow, unless its route sets another',
     25_000,
   ),
@@ -42,14 +42,14 @@ export const router = {
   'router.headersTimeoutMs': milliseconds('deadline for the arrival of a request header', 10_000),
   'router.requestTimeoutMs': milliseconds('deadline for the arrival of a whole request', 30_000),
   'router.keepAliveTimeoutMs': milliseconds('how long an idle connection is kept open', 65_000),
-  'router.answerTimeoutMs': milliseconds('deadline for a client to read a response', 30_000),
+  'router.responseSendTimeoutMs': milliseconds('deadline for a client to read a response', 30_000),
   'router.shutdownDelayMs': millisecondsOrOff(
     'how long the router continues to accept requests after SIGTERM, while readiness fails, so that load balancers notice',
     0,
   ),
   'router.drainMs': milliseconds('deadline for requests in flight after SIGTERM', 30_000),
   'router.maxBodyBytes': bytes('largest request body', 262_144),
-  'router.maxAnswerBytes': bytes('largest response of a back end', 8_388_608),
+  'router.maxResponseBytes': bytes('largest response of a back end', 8_388_608),
   'router.resultBytes': Type.Integer({
     minimum: 1,
     description:

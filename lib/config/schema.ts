@@ -32,14 +32,14 @@ const conductor = {
   'conductor.timeoutMs': milliseconds('deadline of one call to the engine', 10_000),
   'conductor.uiURL': url("the engine's UI, to which the status page links failed executions; no links when absent"),
   'conductor.connections': count('connections that the router keeps to each server of the engine', 64),
-  'conductor.maxParkedPollMs': milliseconds("longest time a worker's poll is held", 60_000),
+  'conductor.maxHeldPollMs': milliseconds("longest time a worker's poll is held", 60_000),
   'conductor.databaseURL': Type.String({
     format: 'engine-database-url',
     secret: true,
     description:
       "the engine's database, for data that its API does not provide: `sqlite:<file>` or `postgresql://…`; event records are not pruned when absent",
   }),
-  'conductor.handOver': withDefault(
+  'conductor.directDispatch': withDefault(
     Type.Boolean({
       description:
         'direct dispatch: gives the task of a read to a held poll without polling the engine; set false where several routers share the queues (with redis.url it is always off)',
@@ -168,7 +168,7 @@ const operations = {
     }),
     'count-alone',
   ),
-  'limits.refusalHoldMs': millisecondsOrOff(
+  'limits.rejectionDelayMs': millisecondsOrOff(
     'delay of 429 responses, so that an immediate retry has no advantage; 0 = no delay',
     100,
   ),

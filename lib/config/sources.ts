@@ -12,6 +12,25 @@ export interface Layer {
   readonly values: Readonly<Record<string, string>>;
 }
 
+/** The values of all layers by key, and the origin of the layer that set each. */
+export interface MergedLayers {
+  readonly values: Readonly<Record<string, string>>;
+  readonly origins: Readonly<Record<string, string>>;
+}
+
+/** Merges layers; later ones win. */
+export function mergeLayers(layers: readonly Layer[]): MergedLayers {
+  const values: Record<string, string> = {};
+  const origins: Record<string, string> = {};
+  for (const layer of layers) {
+    for (const [key, value] of Object.entries(layer.values)) {
+      values[key] = value;
+      origins[key] = layer.origin;
+    }
+  }
+  return { values, origins };
+}
+
 const productDir = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Reads a local file in `.properties` syntax. */

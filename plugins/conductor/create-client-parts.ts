@@ -45,7 +45,7 @@ export function createResponseOptions(config: Config, linksOf: LinksOf): Respons
   return {
     linksOf,
     codec: createPayloadCodec(config),
-    maxBytes: config['router.maxAnswerBytes'],
+    maxBytes: config['router.maxResponseBytes'],
     allows: responseHeaderFilter(config['router.responseHeaders']),
   };
 }

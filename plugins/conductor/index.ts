@@ -84,7 +84,7 @@ function createWorkflowDependencies(
       asyncExecutions,
     },
     // Routers that share Redis serve the same queues.
-    dispatchesDirectly: config['conductor.handOver'] && config['redis.url'] === undefined,
+    dispatchesDirectly: config['conductor.directDispatch'] && config['redis.url'] === undefined,
     idempotentStart: new IdempotentStart({
       ...{ locks, linksOf, callMs },
       ...{ executions: dependencies.executions, codec: responseOptions.codec, requests: keyRequests },

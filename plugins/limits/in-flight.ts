@@ -7,7 +7,7 @@ import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gatew
 import { RedisUnavailable } from '#lib/redis/redis.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { subjectParameter, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
-import type { HoldRefusal } from './hold-refusals.ts';
+import type { DelayRejection } from './rejection-delay.ts';
 import type { ConcurrencyStore } from './store/concurrency-store.ts';
 
 const parameters = Type.Object(
@@ -37,7 +37,7 @@ export const inFlightDeclaration = declarePolicy({
  * @throws Problem `too-many-requests` (429) with `Retry-After`; `limits-unavailable` (503) when Redis is unavailable
  *   and `limits.whenRedisIsAway` is `refuse`
  */
-export function createInFlightPolicy(config: Config, store: ConcurrencyStore, hold: HoldRefusal): Policy {
+export function createInFlightPolicy(config: Config, store: ConcurrencyStore, delayRejection: DelayRejection): Policy {
   return definePolicy(inFlightDeclaration, {
     // Load shedding happens before a permit is acquired: nothing to check here.
     loadShedding: () => ({ check: () => undefined }),
@@ -53,7 +53,7 @@ export function createInFlightPolicy(config: Config, store: ConcurrencyStore, ho
           throw error instanceof RedisUnavailable ? limitsUnavailable(error) : error;
         });
         if (release === null) {
-          await hold(response);
+          await delayRejection(response);
           throw new Problem('too-many-requests', {
             detail: `At most ${limit} requests at a time.`,
             headers: { 'retry-after': '1' },

@@ -1,7 +1,7 @@
 // The limits plugin: policies `rate-limit`, `in-flight` and `mis-codes`.
 
 import type { PluginContext } from '../../gateway/plugin-api/plugin-api.ts';
-import { createRefusalHold } from './hold-refusals.ts';
+import { createRejectionDelay } from './rejection-delay.ts';
 import { createInFlightPolicy, inFlightDeclaration } from './in-flight.ts';
 import { createMisCodesPolicy, misCodesDeclaration } from './mis-codes.ts';
 import { createRateLimitPolicy, rateLimitDeclaration } from './rate-limit.ts';
@@ -22,8 +22,8 @@ export function init({ services, registerPolicy }: PluginContext): void {
   const { rateLimits, concurrency } = services.share('limits', identity, (shared) =>
     createStores({ ...shared, config }),
   );
-  const hold = createRefusalHold(config['limits.refusalHoldMs']);
-  registerPolicy(createRateLimitPolicy(config, rateLimits, hold));
-  registerPolicy(createInFlightPolicy(config, concurrency, hold));
+  const delayRejection = createRejectionDelay(config['limits.rejectionDelayMs']);
+  registerPolicy(createRateLimitPolicy(config, rateLimits, delayRejection));
+  registerPolicy(createInFlightPolicy(config, concurrency, delayRejection));
   registerPolicy(createMisCodesPolicy(config));
 }

@@ -10,7 +10,7 @@ import { RedisUnavailable } from '#lib/redis/redis.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { subjectParameter, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
 import { SheddingCounts } from './shedding-counts.ts';
-import type { HoldRefusal } from './hold-refusals.ts';
+import type { DelayRejection } from './rejection-delay.ts';
 import type { RateLimitResult, RateLimitWindow, RateLimitStore } from './store/rate-limit-store.ts';
 
 const parameters = Type.Object(
@@ -48,7 +48,7 @@ export const rateLimitDeclaration = declarePolicy({
  * @throws Problem `too-many-requests` (429) with `Retry-After` in whole seconds (RFC 9110 section 10.2.3);
  *   `limits-unavailable` (503) when Redis is unavailable and `limits.whenRedisIsAway` is `refuse`
  */
-export function createRateLimitPolicy(config: Config, store: RateLimitStore, hold: HoldRefusal): Policy {
+export function createRateLimitPolicy(config: Config, store: RateLimitStore, delayRejection: DelayRejection): Policy {
   return definePolicy(rateLimitDeclaration, {
     // Load shedding does not ask Redis for the exact count, because the request is rejected anyway. A local count
     // suffices to send clients above their rate into the pipeline, where their rejection is delayed.
@@ -76,7 +76,7 @@ export function createRateLimitPolicy(config: Config, store: RateLimitStore, hol
         response.appendHeader('ratelimit-policy', fields.policy);
         response.appendHeader('ratelimit', fields.state);
         if (!result.isAllowed) {
-          await hold(response);
+          await delayRejection(response);
           throw new Problem('too-many-requests', {
             detail: `At most ${window.requests} requests in ${window.seconds} s.`,
             headers: { 'retry-after': String(Math.max(1, secondsOf(result.endsInMs))) },

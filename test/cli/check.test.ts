@@ -13,6 +13,7 @@ afterEach(() => copy.dispose());
 interface CheckJson {
   ok: boolean;
   problems: string[];
+  warnings: string[];
   timeOuts: { taskType: string; route?: string; writes?: boolean }[];
   configuration: { key: string; value?: string; origin: string }[];
 }
@@ -144,9 +145,18 @@ describe('router check', () => {
     expect(stdout).not.toContain('do-not-show');
     expect(stdout).toMatch(/^ops\.clientSecret +\*{8} +environment$/m);
     expect(stdout).toMatch(/^router\.port +9999 +environment$/m);
-    expect(stdout).toMatch(/^router\.waitBudgetMs +25000 +default$/m);
+    expect(stdout).toMatch(/^router\.responseDeadlineMs +25000 +default$/m);
     expect(stdout).toMatch(/^movies\.url +http:.* +config\/default\.properties$/m);
     expect(stdout).toMatch(/^oauth\.issuer +- +not set$/m);
+  });
+
+  it('a deprecated name of a key: a warning on stderr and in the JSON, and the value is used', async () => {
+    const { exitCode, stderr, json } = await runCli(['check', '--json'], { ROUTER_WAITBUDGETMS: '26000' });
+    const warning = 'environment: router.waitBudgetMs is deprecated: set router.responseDeadlineMs instead';
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: `warning: ${warning}\n` });
+    const { warnings, timeOuts } = json<CheckJson>();
+    expect(warnings).toEqual([warning]);
+    expect(timeOuts).toContainEqual(expect.objectContaining({ responseDeadlineMs: 26_000, waitBudgetMs: 26_000 }));
   });
 
   it('--json: one document with budget and configuration', async () => {
@@ -300,18 +310,18 @@ describe('check --dir', () => {
   });
 
   it('reads the property files of the directory', async () => {
-    copy.write('config/default.properties', 'router.waitBudgetMs=soon\n');
+    copy.write('config/default.properties', 'router.responseDeadlineMs=soon\n');
     copy.write('config/trial.properties', 'router.prot=1\n');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir], { PROFILE: 'trial' });
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('config/default.properties: router.waitBudgetMs must be integer, but is "soon"');
+    expect(stderr).toContain('config/default.properties: router.responseDeadlineMs must be integer, but is "soon"');
     expect(stderr).toContain('config/trial.properties: router.prot is not a known key');
   });
 
   it('reads the gateway configuration that its configuration names', async () => {
     copy.rename('gateway.config.yml', 'other.yml');
     copy.replace('other.yml', 'strip: /movies', 'stripp: /movies');
-    const { stderr } = await runCli(['check', '--dir', copy.dir], { ROUTER_MAPFILE: 'other.yml' });
+    const { stderr } = await runCli(['check', '--dir', copy.dir], { ROUTER_GATEWAYCONFIGFILE: 'other.yml' });
     expect(stderr).toMatch(/^other\.yml:\d+:\d+: .*unknown parameter "stripp"$/m);
   });
 

@@ -37,7 +37,7 @@ describe('router routes', () => {
   it('the configuration: its values are what is shown', async () => {
     const env = {
       ADAPTOR_WORKFLOWVERSION: '1',
-      ROUTER_WAITBUDGETMS: '30500',
+      ROUTER_RESPONSEDEADLINEMS: '30500',
       ROUTER_RATELIMITPERSECOND: '7',
       ROUTER_MAXBODYBYTES: '1000',
       ADAPTOR_017_DOMAIN: 'north',

@@ -34,7 +34,7 @@ export function routerEnvironment(options: {
     OAUTH_JWKSURL: `${endpoints}/certs`,
     OAUTH_TOKENURL: `${endpoints}/token`,
     ROUTER_TRUSTEDPROXIES: '127.0.0.1',
-    ROUTER_WAITBUDGETMS: String(budgetMs),
+    ROUTER_RESPONSEDEADLINEMS: String(budgetMs),
     // A run cannot wait for minutes.
     RECONCILER_INTERVALMS: '3000',
     RECONCILER_AFTERMS: '10000',

@@ -23,7 +23,7 @@ export interface Surroundings {
   readonly say: (line: string) => void;
 }
 
-/** `router.waitBudgetMs`: shorter than the usual one, so that a lost request does not cost half a minute. */
+/** `router.responseDeadlineMs`: shorter than the usual one, so that a lost request does not cost half a minute. */
 const budgetMs = 10_000;
 /** Load before the first kill and after the last, in milliseconds. */
 const undisturbedMs = 5_000;

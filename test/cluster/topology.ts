@@ -32,7 +32,7 @@ export interface TopologyOptions {
   /** For data, logs and the history. */
   readonly dir: string;
   readonly historyFile: string;
-  /** `router.waitBudgetMs`. */
+  /** `router.responseDeadlineMs`. */
   readonly budgetMs: number;
   readonly requirements: Requirements;
   readonly say: (line: string) => void;

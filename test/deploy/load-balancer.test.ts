@@ -27,14 +27,14 @@ describe('haproxy.cfg', () => {
   });
 
   it('it waits longer than any client may wait and any poll may be held', () => {
-    const longest = ['router.maxWaitMs', 'router.waitBudgetMs', 'conductor.maxParkedPollMs'] as const;
+    const longest = ['router.maxWaitMs', 'router.responseDeadlineMs', 'conductor.maxHeldPollMs'] as const;
     for (const key of longest) expect([key, millisecondsOf('timeout server') > config[key]]).toEqual([key, true]);
   });
 
   it('the router gives up first on headers, bodies and answers, so that the client gets its problem document', () => {
     expect(millisecondsOf('timeout http-request')).toBeGreaterThan(config['router.headersTimeoutMs']);
     expect(millisecondsOf('timeout client')).toBeGreaterThan(config['router.requestTimeoutMs']);
-    expect(millisecondsOf('timeout client')).toBeGreaterThan(config['router.answerTimeoutMs']);
+    expect(millisecondsOf('timeout client')).toBeGreaterThan(config['router.responseSendTimeoutMs']);
   });
 
   it('its servers are services on a network of its own, on their ports', () => {

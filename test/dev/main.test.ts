@@ -87,7 +87,7 @@ describe('npm start', () => {
     const file = join(stateDir, 'gateway.config.yml');
     const shipped = readFileSync(new URL('../../gateway.config.yml', import.meta.url), 'utf8');
     writeFileSync(file, shipped.replace('strip: /movies', 'stripp: /movies').replace('requests: $', 'requsts: $'));
-    const { code, printed } = await start([], { ROUTER_MAPFILE: file, CONDUCTOR_URL: 'http://127.0.0.1:1' });
+    const { code, printed } = await start([], { ROUTER_GATEWAYCONFIGFILE: file, CONDUCTOR_URL: 'http://127.0.0.1:1' });
     expect(code).toBe(1);
     const lines = printed.trim().split('\n');
     expect(lines[0]).toBe('the gateway configuration is not valid:');

@@ -1,6 +1,7 @@
 // docs/configuration.md and lib/config/schema.ts name the same keys, with the same types and defaults.
 
 import { expect, it } from 'vitest';
+import { deprecatedKeys } from '#lib/config/deprecated-keys.ts';
 import { misCodePattern } from '#lib/config/mis-code.ts';
 import { configSchema } from '#lib/config/schema.ts';
 import { readPage, rowsOf, sectionOf } from './pages.ts';
@@ -57,4 +58,9 @@ it('configuration.md: every key of the schema with its type and default, and no 
     [key, type, value].join(' | '),
   );
   expect(documented.toSorted()).toEqual(expected.toSorted());
+});
+
+it('configuration.md: every deprecated name with its current key, and no other', () => {
+  const documented = rowsOf(sectionOf(readPage('docs/configuration.md'), 'Deprecated names'));
+  expect(Object.fromEntries(documented)).toEqual(deprecatedKeys);
 });

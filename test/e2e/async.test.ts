@@ -29,7 +29,7 @@ beforeAll(async () => {
     engineUrl,
     withWorkers: false,
     router: {
-      ROUTER_WAITBUDGETMS: String(budgetMs),
+      ROUTER_RESPONSEDEADLINEMS: String(budgetMs),
       ROUTER_MAXWAITMS: String(maxWaitMs),
       ROUTER_MAXLONGPOLLS: '8',
       ADAPTOR_001_DOMAIN: domain,

@@ -18,7 +18,7 @@ beforeAll(async () => {
   const nobody = await freePort();
   stack = await startStack({
     engineUrl: engineOfRun().url,
-    router: { ROUTER_WAITBUDGETMS: '6000', ROUTER_RESULTBYTES: '300000', ROUTER_REQUESTTIMEOUTMS: '4000' },
+    router: { ROUTER_RESPONSEDEADLINEMS: '6000', ROUTER_RESULTBYTES: '300000', ROUTER_REQUESTTIMEOUTMS: '4000' },
     workers: { WORKERS_BACKENDTIMEOUTMS: '1000', ADAPTOR_666_URL: `http://127.0.0.1:${nobody}` },
   });
   demo = await callerFor(stack.url);

@@ -33,7 +33,7 @@ beforeAll(async () => {
   restore = await scaleResponseTimeouts(engineUrl, 1 / 30);
   stack = await startStack({
     engineUrl,
-    router: { ROUTER_WAITBUDGETMS: '2000' },
+    router: { ROUTER_RESPONSEDEADLINEMS: '2000' },
     // A stopped worker has a poll open, which gets the task.
     workers: { WORKERS_POLLTIMEOUTMS: '5000', WORKERS_TASKTYPES: 'college-adaptor_intake' },
     backEnds: { BACKENDS_HISTORY_FILE: historyFile },

@@ -20,10 +20,10 @@ let stack: Stack;
 let demo: Caller;
 
 beforeAll(async () => {
-  const mapFile = join(dir, 'gateway.config.yml');
+  const gatewayConfigFile = join(dir, 'gateway.config.yml');
   const shipped = readFileSync(new URL('../../gateway.config.yml', import.meta.url), 'utf8');
   writeFileSync(
-    mapFile,
+    gatewayConfigFile,
     shipped
       .replaceAll('/conductor/api', '/engine/api')
       .replace('strip: /conductor', 'strip: /engine')
@@ -35,7 +35,12 @@ beforeAll(async () => {
   stack = await startStack({
     engineUrl,
     withWorkers: false,
-    router: { ROUTER_MAPFILE: mapFile, ROUTER_WAITBUDGETMS: '1500', ADAPTOR_001_DOMAIN: domain, LOG_LEVEL: 'info' },
+    router: {
+      ROUTER_GATEWAYCONFIGFILE: gatewayConfigFile,
+      ROUTER_RESPONSEDEADLINEMS: '1500',
+      ADAPTOR_001_DOMAIN: domain,
+      LOG_LEVEL: 'info',
+    },
   });
   demo = await callerFor(stack.url);
 });

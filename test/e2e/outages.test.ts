@@ -16,7 +16,7 @@ beforeAll(async () => {
   engine = await startBreakableProxy(engineOfRun().url);
   stack = await startStack({
     engineUrl: engine.url,
-    router: { ROUTER_WAITBUDGETMS: '6000', CONDUCTOR_TIMEOUTMS: '2000' },
+    router: { ROUTER_RESPONSEDEADLINEMS: '6000', CONDUCTOR_TIMEOUTMS: '2000' },
   });
   demo = await callerFor(stack.url);
 });

@@ -44,7 +44,7 @@ beforeAll(async () => {
       ADMISSION_QUEUELENGTH: '4',
       // Longer than a busy machine needs for what is looked at meanwhile.
       ADMISSION_QUEUEMS: '60000',
-      ROUTER_WAITBUDGETMS: '60000',
+      ROUTER_RESPONSEDEADLINEMS: '60000',
       ADMISSION_BACKENDSHAREPERCENT: '50',
       BREAKER_BACKEND_MINCALLS: '4',
       BREAKER_BACKEND_OPENMS: '300',

@@ -10,7 +10,7 @@ import { engineOfRun } from './engine-of-run.ts';
 const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
 const [old, next, foreign] = [newKey('old'), newKey('next'), newKey('foreign')];
 
-/** TEST_LARGE_BYTES: up to `router.maxAnswerBytes`, on a machine that has the time for it. */
+/** TEST_LARGE_BYTES: up to `router.maxResponseBytes`, on a machine that has the time for it. */
 const largeBytes = Number(process.env['TEST_LARGE_BYTES'] ?? 30_000);
 
 let stack: Stack;

@@ -18,17 +18,21 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const engineUrl = engineOfRun().url;
 const dir = mkdtempSync(join(tmpdir(), 'service-router-reload-'));
-const mapFile = join(dir, 'map.yml');
+const gatewayConfigFile = join(dir, 'map.yml');
 const productMap = readFileSync(fileURLToPath(new URL('../../gateway.config.yml', import.meta.url)), 'utf8');
 
 let stack: Stack;
 let demo: Caller;
 
 beforeAll(async () => {
-  writeFileSync(mapFile, productMap);
+  writeFileSync(gatewayConfigFile, productMap);
   // A request may wait for its turn, and a poll for its task, however busy the machine is: what is tried here is whether
   // a reload makes it fail.
-  const router = { ROUTER_MAPFILE: mapFile, ADMISSION_QUEUEMS: '20000', CONDUCTOR_MAXPARKEDPOLLMS: '150000' };
+  const router = {
+    ROUTER_GATEWAYCONFIGFILE: gatewayConfigFile,
+    ADMISSION_QUEUEMS: '20000',
+    CONDUCTOR_MAXHELDPOLLMS: '150000',
+  };
   stack = await startStack({ engineUrl, router });
   demo = await callerFor(stack.url);
   await pollUntil('a first answer', async () => (await demo('/movies/Casablanca')).status === 200);
@@ -45,7 +49,7 @@ async function reload(map: string): Promise<'applied' | 'refused'> {
     return (result: string) => counts[`router_config_reloads_total{result="${result}"}`] ?? 0;
   };
   const before = await countsOf();
-  writeFileSync(mapFile, map);
+  writeFileSync(gatewayConfigFile, map);
   stack.router.process.kill('SIGHUP');
   const outcome = async () => {
     const now = await countsOf();

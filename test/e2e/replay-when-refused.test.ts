@@ -46,7 +46,7 @@ beforeAll(async () => {
       ADMISSION_QUEUELENGTH: '4',
       ADMISSION_QUEUEMS: '60000',
       ADMISSION_BACKENDSHAREPERCENT: '50',
-      ROUTER_WAITBUDGETMS: '60000',
+      ROUTER_RESPONSEDEADLINEMS: '60000',
       // Once a circuit breaker is open it stays so.
       BREAKER_BACKEND_MINCALLS: '2',
       BREAKER_BACKEND_OPENMS: '3600000',

@@ -21,7 +21,7 @@ beforeAll(async () => {
     // The workers of this suite answer in place of the back ends that the document describes.
     anyAnswer: true,
     identityProvider: { IDP_TOKEN_SECONDS: String(lifetime) },
-    router: { OAUTH_CLOCKTOLERANCESECONDS: '0', ROUTER_WAITBUDGETMS: '5000' },
+    router: { OAUTH_CLOCKTOLERANCESECONDS: '0', ROUTER_RESPONSEDEADLINEMS: '5000' },
   });
 });
 afterAll(() => stack?.stop());

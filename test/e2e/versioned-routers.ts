@@ -21,7 +21,7 @@ export interface VersionedRouter {
   readonly url: string;
   readonly operationsUrl: string;
   readonly program: Program;
-  readonly mapFile: string;
+  readonly gatewayConfigFile: string;
 }
 
 export interface VersionedRouters {
@@ -83,12 +83,12 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
       routers.push(program);
       const { url = '', operationsUrl = '' } = program.ready;
       await checkAnswersOf(url);
-      return { url, operationsUrl, program, mapFile: file };
+      return { url, operationsUrl, program, gatewayConfigFile: file };
     },
-    async reload({ operationsUrl, program, mapFile }, pins) {
+    async reload({ operationsUrl, program, gatewayConfigFile }, pins) {
       const applied = async () => (await readCounts(operationsUrl))['router_config_reloads_total{result="applied"}'];
       const before = (await applied()) ?? 0;
-      writeFileSync(mapFile, mapWith(workflow, pins));
+      writeFileSync(gatewayConfigFile, mapWith(workflow, pins));
       program.process.kill('SIGHUP');
       await pollUntil('the reload to be over', async () => ((await applied()) ?? 0) > before, { timeoutMs: 60_000 });
     },

@@ -14,7 +14,7 @@ export interface OperationsOptions {
   readonly token: () => string;
   /** Secret of the client `demo`. Default: that of the embedded identity provider. */
   readonly clientSecret?: string | undefined;
-  /** `router.waitBudgetMs`. */
+  /** `router.responseDeadlineMs`. */
   readonly budgetMs: number;
   /** False: what would be a PATCH is a PUT, and nobody waits for MDM. Default true. */
   readonly patches?: boolean | undefined;

@@ -19,7 +19,7 @@ import { moviePath, Operations, termsPath } from './operations.ts';
 import { supervise, type Supervised, type Supervisor } from './supervisor.ts';
 
 export interface WorldOptions {
-  /** `router.waitBudgetMs`; default 6000, so that a lost request does not cost half a minute. */
+  /** `router.responseDeadlineMs`; default 6000, so that a lost request does not cost half a minute. */
   readonly budgetMs?: number;
   readonly router?: Record<string, string>;
   readonly workers?: Record<string, string>;
@@ -106,7 +106,7 @@ export async function startWorld(engine: GivenEngine, options: WorldOptions = {}
     anyAnswer: true,
     router: {
       ROUTER_PORT: String(routerPort),
-      ROUTER_WAITBUDGETMS: String(budgetMs),
+      ROUTER_RESPONSEDEADLINEMS: String(budgetMs),
       // A case cannot wait for minutes.
       ROUTER_KEEPALIVETIMEOUTMS: '8000',
       RECONCILER_INTERVALMS: '3000',

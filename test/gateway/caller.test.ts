@@ -74,7 +74,7 @@ beforeAll(async () => {
     CONDUCTOR_URL: `http://127.0.0.1:${(engine.address() as AddressInfo).port}`,
     ROUTER_PORT: '0',
     OPS_PORT: '0',
-    ROUTER_MAPFILE: join(dir, 'map.yml'),
+    ROUTER_GATEWAYCONFIGFILE: join(dir, 'map.yml'),
     ROUTER_TRUSTEDPROXIES: proxy,
     ROUTER_MAXCONNECTIONSPERADDRESS: '4',
     RECONCILER_INTERVALMS: '0',

@@ -69,7 +69,7 @@ const closedFor = async (reason: string) => {
 };
 
 describe('an answer nobody reads', () => {
-  it('is let go after answerTimeoutMs, and the connection is cut', async () => {
+  it('is let go after responseTimeoutMs, and the connection is cut', async () => {
     await start();
     const reader = open();
     reader.socket.pause();

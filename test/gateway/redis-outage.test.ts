@@ -25,7 +25,7 @@ describe.skipIf(!hasRedisServer('a router whose Redis hangs'))('a router whose R
       CONDUCTOR_URL: `http://127.0.0.1:${(engine.address() as AddressInfo).port}`,
       REDIS_URL: redis.url,
       LIMITS_STORE: 'redis',
-      LIMITS_REFUSALHOLDMS: '1',
+      LIMITS_REJECTIONDELAYMS: '1',
       RECONCILER_INTERVALMS: '100',
     });
     await untilUp(1);

@@ -20,7 +20,7 @@ let caller: ReturnType<typeof createBackEndCaller>;
 beforeEach(async () => {
   react = ok;
   backEnd = await startRawBackEnd((socket, request) => react(socket, request));
-  caller = createBackEndCaller({ timeoutMs: 2_000, maxAnswerBytes: 100_000 });
+  caller = createBackEndCaller({ timeoutMs: 2_000, maxResponseBytes: 100_000 });
 });
 afterEach(async () => {
   caller.close();

@@ -45,7 +45,7 @@ export interface BackEndCallerOptions {
   /** Deadline of one call in milliseconds, from connecting to the last byte of the response, retries included. */
   timeoutMs: number;
   /** Largest response body in bytes. */
-  maxAnswerBytes: number;
+  maxResponseBytes: number;
 }
 
 /** Retries of a read whose connection failed, and the pauses between them in milliseconds. */
@@ -71,7 +71,7 @@ export function createBackEndCaller(options: BackEndCallerOptions): { call: Call
     maxRedirects: 0,
     decompress: false,
     responseType: 'arraybuffer',
-    maxContentLength: options.maxAnswerBytes,
+    maxContentLength: options.maxResponseBytes,
     maxBodyLength: Infinity,
     transformRequest: [],
     transformResponse: [],

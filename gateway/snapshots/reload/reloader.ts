@@ -16,7 +16,7 @@ export interface ReloaderOptions {
   /** The snapshot of the start: keys that need a restart keep its values. */
   readonly started: Pick<ConfigSnapshot, 'config' | 'gateway'>;
   /** Loads all configuration layers. @throws ConfigError */
-  readonly loadConfig: () => Promise<Pick<LoadedConfig, 'config' | 'keepCopies'>>;
+  readonly loadConfig: () => Promise<Omit<LoadedConfig, 'origins'>>;
   readonly gatewayConfigFile: string;
   readonly rootDir: string;
 }
@@ -61,6 +61,7 @@ export class Reloader {
       }
       gatewayHost.activate(snapshot);
       this.#state.applied(needRestart);
+      loaded.warnings.forEach((warning) => log.warn(warning));
       loaded.keepCopies((problem) => log.warn(problem));
       const durationMs = Math.round(performance.now() - startedAt);
       log.info({ reason, durationMs }, 'the configuration was reloaded');

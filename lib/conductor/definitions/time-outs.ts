@@ -13,7 +13,7 @@ export interface Route {
   readonly workflow: string;
   readonly version: number;
   /** Response deadline in milliseconds. */
-  readonly waitBudgetMs: number;
+  readonly responseDeadlineMs: number;
   /** True when the route accepts methods that change data. */
   readonly writes: boolean;
 }
@@ -76,9 +76,9 @@ function checkRoute(definitions: Definitions, route: Route, { backEndTimeoutMs }
     return [`${route.place}: there is no workflow ${route.workflow} version ${route.version}`];
   }
   const problems: string[] = [];
-  if (route.waitBudgetMs <= backEndTimeoutMs) {
+  if (route.responseDeadlineMs <= backEndTimeoutMs) {
     problems.push(
-      `${route.place}: clients wait ${route.waitBudgetMs} ms, no longer than a back end may take (workers.backEndTimeoutMs = ${backEndTimeoutMs})`,
+      `${route.place}: clients wait ${route.responseDeadlineMs} ms, no longer than a back end may take (workers.backEndTimeoutMs = ${backEndTimeoutMs})`,
     );
   }
   return [...problems, ...checkRoutedWorkflow(workflow)];
@@ -107,9 +107,9 @@ function checkStep(definitions: Definitions, { taskType, route, backEndMs, respo
       `must be at least ${engineRestartMs / 1_000} s: route ${route.name} writes, and an applied write must outlive an engine restart`,
     );
   }
-  if (route?.writes === false && responseMs > route.waitBudgetMs) {
+  if (route?.writes === false && responseMs > route.responseDeadlineMs) {
     report(
-      `must be at most ${route.waitBudgetMs / 1_000} s: route ${route.name} only reads, and its clients wait no longer`,
+      `must be at most ${route.responseDeadlineMs / 1_000} s: route ${route.name} only reads, and its clients wait no longer`,
     );
   }
   return problems;

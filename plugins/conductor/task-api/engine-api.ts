@@ -118,7 +118,7 @@ class EngineApi {
     const query = new URLSearchParams(context.query);
     const count = wholeNumber(query.get('count'), 1);
     const requestedMs = wholeNumber(query.get('timeout'), defaultPollMs);
-    const timeoutMs = Math.min(requestedMs, this.#config['conductor.maxParkedPollMs']);
+    const timeoutMs = Math.min(requestedMs, this.#config['conductor.maxHeldPollMs']);
     const tasks = await this.#takeTasks(segments.at(-1) as string, context, { count, timeoutMs });
     this.#sendTasks(context, tasks, tasks);
   }
@@ -153,7 +153,7 @@ class EngineApi {
 
   /** Forwards any other allowed call to the engine, with the path rebuilt from its validated segments. */
   async forward({ segments }: AllowedCall, { request, response, query, gone }: CallContext): Promise<void> {
-    const body = await readBody(request, this.#config['router.maxAnswerBytes']);
+    const body = await readBody(request, this.#config['router.maxResponseBytes']);
     const path = `/api/${segments.map((segment) => encodeURIComponent(segment)).join('/')}${query === '' ? '' : `?${query}`}`;
     const type = request.headers['content-type'];
     const engineResponse = await this.#dependencies.engine.request({
@@ -213,7 +213,7 @@ class EngineApi {
 
   /** Reads a result and reports it to the engine. */
   async #reportResult({ request, clientId, gone }: CallContext) {
-    const maxBytes = this.#config['router.maxAnswerBytes'] * resultOverhead;
+    const maxBytes = this.#config['router.maxResponseBytes'] * resultOverhead;
     const { limits, updates, reported, results } = this.#dependencies;
     const announced = announcedBytes(request);
     const hold = (bytes: number) => results.hold({ bytes, client: clientId, gone });

@@ -46,7 +46,7 @@ const parameters = Type.Object(
       Type.String({ minLength: 1, description: 'file with what the back end answers, for the OpenAPI document' }),
     ),
     waitBudgetMs: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'longest wait in milliseconds; default router.waitBudgetMs' }),
+      Type.Integer({ minimum: 1, description: 'longest wait in milliseconds; default router.responseDeadlineMs' }),
     ),
     idempotencyKey: Type.Optional(
       Type.Enum(['optional', 'required'], {

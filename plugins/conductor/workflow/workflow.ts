@@ -27,7 +27,7 @@ export function createWorkflowPolicy(config: Config, dependencies: WorkflowDepen
   return definePolicy(workflowDeclaration, {
     loadShedding: (parameters) => createSheddingCheck(backEndOf(parameters), dependencies),
     create(parameters) {
-      const { name, strip, domainOf, waitBudgetMs = config['router.waitBudgetMs'], idempotencyKey } = parameters;
+      const { name, strip, domainOf, waitBudgetMs = config['router.responseDeadlineMs'], idempotencyKey } = parameters;
       const versions = dependencies.versions.at(parameters);
       const route: RouteOptions = {
         ...{ name, versions, domainOf, config, allowsHeader, telemetry: dependencies.telemetry },

@@ -31,8 +31,8 @@ const graceMs = 5_000;
  * expire.
  */
 export function leaseMs(config: Config): number {
-  const waitMs = Math.max(config['router.waitBudgetMs'], config['router.maxWaitMs']);
-  return config['router.requestTimeoutMs'] + waitMs + config['router.answerTimeoutMs'] + graceMs;
+  const waitMs = Math.max(config['router.responseDeadlineMs'], config['router.maxWaitMs']);
+  return config['router.requestTimeoutMs'] + waitMs + config['router.responseSendTimeoutMs'] + graceMs;
 }
 
 type StoreServices = Pick<SharedServices, 'config' | 'redis' | 'addReadinessNotice'>;

@@ -51,7 +51,7 @@ const problemsOf = async (env: NodeJS.ProcessEnv, required: never[] = []) =>
 
 describe('layers', () => {
   it('later ones win: defaults, remote files in order, environment', async () => {
-    const first = fileLayer('first.properties', 'router.port=1001\nops.port=1001\nrouter.waitBudgetMs=1001\n');
+    const first = fileLayer('first.properties', 'router.port=1001\nops.port=1001\nrouter.responseDeadlineMs=1001\n');
     const { config, origins } = await loadConfig({
       env: { CONFIG_URL: `${first},${base}/r.properties`, ROUTER_PORT: '1003' },
     });
@@ -106,13 +106,13 @@ describe('what is wrong is listed at once', () => {
   it('unknown keys, bad values, unreachable files and missing keys', async () => {
     const file = fileLayer(
       'bad.properties',
-      'router.prot=1\nrouter.waitBudgetMS=5\nops.port=x\nsentry.dsn=secret-text\n',
+      'router.prot=1\nrouter.responseDeadlineMS=5\nops.port=x\nsentry.dsn=secret-text\n',
     );
     const problems = await problemsOf({ CONFIG_URL: `${file},${base}/missing.properties` }, ['oauth.issuer'] as never);
     expect(problems).toEqual([
       `${base}/missing.properties cannot be read: it answered 404`,
       expect.stringContaining('router.prot is not a known key'),
-      expect.stringContaining('did you mean router.waitBudgetMs?'),
+      expect.stringContaining('did you mean router.responseDeadlineMs?'),
       expect.stringContaining('ops.port must be integer, but is "x"'),
       expect.stringMatching(/sentry\.dsn must be a URL \(http-url\)$/),
       'oauth.issuer is not set: set it in a property file or as OAUTH_ISSUER',

@@ -4,12 +4,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Config } from '#lib/config/schema.ts';
 import { createInFlightPolicy } from '../../../plugins/limits/in-flight.ts';
 import { MemoryConcurrencyStore } from '../../../plugins/limits/store/concurrency-store.ts';
-import { createRefusalHold } from '../../../plugins/limits/hold-refusals.ts';
+import { createRejectionDelay } from '../../../plugins/limits/rejection-delay.ts';
 import { call } from '../../stack/client.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { type LimitedHost, startLimitedHost } from './host.ts';
 
-const atOnce = createRefusalHold(0);
+const atOnce = createRejectionDelay(0);
 const stops: (() => void)[] = [];
 afterEach(() => stops.splice(0).forEach((stop) => stop()));
 

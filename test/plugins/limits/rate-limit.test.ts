@@ -7,12 +7,12 @@ import type { Config } from '#lib/config/schema.ts';
 import { type SheddingCheck, setContext } from '../../../gateway/plugin-api/plugin-api.ts';
 import { createRateLimitPolicy } from '../../../plugins/limits/rate-limit.ts';
 import { MemoryRateLimitStore } from '../../../plugins/limits/store/rate-limit-store.ts';
-import { createRefusalHold } from '../../../plugins/limits/hold-refusals.ts';
+import { createRejectionDelay } from '../../../plugins/limits/rejection-delay.ts';
 import { call } from '../../stack/client.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { startLimitedHost } from './host.ts';
 
-const atOnce = createRefusalHold(0);
+const atOnce = createRejectionDelay(0);
 const stops: (() => void)[] = [];
 afterEach(() => stops.splice(0).forEach((stop) => stop()));
 

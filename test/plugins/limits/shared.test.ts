@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '#lib/config/schema.ts';
 import { Redis } from '#lib/redis/redis.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
-import { createRefusalHold } from '../../../plugins/limits/hold-refusals.ts';
+import { createRejectionDelay } from '../../../plugins/limits/rejection-delay.ts';
 import { createInFlightPolicy } from '../../../plugins/limits/in-flight.ts';
 import { createRateLimitPolicy } from '../../../plugins/limits/rate-limit.ts';
 import { createStores } from '../../../plugins/limits/store/create-stores.ts';
@@ -17,7 +17,7 @@ import { type LimitedHost, startLimitedHost } from './host.ts';
 import { isRedisThere, redisUrl } from '../../stack/redis.ts';
 
 const redisAnswers = await isRedisThere();
-const atOnce = createRefusalHold(0);
+const atOnce = createRejectionDelay(0);
 const log = createLog('test', 'silent');
 
 it('redis without its address: says what is missing', () => {
@@ -56,10 +56,10 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
     const config = {
       'limits.store': 'redis',
       'limits.whenRedisIsAway': whenRedisIsAway,
-      'router.waitBudgetMs': 1_000,
+      'router.responseDeadlineMs': 1_000,
       'router.maxWaitMs': 1_000,
       'router.requestTimeoutMs': 1_000,
-      'router.answerTimeoutMs': 1_000,
+      'router.responseSendTimeoutMs': 1_000,
     } as unknown as Config;
     const start = async () => {
       const redis = open(proxy.url.replace('http:', 'redis:'));

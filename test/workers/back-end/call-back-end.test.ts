@@ -9,12 +9,12 @@ import { type BackEndRequest, createBackEndCaller } from '../../../workers/back-
 import { answers, ok, type RawBackEnd, type Reaction, startRawBackEnd } from '../raw-back-end.ts';
 
 const timeoutMs = 400;
-const maxAnswerBytes = 100_000;
+const maxResponseBytes = 100_000;
 let caller: ReturnType<typeof createBackEndCaller>;
 let backEnd: RawBackEnd | undefined;
 
 beforeEach(() => {
-  caller = createBackEndCaller({ timeoutMs, maxAnswerBytes });
+  caller = createBackEndCaller({ timeoutMs, maxResponseBytes });
 });
 afterEach(async () => {
   vi.unstubAllEnvs();
@@ -255,7 +255,7 @@ describe('calls without a complete response', () => {
     ['sends a head of 100 KB', answers(`HTTP/1.1 200 OK\r\nX: ${'a'.repeat(100_000)}\r\n\r\n`), /not valid HTTP/],
     [
       'announces more than the limit',
-      answers(`HTTP/1.1 200 OK\r\nContent-Length: 10485760\r\n\r\n${'a'.repeat(maxAnswerBytes + 1)}`),
+      answers(`HTTP/1.1 200 OK\r\nContent-Length: 10485760\r\n\r\n${'a'.repeat(maxResponseBytes + 1)}`),
       /too large/,
     ],
     ['closes without a word', (socket) => void socket.end(), /before a response/],
@@ -283,9 +283,9 @@ describe('calls without a complete response', () => {
 
   test('accepts a response of exactly the size limit', async () => {
     const { url } = await against(
-      answers(`HTTP/1.1 200 OK\r\nContent-Length: ${maxAnswerBytes}\r\n\r\n${'a'.repeat(maxAnswerBytes)}`),
+      answers(`HTTP/1.1 200 OK\r\nContent-Length: ${maxResponseBytes}\r\n\r\n${'a'.repeat(maxResponseBytes)}`),
     );
-    expect((await caller.call(read(url))).body).toHaveLength(maxAnswerBytes);
+    expect((await caller.call(read(url))).body).toHaveLength(maxResponseBytes);
   });
 });
 

@@ -86,7 +86,7 @@ export async function startReloadableRouter(env: Record<string, string> = {}): P
     ROUTER_PORT: '0',
     OPS_PORT: '0',
     RECONCILER_INTERVALMS: '0',
-    ROUTER_MAPFILE: join(dir, 'map.yml'),
+    ROUTER_GATEWAYCONFIGFILE: join(dir, 'map.yml'),
     CONFIG_URL: pathToFileURL(join(dir, 'router.properties')).href,
     ...env,
   });

@@ -28,7 +28,7 @@ async function main(options: KillOptions): Promise<number> {
     stack = await startStack({
       engineUrl: engines.urls.join(','),
       anyAnswer: true,
-      router: { RECONCILER_INTERVALMS: interval, RECONCILER_AFTERMS: '10000', ROUTER_WAITBUDGETMS: '8000' },
+      router: { RECONCILER_INTERVALMS: interval, RECONCILER_AFTERMS: '10000', ROUTER_RESPONSEDEADLINEMS: '8000' },
     });
     say('the stack is ready');
     exitCode = await Promise.race([run(engines, stack, options), interrupted]);

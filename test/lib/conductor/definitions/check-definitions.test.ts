@@ -20,7 +20,7 @@ function route(given: Partial<CheckContext['routes'][number]>): CheckContext['ro
     place: `gateway.config.yml: pipelines.${given.name}`,
     workflow: 'moviesWF',
     version: 1,
-    waitBudgetMs: 25_000,
+    responseDeadlineMs: 25_000,
     writes: false,
     ...given,
   };
@@ -384,7 +384,7 @@ describe('the budget of time-outs', () => {
   });
 
   it('a route with its own response deadline: that one counts', () => {
-    const routes = [route({ name: 'movies', workflow: 'moviesWF', waitBudgetMs: 15_000 })];
+    const routes = [route({ name: 'movies', workflow: 'moviesWF', responseDeadlineMs: 15_000 })];
     expect(problemsIn(copy.dir, { ...context, routes })).toEqual([
       expect.stringContaining('clients wait 15000 ms'),
       expect.stringContaining('must be at most 15 s'),

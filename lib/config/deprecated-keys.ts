@@ -1,0 +1,54 @@
+// Deprecated names of configuration keys. Each still sets the key that replaced it, in every source.
+
+import type { ConfigKey } from './schema.ts';
+import type { MergedLayers } from './sources.ts';
+
+/** The current key of each deprecated name. */
+export const deprecatedKeys: Readonly<Record<string, ConfigKey>> = {
+  'conductor.handOver': 'conductor.directDispatch',
+  'conductor.maxParkedPollMs': 'conductor.maxHeldPollMs',
+  'limits.refusalHoldMs': 'limits.rejectionDelayMs',
+  'router.answerTimeoutMs': 'router.responseSendTimeoutMs',
+  'router.mapFile': 'router.gatewayConfigFile',
+  'router.maxAnswerBytes': 'router.maxResponseBytes',
+  'router.waitBudgetMs': 'router.responseDeadlineMs',
+};
+
+/** Returns the current key of a name, which may be deprecated. */
+export function currentKey(name: string): string {
+  return deprecatedKeys[name] ?? name;
+}
+
+/** Values under current keys. Warnings and problems have one line for each deprecated name that is set. */
+export interface RenamedLayers extends MergedLayers {
+  /** Deprecated names in use, each with its current key. */
+  readonly warnings: readonly string[];
+  /** Deprecated names whose value contradicts the value of the current key. */
+  readonly problems: readonly string[];
+}
+
+/** Moves the values of deprecated names to their current keys. Values appear in no message: they may be secret. */
+export function renameDeprecated({ values, origins }: MergedLayers): RenamedLayers {
+  const isCurrent = ([name]: readonly [string, string]) => !Object.hasOwn(deprecatedKeys, name);
+  const renamed = Object.fromEntries(Object.entries(values).filter(isCurrent));
+  const renamedOrigins = Object.fromEntries(Object.entries(origins).filter(isCurrent));
+  const warnings: string[] = [];
+  const problems: string[] = [];
+  for (const [name, key] of Object.entries(deprecatedKeys)) {
+    const value = values[name];
+    if (value === undefined) continue;
+    const origin = origins[name];
+    const other = values[key];
+    if (other !== undefined && other.trim() !== value.trim()) {
+      problems.push(
+        `${origin}: ${name} is the deprecated name of ${key}, which has another value (${origins[key]}): remove ${name}`,
+      );
+      continue;
+    }
+    warnings.push(`${origin}: ${name} is deprecated: set ${key} instead`);
+    if (other !== undefined) continue;
+    renamed[key] = value;
+    renamedOrigins[key] = `${origin} (as ${name})`;
+  }
+  return { values: renamed, origins: renamedOrigins, warnings, problems };
+}
