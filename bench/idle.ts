@@ -58,7 +58,7 @@ interface IdleOptions {
 
 async function measureIdle({ workers, seconds, router, engineUrl }: IdleOptions) {
   const idle = await startIdleWorkers(router, workers);
-  const heldPolls = () => readMetric(router.operationsUrl, 'router_parked_polls');
+  const heldPolls = () => readMetric(router.operationsUrl, 'router_held_polls');
   const read = async () => ({
     router: await readMetric(router.operationsUrl, 'router_engine_calls_total'),
     engine: await countEngineCalls(engineUrl),

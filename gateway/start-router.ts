@@ -143,7 +143,7 @@ async function reloadOnChange(
 
 function registerSnapshotGauge(gatewayHost: GatewayHost, metrics: Registry): void {
   new Gauge({
-    name: 'router_config_generations',
+    name: 'router_config_snapshots',
     help: 'Configuration snapshots that serve requests: the active one, and previous ones with requests in flight',
     registers: [metrics],
     collect() {

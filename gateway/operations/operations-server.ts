@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { withDeprecatedMetrics } from './deprecated-metrics.ts';
 import { createHostCheck } from './host-check.ts';
 import type { Readiness } from './readiness.ts';
 
@@ -44,7 +45,7 @@ export async function startOperationsServer(options: {
   };
   if (metrics !== undefined) {
     const sendMetrics: OperationsRoutes[string] = async (response) => {
-      const text = await metrics.metrics();
+      const text = withDeprecatedMetrics(await metrics.metrics());
       response.writeHead(200, { 'content-type': metrics.contentType }).end(text);
     };
     routes['/metrics'] = sendMetrics;

@@ -245,7 +245,7 @@ describe.skipIf(!asked)('docker compose up', () => {
       expect(state.trim()).toBe('0');
       const answer = callAs('demo', '/movies/Metropolis');
       await pollUntil('the request to wait', async () =>
-        /^router_waits 1$/m.test((await metrics()).replaceAll(',', '\n')),
+        /^router_completion_waiters 1$/m.test((await metrics()).replaceAll(',', '\n')),
       );
       await project.run('start', 'workers');
       expect((await answer).status).toBe(200);

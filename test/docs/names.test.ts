@@ -5,6 +5,7 @@ import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { keyOfVariable } from '#lib/config/environment.ts';
+import { deprecatedMetrics } from '../../gateway/operations/deprecated-metrics.ts';
 import { workers } from '../../workers/index.ts';
 import { anchorsOf, codeBlocksOf, readPage, readPages, relativeLinksOf, rootDir, rowsOf, sectionOf } from './pages.ts';
 
@@ -63,6 +64,11 @@ it('operations.md: every metric of the router, and no other', () => {
   const inCode = new Set([...sources.matchAll(/'(router_[a-z_]+)'/g)].map(([, name]) => name));
   const documented = rowsOf(sectionOf(readPage('docs/operations.md'), 'Metrics')).map(([name]) => name);
   expect(documented.toSorted()).toEqual([...inCode].toSorted());
+});
+
+it('operations.md: every deprecated metric with its current name, and no other', () => {
+  const documented = rowsOf(sectionOf(readPage('docs/operations.md'), 'Deprecated metrics'));
+  expect(Object.fromEntries(documented)).toEqual(deprecatedMetrics);
 });
 
 it('decisions.md: one line for each dependency, and no other', () => {

@@ -160,7 +160,7 @@ describe('Prefer: respond-async', () => {
     await answerNext();
     await pollUntil('its place to be free', async () => (await metric('router_deferred_executions')) === 0);
     expect(await stateOf(id)).toBe('completed');
-    expect(await metric('router_waits')).toBe(0);
+    expect(await metric('router_completion_waiters')).toBe(0);
   });
 
   it('what is meant for the router does not reach the back end, other preferences do', async () => {
@@ -285,7 +285,7 @@ describe('GET /executions/{id} with Prefer: wait', () => {
     await answerNext();
     await answerNext();
     expect((await demo(links.self, prefer('wait=3', {}))).json()).toMatchObject({ id, state: 'completed' });
-    await pollUntil('no wait', async () => (await metric('router_waits')) === 0);
+    await pollUntil('no wait', async () => (await metric('router_completion_waiters')) === 0);
   });
 });
 

@@ -138,7 +138,7 @@ describe('workers', () => {
     const gone = worker(api(`/tasks/poll/batch/${taskType}?count=1&timeout=5000`), { signal: leave.signal }).catch(
       () => undefined,
     );
-    await pollUntil('the polls to be held', async () => /router_parked_polls [1-9]/.test(await metrics()));
+    await pollUntil('the polls to be held', async () => /router_held_polls [1-9]/.test(await metrics()));
     leave.abort();
     await gone;
     const id = await startElsewhere({});
@@ -156,7 +156,7 @@ describe('workers', () => {
     );
     await pollUntil(
       'the polls to be held',
-      async () => Number(/router_parked_polls (\d+)/.exec(await metrics())?.[1]) >= 150,
+      async () => Number(/router_held_polls (\d+)/.exec(await metrics())?.[1]) >= 150,
     );
     const startedAt = performance.now();
     const answer = await call(`${stack.url}/movies/x`);

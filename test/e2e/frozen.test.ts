@@ -82,7 +82,7 @@ const ended = (id: string) => async (): Promise<WholeExecution | undefined> => {
 describe('a process that is stopped and continued', () => {
   it('a worker, past the response time-out of a write that it was handed: the back end does not get it', async () => {
     const path = newPath();
-    await pollUntil('an open poll', async () => (await readCount(stack.operationsUrl, 'router_parked_polls')) === 1);
+    await pollUntil('an open poll', async () => (await readCount(stack.operationsUrl, 'router_held_polls')) === 1);
     const answer = await whileStopped(stack.workers[0], async () => {
       const { status, json } = await demo(path, write);
       const { executionId } = json<{ executionId: string }>();

@@ -243,7 +243,7 @@ describe('a worker that goes', () => {
   it('before its poll is answered: the next one gets the task', async () => {
     const leave = new AbortController();
     const gone = poll({ signal: leave.signal }).catch(() => 'gone');
-    await pollUntil('the polls to be held', async () => (await metric('router_parked_polls')) > 0);
+    await pollUntil('the polls to be held', async () => (await metric('router_held_polls')) > 0);
     const answer = reader('/movies/x');
     leave.abort();
     const first = await gone;
@@ -268,10 +268,10 @@ describe('a client that goes', () => {
     await poll({ timeoutMs: 1 });
     const leave = new AbortController();
     const gone = reader('/movies/x', { signal: leave.signal }).catch(() => 'gone');
-    await pollUntil('the wait', async () => (await metric('router_waits')) === 1);
+    await pollUntil('the wait', async () => (await metric('router_completion_waiters')) === 1);
     leave.abort();
     expect(await gone).toBe('gone');
-    await pollUntil('the wait to end', async () => (await metric('router_waits')) === 0);
+    await pollUntil('the wait to end', async () => (await metric('router_completion_waiters')) === 0);
     expect(await poll({ timeoutMs: 1_200 })).toEqual([]);
   });
 });
@@ -321,7 +321,7 @@ describe('200 clients that leave at random', () => {
     );
     expect(outcomes.filter((outcome, n) => n % 2 === 0 && outcome !== 200)).toEqual([]);
     expect(outcomes.filter((outcome) => outcome !== 200 && outcome !== 'gone')).toEqual([]);
-    await pollUntil('every wait to end', async () => (await metric('router_waits')) === 0);
+    await pollUntil('every wait to end', async () => (await metric('router_completion_waiters')) === 0);
     done.abort();
     await Promise.all(workers);
     expect([...handedOut].filter(([, times]) => times > 1)).toEqual([]);
@@ -331,7 +331,7 @@ describe('200 clients that leave at random', () => {
       await pollUntil(`execution ${id} to end`, ended, { timeoutMs: 30_000 });
       expect((await execution(id)).status).toBe('COMPLETED');
     }
-    expect(await metric('router_parked_polls')).toBe(0);
+    expect(await metric('router_held_polls')).toBe(0);
     // Other suites leave executions of their own behind, on purpose.
     const query = `workflowType='moviesWF' AND status='RUNNING' AND startTime>${startedAt}`;
     const running = async () => {
@@ -346,7 +346,7 @@ describe('a router that is killed', () => {
   it('with tasks in hand and tasks nobody has: results are taken, the rest is handed out again', async () => {
     const lost = ['a', 'b'].map((title) => reader(`/movies/${title}`).catch(() => 'lost'));
     // Only then a poll: one that is held before makes the router look, and what it has fetched would die with it.
-    await pollUntil('both requests to wait', async () => (await metric('router_waits')) === 2);
+    await pollUntil('both requests to wait', async () => (await metric('router_completion_waiters')) === 2);
     const [inHand] = await poll();
     expect(isHandedOver(inHand!)).toBe(true);
     await stack.router.kill();
@@ -368,7 +368,7 @@ describe('a router that is killed', () => {
 describe('a router that is told to stop', () => {
   it('hands out the tasks of the requests it still has, and answers them', async () => {
     const waiting = ['a', 'b', 'c'].map((title) => reader(`/movies/${title}`));
-    await pollUntil('the requests to wait', async () => (await metric('router_waits')) === 3);
+    await pollUntil('the requests to wait', async () => (await metric('router_completion_waiters')) === 3);
     const stopped = stack.router.stop();
     // Asked of its health first: a request that came before the signal was taken would wait for a worker as well.
     const ready = async () => (await call(`${stack.operationsUrl}/health/ready`)).text;

@@ -257,7 +257,7 @@ describe('the guard', () => {
   const pins = (version: string) =>
     `versions: ${version}\n              versionGuard: { failurePercent: 20, windowMs: 60000, minRequests: 5 }`;
   const outOf = (at: VersionedRouter, version: string) =>
-    metric(at, 'router_version_out', { route: 'adaptor', version });
+    metric(at, 'router_version_removed', { route: 'adaptor', version });
 
   /** Its workers poll through it: requests need not wait until another router's look. */
   async function startGuarded(): Promise<VersionedRouter> {

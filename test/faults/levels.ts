@@ -5,7 +5,7 @@ import { readCounts } from '../stack/metrics.ts';
 
 export interface Levels {
   readonly waits: number;
-  readonly parkedPolls: number;
+  readonly heldPolls: number;
   /** Open file descriptors: sockets for the most part. */
   readonly descriptors: number;
   readonly heapMiB: number;
@@ -18,8 +18,8 @@ export async function readLevels(operationsUrl: string, pid: number): Promise<Le
   const metric = (name: string) => counts[name] ?? Number.NaN;
   const resident = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return {
-    waits: metric('router_waits'),
-    parkedPolls: metric('router_parked_polls'),
+    waits: metric('router_completion_waiters'),
+    heldPolls: metric('router_held_polls'),
     descriptors: readdirSync(`/proc/${pid}/fd`).length,
     heapMiB: Math.round(metric('nodejs_heap_size_used_bytes') / 1_048_576),
     residentMiB: Math.round(Number(resident) / 1_024),
@@ -33,7 +33,7 @@ export function notBack(before: Levels, after: Levels): string[] {
     if (after[name] > limit) reasons.push(`${name} is ${after[name]}, was ${before[name]}`);
   };
   most('waits', 0);
-  most('parkedPolls', before.parkedPolls + 1);
+  most('heldPolls', before.heldPolls + 1);
   most('descriptors', before.descriptors + 10);
   most('heapMiB', Math.max(2 * before.heapMiB, before.heapMiB + 64));
   return reasons;

@@ -85,8 +85,12 @@ export function createGauges(
         this.set(read());
       },
     });
-  gauge('router_waits', 'Clients waiting for an execution', () => waiters.size);
-  gauge('router_parked_polls', 'Polls of workers held by this router', () => queues.heldPolls);
+  gauge(
+    'router_completion_waiters',
+    'Waits for the end of an execution: by clients, and for executions behind a 202',
+    () => waiters.size,
+  );
+  gauge('router_held_polls', 'Polls of workers held by this router', () => queues.heldPolls);
   gauge('router_result_bytes', 'Bytes of large results that are being worked on', () => results.held);
   gauge('router_results_waiting', 'Large results of workers that wait unread for their turn', () => results.waiting);
   gauge('router_engine_calls_total', 'Calls made to the engine since the start', calls);

@@ -39,8 +39,8 @@ export function createVersionMetrics(metrics: Registry, guarded: () => readonly 
     registers,
   });
   new Gauge({
-    name: 'router_version_out',
-    help: 'Whether the guard has taken a workflow version out: it gets no new traffic',
+    name: 'router_version_removed',
+    help: '1 when the guard has removed a workflow version, which then gets no new traffic',
     labelNames: ['route', 'version'],
     registers,
     collect() {

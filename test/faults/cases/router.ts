@@ -19,7 +19,7 @@ async function fill(world: World, count: number) {
   const sent = Array.from({ length: count }, (_, index) =>
     index % 10 === 0 ? operations.patch() : index % 2 === 0 ? operations.put() : operations.movie(),
   );
-  const waits = () => readCount(stack.operationsUrl, 'router_waits');
+  const waits = () => readCount(stack.operationsUrl, 'router_completion_waiters');
   // Where the machine is slow the adaptive limit lets only a few into the engine at once.
   await pollUntil('a quarter of them to wait', async () => (await waits()) >= count / 4);
   return sent;

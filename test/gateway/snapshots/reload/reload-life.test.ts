@@ -69,7 +69,7 @@ it('twenty reloads: no timer, no socket, no series more than after the first', a
   const settled = (label: string) =>
     pollUntil(label, async () => {
       const now = await counts();
-      return now['router_config_generations'] === 1 ? now : undefined;
+      return now['router_config_snapshots'] === 1 ? now : undefined;
     });
   await change(1);
   const before = await settled('the first to have replaced the start');

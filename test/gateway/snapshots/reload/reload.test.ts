@@ -43,7 +43,7 @@ describe('what is sound', () => {
     router.write('map.yml', mapWith({ says: 'second' }));
     expect(await router.reload()).toBe('applied');
     expect(await says()).toBe('second');
-    const counted = async (count: number) => (await router.counts())['router_config_generations'] === count;
+    const counted = async (count: number) => (await router.counts())['router_config_snapshots'] === count;
     await pollUntil('the old configuration to be the only other one', () => counted(2));
     await says('/held?go');
     expect(await held).toBe('first');

@@ -66,7 +66,7 @@ function failTwo(versions: RouteVersions): void {
 const versionsOf = (versions: RouteVersions) =>
   [...new Set(clients.map((client) => choose(versions, client).version))].toSorted();
 const gauge = async () =>
-  (await registry.getSingleMetric('router_version_out')!.get()).values.map(({ labels, value }) => [
+  (await registry.getSingleMetric('router_version_removed')!.get()).values.map(({ labels, value }) => [
     (labels as Record<string, unknown>)['version'],
     value,
   ]);

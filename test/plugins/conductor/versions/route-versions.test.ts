@@ -57,7 +57,7 @@ function ask(clientId: string | undefined, headers: Record<string, string> = {},
 
 const clients = Array.from({ length: 40 }, (_, n) => `client-${n}`);
 const outNow = async () =>
-  (await registry.getSingleMetric('router_version_out')!.get()).values.map(({ labels, value }) => [
+  (await registry.getSingleMetric('router_version_removed')!.get()).values.map(({ labels, value }) => [
     (labels as Record<string, unknown>)['version'],
     value,
   ]);
