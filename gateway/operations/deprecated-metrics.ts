@@ -3,6 +3,7 @@
 /** The current name of each deprecated metric. */
 export const deprecatedMetrics: Readonly<Record<string, string>> = {
   router_config_generations: 'router_config_snapshots',
+  router_deferred_executions: 'router_async_executions',
   router_parked_polls: 'router_held_polls',
   router_version_out: 'router_version_removed',
   router_waits: 'router_completion_waiters',

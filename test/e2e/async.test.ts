@@ -156,9 +156,9 @@ describe('Prefer: respond-async', () => {
 
   it('it keeps its place in admission control until it has ended', async () => {
     const { id } = await startLater();
-    expect(await metric('router_deferred_executions')).toBe(1);
+    expect(await metric('router_async_executions')).toBe(1);
     await answerNext();
-    await pollUntil('its place to be free', async () => (await metric('router_deferred_executions')) === 0);
+    await pollUntil('its place to be free', async () => (await metric('router_async_executions')) === 0);
     expect(await stateOf(id)).toBe('completed');
     expect(await metric('router_completion_waiters')).toBe(0);
   });

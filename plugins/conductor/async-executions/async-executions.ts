@@ -22,7 +22,7 @@ export class AsyncExecutions {
     this.#dependencies = dependencies;
     const size = () => this.#size;
     new Gauge({
-      name: 'router_deferred_executions',
+      name: 'router_async_executions',
       help: 'Executions behind a 202 that keep their place in admission control',
       registers: [metrics],
       collect() {
