@@ -2,9 +2,9 @@
 
 import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import type { Config } from '#lib/config/schema.ts';
-import { createReconciliation } from '../jobs/reconcile/index.ts';
+import { createReconcileRounds } from '../jobs/reconcile/index.ts';
 import { runUntilComplete, type RoundsSummary } from '../jobs/reconcile/run-until-complete.ts';
-import type { Finding, Repair } from '../jobs/reconcile/reconciliation.ts';
+import type { Finding, Repair } from '../jobs/reconcile/reconcile-rounds.ts';
 import { paint } from './colours.ts';
 import { addConfirmationOptions } from './confirmation.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine-access.ts';
@@ -58,7 +58,7 @@ export async function runReconcile(options: ReconcileOptions, context: CommandCo
     const config = withTimes(engine.config, options);
     const definitions = loadDefinitions(rootDir);
     const sources = { config, definitions: () => definitions, call: engine.call };
-    const reconcileOnce = (dryRun: boolean) => runUntilComplete(createReconciliation(sources), { dryRun });
+    const reconcileOnce = (dryRun: boolean) => runUntilComplete(createReconcileRounds(sources), { dryRun });
     const note = context.onlyShows ?? (options.router === undefined ? undefined : routerForwardsNoRepair);
     if (note === routerForwardsNoRepair && options.yes === true) throw new CommandError([note]);
     if (note !== undefined) return describe(await reconcileOnce(true), { address, note });

@@ -12,11 +12,11 @@ import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { MdmDefinitions } from './mdm-definitions.ts';
 import { noLock, RedisLock } from './leader-lock.ts';
-import { Reconciliation } from './reconciliation.ts';
+import { ReconcileRounds } from './reconcile-rounds.ts';
 import { type Reconciler, startReconciler } from './reconciler.ts';
 
-/** Inputs of a reconciliation. */
-export interface ReconciliationSources {
+/** Inputs of the reconcile rounds. */
+export interface ReconcileSources {
   /** The payload keys are read again in each round. */
   readonly config: Config;
   /** Returns the active definitions; called in each round. */
@@ -25,10 +25,10 @@ export interface ReconciliationSources {
   readonly call: SendRequest;
 }
 
-/** Creates a reconciliation from a configuration and its definitions. */
-export function createReconciliation({ config, definitions, call }: ReconciliationSources): Reconciliation {
+/** Creates the reconcile rounds from a configuration and its definitions. */
+export function createReconcileRounds({ config, definitions, call }: ReconcileSources): ReconcileRounds {
   const mdmDefinitions = mdmDefinitionsOf(definitions);
-  return new Reconciliation({
+  return new ReconcileRounds({
     api: new ExecutionApi(call),
     get mdmDefinitions() {
       return mdmDefinitions();
@@ -55,7 +55,7 @@ function mdmDefinitionsOf(definitions: () => Definitions): () => MdmDefinitions 
 }
 
 /** Dependencies of the router's reconciler. */
-export interface RouterReconcilerOptions extends Pick<ReconciliationSources, 'config' | 'definitions'> {
+export interface RouterReconcilerOptions extends Pick<ReconcileSources, 'config' | 'definitions'> {
   readonly metrics: Registry;
   readonly log: Logger;
   /** Holds the leader lock; undefined: every router reconciles. */
@@ -76,7 +76,7 @@ export function startRouterReconciler(options: RouterReconcilerOptions): Reconci
   const stopping = new AbortController();
   const call: SendRequest = (request) => engine.request({ ...request, signal: stopping.signal });
   const reconciler = startReconciler({
-    reconciliation: createReconciliation({ config, definitions, call }),
+    rounds: createReconcileRounds({ config, definitions, call }),
     lock: redis === undefined ? noLock : new RedisLock(redis, intervalMs * 3),
     intervalMs,
     metrics,

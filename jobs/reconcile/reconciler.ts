@@ -5,12 +5,12 @@ import { EngineError } from '#lib/conductor/engine-error.ts';
 import { startIntervalLoop } from '#lib/process/interval-loop.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import type { LeaderLock } from './leader-lock.ts';
-import type { Finding, Reconciliation, RoundReport } from './reconciliation.ts';
+import type { Finding, ReconcileRounds, RoundReport } from './reconcile-rounds.ts';
 import { cases } from './decision.ts';
 
 /** Dependencies and interval of the loop. */
 export interface ReconcilerOptions {
-  readonly reconciliation: Pick<Reconciliation, 'round'>;
+  readonly rounds: Pick<ReconcileRounds, 'run'>;
   readonly lock: LeaderLock;
   /** Time between the starts of two rounds, in milliseconds. */
   readonly intervalMs: number;
@@ -26,7 +26,7 @@ export interface Reconciler {
 
 /** Starts the loop; the first round starts at once. */
 export function startReconciler(options: ReconcilerOptions): Reconciler {
-  const { reconciliation, lock, intervalMs, log } = options;
+  const { rounds, lock, intervalMs, log } = options;
   const metrics = createMetrics(options.metrics);
   const roundLog = new RoundLog(log);
   const runRound = async (signal: AbortSignal): Promise<void> => {
@@ -36,7 +36,7 @@ export function startReconciler(options: ReconcilerOptions): Reconciler {
       return;
     }
     try {
-      const report = await reconciliation.round();
+      const report = await rounds.run();
       metrics.countRound('done');
       metrics.record(report);
       roundLog.succeeded(report);
@@ -78,7 +78,7 @@ class RoundLog {
       this.#log.warn({ ...fields, ...(reason === undefined ? {} : { reason }) }, 'reconciled');
     }
     this.#reported = reported;
-    this.#log.debug({ scanned, inspected, findings: findings.length }, 'reconciliation round');
+    this.#log.debug({ scanned, inspected, findings: findings.length }, 'reconcile round');
   }
 
   failed(error: unknown): void {

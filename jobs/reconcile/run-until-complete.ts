@@ -1,7 +1,7 @@
 // Runs reconcile rounds until the whole look-back has been scanned and inspected, for the CLI.
 
 import type { Case } from './decision.ts';
-import type { Finding, Reconciliation, RoundReport } from './reconciliation.ts';
+import type { Finding, ReconcileRounds, RoundReport } from './reconcile-rounds.ts';
 
 /** Combined result of the rounds. */
 export interface RoundsSummary {
@@ -27,14 +27,14 @@ const maxRounds = 200;
  * @throws EngineError when the engine is unavailable
  */
 export async function runUntilComplete(
-  reconciliation: Pick<Reconciliation, 'round'>,
+  rounds: Pick<ReconcileRounds, 'run'>,
   { dryRun, onRound = () => undefined }: { dryRun: boolean; onRound?: (report: RoundReport) => void },
 ): Promise<RoundsSummary> {
   const findings = new Map<string, Finding>();
   let scanned = 0;
   let inspected = 0;
-  for (let rounds = 1; ; rounds++) {
-    const report = await reconciliation.round({ dryRun });
+  for (let count = 1; ; count++) {
+    const report = await rounds.run({ dryRun });
     scanned += report.scanned;
     inspected += report.inspected;
     for (const finding of report.findings) {
@@ -43,7 +43,7 @@ export async function runUntilComplete(
       if (known === undefined || finding.action !== 'none') findings.set(finding.executionId, finding);
     }
     onRound(report);
-    if (report.isComplete || rounds === maxRounds) {
+    if (report.isComplete || count === maxRounds) {
       const { unreconciled, isComplete } = report;
       return { findings: [...findings.values()], unreconciled, scanned, inspected, isComplete };
     }

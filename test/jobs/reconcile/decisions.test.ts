@@ -96,7 +96,7 @@ describe('a PATCH that has ended', () => {
     expect(decidePatch(patch({ tasks }), alone, context)).toEqual({ kind: 'settled' });
   });
 
-  it('terminated behind its answer → resumed, and started when the engine refuses; broken again → started', () => {
+  it('terminated behind its response → resumed, and started when the engine refuses; broken again → started', () => {
     const once = patch({ status: 'TERMINATED', tasks: [intake(), event('CANCELED')] });
     expect(decidePatch(once, alone, context)).toMatchObject({ kind: 'resume', case: 'event_stuck', fallback: [mdm] });
     const twice = patch({ status: 'TERMINATED', tasks: [intake(), event('CANCELED'), event('CANCELED')] });

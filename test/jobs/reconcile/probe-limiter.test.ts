@@ -20,7 +20,7 @@ describe('questions to one back end', () => {
     expect(countTurns(new ProbeLimiter(afterMs), '001')).toBe(1);
   });
 
-  it('with each answer twice as many, up to half of the tasks that a worker takes at once', () => {
+  it('with each response twice as many, up to half of the tasks that a worker takes at once', () => {
     const turns = new ProbeLimiter(afterMs);
     const granted = [1, 2, 3, 4, 5].map(() => {
       const count = countTurns(turns, '001');
@@ -32,7 +32,7 @@ describe('questions to one back end', () => {
     expect(granted).toEqual([1, 2, most, most, most]);
   });
 
-  it('no answer → none for the first pause, then one, then none for twice as long', () => {
+  it('no response → none for the first pause, then one, then none for twice as long', () => {
     const turns = new ProbeLimiter(afterMs);
     const ask = (at: number) => {
       const mayAsk = turns.tryAcquire({ backEnd: '001', executionId: 'e-1' }, at);

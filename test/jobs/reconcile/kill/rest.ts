@@ -17,9 +17,9 @@ export async function untilAtRest(engineUrl: string, stack: Stack, timeoutMs: nu
   return pollUntil(
     'everything to come to rest',
     async () => {
-      const owed = Object.values(await readMetric(stack, 'router_events_unreconciled'));
+      const unreconciled = Object.values(await readMetric(stack, 'router_events_unreconciled'));
       const running = (await readRunning(engineUrl)).length;
-      const quiet = running === 0 && owed.every((count) => count === 0);
+      const quiet = running === 0 && unreconciled.every((count) => count === 0);
       quietSince = quiet ? (quietSince ?? performance.now()) : undefined;
       return quietSince !== undefined && performance.now() - quietSince > quietMs;
     },
@@ -27,8 +27,8 @@ export async function untilAtRest(engineUrl: string, stack: Stack, timeoutMs: nu
   ).then(
     () => undefined,
     async (error: Error) => {
-      const owed = JSON.stringify(await readMetric(stack, 'router_events_unreconciled'));
-      return `${error.message}: ${owed} ${await describeRunning(engineUrl)}`;
+      const unreconciled = JSON.stringify(await readMetric(stack, 'router_events_unreconciled'));
+      return `${error.message}: ${unreconciled} ${await describeRunning(engineUrl)}`;
     },
   );
 }

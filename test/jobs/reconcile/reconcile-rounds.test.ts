@@ -7,7 +7,7 @@ import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/exe
 import { createOutbound } from '#lib/envelope/outbound.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { MdmDefinitions } from '../../../jobs/reconcile/mdm-definitions.ts';
-import { Reconciliation } from '../../../jobs/reconcile/reconciliation.ts';
+import { ReconcileRounds } from '../../../jobs/reconcile/reconcile-rounds.ts';
 import { createEngineIndex, type EngineIndex } from './engine-index.ts';
 
 const product = loadDefinitions(fileURLToPath(new URL('../../..', import.meta.url)));
@@ -44,7 +44,7 @@ beforeEach(() => {
 });
 
 const reconcile = () =>
-  new Reconciliation({
+  new ReconcileRounds({
     api: engine.api,
     get mdmDefinitions() {
       return mdmDefinitions;
@@ -110,14 +110,14 @@ describe('shares of several colleges', () => {
 
   it('a duplicate for one college does not hide the missing share of another', async () => {
     for (const each of [notification('002', '003'), share('s-1', '002'), share('s-2', '002')]) engine.put(each);
-    const { findings } = await reconcile().round();
+    const { findings } = await reconcile().run();
     expect(findings).toMatchObject([{ executionId: 'notification-1', case: 'share_lost', action: 'started' }]);
     expect(engine.started).toMatchObject([{ name: 'mdm-shareWF', input: { misCode: '003' } }]);
   });
 
   it('one for each college → settled without reading an execution', async () => {
     for (const each of [notification('002', '003'), share('s-1', '002'), share('s-2', '003')]) engine.put(each);
-    expect(await reconcile().round()).toMatchObject({ findings: [], inspected: 0 });
+    expect(await reconcile().run()).toMatchObject({ findings: [], inspected: 0 });
   });
 });
 
@@ -127,12 +127,12 @@ it('a PATCH that is retried and completes between two rounds is seen again', asy
   engine.put(patch({ status: 'FAILED', output: {}, tasks }));
   engine.put(patch({ workflowId: 'patch-2', startTime: now - 65_000, endTime: now - 64_000 }));
   engine.put({ ...notification(), correlationId: 'patch-2' });
-  const reconciliation = reconcile();
-  expect(await reconciliation.round()).toMatchObject({ findings: [] });
+  const rounds = reconcile();
+  expect(await rounds.run()).toMatchObject({ findings: [] });
 
   now += 600_000;
   engine.put(patch({ startTime: now - 672_000, tasks: [...tasks, ...patch().tasks] }));
-  const { findings } = await reconciliation.round();
+  const { findings } = await rounds.run();
   expect(findings).toMatchObject([{ executionId: 'patch-1', case: 'event_lost', action: 'started' }]);
   expect(names()).toEqual(['mdmWF']);
 });
@@ -149,17 +149,17 @@ it('an index of many pages, with rows that leave it while it is read → every e
       for (let at = 0; at < 40; at++) engine.put(patch({ workflowId: `patch-${at}`, status: 'RUNNING', endTime: 0 }));
     return search.apply(engine.api, query);
   };
-  const reconciliation = reconcile();
+  const rounds = reconcile();
   const seen = new Set<string>();
   for (let round = 0; round < 8; round++) {
-    for (const { executionId } of (await reconciliation.round()).findings) seen.add(executionId);
+    for (const { executionId } of (await rounds.run()).findings) seen.add(executionId);
   }
   expect(Array.from({ length: 260 }, (_, at) => `patch-${at + 40}`).filter((id) => !seen.has(id))).toEqual([]);
 });
 
 it('finds a PATCH that has stayed paused since its worker responded', async () => {
   engine.put(patch({ status: 'PAUSED', endTime: 0, output: {} }));
-  const { findings, unreconciled } = await reconcile().round({ dryRun: true });
+  const { findings, unreconciled } = await reconcile().run({ dryRun: true });
   expect(findings).toMatchObject([{ executionId: 'patch-1', case: 'event_stuck', wouldBe: 'resume' }]);
   expect(unreconciled.get('event_stuck')).toBe(1);
 });
@@ -168,16 +168,16 @@ it('inspects a paused execution once while nothing is missing, and waits', async
   const untouched = task('college-adaptor_intake', { status: 'SCHEDULED', pollCount: 0, startTime: 0, endTime: 0 });
   engine.put(patch({ status: 'PAUSED', endTime: 0, output: {}, tasks: [untouched] }));
   engine.put(execution('moviesWF', { status: 'PAUSED', endTime: 0, tasks: [untouched] }));
-  const reconciliation = reconcile();
-  expect(await reconciliation.round()).toMatchObject({ scanned: 2, inspected: 2, findings: [] });
-  expect(await reconciliation.round()).toMatchObject({ scanned: 2, inspected: 0, findings: [] });
+  const rounds = reconcile();
+  expect(await rounds.run()).toMatchObject({ scanned: 2, inspected: 2, findings: [] });
+  expect(await rounds.run()).toMatchObject({ scanned: 2, inspected: 0, findings: [] });
 });
 
 describe('a reload of the definitions', () => {
   it('a lost event of a version that is not known is counted and named, and repaired once the version is', async () => {
     engine.put(patch({ workflowVersion: 3 }));
-    const reconciliation = reconcile();
-    const { findings, unreconciled } = await reconciliation.round();
+    const rounds = reconcile();
+    const { findings, unreconciled } = await rounds.run();
     expect(findings).toMatchObject([
       {
         executionId: 'patch-1',
@@ -188,9 +188,9 @@ describe('a reload of the definitions', () => {
     ]);
     expect(unreconciled.get('unknown_version')).toBe(1);
     mdmDefinitions = new MdmDefinitions(withVersion3(product));
-    expect((await reconciliation.round()).findings).toMatchObject([{ case: 'event_lost', action: 'started' }]);
+    expect((await rounds.run()).findings).toMatchObject([{ case: 'event_lost', action: 'started' }]);
     expect(names()).toEqual(['mdmWF']);
-    expect((await reconciliation.round()).unreconciled.get('unknown_version')).toBe(0);
+    expect((await rounds.run()).unreconciled.get('unknown_version')).toBe(0);
   });
 
   it('a PATCH of an unknown version that MDM was told of, or that was refused, is not counted', async () => {
@@ -198,21 +198,21 @@ describe('a reload of the definitions', () => {
     engine.put(notification());
     const refused = createOutbound({ status: 404, headers: {}, body: Buffer.alloc(0) });
     engine.put(patch({ workflowId: 'patch-2', workflowVersion: 3, output: { outbound: refused } }));
-    expect(await reconcile().round()).toMatchObject({ findings: [] });
+    expect(await reconcile().run()).toMatchObject({ findings: [] });
   });
 
   it('a mdmWF of an unknown version is counted as well, when MDM named somebody', async () => {
     engine.put({ ...notification('002'), workflowVersion: 7 });
-    expect((await reconcile().round()).findings).toMatchObject([{ case: 'unknown_version', action: 'none' }]);
+    expect((await reconcile().run()).findings).toMatchObject([{ case: 'unknown_version', action: 'none' }]);
   });
 
   it('a handler for one more college: its shares that were judged without it are found', async () => {
     engine.put(notification('003'));
     // A later execution advances the scan, which does not read earlier rows again.
     engine.put({ ...notification(), workflowId: 'notification-2', startTime: now - 66_000, endTime: now - 65_000 });
-    const reconciliation = reconcile();
-    for (let round = 0; round < 2; round++) expect(await reconciliation.round()).toMatchObject({ findings: [] });
+    const rounds = reconcile();
+    for (let round = 0; round < 2; round++) expect(await rounds.run()).toMatchObject({ findings: [] });
     mdmDefinitions = new MdmDefinitions(withCollege(product, '003'));
-    expect((await reconciliation.round()).findings).toMatchObject([{ case: 'share_lost', action: 'started' }]);
+    expect((await rounds.run()).findings).toMatchObject([{ case: 'share_lost', action: 'started' }]);
   });
 });

@@ -30,7 +30,7 @@ import { EndedScan, OpenScan } from './scan.ts';
 import { type ProbeTarget, ProbeLimiter } from './probe-limiter.ts';
 
 /** Dependencies and limits. */
-export interface ReconciliationOptions {
+export interface ReconcileRoundsOptions {
   readonly api: ExecutionApi;
   /** The follow-ups that executions should have; read at the start of each round. */
   readonly mdmDefinitions: MdmDefinitions;
@@ -87,8 +87,8 @@ const maxRepairs = 100;
  * Runs reconcile rounds on the engine's executions. Its state is in memory and can be lost: a new instance scans again
  * from `lookBackMs` ago.
  */
-export class Reconciliation {
-  readonly #options: ReconciliationOptions;
+export class ReconcileRounds {
+  readonly #options: ReconcileRoundsOptions;
   readonly #now: () => number;
   readonly #open: OpenExecutions;
   #mdmDefinitions: MdmDefinitions;
@@ -96,7 +96,7 @@ export class Reconciliation {
   readonly #openScan: OpenScan;
   readonly #probeLimiter: ProbeLimiter;
 
-  constructor(options: ReconciliationOptions) {
+  constructor(options: ReconcileRoundsOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
     this.#open = new OpenExecutions(options.afterMs);
@@ -111,7 +111,7 @@ export class Reconciliation {
    * @param dryRun when true, reports findings without repairing them
    * @throws EngineError when the engine is unavailable; scanned executions are kept for the next round
    */
-  async round({ dryRun = false } = {}): Promise<RoundReport> {
+  async run({ dryRun = false } = {}): Promise<RoundReport> {
     this.#useDefinitions(this.#options.mdmDefinitions);
     const scan = await this.#scan();
     const due = this.#open.due(this.#now());
