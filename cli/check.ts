@@ -16,6 +16,7 @@ import { gatewayFile } from './read-gateway.ts';
 import { alignColumns, countOf } from './table.ts';
 import { timedRoutes } from './timed-routes.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
+import { withDeprecatedMembers } from './deprecated-members.ts';
 
 /** Options of `check`: the checkout to read, and whether the effective configuration is printed. */
 export interface CheckOptions {
@@ -116,9 +117,8 @@ function summary({ loaded, gateway, routes, definitions }: CheckResult): string[
 
 function timeoutToJson({ taskType, route, backEndMs, responseMs }: TimeoutBudgetStep): Record<string, unknown> {
   const { name, workflow, version, responseDeadlineMs, writes } = route ?? {};
-  // `waitBudgetMs` is the deprecated name of `responseDeadlineMs`.
-  const deadline = { responseDeadlineMs, waitBudgetMs: responseDeadlineMs };
-  return { route: name, workflow, version, writes, taskType, backEndMs, responseMs, ...deadline };
+  const step = { route: name, workflow, version, writes, taskType, backEndMs, responseMs, responseDeadlineMs };
+  return withDeprecatedMembers(step);
 }
 
 function describeTimeouts(timeouts: readonly TimeoutBudgetStep[]): string[] {

@@ -70,7 +70,7 @@ export async function openEngine(
   const client = new Engine({ url: base.origins, timeoutMs: config['conductor.timeoutMs'], connections: 4 });
   const send = (request: EngineRequest): Promise<EngineResponse> =>
     client.request({ ...request, path: `${base.prefix}${request.path}` }).catch((error: unknown) => {
-      throw new CommandError([`${base.address} does not answer: ${(error as EngineError).message}`], { cause: error });
+      throw new CommandError([`${base.address} does not respond: ${(error as EngineError).message}`], { cause: error });
     });
   try {
     const token = router === undefined ? undefined : await fetchToken(send, clientOf(options, config));

@@ -12,6 +12,7 @@ import { type Outcome, CommandError } from './outcome.ts';
 import { describeReason } from './executions/reason.ts';
 import { countOf, formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
+import { withDeprecatedMembers } from './deprecated-members.ts';
 
 /** Options of `events`: filters, number of rows, and the database to read. */
 export interface EventsOptions {
@@ -87,8 +88,12 @@ function describe(events: readonly EventRecord[], { kind }: EngineDatabase): Out
       shownEvents.length === 0
         ? ['no event']
         : [...formatTable(columns, shownEvents.map(toRow)), '', countOf(shownEvents.length, 'event')],
-    json: { ok: true, database: kind, events: shownEvents },
+    json: { ok: true, database: kind, events: shownEvents.map(toJson) },
   };
+}
+
+function toJson(event: EventRecord): Record<string, unknown> {
+  return withDeprecatedMembers(event);
 }
 
 function toRow(event: EventRecord): string[] {
@@ -108,10 +113,19 @@ function paintEventState(state: string): string {
   return paint(meaning, state.toLowerCase().replace('_', ' '));
 }
 
-function outcomeOf({ state, started, condition, source, method, answered, failure, messageId }: EventRecord): string {
+function outcomeOf({
+  state,
+  started,
+  condition,
+  source,
+  method,
+  responseStatus,
+  failure,
+  messageId,
+}: EventRecord): string {
   if (started !== undefined) return `started ${started}`;
   if (state === 'SKIPPED') {
-    const was = [method, answered === undefined ? undefined : `answered ${answered}`].filter(
+    const was = [method, responseStatus === undefined ? undefined : `with status ${responseStatus}`].filter(
       (part) => part !== undefined,
     );
     return `${was.join(' ') || 'an event'}${source === undefined ? '' : ` of ${source}`}: the condition does not hold (${condition ?? 'none is kept'})`;

@@ -20,8 +20,8 @@ export interface RouteTableEntry {
   readonly access: Access;
   readonly workflow?: WorkflowTarget;
   /** Response deadline in milliseconds. */
-  readonly waitBudgetMs?: number;
-  readonly lane?: RouteBulkhead;
+  readonly responseDeadlineMs?: number;
+  readonly bulkhead?: RouteBulkhead;
   readonly limits: Limits;
   /** Policies with a condition: `rate-limit if pathMatch`. */
   readonly conditions: readonly string[];
@@ -67,7 +67,7 @@ export interface Limits {
   /** Largest request body of a route with a workflow. */
   readonly maxBodyBytes?: number;
   /** Largest response body of a route with a workflow. */
-  readonly maxAnswerBytes?: number;
+  readonly maxResponseBytes?: number;
 }
 
 /** Returns the workflow versions that a route may start. */
@@ -107,7 +107,7 @@ function workflowOf(
   steps: readonly PipelineStep[],
   config: Config,
   definitions: Definitions,
-): Pick<RouteTableEntry, 'workflow' | 'waitBudgetMs'> {
+): Pick<RouteTableEntry, 'workflow' | 'responseDeadlineMs'> {
   const action = actionOf(steps, 'workflow');
   if (action === undefined) return {};
   const name = String(action['name']);
@@ -121,17 +121,17 @@ function workflowOf(
       ...(isSplit ? { versions: Object.fromEntries(shares) } : { version }),
       ...(files.includes(undefined) ? {} : { taskTypes: [...new Set(taskTypes)] }),
     },
-    waitBudgetMs: Number(action['waitBudgetMs'] ?? config['router.responseDeadlineMs']),
+    responseDeadlineMs: Number(action['waitBudgetMs'] ?? config['router.responseDeadlineMs']),
   };
 }
 
-function bulkheadOf(route: string, steps: readonly PipelineStep[], config: Config): Pick<RouteTableEntry, 'lane'> {
+function bulkheadOf(route: string, steps: readonly PipelineStep[], config: Config): Pick<RouteTableEntry, 'bulkhead'> {
   const action = actionOf(steps, 'workflow');
   if (action === undefined) return {};
   const { backEndOf } = (action['admission'] ?? {}) as { backEndOf?: string };
   const parameter = backEndOf ?? action['domainOf'];
   const name = parameter === undefined ? route : `${route} :${String(parameter)}`;
-  return { lane: { name, domains: action['domainOf'] === undefined ? {} : adaptorDomains(config) } };
+  return { bulkhead: { name, domains: action['domainOf'] === undefined ? {} : adaptorDomains(config) } };
 }
 
 function limitsOf(steps: readonly PipelineStep[], config: Config): Limits {
@@ -144,7 +144,7 @@ function limitsOf(steps: readonly PipelineStep[], config: Config): Limits {
         action,
       }));
   const parameter = actionOf(steps, 'mis-codes')?.['parameter'];
-  const bodies = { maxBodyBytes: config['router.maxBodyBytes'], maxAnswerBytes: config['router.maxResponseBytes'] };
+  const bodies = { maxBodyBytes: config['router.maxBodyBytes'], maxResponseBytes: config['router.maxResponseBytes'] };
   return {
     rates: limitsBy('rate-limit').map(({ action, ...limit }) => ({
       ...limit,

@@ -18,6 +18,7 @@ import {
 } from './route-table.ts';
 import { formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
+import { withDeprecatedMembers } from './deprecated-members.ts';
 
 /** Options of `routes`: the directory to read. */
 export interface RoutesOptions {
@@ -53,7 +54,11 @@ export async function runRoutes(options: RoutesOptions, { host }: Pick<CommandCo
   writeWarnings(host.stderr, warnings);
   const { routes: found } = await readGateway(config, dir);
   const table = createRouteTable(found, config, loadDefinitions(dir));
-  return { exitCode: 0, lines: describe(table), json: { ok: true, routes: table } };
+  return { exitCode: 0, lines: describe(table), json: { ok: true, routes: table.map(toJson) } };
+}
+
+function toJson(route: RouteTableEntry): Record<string, unknown> {
+  return withDeprecatedMembers({ ...route, limits: withDeprecatedMembers(route.limits) });
 }
 
 const columns = ['route', 'methods', 'path', 'scope', 'workflow', 'wait', 'task types', 'bulkhead', 'limits'];
@@ -68,7 +73,7 @@ function describe(table: readonly RouteTableEntry[]): string[] {
 }
 
 function describeRoute(
-  { route, methods, host, access, workflow, waitBudgetMs, lane, limits }: RouteTableEntry,
+  { route, methods, host, access, workflow, responseDeadlineMs, bulkhead, limits }: RouteTableEntry,
   path: string,
 ) {
   return [
@@ -77,9 +82,9 @@ function describeRoute(
     `${host ?? ''}${path}`,
     describeAccess(access),
     workflow === undefined ? '-' : `${workflow.name} ${describeVersions(workflow)}`,
-    waitBudgetMs === undefined ? '-' : `${waitBudgetMs / 1_000} s`,
+    responseDeadlineMs === undefined ? '-' : `${responseDeadlineMs / 1_000} s`,
     workflow === undefined ? '-' : (workflow.taskTypes?.join(' ') ?? paint('bad', 'no such version')),
-    lane?.name ?? '-',
+    bulkhead?.name ?? '-',
     describeLimits(limits),
   ];
 }
@@ -99,7 +104,7 @@ function describeAccess({ token, scopes, anyScope, writeScope }: Access): string
   return parts.length === 0 ? 'any token' : parts.join('; ');
 }
 
-function describeLimits({ rates, inFlight, misCodes, maxBodyBytes, maxAnswerBytes }: Limits): string {
+function describeLimits({ rates, inFlight, misCodes, maxBodyBytes, maxResponseBytes }: Limits): string {
   const whose = (by: string) => (by === 'route' ? 'together' : 'each client');
   const limits = [
     ...rates.map(
@@ -108,7 +113,7 @@ function describeLimits({ rates, inFlight, misCodes, maxBodyBytes, maxAnswerByte
     ...inFlight.map(({ by, requests }) => `${requests} at a time ${whose(by)}`),
     ...(misCodes === undefined ? [] : [`:${misCodes} by client`]),
     ...(maxBodyBytes === undefined ? [] : [`body ${bytes(maxBodyBytes)}`]),
-    ...(maxAnswerBytes === undefined ? [] : [`response ${bytes(maxAnswerBytes)}`]),
+    ...(maxResponseBytes === undefined ? [] : [`response ${bytes(maxResponseBytes)}`]),
   ];
   return limits.length === 0 ? '-' : limits.join(', ');
 }
@@ -122,8 +127,8 @@ function bytes(count: number): string {
   return `${count / size} ${unit}`;
 }
 
-function describeNotes({ route, lane, conditions }: RouteTableEntry): string[] {
-  const domains = Object.entries(lane?.domains ?? {}).map(([code, domain]) => `${code} to domain ${domain}`);
+function describeNotes({ route, bulkhead, conditions }: RouteTableEntry): string[] {
+  const domains = Object.entries(bulkhead?.domains ?? {}).map(([code, domain]) => `${code} to domain ${domain}`);
   const notes = [...(domains.length > 0 ? [`tasks of ${domains.join(', ')}`] : []), ...conditions];
   return notes.length === 0 ? [] : [`${route}: ${notes.join('; ')}`];
 }

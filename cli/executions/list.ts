@@ -19,6 +19,7 @@ import { readGateway, routeNamed } from '../read-gateway.ts';
 import { countOf, formatTable } from '../table.ts';
 import type { CommandDefinition, CommandContext } from '../command-definition.ts';
 import { paintState } from './paint-state.ts';
+import { withDeprecatedMembers } from '../deprecated-members.ts';
 
 /** Options of `executions list`. */
 export interface ListOptions extends EngineAccessOptions {
@@ -111,17 +112,19 @@ function describe(list: ExecutionList): Outcome {
           countOf(rows.length, 'execution'),
           ...gaveUp,
         ];
-  return { exitCode: 0, lines, json: { ok: true, ...list } };
+  const shown = executions.map((execution) => withDeprecatedMembers(execution));
+  return { exitCode: 0, lines, json: { ok: true, ...list, executions: shown } };
 }
 
 function toRow(execution: ListedExecution): string[] {
-  const { executionId, startedAt, durationMs, state, answered, route, method, clientId, workflow, version } = execution;
+  const { executionId, startedAt, durationMs, state, responseStatus, route, method, clientId, workflow, version } =
+    execution;
   return [
     executionId,
     startedAt.replace(/\.\d+Z$/, 'Z'),
     durationMs === undefined ? '-' : formatSpan(durationMs),
     paintState(state),
-    answered === undefined ? '-' : String(answered),
+    responseStatus === undefined ? '-' : String(responseStatus),
     printable(route ?? '-'),
     printable(method ?? '-'),
     printable(clientId ?? '-'),

@@ -4,6 +4,7 @@ import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts'
 import type { Config } from '#lib/config/schema.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { printable } from '../colours.ts';
+import { withDeprecatedMembers } from '../deprecated-members.ts';
 
 interface Side {
   readonly title: string;
@@ -30,7 +31,7 @@ export function readPayload({ workflowId, input, output }: WholeExecution, confi
   });
   return {
     lines: [...request.lines, '', ...response.lines],
-    json: { request: request.json, answer: response.json },
+    json: withDeprecatedMembers({ request: request.json, response: response.json }),
   };
 }
 

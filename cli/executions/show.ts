@@ -2,7 +2,8 @@
 
 import { callerOf } from '#lib/conductor/executions/caller.ts';
 import { ExecutionApi, type WholeExecution } from '#lib/conductor/executions/execution-api.ts';
-import { answeredOf } from '#lib/conductor/executions/find-executions.ts';
+import { withDeprecatedMembers } from '../deprecated-members.ts';
+import { responseStatusOf } from '#lib/conductor/executions/find-executions.ts';
 import { type Timeline, timelineOf } from '#lib/conductor/executions/timeline.ts';
 import { printable } from '../colours.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from '../engine-access.ts';
@@ -104,14 +105,14 @@ function describeHead(execution: WholeExecution, { totalMs, waitsFor }: Timeline
   const { workflowId, workflowName, workflowVersion, status, startTime, endTime, input, output } = execution;
   const { route, method, college, clientId, requestId } = callerOf(input);
   const reason = reasonOf(execution);
-  const answered = answeredOf(output);
+  const responseStatus = responseStatusOf(output);
   const rows: [name: string, value: string | undefined][] = [
     ['execution', workflowId],
     ['workflow', `${workflowName} v${workflowVersion}`],
     ['state', `${paintState(status)}${reason === undefined ? '' : `: ${printable(reason)}`}`],
     ['started', time(startTime)],
     ['ended', endTime > 0 ? `${time(endTime)}, after ${formatSpan(totalMs)}` : `not yet, after ${formatSpan(totalMs)}`],
-    ['answered', answered === undefined ? undefined : String(answered)],
+    ['response', responseStatus === undefined ? undefined : String(responseStatus)],
     ...Object.entries({ route, method, college, client: clientId, request: requestId }).map(
       ([name, value]): [string, string | undefined] => [name, value === undefined ? undefined : printable(value)],
     ),
@@ -123,7 +124,7 @@ function describeHead(execution: WholeExecution, { totalMs, waitsFor }: Timeline
 function toJson(execution: WholeExecution, { timeline, follows, payload }: Shown): Record<string, unknown> {
   const { workflowId, workflowName, workflowVersion, status, startTime, endTime, input, output } = execution;
   const reason = reasonOf(execution);
-  const answered = answeredOf(output);
+  const responseStatus = responseStatusOf(output);
   const steps = timeline.steps.map((step) => ({
     ...step,
     ...(step.reason === undefined ? {} : { reason: describeReason(step.reason) }),
@@ -137,7 +138,7 @@ function toJson(execution: WholeExecution, { timeline, follows, payload }: Shown
     ...(reason === undefined ? {} : { reason }),
     startedAt: time(startTime),
     ...(endTime > 0 ? { endedAt: time(endTime) } : {}),
-    ...(answered === undefined ? {} : { answered }),
+    ...(responseStatus === undefined ? {} : withDeprecatedMembers({ responseStatus })),
     ...callerOf(input),
     timeline: { ...timeline, steps },
     follows,

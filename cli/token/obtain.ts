@@ -81,7 +81,7 @@ async function requestFromRouter(
     signal: AbortSignal.timeout(10_000),
     redirect: 'error',
   }).catch((error: unknown) => {
-    throw new CommandError([`${router} does not answer`], { cause: error });
+    throw new CommandError([`${router} does not respond`], { cause: error });
   });
   const body = (await response.json().catch(() => ({}))) as {
     access_token?: unknown;

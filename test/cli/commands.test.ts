@@ -105,20 +105,20 @@ describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %
     const { exitCode, stdout, stderr } = await runCli([command, '--engine', 'http://127.0.0.1:1']);
     expect(exitCode).toBe(1);
     expect(stdout).toBe('');
-    expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:1 does not answer: GET \/api\/\S+: ECONNREFUSED\n$/);
+    expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:1 does not respond: GET \/api\/\S+: ECONNREFUSED\n$/);
   });
 
   it('no address given: that of the configuration', async () => {
     const { exitCode, stderr } = await runCli([command], { CONDUCTOR_URL: 'http://127.0.0.1:2' });
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:2 does not answer/);
+    expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:2 does not respond/);
   });
 
   it('several addresses, no engine at any: one line that names them, exit 1', async () => {
     const engines = 'http://127.0.0.1:1,http://127.0.0.1:2';
     const { exitCode, stderr } = await runCli([command, '--engine', engines]);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:1,http:\/\/127\.0\.0\.1:2 does not answer: .*ECONNREFUSED\n$/);
+    expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:1,http:\/\/127\.0\.0\.1:2 does not respond: .*ECONNREFUSED\n$/);
   });
 
   it.each([
@@ -144,7 +144,7 @@ describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %
   it('--json and an error: the reason in the document, exit 1', async () => {
     const result = await runCli([command, '--json', '--engine', 'http://127.0.0.1:1']);
     expect(result.exitCode).toBe(1);
-    expect(result.json()).toEqual({ ok: false, problems: [expect.stringContaining('does not answer')] });
+    expect(result.json()).toEqual({ ok: false, problems: [expect.stringContaining('does not respond')] });
   });
 
   it.skipIf(command === 'dump')('a broken definition file: refused before anything is sent, exit 1', async () => {
@@ -176,7 +176,7 @@ describe.each(['status', 'workers'])('service-router %s --stale-after', (command
   it('takes a duration, or a bare number of seconds', async () => {
     for (const duration of ['90', '0.5', '500ms', '30s', '5m']) {
       const { stderr } = await runCli([command, '--stale-after', duration, '--engine', 'http://127.0.0.1:1']);
-      expect(stderr, duration).toContain('does not answer');
+      expect(stderr, duration).toContain('does not respond');
     }
   });
 

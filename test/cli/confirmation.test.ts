@@ -4,7 +4,7 @@ import { confirm } from '../../cli/confirmation.ts';
 
 const ask = { yes: false, json: false };
 
-/** A terminal whose operator gives this answer, or closes it. */
+/** A terminal whose operator gives this response, or closes it. */
 function operator(answer: string | undefined) {
   const input = Object.assign(new PassThrough(), { isTTY: true });
   const output = new PassThrough();
@@ -14,13 +14,13 @@ function operator(answer: string | undefined) {
 }
 
 describe('confirmation', () => {
-  it.each(['y', 'yes', ' Y ', 'YES'])('the answer %j: goes on', async (answer) => {
+  it.each(['y', 'yes', ' Y ', 'YES'])('the response %j: goes on', async (answer) => {
     const terminal = operator(answer);
     await confirm('Change 3 definitions?', ask, terminal);
     expect(String(terminal.output.read())).toContain('Change 3 definitions? [y/N] ');
   });
 
-  it.each(['', 'n', 'no', 'yesterday', undefined])('the answer %j: nothing is changed', async (answer) => {
+  it.each(['', 'n', 'no', 'yesterday', undefined])('the response %j: nothing is changed', async (answer) => {
     await expect(confirm('Sure?', ask, operator(answer))).rejects.toThrow(
       'nothing was changed: the answer was not yes',
     );

@@ -60,7 +60,7 @@ it('a token on standard input: read from there', async () => {
   expect(stdout).toMatch(/^token refused with 401: format: /m);
 });
 
-it('Ctrl-C twice while the engine does not answer: ends at once, exit 130', async () => {
+it('Ctrl-C twice while the engine does not respond: ends at once, exit 130', async () => {
   const asked = Promise.withResolvers<undefined>();
   const silent = createServer(() => asked.resolve(undefined)).listen(0, '127.0.0.1');
   await once(silent, 'listening');

@@ -95,6 +95,6 @@ describe('service-router register', () => {
     strict.closeAllConnections();
     strict.close();
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('POST /api/metadata/taskdefs answered 400: Validation failed; a.b: is required');
+    expect(stderr).toContain('POST /api/metadata/taskdefs responded with 400: Validation failed; a.b: is required');
   });
 });

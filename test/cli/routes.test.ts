@@ -49,13 +49,16 @@ describe('router routes', () => {
       paths: ['/adaptor/:mis', '/adaptor/:mis/*'],
       access: { token: true, scopes: [], anyScope: [], writeScope: 'sisdata_W' },
       workflow: { name: 'college-adaptorWF', version: 1, taskTypes: ['college-adaptor_intake'] },
+      responseDeadlineMs: 30_500,
       waitBudgetMs: 30_500,
+      bulkhead: { name: 'adaptor :mis', domains: { '017': 'north' } },
       lane: { name: 'adaptor :mis', domains: { '017': 'north' } },
       limits: {
         rates: [{ by: 'client', requests: 7, windowSeconds: 1 }],
         inFlight: [],
         misCodes: 'mis',
         maxBodyBytes: 1_000,
+        maxResponseBytes: 8_388_608,
         maxAnswerBytes: 8_388_608,
       },
     });

@@ -45,20 +45,20 @@ describe('commands for the engine', () => {
   ])('uses the address that %s names, and does not mention the stack', async (_what, options, env) => {
     const { exitCode, stderr } = await run(['plan', ...options], env);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:9 does not answer/);
+    expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:9 does not respond/);
   });
 
   it('ignores the file of a stack that ended without removing it', async () => {
     writeStack({ pid: process.pid, startedAt: '2001-01-01T00:00:00Z', engine: engine.url });
-    expect((await run(['plan'])).stderr).toMatch(/^http:\/\/127\.0\.0\.1:8082 does not answer/);
+    expect((await run(['plan'])).stderr).toMatch(/^http:\/\/127\.0\.0\.1:8082 does not respond/);
   });
 
   it('--router without a URL uses the router of the stack, or the one of conductor.apiURL', async () => {
     const ops = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'x' };
     const through = ['status', '--router'];
-    expect((await run(through, ops)).stderr).toMatch(`${note}http://127.0.0.1:1 does not answer`);
+    expect((await run(through, ops)).stderr).toMatch(`${note}http://127.0.0.1:1 does not respond`);
     const env = { ...ops, CONDUCTOR_APIURL: 'http://127.0.0.1:9/conductor/api' };
-    expect((await run(through, env)).stderr).toMatch(/^http:\/\/127\.0\.0\.1:9 does not answer/);
+    expect((await run(through, env)).stderr).toMatch(/^http:\/\/127\.0\.0\.1:9 does not respond/);
   });
 
   it('checks files without looking for a stack', async () => {

@@ -290,7 +290,7 @@ describe('what the engine has and the files have not', () => {
       const worker = { OPS_CLIENTID: 'worker', OPS_CLIENTSECRET: 'worker-secret' };
       const { exitCode, stderr } = await runCli(['plan', ...through], worker);
       expect(exitCode).toBe(1);
-      expect(stderr).toMatch(/answered 403: /);
+      expect(stderr).toMatch(/responded with 403: /);
     } finally {
       await stack.stop();
     }
@@ -432,7 +432,7 @@ describe('something comes between', () => {
     await gate.stop();
     const { exitCode, stderr } = await result;
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('does not answer');
+    expect(stderr).toContain('does not respond');
     expect(stderr).toContain('2 of 9 changes made; `apply` again does the rest');
     expect((await on.run('apply', '--yes')).exitCode).toBe(0);
     gate = await startGatedProxy(engineUrl);

@@ -31,6 +31,7 @@ interface Listed {
   state: string;
   route?: string;
   clientId?: string;
+  responseStatus?: number;
   answered?: number;
 }
 interface Shown {
@@ -92,7 +93,7 @@ describe('executions list', () => {
     const first = idOf((await demo('/movies/Metropolis')).headers);
     const second = idOf((await demo('/movies/Nobody-knows-it')).headers);
     const listed = await list('--route', 'movies', '--client', 'demo', '--state', 'completed', '--since', '1h');
-    expect(listed.slice(0, 2).map(({ executionId, answered }) => [executionId, answered])).toEqual([
+    expect(listed.slice(0, 2).map(({ executionId, responseStatus }) => [executionId, responseStatus])).toEqual([
       [second, 404],
       [first, 200],
     ]);
@@ -252,7 +253,7 @@ describe('executions retry, terminate and cancel', () => {
   it('retry of a failed PATCH: warned that it is sent once more, then it goes on and completes', async () => {
     const domain = newDomain();
     const id = await startPatch(domain);
-    await report(await take(domain), id, { status: 'FAILED', reasonForIncompletion: 'back-end-timeout: no answer' });
+    await report(await take(domain), id, { status: 'FAILED', reasonForIncompletion: 'back-end-timeout: no response' });
     expect((await show(id)).state).toBe('FAILED');
     const retried = await cli(['executions', 'retry', id, '--yes']);
     expect([retried.exitCode, retried.stdout]).toMatchObject([

@@ -123,6 +123,7 @@ describe.each(kinds)('prune on %s', (kind) => {
     expect(skipped).toMatchObject({
       source: refused,
       method: 'PATCH',
+      responseStatus: 404,
       answered: 404,
       condition: expect.stringContaining('statusCodeValue'),
     });
@@ -133,7 +134,7 @@ describe.each(kinds)('prune on %s', (kind) => {
     }>();
     expect(mdm).toMatchObject({ workflowName: 'mdmWF', correlationId: applied });
     const shown = await events('--state', 'skipped');
-    expect(shown.stdout).toContain(`PATCH answered 404 of ${refused}: the condition does not hold`);
+    expect(shown.stdout).toContain(`PATCH with status 404 of ${refused}: the condition does not hold`);
     expect(shown.stdout).not.toMatch(/PRUNE01|nobody|persons/);
   });
 

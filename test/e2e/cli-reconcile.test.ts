@@ -1,4 +1,4 @@
-// `reconcile` on the real engine: nothing owed, a lost event found by a dry run, repaired once, and nothing owed again.
+// `reconcile` on the real engine: nothing missing, a lost event found by a dry run, repaired once, and nothing missing again.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
@@ -132,7 +132,7 @@ it(
   },
 );
 
-it('nothing owed: exit 0', async () => {
+it('exits 0 when nothing is missing', async () => {
   lostAt = Date.now();
   const { exitCode, stdout } = await runCli(
     ['reconcile', '--engine', engineOfRun().url, '--after', '600d', '--look-back', '1s'],
@@ -143,7 +143,7 @@ it('nothing owed: exit 0', async () => {
 
 it('an engine that is away: exit 1; through the router a dry run works and --yes is refused', async () => {
   const away = await runCli(['reconcile', '--engine', 'http://127.0.0.1:1']);
-  expect([away.exitCode, away.stderr]).toMatchObject([1, expect.stringContaining('does not answer')]);
+  expect([away.exitCode, away.stderr]).toMatchObject([1, expect.stringContaining('does not respond')]);
   const ops = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'ops-secret' };
   const through = ['reconcile', '--router', stack.url, '--after', '600d', '--look-back', '1s'];
   expect((await runCli(through, ops)).exitCode).toBe(0);

@@ -20,7 +20,7 @@ export interface EventRecord {
   /** Skipped events only, from the payload: source execution id, HTTP method and status code of the response. */
   readonly source?: string;
   readonly method?: string;
-  readonly answered?: number;
+  readonly responseStatus?: number;
   /** The engine's reason for a failed action. */
   readonly failure?: string;
 }

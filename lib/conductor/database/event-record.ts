@@ -1,7 +1,7 @@
 // Parses the engine's event records (`event_execution.json_data`) without their payload.
 
 import { callerOf } from '../executions/caller.ts';
-import { answeredOf } from '../executions/find-executions.ts';
+import { responseStatusOf } from '../executions/find-executions.ts';
 import type { EventRecord } from './database.ts';
 
 interface StoredEvent {
@@ -42,15 +42,15 @@ export function readEventRecord(json: string): EventRecord {
 }
 
 /** Returns the source of a skipped event. Only skipped events keep their payload, as text. */
-function sourceOf(message: unknown): Pick<EventRecord, 'source' | 'method' | 'answered'> {
+function sourceOf(message: unknown): Pick<EventRecord, 'source' | 'method' | 'responseStatus'> {
   const payload = parsePayload(message);
   const source = payload['workflowInstanceId'];
   const { method } = callerOf(payload);
-  const answered = answeredOf(payload);
+  const responseStatus = responseStatusOf(payload);
   return {
     ...(typeof source === 'string' ? { source } : {}),
     ...(method === undefined ? {} : { method }),
-    ...(answered === undefined ? {} : { answered }),
+    ...(responseStatus === undefined ? {} : { responseStatus }),
   };
 }
 

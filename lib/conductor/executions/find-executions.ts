@@ -28,7 +28,7 @@ export interface ListedExecution extends Caller {
   /** Milliseconds from start to end; absent while the execution is running. */
   readonly durationMs?: number;
   /** Status code of the back end's response. */
-  readonly answered?: number;
+  readonly responseStatus?: number;
 }
 
 /** The result of {@link findExecutions}. */
@@ -112,7 +112,7 @@ async function toListed(
   // The index may lag behind, so the state of the execution itself counts.
   if (filter.statuses !== undefined && !filter.statuses.includes(execution.status)) return null;
   const { workflowId: executionId, workflowType: workflow, version, startTime: startedAt } = row;
-  const answered = answeredOf(execution.output);
+  const responseStatus = responseStatusOf(execution.output);
   return {
     executionId,
     workflow,
@@ -120,13 +120,13 @@ async function toListed(
     state: execution.status,
     startedAt,
     ...(execution.endTime > 0 ? { durationMs: execution.endTime - execution.startTime } : {}),
-    ...(answered === undefined ? {} : { answered }),
+    ...(responseStatus === undefined ? {} : { responseStatus }),
     ...caller,
   };
 }
 
 /** Returns the status code of the back end's response in a workflow's output; undefined when there is none. */
-export function answeredOf(output: Readonly<Record<string, unknown>>): number | undefined {
+export function responseStatusOf(output: Readonly<Record<string, unknown>>): number | undefined {
   const status = (output['outbound'] as { statusCodeValue?: unknown } | null | undefined)?.statusCodeValue;
   return typeof status === 'number' ? status : undefined;
 }

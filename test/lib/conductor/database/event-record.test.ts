@@ -41,7 +41,7 @@ describe('a record of an event', () => {
       condition: '$.x',
       source: 's-1',
       method: 'PATCH',
-      answered: 404,
+      responseStatus: 404,
     });
   });
 

@@ -1,0 +1,17 @@
+// Deprecated names of members in the JSON output. Each repeats the member that replaced it.
+
+/** The current name of each deprecated member. */
+export const deprecatedMembers = {
+  answer: 'response',
+  answered: 'responseStatus',
+  lane: 'bulkhead',
+  maxAnswerBytes: 'maxResponseBytes',
+  waitBudgetMs: 'responseDeadlineMs',
+} as const;
+
+/** Returns the object with its members repeated under their deprecated names; absent members stay absent. */
+export function withDeprecatedMembers<T extends object>(value: T): T & Record<string, unknown> {
+  const members = value as Readonly<Record<string, unknown>>;
+  const present = Object.entries(deprecatedMembers).filter(([, current]) => members[current] !== undefined);
+  return { ...value, ...Object.fromEntries(present.map(([name, current]) => [name, members[current]])) };
+}
