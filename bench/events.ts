@@ -14,7 +14,7 @@ import { type Run, runBench } from './run.ts';
 const help = `Usage: npm run bench:events [-- options]
 
 GET and PATCH of a person at a college adaptor in turns, one at a time, through everything; then the time from the
-answer to a PATCH to its notification in MDM's governance log.
+response to a PATCH to its notification in MDM's governance log.
 
   --requests 200           of each
 ${engineFlagsHelp}`;

@@ -24,7 +24,7 @@ request failed, a reload was refused, or p99 more than doubled.
   --per-second 200         requests a second
   --seconds 40             length of each of the three loads
   --reloads 20             evenly over the second one
-  --stub                   an engine and a worker that answer at once, so that only the router is measured
+  --stub                   an engine and a worker that respond at once, so that only the router is measured
 ${engineFlagsHelp}`;
 
 const warmUpSeconds = 15;

@@ -1,4 +1,4 @@
-// npm run bench:router: what the router itself costs, with an engine and a worker that answer at once, beside bare Express 4.
+// npm run bench:router: what the router itself costs, with an engine and a worker that respond at once, beside bare Express 4.
 
 import { parseArgs } from 'node:util';
 import { measure } from './measure/measure.ts';
@@ -17,7 +17,7 @@ const help = `Usage: npm run bench:router [-- options]
 The router between a client, a worker and an engine that take next to no time, beside bare Express 4:
 
   express             answers by itself: one exchange
-  express-calls       makes the engine's three calls for each answer: four exchanges
+  express-calls       makes the engine's three calls for each response: four exchanges
   express-exchanges   has a worker as the router has: the client's, a poll, a result, and two calls of the engine
 
 ${loadFlagsHelp}  --help                   this text

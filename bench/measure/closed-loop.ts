@@ -1,4 +1,4 @@
-// A closed loop: so many clients, each of which sends its next request when it has the answer to the last.
+// A closed loop: so many clients, each of which sends its next request when it has the response to the last.
 
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -20,7 +20,7 @@ export interface Sample {
   readonly failures: number;
   /** What went wrong first; undefined when nothing did. */
   readonly firstFailure: string | undefined;
-  /** From the first request's start to the last answer, in seconds. */
+  /** From the first request's start to the last response, in seconds. */
   readonly elapsedSeconds: number;
 }
 
@@ -36,15 +36,15 @@ export async function runClosedLoop(options: LoopOptions): Promise<Sample> {
   let firstFailure: string | undefined;
   const startedAt = performance.now();
   const until = startedAt + seconds * 1_000;
-  let lastAnswerAt = startedAt;
+  let lastResponseAt = startedAt;
   const client = async () => {
     while (sent < requests && performance.now() < until) {
       sent += 1;
       const sentAt = performance.now();
       try {
         await request();
-        lastAnswerAt = performance.now();
-        latencies.push(lastAnswerAt - sentAt);
+        lastResponseAt = performance.now();
+        latencies.push(lastResponseAt - sentAt);
       } catch (error) {
         failures += 1;
         firstFailure ??= (error as Error).message;
@@ -53,6 +53,6 @@ export async function runClosedLoop(options: LoopOptions): Promise<Sample> {
     }
   };
   await Promise.all(Array.from({ length: inFlight }, client));
-  const elapsedSeconds = (lastAnswerAt - startedAt) / 1_000;
+  const elapsedSeconds = (lastResponseAt - startedAt) / 1_000;
   return { latencies: latencies.sort((a, b) => a - b), failures, firstFailure, elapsedSeconds };
 }

@@ -7,7 +7,7 @@ const countLine = /^http_server_requests_seconds_count\{.*uri="\/api\/.*\} ([0-9
 export async function countEngineCalls(engineUrl: string): Promise<number> {
   const response = await fetch(`${engineUrl}/actuator/prometheus`);
   const text = await response.text();
-  if (response.status !== 200) throw new Error(`the engine's metrics answered ${response.status}`);
+  if (response.status !== 200) throw new Error(`the engine's metrics responded with ${response.status}`);
   return sumOfCounts(text);
 }
 

@@ -1,9 +1,9 @@
-// Keep-alive HTTP connections that cost the sender next to nothing: the status and the length of an answer are all it reads.
+// Keep-alive HTTP connections that cost the sender next to nothing: the status and the length of a response are all it reads.
 
 import { connect, type Socket } from 'node:net';
 
-/** What is read of an answer. */
-export interface Answer {
+/** What is read of a response. */
+export interface HttpResponse {
   /** 0 when the connection broke. */
   readonly status: number;
   readonly retryAfter: boolean;
@@ -12,7 +12,7 @@ export interface Answer {
 interface Connection {
   readonly socket: Socket;
   received: Buffer;
-  done: ((answer: Answer) => void) | undefined;
+  done: ((response: HttpResponse) => void) | undefined;
 }
 
 const headEnd = Buffer.from('\r\n\r\n');
@@ -27,7 +27,7 @@ export class HttpConnections {
   }
 
   /** Sends a request on an idle connection, or on a new one. `done` is called once. */
-  send(bytes: Buffer, done: (answer: Answer) => void): void {
+  send(bytes: Buffer, done: (response: HttpResponse) => void): void {
     const connection = this.#idle.pop() ?? this.#open();
     connection.done = done;
     connection.socket.write(bytes);

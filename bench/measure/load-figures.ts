@@ -5,7 +5,7 @@ import { percentile } from './figures.ts';
 
 export interface LoadFigures {
   readonly offeredPerSecond: number;
-  /** Answers of the back end a second, within the time of the load. */
+  /** Responses of the back end a second, within the time of the load. */
   readonly goodput: number;
   /** The same, second by second. */
   readonly goodputBySecond: readonly number[];

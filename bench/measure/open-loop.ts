@@ -1,6 +1,6 @@
 // A load on bare sockets: requests leave at a fixed rate whatever comes back (open loop), or so many at a time (closed).
 
-import { type Answer, HttpConnections } from './http-connections.ts';
+import { type HttpResponse, HttpConnections } from './http-connections.ts';
 
 export interface LoadOptions {
   readonly host: string;
@@ -10,26 +10,26 @@ export interface LoadOptions {
   /** Requests a second, or clients of a closed loop. */
   readonly arrival: { readonly perSecond: number } | { readonly inFlight: number };
   readonly seconds: number;
-  /** How long the last answers are waited for, in milliseconds. */
+  /** How long the last responses are waited for, in milliseconds. */
   readonly patienceMs: number;
 }
 
-/** One answer, or the lack of one. */
+/** One response, or the lack of one. */
 export interface Exchange {
   /** Which of the requests. */
   readonly name: string;
   /** Its status; 0 when the connection broke. */
   readonly status: number;
   readonly retryAfter: boolean;
-  /** From the time it was due to the end of its answer: what the sender lost counts against the answer. */
+  /** From the time it was due to the end of its response: what the sender lost counts against the response. */
   readonly ms: number;
-  /** When its answer was there, in milliseconds since the beginning. */
+  /** When its response was there, in milliseconds since the beginning. */
   readonly atMs: number;
 }
 
 export interface LoadSample {
   readonly exchanges: readonly Exchange[];
-  /** Requests without an answer at the end. */
+  /** Requests without a response at the end. */
   readonly unanswered: number;
   readonly seconds: number;
   /** Longest time a request left later than it was due, in milliseconds. */
@@ -48,18 +48,18 @@ export async function runLoad(options: LoadOptions): Promise<LoadSample> {
   let sent = 0;
   let open = 0;
   let latestMs = 0;
-  let allAnswered: () => void = () => undefined;
+  let allDone: () => void = () => undefined;
   const send = (dueAt: number, after: () => void) => {
     const request = requests[sent % requests.length] as LoadOptions['requests'][number];
     sent += 1;
     open += 1;
     latestMs = Math.max(latestMs, performance.now() - dueAt);
-    connections.send(request.bytes, ({ status, retryAfter }: Answer) => {
+    connections.send(request.bytes, ({ status, retryAfter }: HttpResponse) => {
       const now = performance.now();
       exchanges.push({ name: request.name, status, retryAfter, ms: now - dueAt, atMs: now - startedAt });
       open -= 1;
       after();
-      if (open === 0) allAnswered();
+      if (open === 0) allDone();
     });
   };
   const until = startedAt + seconds * 1_000;
@@ -67,11 +67,11 @@ export async function runLoad(options: LoadOptions): Promise<LoadSample> {
   else await sendInTurn(arrival.inFlight, { until, send });
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, patienceMs);
-    allAnswered = () => {
+    allDone = () => {
       clearTimeout(timer);
       resolve();
     };
-    if (open === 0) allAnswered();
+    if (open === 0) allDone();
   });
   connections.close();
   return { exchanges, unanswered: open, seconds, latestMs };

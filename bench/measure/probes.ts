@@ -11,7 +11,7 @@ export interface Probe {
 }
 
 export interface Probes {
-  /** Ends them. @returns by name, what they took; `failures`: answers other than 200 */
+  /** Ends them. @returns by name, what they took; `failures`: responses other than 200 */
   stop(): Promise<Record<string, Latencies & { failures: number }>>;
 }
 

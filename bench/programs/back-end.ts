@@ -1,4 +1,4 @@
-// The back end behind every target: one small JSON answer, at once, so that what is measured is the way to it.
+// The back end behind every target: one small JSON response, at once, so that what is measured is the way to it.
 
 import { createServer } from 'node:http';
 import { listenOnLoopback } from '../../dev/loopback-server.ts';

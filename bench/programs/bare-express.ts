@@ -1,5 +1,5 @@
 // Express 4, the frame the router is built in: answering JSON by itself; with the engine's three calls behind each
-// answer; and with the exchanges of the router, the worker's included. Nothing is checked, limited, counted or logged.
+// response; and with the exchanges of the router, the worker's included. Nothing is checked, limited, counted or logged.
 
 import { createServer } from 'node:http';
 import express from 'express';
@@ -31,7 +31,7 @@ await runProgram('bare-express', async () => {
   return { ready: { url }, stop: () => close().then(() => engine.close()) };
 });
 
-/** Start, poll, update; the answer is what the update brought. */
+/** Start, poll, update; the response is what the update brought. */
 async function callEngine(engine: HttpClient): Promise<string> {
   const executionId = await engine.text(start);
   await engine.text(poll);

@@ -1,4 +1,4 @@
-// An engine that answers at once from memory: the calls the router makes, with answers of the real ones' shape and size.
+// An engine that answers at once from memory: the calls the router makes, with responses of the real ones' shape and size.
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -70,7 +70,7 @@ export async function startStack(run: Run, { engineUrl, backEndUrl, workersEnv =
   const token = await router.tokenOf('demo');
   const response = await fetch(`${router.url}${moviePath}`, { headers: { authorization: `Bearer ${token}` } });
   const text = await response.text();
-  if (response.status !== 200) throw new Error(`a GET through the router answered ${response.status}: ${text}`);
+  if (response.status !== 200) throw new Error(`a GET through the router responded with ${response.status}: ${text}`);
   return { ...router, workers, token } satisfies BenchStack;
 }
 

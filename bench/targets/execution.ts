@@ -37,10 +37,10 @@ export interface Ended {
   readonly output?: { readonly outbound?: { readonly statusCodeValue?: number } };
 }
 
-/** @throws Error when the execution did not bring the back end's answer */
-export function expectAnswer({ status, output }: Ended): void {
+/** @throws Error when the execution did not bring the back end's response */
+export function expectResponse({ status, output }: Ended): void {
   const code = output?.outbound?.statusCodeValue;
-  if (status !== 'COMPLETED' || code !== 200) throw new Error(`the execution is ${status} with the answer ${code}`);
+  if (status !== 'COMPLETED' || code !== 200) throw new Error(`the execution is ${status} with the response ${code}`);
 }
 
 /** Path of the status call with the output. */

@@ -2,7 +2,7 @@
 
 import type { Task } from '#lib/conductor/types.ts';
 import { floorWorkflow } from '../programs/definitions.ts';
-import { type Ended, expectAnswer, startBody, statusPath, taskOutput } from './execution.ts';
+import { type Ended, expectResponse, startBody, statusPath, taskOutput } from './execution.ts';
 import type { HttpClient } from './http-client.ts';
 import type { Target } from './target.ts';
 
@@ -19,7 +19,7 @@ export function createFloor(engine: HttpClient): Target {
       await engine.text(start);
       // With several in flight the task may be that of another start: it is four calls each all the same.
       const executionId = await completeOne(engine);
-      expectAnswer(await engine.json<Ended>({ path: statusPath(executionId) }));
+      expectResponse(await engine.json<Ended>({ path: statusPath(executionId) }));
     },
   };
 }

@@ -19,7 +19,7 @@ export class HttpClient {
     this.#pool = new Pool(origin, { connections, pipelining: 1, headersTimeout: 120_000, bodyTimeout: 120_000 });
   }
 
-  /** The body of a 2xx answer. @throws Error for any other */
+  /** The body of a 2xx response. @throws Error for any other */
   async text({ method = 'GET', path, headers, body }: Call): Promise<string> {
     const type = body === undefined ? {} : { 'content-type': 'application/json' };
     const response = await this.#pool.request({ method, path, headers: { ...type, ...headers }, body: body ?? null });

@@ -4,7 +4,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sdkWorkflow } from '../programs/definitions.ts';
 import { type RunningProgram, startProgram } from '../programs/program.ts';
-import { type Ended, expectAnswer, startBody, statusPath } from './execution.ts';
+import { type Ended, expectResponse, startBody, statusPath } from './execution.ts';
 import type { HttpClient } from './http-client.ts';
 import type { Target } from './target.ts';
 
@@ -30,7 +30,7 @@ export function createSdkDefault(options: SdkTargetOptions): Target {
       await delay(statusPauseMs);
       ended = await engine.json<Ended>({ path: statusPath(executionId) });
     } while (ended.status === 'RUNNING');
-    expectAnswer(ended);
+    expectResponse(ended);
   });
 }
 
@@ -38,7 +38,7 @@ export function createSdkDefault(options: SdkTargetOptions): Target {
 export function createExecute(options: SdkTargetOptions): Target {
   const described = { name: 'execute', text: "the engine's synchronous endpoint" };
   return createSdkTarget(described, options, async ({ engine }) => {
-    expectAnswer(await engine.json<Ended>(execute));
+    expectResponse(await engine.json<Ended>(execute));
   });
 }
 

@@ -1,4 +1,4 @@
-// Asks a router's operations port: `node deploy/image/health.mjs [live|ready] [http://host:port]` prints the answer; exit code 0 when it is 200.
+// Asks a router's operations port: `node deploy/image/health.mjs [live|ready] [http://host:port]` prints the response; exit code 0 when it is 200.
 
 const [question = 'live', base = `http://127.0.0.1:${process.env.OPS_PORT || 8081}`] = process.argv.slice(2);
 
@@ -7,6 +7,6 @@ try {
   process.stdout.write(`${await answer.text()}\n`);
   process.exitCode = answer.ok ? 0 : 1;
 } catch (error) {
-  process.stdout.write(`${base} does not answer: ${error.cause?.code ?? error.message}\n`);
+  process.stdout.write(`${base} does not respond: ${error.cause?.code ?? error.message}\n`);
   process.exitCode = 1;
 }

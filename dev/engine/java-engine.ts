@@ -92,7 +92,7 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
 export async function untilHealthy(url: string, signal: AbortSignal): Promise<void> {
   const end = Date.now() + bootDeadlineMs;
   while (!(await isHealthy(url))) {
-    if (Date.now() > end) throw new Error(`the engine at ${url} does not answer`);
+    if (Date.now() > end) throw new Error(`the engine at ${url} does not respond`);
     await delay(100, undefined, { signal });
   }
 }

@@ -33,6 +33,6 @@ async function fetchMissing(operations: string): Promise<Missing | undefined> {
     const { reasons } = (await response.json()) as { reasons?: Missing };
     return response.status === 200 ? undefined : (reasons ?? {});
   } catch {
-    return { router: ['it does not answer yet'] };
+    return { router: ['it does not respond yet'] };
   }
 }

@@ -61,7 +61,7 @@ export function createAccessLog(log: Logger, metrics: Registry, observers: Acces
       if (tracer !== undefined && !ofWorkers) endSpan(tracer, request, { method, status, context });
       const fields = { requestId, executionId, workflowVersion, route, clientId, method, status, durationMs, reason };
       const level = levelOf(status, { ofWorkers, reason });
-      log[level](fields, clientGone ? 'client gone' : 'answered');
+      log[level](fields, clientGone ? 'client gone' : 'response sent');
     });
   };
 }

@@ -42,7 +42,7 @@ export function expectSuccess(response: EngineResponse, call: string, { scrub = 
   if (status < 300) return response;
   const reasons = refusalReasons(response).join('; ');
   const reason = scrub ? scrubText(reasons).slice(0, maxReasonLength) : reasons;
-  throw new EngineError('refused', `${call} answered ${status}${reason === '' ? '' : `: ${reason}`}`, { status });
+  throw new EngineError('refused', `${call} responded with ${status}${reason === '' ? '' : `: ${reason}`}`, { status });
 }
 
 /** Parses a response as JSON. @throws EngineError `refused`, without a cause, because the parser's error quotes the text */

@@ -20,7 +20,7 @@ export function connectRedis({ url, log, metrics }: ConnectRedisOptions): Redis 
     help: '1 while Redis responds, 0 while it is unreachable or hung; absent without redis.url',
     registers: [metrics],
     collect() {
-      this.set(redis.isAnswering ? 1 : 0);
+      this.set(redis.isResponding ? 1 : 0);
     },
   });
   return redis;
@@ -28,5 +28,5 @@ export function connectRedis({ url, log, metrics }: ConnectRedisOptions): Redis 
 
 /** Returns a readiness notice. @param effect what does not work, or works differently, during a Redis outage */
 export function outageNotice(redis: Redis, effect: string): () => readonly string[] {
-  return () => (redis.isAnswering ? [] : [`Redis is not answering: ${effect}`]);
+  return () => (redis.isResponding ? [] : [`Redis does not respond: ${effect}`]);
 }

@@ -92,7 +92,7 @@ export class Redis {
   }
 
   /** False while commands are rejected without being sent. */
-  get isAnswering(): boolean {
+  get isResponding(): boolean {
     return this.#client !== undefined;
   }
 
@@ -119,7 +119,7 @@ export class Redis {
    */
   async run<T>(command: RedisCommand<T>): Promise<T> {
     const client = this.#client;
-    if (client === undefined) throw new RedisUnavailable('Redis is not answering', { mayHaveRun: false });
+    if (client === undefined) throw new RedisUnavailable('Redis does not respond', { mayHaveRun: false });
     if (this.#sent - this.#settled >= maxPending)
       throw new RedisUnavailable(`${maxPending} commands wait for Redis`, { mayHaveRun: false });
     this.#sent += 1;
@@ -132,7 +132,7 @@ export class Redis {
       }
       // An error that did not close the connection is a programming error in the command.
       if (client === this.#client) throw cause;
-      throw new RedisUnavailable('Redis has not answered', { mayHaveRun: true, cause });
+      throw new RedisUnavailable('Redis has not responded', { mayHaveRun: true, cause });
     } finally {
       this.#settled += 1;
     }
@@ -220,7 +220,7 @@ export class Redis {
     this.#candidate = undefined;
     this.#client = client;
     this.#sentAt = [];
-    if (this.#isOutage) this.#log.info('Redis is answering again');
+    if (this.#isOutage) this.#log.info('Redis responds again');
     this.#isOutage = false;
     this.#endFirstAttempt();
     for (const command of this.#postponed.splice(0)) void this.runEventually(command);
@@ -231,7 +231,7 @@ export class Redis {
     if (client === this.#client) this.#attemptedAt = this.#now;
     this.#client = this.#candidate = undefined;
     client.destroy();
-    if (!this.#isOutage) this.#log.warn(errorFields(error), 'Redis is not answering; reconnecting every second');
+    if (!this.#isOutage) this.#log.warn(errorFields(error), 'Redis does not respond; reconnecting every second');
     this.#isOutage = true;
     this.#endFirstAttempt();
   }

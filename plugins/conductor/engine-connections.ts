@@ -31,7 +31,7 @@ export function connectEngine(config: Config, log: Logger, observe: (call: Engin
   const logServerChange = (server: string, share: string, state: 'left out' | 'used') =>
     log[state === 'used' ? 'info' : 'warn']({ server, share, state }, 'a server of the engine changed');
   const contact = new EngineContact(() => {
-    log.info('the engine answers');
+    log.info('the engine responds');
     for (const [share, engine] of Object.entries({ workers, clients }))
       for (const server of engine.leftOut) logServerChange(server, share, 'left out');
   });
@@ -45,7 +45,7 @@ export function connectEngine(config: Config, log: Logger, observe: (call: Engin
         if (contact.isMade) logServerChange(server, share, state);
       },
       observe(call) {
-        if (call.isStarting === true && !isLogged) log.info('the engine does not answer yet');
+        if (call.isStarting === true && !isLogged) log.info('the engine does not respond yet');
         isLogged ||= call.isStarting === true;
         observe(call);
       },

@@ -77,7 +77,7 @@ export function createSharedState(services: SharedServices) {
   const clientDependencies = createClientDependencies(services, { ...dependencies, engine: engines.clients });
 
   services.addReadinessNotice('engine-servers', () =>
-    engines.leftOut().map((server) => `${server}: this server of the engine does not answer`),
+    engines.leftOut().map((server) => `${server}: this server of the engine does not respond`),
   );
   services.onStop('engine', () => engines.close());
   // Waiting clients need workers, so polls stay open until the last client has its response.

@@ -74,7 +74,7 @@ it('both well → round-robin, with method, body and headers as they came', asyn
   expect(routers.map(({ arrived }) => arrived.length)).toEqual([1, 1]);
 });
 
-it('one refuses connections → the other answers every request', async () => {
+it('one refuses connections → the other serves every request', async () => {
   const { routers, balancer } = await start();
   await routers[0].stop();
   for (let n = 0; n < 4; n++) expect((await send(balancer.url, `r${n}`, '{}')).text).toBe('two');
@@ -89,7 +89,7 @@ it('one breaks the connection after the request arrived → closed, written down
   expect(balancer.broken).toEqual([expect.objectContaining({ requestId: 'broken' })]);
 });
 
-it('one breaks off in the middle of its answer → closed, and written down', async () => {
+it('one breaks off in the middle of its response → closed, and written down', async () => {
   const { routers, balancer } = await start();
   for (const router of routers)
     router.answer = (request, response) => {

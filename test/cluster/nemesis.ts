@@ -55,7 +55,7 @@ export async function killEach({ components, load, history, random, say }: Nemes
   return kills;
 }
 
-/** Ended without an answer, or with 5xx. */
+/** Ended without a response, or with 5xx. */
 export function hasFailed({ outcome }: Sent): boolean {
   return outcome !== undefined && (outcome.status === undefined || outcome.status >= 500);
 }

@@ -28,7 +28,7 @@ export function violationsOf(input: VerdictInput): string[] {
   ];
 }
 
-/** A request ends with an answer of the product's, and without one only when its own router was killed. */
+/** A request ends with a response of the product's, and without one only when its own router was killed. */
 function unclear({ kind, outcome }: Sent, { broken, kills }: VerdictInput): string[] {
   if (outcome === undefined) return ['a request has not ended'];
   const { op, status, problem } = outcome;

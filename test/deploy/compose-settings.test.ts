@@ -183,7 +183,7 @@ describe('health checks', () => {
       const test = healthcheck?.test?.join(' ') ?? '';
       const asked = [...test.matchAll(/http:\/\/([\w.-]+):/g)].map(([, host]) => host);
       expect(asked.filter((host) => host !== '127.0.0.1')).toEqual(name.startsWith('workers') ? ['load-balancer'] : []);
-      // A check of curl or wget that takes any answer for health says nothing.
+      // A check of curl or wget that takes any response for health says nothing.
       if (test.includes('curl')) expect(test).toMatch(/curl -f/);
       const [, script] = /node,? ([\w/.-]+\.mjs)/.exec(test) ?? [];
       if (script !== undefined) expect(existsSync(`${rootDir}${script}`)).toBe(true);

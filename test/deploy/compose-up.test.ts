@@ -81,7 +81,7 @@ describe.skipIf(!asked)('docker compose up', () => {
       headers: { authorization: login('operator', project.secrets['CONDUCTOR_UI_PASSWORD']), ...headers },
     });
 
-  it('a client of the realm gets an answer, whose execution the UI shows', async () => {
+  it('a client of the realm gets a response, whose execution the UI shows', async () => {
     const answer = await callAs('demo', '/movies/Metropolis');
     expect(answer.status).toBe(200);
     expect(answer.json()).toMatchObject({ title: 'Metropolis' });

@@ -45,5 +45,5 @@ it('nothing listens → exit code 1 and a sentence', async () => {
   const free = await freePort();
   const { code, printed } = await ask(['live'], free);
   expect(code).toBe(1);
-  expect(printed).toBe(`http://127.0.0.1:${free} does not answer: ECONNREFUSED\n`);
+  expect(printed).toBe(`http://127.0.0.1:${free} does not respond: ECONNREFUSED\n`);
 });

@@ -165,7 +165,7 @@ describe.skipIf(!hasHaproxy)('haproxy with that file', () => {
     });
   });
 
-  it('an answer passes while it is being written', async () => {
+  it('a response passes while it is being written', async () => {
     let finish = () => undefined as void;
     a.answer = b.answer = (_request, response) => {
       response.write('first');

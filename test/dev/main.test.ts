@@ -130,7 +130,7 @@ describe('npm start', () => {
     engine.close();
   }, 60_000);
 
-  it('with an engine given that does not answer says so', async () => {
+  it('with an engine given that does not respond says so', async () => {
     const { code, printed } = await start([], { CONDUCTOR_URL: 'http://127.0.0.1:1' });
     expect({ code, printed }).toEqual({
       code: 1,

@@ -82,7 +82,7 @@ describe('envelope.md', () => {
   });
 
   it('the failure codes are those of the code, and the example is read back', () => {
-    const section = sectionOf(page, 'When there is no answer');
+    const section = sectionOf(page, 'When there is no response');
     expect(rowsOf(section).map(([code]) => code)).toEqual(expect.arrayContaining([...failureCodes]));
     expect(rowsOf(section)).toHaveLength(failureCodes.length);
     const example = /Example: `(.*)`/.exec(section.text)?.[1];

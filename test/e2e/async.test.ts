@@ -92,7 +92,7 @@ async function answerNext(answer: object = outbound): Promise<void> {
 }
 
 describe('Prefer: respond-async', () => {
-  it('202 at once, with where to look; the response is the synchronous answer, byte for byte', async () => {
+  it('202 at once, with where to look; the response is the synchronous response, byte for byte', async () => {
     const accepted = await demo(person, prefer('respond-async'));
     expect(accepted.status).toBe(202);
     const { id, ...document } = accepted.json<Document>();
@@ -130,7 +130,7 @@ describe('Prefer: respond-async', () => {
     expect(later.headers['x-execution-id']).toBe(id);
   });
 
-  it('an answer that is a problem is the same one later: its request id, its detail', async () => {
+  it('a response that is a problem is the same one later: its request id, its detail', async () => {
     const { id, links } = await startLater();
     const task = await worker.take();
     const reasonForIncompletion = 'back-end-timeout: no response within 20000 ms; the change may have been applied';
@@ -186,7 +186,7 @@ describe('Prefer: wait', () => {
     expect((await demo(links.response, prefer('wait=2', {}))).text).toBe('dóne\n');
   });
 
-  it('longer than usual: the answer, when it comes in time', async () => {
+  it('longer than usual: the response, when it comes in time', async () => {
     const waiting = demo(note, prefer('respond-async, wait=3'));
     const task = await worker.take();
     await pause(budgetMs + 300);
@@ -474,7 +474,7 @@ describe('a synchronous 504 on a write', () => {
 });
 
 describe('routers come and go', () => {
-  it('killed between the 202 and the result: the next one has the answer', async () => {
+  it('killed between the 202 and the result: the next one has the response', async () => {
     const { id, links } = await startLater();
     await stack.router.kill();
     await stack.restartRouter();

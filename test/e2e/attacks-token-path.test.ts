@@ -3,7 +3,7 @@
 
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Answer } from '../plugins/oauth2/secured-host.ts';
+import type { HttpResponse } from '../plugins/oauth2/secured-host.ts';
 import { call } from '../stack/client.ts';
 import { type RecordingProxy, startRecordingProxy } from '../stack/recording-proxy.ts';
 import { type AttackedStack, startAttackedStack } from './attacked-stack.ts';
@@ -58,7 +58,7 @@ function post(body: string | Buffer, { from = newAddress(), method = 'POST', fie
     localAddress: from,
     agent: false,
   };
-  return new Promise<Answer>((resolve, reject) => {
+  return new Promise<HttpResponse>((resolve, reject) => {
     const request = httpRequest(options as never, (response) => {
       let text = '';
       response.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -205,15 +205,15 @@ describe('no oracle', () => {
       (id: string, secret: string) =>
         post(JSON.stringify({ keyId: id, keySecret: secret }), { path: '/conductor/api/token' }),
     ],
-  ])('%s: unknown client and wrong secret get one answer for the same work', async (_name, ask) => {
+  ])('%s: unknown client and wrong secret get one response for the same work', async (_name, ask) => {
     const wrong = await ask('demo', 'wrong');
     const work = asked().splice(0);
     attacked.provider.requests.length = 0;
     const unknown = await ask('nobody', 'wrong');
     expect([wrong.status, unknown.status]).toEqual([401, 401]);
-    const own = (answer: Answer) => {
-      const { date: _date, 'x-request-id': _id, ...headers } = answer.headers;
-      const { requestId: _requestId, ...body } = answer.body;
+    const own = (response: HttpResponse) => {
+      const { date: _date, 'x-request-id': _id, ...headers } = response.headers;
+      const { requestId: _requestId, ...body } = response.body;
       return { headers, body };
     };
     expect(own(unknown)).toEqual(own(wrong));
@@ -231,7 +231,7 @@ describe('no oracle', () => {
 
 describe('attempts', () => {
   const guess = (client: string, options: Post) => post(`${grant}&client_id=${client}&client_secret=guess`, options);
-  const statuses = (times: number, ask: (n: number) => Promise<Answer>) =>
+  const statuses = (times: number, ask: (n: number) => Promise<HttpResponse>) =>
     Promise.all(Array.from({ length: times }, async (_, n) => (await ask(n)).status));
   const countOf = (all: readonly number[], status: number) => all.filter((one) => one === status).length;
 

@@ -15,7 +15,7 @@ import {
   type TokenMint,
   type TokenParts,
 } from '../plugins/oauth2/forge.ts';
-import { type Answer, sendFields } from '../plugins/oauth2/secured-host.ts';
+import { type HttpResponse, sendFields } from '../plugins/oauth2/secured-host.ts';
 import { call, tokenOf } from '../stack/client.ts';
 import { issuerKey, keyFileOf } from '../stack/issuer-key.ts';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -88,7 +88,7 @@ async function expectUnharmed(): Promise<void> {
 }
 
 /** No trace of the engine, and no hint which check failed. */
-function expectRefused(answer: Answer, status = 401): void {
+function expectRefused(answer: HttpResponse, status = 401): void {
   expect(answer.status).toBe(status);
   expect(attacked.engine.requests).toEqual([]);
   expect(answer.headers['content-type']).toBe('application/problem+json');
@@ -289,7 +289,7 @@ describe('scope', () => {
 
 describe('where the token stands', () => {
   const form = ['Content-Type', 'application/x-www-form-urlencoded'];
-  it.each<[string, number, () => Promise<Answer>]>([
+  it.each<[string, number, () => Promise<HttpResponse>]>([
     ['nowhere', 401, () => sendFields(url(), [])],
     ['in the query', 401, () => sendFields(url(`${target}?access_token=${token()}`), [])],
     ['in a form', 401, () => sendFields(url(), form, { method: 'POST', body: `access_token=${token()}` })],

@@ -47,12 +47,12 @@ function expectProblem(answer: RouterAnswer, status: number, code: string): void
 describe('no usable answer', () => {
   it.each([
     ['a connection that is reset', 'reset', 502, 'back-end-bad-answer'],
-    ['an answer that is cut', 'cut', 502, 'back-end-bad-answer'],
-    ['an answer shorter than announced', 'bad-length', 502, 'back-end-bad-answer'],
+    ['a response that is cut', 'cut', 502, 'back-end-bad-answer'],
+    ['a response shorter than announced', 'bad-length', 502, 'back-end-bad-answer'],
     ['a malformed header', 'bad-header', 502, 'back-end-bad-answer'],
     ['10 MiB', 'bytes/10485760', 502, 'back-end-bad-answer'],
-    ['no answer at all', 'never', 504, 'back-end-timeout'],
-    ['an answer after the deadline', 'slow/2000', 504, 'back-end-timeout'],
+    ['no response at all', 'never', 504, 'back-end-timeout'],
+    ['a response after the deadline', 'slow/2000', 504, 'back-end-timeout'],
   ])('%s → %s %i %s', async (_title, kind, status, code) => {
     expectProblem(await fault(kind), status, code);
   });
@@ -61,7 +61,7 @@ describe('no usable answer', () => {
     expectProblem(await demo('/adaptor/666/x'), 502, 'back-end-unreachable');
   });
 
-  it('a write without an answer → 504 that says it may have been applied', async () => {
+  it('a write without a response → 504 that says it may have been applied', async () => {
     const answer = await fault('never', { method: 'PATCH', body: '{}' });
     expectProblem(answer, 504, 'back-end-timeout');
     expect(answer.json()['detail']).toMatch(/may have been applied/);
@@ -113,7 +113,7 @@ describe('answers that only look wrong pass as they are', () => {
   });
 });
 
-describe('large answers that come at the same time', () => {
+describe('large responses that come at the same time', () => {
   const gauge = (name: string) => readCount(stack.operationsUrl, name);
 
   it('are read one by one, and small ones pass them', async () => {

@@ -168,7 +168,7 @@ describe('through the router', () => {
     const env = { OPS_CLIENTID: 'worker', OPS_CLIENTSECRET: 'worker-secret' };
     const { exitCode, stderr } = await runCli(['register', '--router', stack.url, '--dir', definitions.dir], env);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/answered 403: /);
+    expect(stderr).toMatch(/responded with 403: /);
   });
 
   it('a wrong secret: no token, exit 1', async () => {

@@ -1,4 +1,4 @@
-// Compressed answers on the whole way: from the back end through the engine to clients that accept br, gzip or nothing.
+// Compressed responses on the whole way: from the back end through the engine to clients that accept br, gzip or nothing.
 
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -35,7 +35,7 @@ afterAll(async () => {
 
 const asking = (coding: string) => ({ headers: { 'accept-encoding': coding } });
 
-describe('an answer over 1 KiB', () => {
+describe('a response over 1 KiB', () => {
   it.each([
     ['br', brotliDecompressSync],
     ['gzip', gunzipSync],
@@ -78,7 +78,7 @@ describe('an answer over 1 KiB', () => {
   });
 });
 
-describe('an answer that is sent once more', () => {
+describe('a response that is sent once more', () => {
   it('at /executions/{id}/response, and for its Idempotency-Key: as each request accepts it', async () => {
     const put = { method: 'PUT', headers: { 'idempotency-key': randomUUID() } };
     const first = await demo('/adaptor/001/large', put);
@@ -94,7 +94,7 @@ describe('an answer that is sent once more', () => {
 });
 
 describe('what is never compressed', () => {
-  it('an answer of the token path', async () => {
+  it('a response of the token path', async () => {
     for (const [path, type, body] of [
       [
         '/token/v1/token',
@@ -110,7 +110,7 @@ describe('what is never compressed', () => {
     }
   });
 
-  it("the engine's API, where one answer holds requests of several clients", async () => {
+  it("the engine's API, where one response holds requests of several clients", async () => {
     const ops = await callerFor(stack.url, 'ops');
     const answer = await ops('/conductor/api/metadata/workflow', asking('br, gzip'));
     expect(answer.bytes.length).toBeGreaterThan(1_024);

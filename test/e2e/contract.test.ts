@@ -1,4 +1,4 @@
-// Every operation of /openapi.json, called on a whole stack with the examples of the document: the answers are as described.
+// Every operation of /openapi.json, called on a whole stack with the examples of the document: the responses are as described.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument, Operation, Parameter } from '#lib/openapi/openapi.ts';
@@ -96,7 +96,7 @@ describe('every operation of the document', () => {
     expect(steps.length).toBeGreaterThan(40);
   });
 
-  it('of an execution: its document, its answer, and 409 when there is nothing left to cancel', async () => {
+  it('of an execution: its document, its response, and 409 when there is nothing left to cancel', async () => {
     const headers = { authorization: `Bearer ${tokens.get('demo')}` };
     const first = await call(`${stack.url}/adaptor/001/mock/colleges/001/terms`, { headers });
     const path = `/executions/${String(first.headers['x-execution-id'])}`;

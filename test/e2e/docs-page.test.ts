@@ -85,7 +85,7 @@ describe.skipIf(executablePath === undefined)('/docs in a browser', () => {
     await page.locator('.modal-ux .close-modal').click();
   });
 
-  it('try it: credentials of a dev client → a token of the token path → the answer of the back end', async () => {
+  it('try it: credentials of a dev client → a token of the token path → the response of the back end', async () => {
     await page.locator('.auth-wrapper .authorize').first().click();
     const dialog = page.locator('.auth-container', { hasText: 'accessToken (OAuth2, clientCredentials)' });
     await dialog.locator('input[data-name="clientId"]').fill('demo');

@@ -42,7 +42,7 @@ const complete = ({ taskId, workflowInstanceId }: Task, outputData: TaskResult['
 const correlated = (name: string, executionId: string) =>
   get<Execution[]>(`/api/workflow/${name}/correlated/${executionId}?includeClosed=true&includeTasks=false`);
 
-/** Runs college-adaptorWF to its end with this answer of the back end; its execution id. */
+/** Runs college-adaptorWF to its end with this response of the back end; its execution id. */
 async function route(httpMethod: string, status: number | undefined, version = 2): Promise<string> {
   const inbound = createInbound({
     httpMethod,

@@ -99,7 +99,7 @@ async function restartRouter(env: Record<string, string>): Promise<void> {
 
 describe('the same key and the same request', () => {
   it.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
-    '%s: the first answer again; the back end saw it once',
+    '%s: the first response again; the back end saw it once',
     async (method) => {
       const path = echo();
       const options = keyed(randomUUID(), { method });
@@ -133,7 +133,7 @@ describe('the same key and the same request', () => {
     expect(received(path)).toHaveLength(1);
   });
 
-  it('while the first is under way: 409 with its links; then its answer', async () => {
+  it('while the first is under way: 409 with its links; then its response', async () => {
     const path = `/adaptor/001/mock/faults/slow/1500?x=/${randomUUID()}`;
     const options = keyed(randomUUID());
     const first = demo(path, options);
@@ -152,7 +152,7 @@ describe('the same key and the same request', () => {
     expect(essence(await demo(links.response))).toEqual(essence(await first));
   });
 
-  it('with Prefer: respond-async, too: 202 once, then 409, then the answer', async () => {
+  it('with Prefer: respond-async, too: 202 once, then 409, then the response', async () => {
     const path = `/adaptor/001/mock/faults/slow/1000?x=/${randomUUID()}`;
     const options = keyed(randomUUID(), { headers: { prefer: 'respond-async' } });
     const accepted = await demo(path, options);
@@ -171,7 +171,7 @@ describe('the same key and the same request', () => {
     await pollUntil('the back end to have it', () => received(path).length === 1);
     leave.abort();
     expect(await gone).toBe('gone');
-    const again = await pollUntil('its answer', async () => {
+    const again = await pollUntil('its response', async () => {
       const answer = await demo(path, options);
       return answer.status !== 409 && answer;
     });
@@ -325,14 +325,14 @@ describe('when the engine breaks', () => {
   });
 
   it.each<EngineMood>(['reset', '500-after', 'html'])(
-    'its answer to the start is lost (%s): 504; the same key finds what was started',
+    'its response to the start is lost (%s): 504; the same key finds what was started',
     async (mood) => {
       const [path, key] = [echo(), randomUUID()];
       Object.assign(engine, { mood, concerns: onlyStarts });
       const first = await demo(path, keyed(key));
       engine.mood = 'pass';
       expect([first.status, typeOf(first)]).toEqual([504, 'outcome-unknown']);
-      const answer = await pollUntil('its answer', async () => {
+      const answer = await pollUntil('its response', async () => {
         const again = await demo(path, keyed(key));
         return again.status !== 409 && again;
       });
@@ -407,7 +407,7 @@ async function race(callers: [Caller, Caller]): Promise<Record<string, number>> 
       const answer = await caller(echo(name), keyed(name));
       return answer.status === 200 && answer;
     };
-    const last = await pollUntil(`the answer of ${name}`, asked, { timeoutMs: 90_000, everyMs: 200 });
+    const last = await pollUntil(`the response of ${name}`, asked, { timeoutMs: 90_000, everyMs: 200 });
     expect([...ids, executionOf(last)]).toEqual(Array.from({ length: ids.size + 1 }, () => executionOf(last)));
   }
   const targets = received(run).map(({ target }) => target);

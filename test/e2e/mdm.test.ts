@@ -66,7 +66,7 @@ const logOf = async (source: string) =>
   (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json<Record<string, unknown>>();
 
 describe('the round trip', () => {
-  it('PATCH → record in the answer → MDM notified → the other college has the cccid', async () => {
+  it('PATCH → record in the response → MDM notified → the other college has the cccid', async () => {
     const cccid = newCccid();
     const answer = await patchPerson(here, cccid);
     expect(answer.status).toBe(200);

@@ -71,7 +71,7 @@ describe('the engine', () => {
     expect((await waiting).status).toBe(200);
   });
 
-  it('frozen: the answer comes within the budget and says what is not known', async () => {
+  it('frozen: the response comes within the budget and says what is not known', async () => {
     engine.freeze();
     const startedAt = performance.now();
     const answer = await demo(film);

@@ -42,7 +42,7 @@ function expectUnreadable(answer: RouterAnswer, detail: string): void {
   expect(answer.json()).toMatchObject({ type: '/problems/payload-unreadable', status: 502, detail });
 }
 
-it('an answer the router has no key for → 502 that says the request was carried out', async () => {
+it('a response the router has no key for → 502 that says the request was carried out', async () => {
   expectUnreadable(
     await patch(),
     'The response cannot be read: there is no key with the id next. The request was carried out.',

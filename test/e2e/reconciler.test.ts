@@ -90,7 +90,7 @@ const untilNotified = (source: string, entries: string[]) =>
 
 const untilReconciled = () =>
   pollUntil(
-    'nothing to be owed',
+    'nothing to be missing',
     async () => Object.values(await metricOf('router_events_unreconciled')).every((count) => count === 0),
     { timeoutMs: 15_000 },
   );
@@ -250,7 +250,7 @@ describe('a PATCH whose outcome nobody knows', () => {
     const applied = await takeAndAbandon(cccid, true);
     const lost = await takeAndAbandon(newCccid(), false);
     await pollUntil(
-      'an outcome to be owed',
+      'an unknown outcome',
       async () => ((await metricOf('router_events_unreconciled'))['outcome_unknown'] ?? 0) > 0,
     );
     const worker = await stack.addWorkers({ WORKERS_DOMAIN: domain });

@@ -35,7 +35,7 @@ beforeAll(async () => {
   };
   stack = await startStack({ engineUrl, router });
   demo = await callerFor(stack.url);
-  await pollUntil('a first answer', async () => (await demo('/movies/Casablanca')).status === 200);
+  await pollUntil('a first response', async () => (await demo('/movies/Casablanca')).status === 200);
 });
 afterAll(async () => {
   await stack?.stop();

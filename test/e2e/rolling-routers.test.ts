@@ -16,7 +16,7 @@ const portOf = (url: string) => Number(new URL(url).port);
 const env = { ROUTER_SHUTDOWNDELAYMS: '4000', ROUTER_TRUSTEDPROXIES: '127.0.0.1' };
 
 /** No document describes what the load balancer answers by itself. */
-const any = { undescribed: 'some answers are of the load balancer' };
+const any = { undescribed: 'some responses are of the load balancer' };
 
 describe.skipIf(!hasHaproxy)('two routers behind the load balancer', () => {
   let stack: Stack;

@@ -40,7 +40,7 @@ async function tokensIssued(): Promise<number> {
   return (await readCounts(stack.operationsUrl))['router_token_requests_total{result="issued"}'] ?? 0;
 }
 
-/** Asks the route again and again until the worker has fetched its fourth token; every answer must be 200. */
+/** Asks the route again and again until the worker has fetched its fourth token; every response must be 200. */
 async function expectServedForThreeLifetimes(path: string, before: number): Promise<void> {
   await pollUntil(
     'the fourth token of the worker',

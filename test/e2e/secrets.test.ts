@@ -250,7 +250,7 @@ describe.each([
     expect([...written.keys()]).toEqual(
       expect.arrayContaining(['the launcher', 'router.log', 'workers.log', 'workers-002.log', 'identity-provider.log']),
     );
-    expect(written.get('router.log')).toContain('"msg":"answered"');
+    expect(written.get('router.log')).toContain('"msg":"response sent"');
     if (databaseUrl === undefined)
       written.set('engine.log', readFileSync(join(engineStateDir, 'logs/engine.log'), 'utf8'));
     for (const [name, text] of written) expect([name, ...found(text), ...leaksOf(text)]).toEqual([name]);

@@ -344,7 +344,7 @@ describe('Server-Timing and the stages', () => {
     expect(text).toMatch(/^router_worker_last_poll_seconds\{task_type="movies_intake"\} [\d.e-]+$/m);
   });
 
-  it('the worker’s account of its time is in the task, and not in the answer', async () => {
+  it('the worker’s account of its time is in the task, and not in the response', async () => {
     const answer = await demo(echo);
     const path = `/conductor/api/workflow/${String(answer.headers['x-execution-id'])}?includeTasks=true`;
     const execution = (await ops(path)).json<{ tasks: { outputData: object }[]; output: object }>();

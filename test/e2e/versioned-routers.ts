@@ -1,4 +1,4 @@
-// Routers whose adaptor route starts several versions of a workflow that no other suite knows, and workers that answer for them.
+// Routers whose adaptor route starts several versions of a workflow that no other suite knows, and workers for them.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -117,7 +117,7 @@ describe('shares', () => {
       const line = await pollUntil('the log line', async () =>
         logOf(router).find(({ requestId }) => requestId === answer.headers['x-request-id']),
       );
-      expect(line).toMatchObject({ msg: 'answered', workflowVersion: version });
+      expect(line).toMatchObject({ msg: 'response sent', workflowVersion: version });
     }
     // Twelve clients each were asked to find one, twice.
     const after = [await seen('1'), await seen('2')];
@@ -197,7 +197,7 @@ describe('X-Workflow-Version of a request', () => {
     expect(answer.headers['www-authenticate']).toBeUndefined();
   });
 
-  it('a route with `version`: it means nothing, and the answer has none', async () => {
+  it('a route with `version`: it means nothing, and the response has none', async () => {
     const plain = await routers.start('version: 2', env);
     for (const version of ['1', 'nonsense']) {
       const answer = await routers.client(plain.url, 'client-0')(note(), choosing(version));
@@ -271,7 +271,7 @@ describe('the guard', () => {
     const before = await versionsAt(guarded, clients(20));
     expect([await outOf(guarded, '1'), await outOf(guarded, '2')]).toEqual([0, 0]);
     const ofTwo = clients(20).filter((id) => before[id] === '2');
-    // 404 is an answer like any other.
+    // 404 is a response like any other.
     routers.behaviours.set(2, answers(2, 404));
     for (const id of ofTwo) expect((await routers.client(guarded.url, id)(note())).status).toBe(404);
     expect(await outOf(guarded, '2')).toBe(0);

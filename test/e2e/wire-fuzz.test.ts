@@ -53,7 +53,7 @@ afterAll(async () => {
   await backEnd?.stop();
 });
 
-/** Sends bytes on a connection of their own and checks every answer. @throws Error that shows the bytes */
+/** Sends bytes on a connection of their own and checks every response. @throws Error that shows the bytes */
 async function play(bytes: Buffer, headOnly: boolean): Promise<void> {
   const connection = new RawConnection(stack.url);
   try {

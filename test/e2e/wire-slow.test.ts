@@ -58,7 +58,7 @@ describe('a client that takes its time', () => {
     attacker.stop();
   });
 
-  it('asks nothing more after an answer → closed', async () => {
+  it('asks nothing more after a response → closed', async () => {
     const connection = new RawConnection(stack.url);
     connection.send('GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n');
     expect((await connection.answer()).status).toBe(404);
@@ -83,7 +83,7 @@ describe('a crowd', () => {
     for (const attacker of crowd) attacker.stop();
   });
 
-  it('of every kind: other clients get every answer', async () => {
+  it('of every kind: other clients get every response', async () => {
     const attackers = attackTogether(stack.url, 100, token);
     const times = await measureWhile(other, 40);
     for (const attacker of attackers) attacker.stop();

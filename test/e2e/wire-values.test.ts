@@ -1,4 +1,4 @@
-// Hostile values in well-formed requests and answers: paths, header fields and bodies, both ways, to the byte.
+// Hostile values in well-formed requests and responses: paths, header fields and bodies, both ways, to the byte.
 
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -55,7 +55,7 @@ afterAll(async () => {
   canary?.close();
 });
 
-/** One request with raw bytes; returns the answer and what the back end saw of it. */
+/** One request with raw bytes; returns the response and what the back end saw of it. */
 async function send(
   target: string,
   { method = 'GET', fields = '', body = Buffer.alloc(0) }: { method?: string; fields?: string; body?: Buffer } = {},
@@ -309,7 +309,7 @@ describe('header fields on their way to the client', () => {
     ['two lengths', 'Content-Length: 2\r\nContent-Length: 3\r\n'],
     ['a length and chunks', 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n'],
     ['64 KiB of fields', `X-A: ${'a'.repeat(65_536)}\r\n`],
-  ])('%s in an answer → 502', async (_title, field) => {
+  ])('%s in a response → 502', async (_title, field) => {
     reactions.set('/injection', (socket) => socket.end(`HTTP/1.1 200 OK\r\n${field}\r\nok`));
     const { answer } = await send('/adaptor/777/injection', { method: 'POST', body: Buffer.from('x') });
     expect([answer.status, codeOf(answer)]).toEqual([502, 'back-end-bad-answer']);
@@ -322,20 +322,20 @@ describe('header fields on their way to the client', () => {
     ['no HTTP', 'ok\r\n\r\n'],
     ['HTTP/9.9', 'HTTP/9.9 200 OK\r\nContent-Length: 0\r\n\r\n'],
     ['nothing', ''],
-  ])('%s as an answer → 502', async (_title, bytes) => {
+  ])('%s as a response → 502', async (_title, bytes) => {
     reactions.set('/strange', (socket) => socket.end(bytes));
     const { answer } = await send('/adaptor/777/strange', { method: 'POST', body: Buffer.from('x') });
     expect([answer.status, codeOf(answer)]).toEqual([502, 'back-end-bad-answer']);
   });
 
-  it('a second answer behind the first is nobody’s answer', async () => {
+  it('a second response behind the first belongs to no request', async () => {
     const twice = `${plainAnswer}${plainAnswer.replace('\r\n\r\nok', '\r\n\r\nNO')}`;
     reactions.set('/twice', (socket) => void socket.write(twice));
     expect((await send('/adaptor/777/twice')).answer.body).toBe('ok');
     expect((await send('/adaptor/777/next')).answer.body).toBe('ok');
   });
 
-  it('an answer without an end is cut off at the limit', async () => {
+  it('a response without an end is cut off at the limit', async () => {
     let closed = false;
     reactions.set('/endless', (socket) => {
       socket.on('close', () => (closed = true));

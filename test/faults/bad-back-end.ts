@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 
 /**
  * - `good`: 200 · `slow`: after its caller's deadline · `frozen`: never · `refusing`: no connection
- * - `reset-in-body`: half of an answer, then a reset · `burst-of-5xx`: three of four answers are 500, 502 or 503
+ * - `reset-in-body`: half of a response, then a reset · `burst-of-5xx`: three of four responses are 500, 502 or 503
  * - `html`: 200 with a page · `wrong-length`: less than announced, then an orderly end
  * - `100-mib`: too much, announced · `endless`: too much, never ending
  */

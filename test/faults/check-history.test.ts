@@ -165,7 +165,7 @@ describe('a history in which something is wrong', () => {
     ],
     ['I3: success without a back end', [invoke(get), answer(200)], 'I3 answered 200, but no back end was asked'],
     [
-      'I3: half an answer',
+      'I3: half a response',
       [invoke(get), received({ method: 'GET' }), answer(200, { right: false })],
       "I3 answered 200 with another body than the back end's",
     ],

@@ -12,7 +12,7 @@ export interface Violation {
   readonly what: string;
 }
 
-/** Text that was written somewhere during the run: a log, an answer, a database. */
+/** Text that was written somewhere during the run: a log, a response, a database. */
 export interface WrittenText {
   readonly name: string;
   readonly text: string;

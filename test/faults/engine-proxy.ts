@@ -7,8 +7,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * - `pass`: as it is · `slow`: every call takes 2 s longer
- * - `500`: the engine does not get the call · `500-after`: it gets the call, its answer is replaced
- * - `html`, `empty`, `half-json`, `wrong-json`: it gets the call, its answer is replaced by such a 200
+ * - `500`: the engine does not get the call · `500-after`: it gets the call, its response is replaced
+ * - `html`, `empty`, `half-json`, `wrong-json`: it gets the call, its response is replaced by such a 200
  * - `garbage`: bytes that are not HTTP · `reset`: the connection is reset after the engine got the call
  */
 export const engineMoods = [

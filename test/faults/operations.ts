@@ -25,7 +25,7 @@ export interface OperationsOptions {
 /** How one request ended. */
 export interface Outcome {
   readonly op: string;
-  /** Undefined when the connection ended without an answer. */
+  /** Undefined when the connection ended without a response. */
   readonly status: number | undefined;
   readonly problem: string | undefined;
   readonly executionId: string | undefined;
@@ -107,7 +107,7 @@ export class Operations {
   movie = (leave?: AbortSignal) => this.#read('movies', moviePath, leave);
   terms = () => this.termsOf('001');
   termsOf = (mis: string) => this.#read('adaptor', termsPathOf(mis));
-  /** An answer of 8 MiB. */
+  /** A response of 8 MiB. */
   big = () =>
     this.#send({
       route: 'adaptor',

@@ -9,7 +9,7 @@ export interface Outage {
   readonly what: string;
   /** Routes that must not notice. Default none. */
   readonly spares?: readonly Route[] | undefined;
-  /** Address of a router that cannot answer meanwhile. */
+  /** Address of a router that cannot respond meanwhile. */
   readonly stops?: string | undefined;
 }
 

@@ -62,7 +62,7 @@ export interface World {
   note(text: string): void;
   /** Records a complaint unless `fact` holds. */
   expect(fact: boolean, complaint: string): void;
-  /** @param stops address of a router that cannot answer until the fault is repaired */
+  /** @param stops address of a router that cannot respond until the fault is repaired */
   fault(what: string, spares?: readonly Route[], stops?: string): void;
   repaired(what: string): void;
   /** Ends the default pool's workers, or the router, with SIGKILL. */
@@ -153,7 +153,7 @@ async function startSecondRouter(stack: Stack): Promise<Program> {
   return second;
 }
 
-/** The answers of the stand-ins to the reads that clients make. */
+/** The responses of the stand-ins to the reads that clients make. */
 async function readReferences(backEndsUrl: string): Promise<Map<string, string>> {
   const read = async (path: string) => (await fetch(`${backEndsUrl}${path}`)).text();
   return new Map([

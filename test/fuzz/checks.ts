@@ -1,4 +1,4 @@
-// What holds for every answer, whatever was sent.
+// What holds for every response, whatever was sent.
 
 import { problemKinds } from '#lib/problem/catalogue.ts';
 import { oauthErrors } from '../../plugins/oauth2/token/oauth-error.ts';
@@ -8,7 +8,7 @@ import { reflected } from './requests.ts';
 /** The mark of the back end's own answers. */
 export const backEndTag = '"of-the-back-end"';
 
-/** @returns what is wrong with an answer, or null */
+/** @returns what is wrong with a response, or null */
 export function wrongWith(answer: RawAnswer, seenIds: Set<string>): string | null {
   const { status, headers, body } = answer;
   if (status === 100) return null;
@@ -19,7 +19,7 @@ export function wrongWith(answer: RawAnswer, seenIds: Set<string>): string | nul
   const id = headers['x-request-id'] ?? '';
   if (!/^[0-9A-Za-z._-]{8,64}$/.test(id)) return `X-Request-Id ${id}`;
   if (/^[0-9a-f-]{36}$/.test(id) && seenIds.size === seenIds.add(id).size) return `X-Request-Id ${id} came twice`;
-  if (headers['etag'] === backEndTag) return status === 200 ? null : `the back end's answer with status ${status}`;
+  if (headers['etag'] === backEndTag) return status === 200 ? null : `the back end's response with status ${status}`;
   if (body === '' && headers['content-type'] !== undefined) return null;
   if (status === 302) return headers['location'] === '/docs' ? null : `a redirect to ${headers['location']}`;
   const found = JSON.parse(body) as Record<string, unknown>;
@@ -30,7 +30,9 @@ export function wrongWith(answer: RawAnswer, seenIds: Set<string>): string | nul
     return found['requestId'] === id ? null : 'the request id of the problem is another one';
   }
   const code = String(found['error']) as keyof typeof oauthErrors;
-  return oauthErrors[code]?.status === status ? null : `neither the back end's answer nor a problem: ${status} ${body}`;
+  return oauthErrors[code]?.status === status
+    ? null
+    : `neither the back end's response nor a problem: ${status} ${body}`;
 }
 
 /** Header fields that may reach a back end. */

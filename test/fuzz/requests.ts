@@ -12,7 +12,7 @@ export interface FuzzRequest {
   withToken: boolean;
 }
 
-/** Found in whatever part a client can choose; never in an answer. */
+/** Found in whatever part a client can choose; never in a response. */
 export const reflected = 'zq<reflected>qz';
 
 const hostile = [

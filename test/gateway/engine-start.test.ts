@@ -73,16 +73,16 @@ describe('a router whose engine is not up yet', () => {
     expect(await counts('router_reconciler_rounds_total{outcome="failed"}')).toBe(0);
     expect(warnings()).toEqual([]);
     expect(said()).toContain('started');
-    expect(said()).toContain('the engine does not answer yet');
+    expect(said()).toContain('the engine does not respond yet');
     expect(said()).not.toContain('ready');
   });
 
-  it('says so when the engine answers', async () => {
+  it('says so when the engine responds', async () => {
     engine.listen(enginePort, '127.0.0.1');
     await once(engine, 'listening');
-    await pollUntil('a poll that the engine answers', async () => {
+    await pollUntil('a poll that the engine responds', async () => {
       await poll();
-      return said().includes('the engine answers');
+      return said().includes('the engine responds');
     });
     expect(warnings()).toEqual([]);
     expect(await counts('router_engine_errors_total')).toBe(0);

@@ -68,13 +68,13 @@ const closedFor = async (reason: string) => {
   return found?.values.find(({ labels }) => labels['reason'] === reason)?.value ?? 0;
 };
 
-describe('an answer nobody reads', () => {
+describe('a response nobody reads', () => {
   it('is let go after responseTimeoutMs, and the connection is cut', async () => {
     await start();
     const reader = open();
     reader.socket.pause();
     reader.send('GET /large HTTP/1.1\r\nHost: a\r\n\r\n');
-    await pollUntil('the answer to be let go', () => gone === 1);
+    await pollUntil('the response to be let go', () => gone === 1);
     expect(await closedFor('answer-not-read')).toBe(1);
   });
 });

@@ -137,7 +137,7 @@ describe('a policy that fails', () => {
     },
   );
 
-  it('after its answer has begun: the connection is cut, so that nobody takes half for the whole', async () => {
+  it('after its response has begun: the connection is cut, so that nobody takes half for the whole', async () => {
     await expect(call(`${url}/late`)).rejects.toThrow();
     expect((await call(`${url}/order`)).status).toBe(200);
   });

@@ -90,18 +90,18 @@ describe.skipIf(!hasRedisServer('a router whose Redis hangs'))('a router whose R
       redis.hang();
       await untilUp(0);
       expect(await notices()).toMatchObject({
-        idempotency: ['Redis is not answering: requests with an Idempotency-Key are refused'],
-        limits: ['Redis is not answering: each router counts limits by itself'],
-        reconciler: ['Redis is not answering: every router reconciles'],
+        idempotency: ['Redis does not respond: requests with an Idempotency-Key are refused'],
+        limits: ['Redis does not respond: each router counts limits by itself'],
+        reconciler: ['Redis does not respond: every router reconciles'],
         'wake-ups': [
-          'Redis is not answering: routers notice changes made through other routers only at their next timed read',
+          'Redis does not respond: routers notice changes made through other routers only at their next timed read',
         ],
       });
       redis.resume();
       await untilUp(1);
       expect(await notices()).toEqual({});
-      await pollUntil('the recovery to be logged', () => countOf('Redis is answering again') === outage);
-      expect(countOf('Redis is not answering')).toBe(outage);
+      await pollUntil('the recovery to be logged', () => countOf('Redis responds again') === outage);
+      expect(countOf('Redis does not respond')).toBe(outage);
     }
   });
 });

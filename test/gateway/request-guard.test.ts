@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop(1_000));
 
-/** Sends bytes and reads until the server closes or the answer's head and body are there. */
+/** Sends bytes and reads until the server closes or the response's head and body are there. */
 async function raw(text: string): Promise<string> {
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
   let received = '';

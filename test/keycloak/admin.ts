@@ -20,7 +20,7 @@ export async function administer({ url, adminPassword }: Keycloak): Promise<Real
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${address} answered ${response.status} ${text}`);
+    if (!response.ok) throw new Error(`${method} ${address} responded with ${response.status} ${text}`);
     return (text === '' ? undefined : JSON.parse(text)) as T;
   };
   return {

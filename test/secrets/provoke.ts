@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { call, type CallOptions, type RouterAnswer } from '../stack/client.ts';
 import type { Markers } from './markers.ts';
 
-/** An answer and what was asked. */
+/** A response and what was asked. */
 export interface Exchange {
   readonly what: string;
   readonly answer: Pick<RouterAnswer, 'status' | 'headers' | 'text'>;
@@ -108,7 +108,7 @@ async function rawCall(url: string, request: string): Promise<Exchange['answer']
   let text = '';
   socket.on('data', (chunk: Buffer) => {
     text += chunk.toString('latin1');
-    // One answer is enough, and a refused connection is closed by the other side anyway.
+    // One response is enough, and a refused connection is closed by the other side anyway.
     if (text.includes('\r\n\r\n')) socket.end();
   });
   socket.write(request);

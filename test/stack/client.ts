@@ -19,7 +19,7 @@ export interface CallOptions {
   body?: string | Buffer;
   signal?: AbortSignal;
   /**
-   * Why the router's OpenAPI document need not describe the answer, for the few tests that make a back end or the engine
+   * Why the router's OpenAPI document need not describe the response, for the few tests that make a back end or the engine
    * answer what nobody could describe.
    */
   undescribed?: string;
@@ -48,7 +48,7 @@ export async function tokenOf(url: string, client = 'demo'): Promise<string> {
 
 const checkers = new Map<string, AnswerChecker>();
 
-/** From now on every answer from this address must be one that the OpenAPI document of the router there describes. */
+/** From now on every response from this address must be one that the OpenAPI document of the router there describes. */
 export async function checkAnswersOf(url: string): Promise<AnswerChecker> {
   const answer = await call(`${url}/openapi.json`);
   const checker = createAnswerChecker(answer.json<OpenApiDocument & Record<string, unknown>>());
@@ -57,7 +57,7 @@ export async function checkAnswersOf(url: string): Promise<AnswerChecker> {
 }
 
 /**
- * One call, any answer.
+ * One call, any response.
  * @throws Error when it comes from a router (see {@link checkAnswersOf}) whose OpenAPI document does not describe it
  */
 export async function call(
@@ -83,7 +83,7 @@ export async function call(
   const found = undescribed === undefined ? checkers.get(origin)?.check({ method, path }, answer) : undefined;
   if (found === undefined || found.length === 0) return answer;
   throw new Error(
-    `the document does not describe this answer to ${method} ${path} (${status}):\n${found.join('\n')}\n${text}`,
+    `the document does not describe this response to ${method} ${path} (${status}):\n${found.join('\n')}\n${text}`,
   );
 }
 

@@ -1,4 +1,4 @@
-// The checker of answers finds what a document does not describe: without this, a contract test could not fail.
+// The checker of responses finds what a document does not describe: without this, a contract test could not fail.
 
 import { expect, it } from 'vitest';
 import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
@@ -46,7 +46,7 @@ function answer(status: number, body: string, headers: RouterAnswer['headers'] =
 }
 const get = { method: 'GET', path: '/movies/a%20b?x=/y' };
 
-it('an answer that is described → nothing', () => {
+it('a response that is described → nothing', () => {
   expect(checker.check(get, answer(200, '{"title":"a b"}'))).toEqual([]);
   expect(checker.check({ ...get, method: 'HEAD' }, answer(200, ''))).toEqual([]);
   expect(checker.check({ method: 'GET', path: '/any/a/b' }, answer(418, 'x', { 'content-type': 'a/b' }))).toEqual([]);

@@ -1,4 +1,4 @@
-// Whether an answer of a router is one that its OpenAPI document describes: status, header fields, body.
+// Whether a response of a router is one that its OpenAPI document describes: status, header fields, body.
 
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -14,7 +14,7 @@ export interface Asked {
 }
 
 export interface AnswerChecker {
-  /** Everything about the answer that the document does not say, one line each. */
+  /** Everything about the response that the document does not say, one line each. */
   check(asked: Asked, answer: RouterAnswer): string[];
   /** The operation that a request belongs to; undefined for none. */
   operationOf(asked: Asked): { template: string; operation: Operation } | undefined;
@@ -26,7 +26,7 @@ interface Route {
   readonly operations: Readonly<Record<string, Operation>>;
 }
 
-/** A checker for the answers of one router. */
+/** A checker for the responses of one router. */
 export function createAnswerChecker(document: OpenApiDocument): AnswerChecker {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
   ajv.addSchema(document, 'document');

@@ -3,13 +3,13 @@
 import { connect } from 'node:net';
 
 export interface RawAnswer {
-  /** Status of the first answer; 0 when the connection was closed without one. */
+  /** Status of the first response; 0 when the connection was closed without one. */
   readonly status: number;
   /** Everything that came back. */
   readonly text: string;
 }
 
-/** Sends `bytes` and reads one whole answer: by its length, else until the other side closes, or for `timeoutMs`. */
+/** Sends `bytes` and reads one whole response: by its length, else until the other side closes, or for `timeoutMs`. */
 export function sendRaw(url: string, bytes: string | Buffer, timeoutMs = 5_000): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {

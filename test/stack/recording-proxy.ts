@@ -12,7 +12,7 @@ export interface RecordedRequest {
   readonly body: string;
 }
 
-/** An answer in the other's place. */
+/** A response in the other's place. */
 export interface StandInAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;

@@ -23,7 +23,7 @@ export interface StackOptions {
   colocatedDomain?: string | null;
   /** False: no workers are started. */
   withWorkers?: boolean;
-  /** True: the router's answers need not be those that its OpenAPI document describes. */
+  /** True: the router's responses need not be those that its OpenAPI document describes. */
   anyAnswer?: boolean;
 }
 

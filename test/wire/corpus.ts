@@ -1,4 +1,4 @@
-// The corpus: every byte string that was ever tried on the router, one a file, each with the answer it must get.
+// The corpus: every byte string that was ever tried on the router, one a file, each with the response it must get.
 
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,7 +1,7 @@
 // How bytes are written down in the corpus, so that every one of them can be seen and no editor changes one.
 //
 //   = title
-//   < 400 malformed-request     an answer that is expected, in order; `100` for an interim one
+//   < 400 malformed-request     a response that is expected, in order; `100` for an interim one
 //   < closed                    or `kept`: what becomes of the connection
 //   > POST /wire/{marker} body  a request the back end must see; without any, it must see none
 //   POST / HTTP/1.1\r\n         everything else is bytes: line ends of the file do not count

@@ -1,4 +1,4 @@
-// An ordinary client beside an attack: does it get its answers, and how long does it wait for them?
+// An ordinary client beside an attack: does it get its responses, and how long does it wait for them?
 
 import type { Caller } from '../stack/client.ts';
 

@@ -15,7 +15,7 @@ const probe = 'GET /probe HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
 
 /**
  * Plays it. When as many answers have come as are expected, a probe goes out on the same connection: it is answered
- * (404) by a connection that is kept, and an answer to anything else comes before that.
+ * (404) by a connection that is kept, and a response to anything else comes before that.
  */
 export async function playCase(
   url: string,

@@ -9,7 +9,7 @@ export interface RawAnswer {
   body: string;
 }
 
-/** Why reading ended without one more answer. */
+/** Why reading ended without one more response. */
 export class ConnectionEnded extends Error {}
 
 export class RawConnection {
@@ -44,9 +44,9 @@ export class RawConnection {
   }
 
   /**
-   * The next answer.
+   * The next response.
    * @param headOnly answers to HEAD have no body, whatever they announce
-   * @throws ConnectionEnded when the connection ends first, Error when an answer is no HTTP or does not come in time
+   * @throws ConnectionEnded when the connection ends first, Error when a response is no HTTP or does not come in time
    */
   async answer({ timeoutMs = 10_000, headOnly = false } = {}): Promise<RawAnswer> {
     const deadline = performance.now() + timeoutMs;
@@ -58,7 +58,7 @@ export class RawConnection {
       }
       if (this.#ended) throw new ConnectionEnded(`after ${JSON.stringify(this.#received.toString('latin1'))}`);
       const left = deadline - performance.now();
-      if (left <= 0) throw new Error(`no answer within ${timeoutMs} ms`);
+      if (left <= 0) throw new Error(`no response within ${timeoutMs} ms`);
       await this.#more(left);
     }
   }
@@ -88,7 +88,7 @@ export class RawConnection {
   }
 }
 
-/** The first whole answer in what has come. @throws Error when it is not HTTP as the router writes it */
+/** The first whole response in what has come. @throws Error when it is not HTTP as the router writes it */
 function takeAnswer(received: Buffer, headOnly: boolean): { answer: RawAnswer; length: number } | null {
   const end = received.indexOf('\r\n\r\n');
   if (end === -1) return null;
@@ -105,7 +105,7 @@ function takeAnswer(received: Buffer, headOnly: boolean): { answer: RawAnswer; l
   if (headers['transfer-encoding'] !== undefined) throw new Error('the router never sends chunks');
   const bodiless = headOnly || status < 200 || status === 204 || status === 304;
   const announced = Number(headers['content-length']);
-  if (!bodiless && !Number.isInteger(announced)) throw new Error(`an answer ${status} without content-length`);
+  if (!bodiless && !Number.isInteger(announced)) throw new Error(`a response ${status} without content-length`);
   const length = bodiless ? 0 : announced;
   const from = end + 4;
   if (received.length < from + length) return null;

@@ -155,7 +155,7 @@ describe('the response', () => {
     expect(answer.headers['content-type']).toBe(type);
   });
 
-  test('a compressed answer keeps its Content-Encoding', async () => {
+  test('a compressed response keeps its Content-Encoding', async () => {
     const body = gzipSync('{}');
     const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;
     react = (socket) => void socket.write(Buffer.concat([Buffer.from(head), body]));

@@ -124,7 +124,7 @@ function checkTask(file: DefinitionFile<TaskDefinition>, route: Route | undefine
   }
   if (route === undefined) return problems;
   if (timeoutPolicy !== 'TIME_OUT_WF') {
-    report('timeoutPolicy', `must be TIME_OUT_WF: clients of route ${route.name} wait for an answer`);
+    report('timeoutPolicy', `must be TIME_OUT_WF: clients of route ${route.name} wait for a response`);
   }
   if (route.writes && retryCount > 0) {
     report(

@@ -42,7 +42,7 @@ export async function findTask(engine: Pick<Engine, 'request'>, taskId: string):
       : `workflow/${reference.executionId}?includeTasks=true`;
   const { status, body } = await engine.request({ method: 'GET', path: `/api/${path}` });
   if (status === 404 || status === 204) return undefined;
-  if (status !== 200) throw new EngineError('refused', `GET /api/${path}: engine answered ${status}`, { status });
+  if (status !== 200) throw new EngineError('refused', `GET /api/${path}: engine responded with ${status}`, { status });
   const found = parseResponse<Task | { tasks: Task[] }>({ body });
   if (!Array.isArray(found['tasks'])) return found as Task;
   return (found['tasks'] as Task[]).find(

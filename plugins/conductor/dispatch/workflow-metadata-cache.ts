@@ -74,7 +74,7 @@ export class WorkflowMetadataCache {
 
   async #fetch(path: string): Promise<unknown> {
     const { status, body } = await this.#engine.request({ method: 'GET', path });
-    if (status !== 200) throw new Error(`the engine answered ${status} for ${path}`);
+    if (status !== 200) throw new Error(`the engine responded with ${status} for ${path}`);
     return parseResponse({ body });
   }
 }

@@ -104,7 +104,7 @@ export class Introspection {
       maxBytes,
     });
     // A 401 concerns the router's own credentials, not the token (RFC 7662 section 2.3).
-    if (status !== 200) throw new ProviderError('bad-status', `introspection: answered ${status}`);
+    if (status !== 200) throw new ProviderError('bad-status', `introspection: responded with ${status}`);
     return parseJsonObject(body, 'introspection');
   }
 

@@ -130,7 +130,7 @@ export class RemoteKeys {
     try {
       const { jwksURL } = await metadata.endpoints();
       const { status, body } = await http.request({ method: 'GET', url: jwksURL, maxBytes });
-      if (status !== 200) throw new ProviderError('bad-status', `${jwksURL}: answered ${status}`);
+      if (status !== 200) throw new ProviderError('bad-status', `${jwksURL}: responded with ${status}`);
       this.#accept(parseKeySet(body, algorithms), createHash('sha256').update(body).digest('base64'));
       if (this.#failure !== undefined) log.info('the keys of the identity provider can be fetched again');
       this.#failure = undefined;

@@ -112,10 +112,11 @@ function readToken({ body }: ProviderResponse, requestedScope: string | undefine
 function throwTokenError({ status, body }: ProviderResponse): never {
   if (status === 401) throw new OAuthError('invalid_client');
   if (status < 400 || status === 429 || status >= 500) {
-    throw new ProviderError('bad-status', `${where}: answered ${status}`);
+    throw new ProviderError('bad-status', `${where}: responded with ${status}`);
   }
   const { error } = parseJsonObject(body, where);
-  if (notClientErrors.includes(error)) throw new ProviderError('bad-status', `${where}: answered ${status} ${error}`);
+  if (notClientErrors.includes(error))
+    throw new ProviderError('bad-status', `${where}: responded with ${status} ${error}`);
   // Error codes outside RFC 6749 are not passed on; the client receives `invalid_request`.
   throw new OAuthError(isOAuthErrorCode(error) ? error : 'invalid_request');
 }

@@ -1,4 +1,4 @@
-// The open loop sends on however slow the answers are, and sorts what comes back.
+// The open loop sends on however slow the responses are, and sorts what comes back.
 
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
@@ -48,7 +48,7 @@ describe('an open loop', () => {
     expect(figures.unanswered).toBe(0);
   });
 
-  it('an answer is late by the time its request should have left', async () => {
+  it('a response is late by the time its request should have left', async () => {
     const figures = await load((_request, response) => response.writeHead(200, { 'content-length': 0 }).end(), {
       arrival: { perSecond: 100 },
       patienceMs: 5_000,

@@ -133,7 +133,7 @@ describe('a stack', () => {
     expect(said).toEqual(['The definitions were not registered (exit code 2):\n    mdmWF v1 differs']);
   });
 
-  it('does not start when the given engine does not answer', async () => {
+  it('does not start when the given engine does not respond', async () => {
     engine.close();
     const { start } = createStack([fixture('router', 'stays.ts')]);
     await expect(start()).rejects.toThrow(`no healthy engine answers at ${engineUrl} (CONDUCTOR_URL)`);

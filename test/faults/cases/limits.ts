@@ -30,11 +30,11 @@ const descriptorsExhausted: Case = {
   },
 };
 
-/** How long clients want large answers, and how many clients: more than fit into the process. */
+/** How long clients want large responses, and how many clients: more than fit into the process. */
 const pressMs = 10_000;
 const pressing = 12;
 
-/** Clients that want the largest answers there are, one after the other. */
+/** Clients that want the largest responses there are, one after the other. */
 async function press({ operations }: World): Promise<void> {
   const end = performance.now() + pressMs;
   const client = async () => {
@@ -46,7 +46,7 @@ async function press({ operations }: World): Promise<void> {
   await Promise.all(Array.from({ length: pressing }, client));
 }
 
-/** Large answers take their time, and those that fail must not open the circuit breaker: it is not what this is about. */
+/** Large responses take their time, and those that fail must not open the circuit breaker: it is not what this is about. */
 const worldWith = ({ router, workers = {} }: Pick<WorldOptions, 'router' | 'workers'>): WorldOptions => ({
   budgetMs: 15_000,
   router: { BREAKER_BACKEND_MINCALLS: '100000', ...router },

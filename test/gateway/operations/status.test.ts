@@ -54,7 +54,7 @@ describe('the activity of a route', () => {
     expect(activity.routes(17 * stepMs)[0]?.requestsPerSecond).toBe(0);
   });
 
-  it('keeps the latest twenty failures, the newest first, and no answer below 500', () => {
+  it('keeps the latest twenty failures, the newest first, and no response below 500', () => {
     const activity = new Activity();
     for (let count = 0; count < 30; count++) activity.record(request({ status: 502, executionId: `e-${count}` }), 0);
     activity.record(request({ status: 404 }), 0);

@@ -111,7 +111,7 @@ describe('two servers of one engine', () => {
     expect(servers.map(({ calls }) => calls.length)).toEqual([1, 0]);
   });
 
-  it('one does not answer in time → unknown outcome, and it is left out until its health answers', async () => {
+  it('one does not respond in time → unknown outcome, and it is left out until its health answers', async () => {
     const { servers, engine } = await pair();
     servers[0].answer = () => undefined;
     servers[0].isHealthy = false;
@@ -145,7 +145,7 @@ describe('two servers of one engine', () => {
     expect(servers.flatMap(({ calls }) => calls)).toEqual([]);
   });
 
-  it('an error status is an answer: it is passed on, and nobody is left out', async () => {
+  it('an error status is a response: it is passed on, and nobody is left out', async () => {
     const { servers, engine } = await pair();
     servers[0].answer = (_request, response) => response.writeHead(500).end('{}');
     expect((await post(engine)).status).toBe(500);

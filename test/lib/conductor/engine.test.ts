@@ -48,7 +48,7 @@ describe('a start', () => {
   );
 });
 
-describe('an engine that does not answer', () => {
+describe('an engine that does not respond', () => {
   it('a call ends at its deadline, the ones that wait for a connection too; those were never sent', async () => {
     let arrived = 0;
     const engine = await engineThat(() => void (arrived += 1), { connections: 2 });

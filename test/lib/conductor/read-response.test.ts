@@ -76,8 +76,12 @@ describe('other refusals', () => {
   });
 
   it('a problem document of the router → its title and detail, whatever the status', async () => {
-    const problem = { type: '/problems/engine-unavailable', title: 'Engine unavailable', detail: 'It did not answer.' };
-    expect(await messageOf(503, problem)).toContain('Engine unavailable; It did not answer.');
+    const problem = {
+      type: '/problems/engine-unavailable',
+      title: 'Engine unavailable',
+      detail: 'It did not respond.',
+    };
+    expect(await messageOf(503, problem)).toContain('Engine unavailable; It did not respond.');
   });
 
   it('a problem document of anybody else with 500 → not quoted', async () => {

@@ -15,7 +15,7 @@ import { type ConfigKey, configSchema } from '#lib/config/schema.ts';
 let dir: string;
 let server: Server;
 let base: string;
-/** Body of every answer, null = 404; undefined = by path. */
+/** Body of every response, null = 404; undefined = by path. */
 let served: string | null | undefined;
 let requests: { url: string | undefined; authorization: string | undefined }[] = [];
 
@@ -110,7 +110,7 @@ describe('what is wrong is listed at once', () => {
     );
     const problems = await problemsOf({ CONFIG_URL: `${file},${base}/missing.properties` }, ['oauth.issuer'] as never);
     expect(problems).toEqual([
-      `${base}/missing.properties cannot be read: it answered 404`,
+      `${base}/missing.properties cannot be read: it responded with 404`,
       expect.stringContaining('router.prot is not a known key'),
       expect.stringContaining('did you mean router.responseDeadlineMs?'),
       expect.stringContaining('ops.port must be integer, but is "x"'),
@@ -200,7 +200,9 @@ describe('remote files', () => {
     it('is not written by a program that only reads the configuration', async () => {
       const env = withCopies('unwritten');
       await loadConfig({ env });
-      await serve(null, async () => expect(await problemsOf(env)).toEqual([expect.stringContaining('answered 404')]));
+      await serve(null, async () =>
+        expect(await problemsOf(env)).toEqual([expect.stringContaining('responded with 404')]),
+      );
     });
 
     it('is replaced as a whole file that only its owner may read', async () => {

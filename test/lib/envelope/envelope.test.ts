@@ -113,7 +113,7 @@ describe('a request', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   it('comes back with status, headers and bytes', () => {
     const answer = {
       status: 207,

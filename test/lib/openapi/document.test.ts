@@ -74,13 +74,13 @@ describe('the document', () => {
       expect(operation['x-listed-under']).toBe('/adaptor/{mis}/{path}');
   });
 
-  it('names every problem in an answer of some operation, with its status', () => {
+  it('names every problem in a response of some operation, with its status', () => {
     const described = Object.entries(document.components.responses ?? {}).flatMap(([name]) => name.split('.'));
     const inline = JSON.stringify(operations);
     const absent = Object.keys(problemKinds).filter(
       (code) => !described.includes(code) && !inline.includes(`problem.${code}"`),
     );
-    // No route of the gateway configuration requires a key or has several versions; later-answers.test.ts has some.
+    // No route of the gateway configuration requires a key or has several versions; async-executions.test.ts has some.
     expect(absent).toEqual(['idempotency-key-missing', 'unknown-workflow-version', 'workflow-version-forbidden']);
     for (const [code, { status, title }] of Object.entries(problemKinds)) {
       expect(document.components.schemas?.[`problem.${code}`]).toMatchObject({

@@ -5,7 +5,7 @@ import { type Program, startProgram } from '../../stack/program.ts';
 
 export interface LoneRouter {
   readonly url: string;
-  /** Every answer must be one that the router's own document describes. */
+  /** Every response must be one that the router's own document describes. */
   ask(path: string, options?: CallOptions): Promise<RouterAnswer>;
   stop(): Promise<unknown>;
 }

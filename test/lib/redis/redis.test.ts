@@ -15,8 +15,8 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 const lines: string[] = [];
 const note = (_fields: unknown, message?: string) => void lines.push(message ?? String(_fields));
 const log = { warn: note, info: note } as unknown as Logger;
-const notAnswering = 'Redis is not answering; reconnecting every second';
-const again = 'Redis is answering again';
+const notAnswering = 'Redis does not respond; reconnecting every second';
+const again = 'Redis responds again';
 
 const opened: Redis[] = [];
 async function open(url: string): Promise<Redis> {
@@ -37,11 +37,11 @@ const failureOf = (answer: Promise<unknown>) =>
     () => undefined,
     (error: unknown) => error,
   );
-const untilAnswering = (redis: Redis) => pollUntil('Redis to answer', () => redis.isAnswering);
+const untilResponding = (redis: Redis) => pollUntil('Redis to answer', () => redis.isResponding);
 
 it('rejects commands without sending them while nothing listens', async () => {
   const redis = await open(`redis://127.0.0.1:${await freePort()}`);
-  expect(redis.isAnswering).toBe(false);
+  expect(redis.isResponding).toBe(false);
   expect(await failureOf(redis.run(set))).toMatchObject({ name: 'RedisUnavailable', mayHaveRun: false });
   expect(lines).toEqual([notAnswering]);
 });
@@ -79,9 +79,9 @@ describe.skipIf(!hasRedisServer('the connection to Redis'))('the connection to R
 
   it('notices a hang although nobody asks anything, and a recovery', async () => {
     server.hang();
-    await pollUntil('the hang to be noticed', () => !redis.isAnswering);
+    await pollUntil('the hang to be noticed', () => !redis.isResponding);
     server.resume();
-    await untilAnswering(redis);
+    await untilResponding(redis);
     expect(await redis.run(set)).toBe('OK');
   });
 
@@ -89,11 +89,11 @@ describe.skipIf(!hasRedisServer('the connection to Redis'))('the connection to R
     for (const outage of ['hang', 'kill', 'hang'] as const) {
       await server[outage]();
       await failureOf(redis.run(set));
-      await pollUntil('the outage to be noticed', () => !redis.isAnswering);
+      await pollUntil('the outage to be noticed', () => !redis.isResponding);
       await failureOf(redis.run(set));
       if (outage === 'kill') await server.restart();
       else server.resume();
-      await untilAnswering(redis);
+      await untilResponding(redis);
     }
     expect(lines).toEqual([notAnswering, again, notAnswering, again, notAnswering, again]);
   });
@@ -104,17 +104,17 @@ describe.skipIf(!hasRedisServer('the connection to Redis'))('the connection to R
     opened.push(second);
     second.start();
     await second.firstAttempt;
-    expect(second.isAnswering).toBe(false);
+    expect(second.isResponding).toBe(false);
     server.resume();
-    await untilAnswering(second);
+    await untilResponding(second);
   });
 
   it('takes an error reply for an outage until Redis does what it is asked', async () => {
     await server.command('CONFIG', 'SET', 'maxmemory', '1');
     expect(await failureOf(redis.run(set))).toBeInstanceOf(RedisUnavailable);
-    expect(redis.isAnswering).toBe(false);
+    expect(redis.isResponding).toBe(false);
     await server.command('CONFIG', 'SET', 'maxmemory', '0');
-    await untilAnswering(redis);
+    await untilResponding(redis);
     expect(lines).toEqual([notAnswering, again]);
   });
 
@@ -153,7 +153,7 @@ describe.skipIf(!hasRedisServer('the connection to Redis'))('the connection to R
   it('passes a mistake in a command on, and stays connected', async () => {
     const mistake = (): Promise<never> => Promise.reject(new TypeError('no string'));
     expect(await failureOf(redis.run(mistake))).toBeInstanceOf(TypeError);
-    expect([redis.isAnswering, lines]).toEqual([true, []]);
+    expect([redis.isResponding, lines]).toEqual([true, []]);
   });
 
   it('rejects more than 10,000 pending commands at once', async () => {
@@ -181,7 +181,7 @@ describe.skipIf(!hasRedisServer('the connection to Redis'))('the connection to R
       });
       await server.kill();
       await server.restart();
-      await untilAnswering(redis);
+      await untilResponding(redis);
     }
     unsubscribe();
     await pollUntil('nobody to listen', async () => (await server.command('PUBLISH', channel, 'last')) === 0);
@@ -213,7 +213,7 @@ describe.skipIf(!hasRedisServer('the connection to Redis'))('the connection to R
       expect.any(RedisUnavailable),
     ]);
     server.resume();
-    await untilAnswering(redis);
+    await untilResponding(redis);
     const other = new RedisIdempotencyLocks(await open(server.url), 600_000);
     const taken = await pollUntil('the lock to be free', () => other.acquire(name));
     taken.release();

@@ -25,7 +25,7 @@ async function startHost(action: object, config: object = {}): Promise<LimitedHo
 const client = (name: string) => ({ headers: { 'x-client': name } });
 
 describe('in-flight', () => {
-  it('one more than allowed: 429 with Retry-After, other clients pass; free again after the answer', async () => {
+  it('one more than allowed: 429 with Retry-After, other clients pass; free again after the response', async () => {
     const host = await startHost({ requests: 2 });
     const held = [1, 2].map(() => call(`${host.url}/held`, client('a')));
     await pollUntil('both to be held', () => host.held === 2);

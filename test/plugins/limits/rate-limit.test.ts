@@ -55,7 +55,7 @@ describe('rate-limit', () => {
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
   });
 
-  it('each answer says what is left, the refusal too', async () => {
+  it('each response says what is left, the refusal too', async () => {
     const url = await startHost({ requests: 2, perSeconds: 30 });
     const seen = [];
     for (const _ of [1, 2, 3]) {

@@ -1,7 +1,7 @@
 // The bearer policy as a resource server (RFC 6750): where a token may stand, what each failure answers, what stays behind.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, type SecuredHost, startSecuredHost } from './secured-host.ts';
+import { type HttpResponse, type SecuredHost, startSecuredHost } from './secured-host.ts';
 
 let secured: SecuredHost;
 
@@ -15,15 +15,15 @@ afterEach(async () => {
 
 const challenge = 'Bearer realm="service-router"';
 
-function expectProblem(answer: Answer, status: number, code: string): void {
+function expectProblem(answer: HttpResponse, status: number, code: string): void {
   expect(answer.status).toBe(status);
   expect(answer.headers['content-type']).toBe('application/problem+json');
   expect(answer.body).toMatchObject({ type: `/problems/${code}`, status });
 }
 
-function expectInvalidRequest(answer: Answer): void {
-  expectProblem(answer, 400, 'malformed-request');
-  expect(answer.headers['www-authenticate']).toMatch(
+function expectInvalidRequest(response: HttpResponse): void {
+  expectProblem(response, 400, 'malformed-request');
+  expect(response.headers['www-authenticate']).toMatch(
     /^Bearer realm="service-router", error="invalid_request", error_description="[^"]+"$/,
   );
 }
@@ -36,10 +36,10 @@ describe('no credentials (RFC 6750 section 3.1)', () => {
     ['a scheme that only begins like it', ['Authorization', 'Bearerx abc']],
     ['X-Authorization where the route does not take it', ['X-Authorization', 'abc']],
   ])('%s → 401 with a challenge that has no error code', async (_name, fields) => {
-    const answer = await secured.send('/any', fields);
-    expectProblem(answer, 401, 'unauthorized');
-    expect(answer.headers['www-authenticate']).toBe(challenge);
-    expect(answer.text).toContain('"status":401');
+    const response = await secured.send('/any', fields);
+    expectProblem(response, 401, 'unauthorized');
+    expect(response.headers['www-authenticate']).toBe(challenge);
+    expect(response.text).toContain('"status":401');
   });
 
   it('token in the query or in a form body (sections 2.2, 2.3) → never read', async () => {
@@ -178,7 +178,7 @@ describe('scopes (RFC 6750 section 3.1, RFC 6749 section 3.3)', () => {
   const call = (path: string, scope: unknown, method = 'GET') =>
     secured.call(path, secured.token({ claims: { scope } }), method);
 
-  function expectInsufficient(answer: Answer, scope: string): void {
+  function expectInsufficient(answer: HttpResponse, scope: string): void {
     expectProblem(answer, 403, 'insufficient-scope');
     expect(answer.headers['www-authenticate']).toBe(
       `${challenge}, error="insufficient_scope", error_description="A required scope is missing", scope="${scope}"`,

@@ -41,7 +41,7 @@ export function signature(input: string, { privateKey, alg }: Pick<SigningKey, '
   );
 }
 
-/** HMAC with any secret: the answer to "what if a public key were a shared secret". */
+/** HMAC with any secret: the response to "what if a public key were a shared secret". */
 export function hmac(input: string, secret: string | Buffer): string {
   return createHmac('sha256', secret).update(input).digest('base64url');
 }

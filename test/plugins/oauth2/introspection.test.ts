@@ -72,8 +72,8 @@ describe('the question (section 2.1)', () => {
   });
 });
 
-describe('the answer (section 2.2)', () => {
-  it('active → client and scopes of the answer', async () => {
+describe('the response (section 2.2)', () => {
+  it('active → client and scopes of the response', async () => {
     active({ scope: 'one two', client_id: 'x' });
     expect((await call()).body).toMatchObject({ clientId: 'x', scopes: ['one', 'two'] });
   });

@@ -7,7 +7,7 @@ import type { SigningKey, TokenMint } from './forge.ts';
 /** How an endpoint behaves. */
 export type Behaviour = 'ok' | (typeof badBehaviours)[number];
 
-/** Every way to misbehave. All but `garbage`, `html` and `hang` hold the right answer, so that a careless reader takes it. */
+/** Every way to misbehave. All but `garbage`, `html` and `hang` hold the right response, so that a careless reader takes it. */
 export const badBehaviours = ['500', 'html', 'hang', 'drip', 'redirect', 'huge', 'garbage', 'cut', 'refuse'] as const;
 
 /** A request it received. */
@@ -16,7 +16,7 @@ export interface Received {
   readonly form: URLSearchParams;
 }
 
-/** A JSON answer. */
+/** A JSON response. */
 export interface JsonAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -126,7 +126,7 @@ function send(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(text);
 }
 
-/** @param text the right answer */
+/** @param text the right response */
 function misbehave(behaviour: Exclude<Behaviour, 'ok'>, response: ServerResponse, text: string): void {
   switch (behaviour) {
     case '500':

@@ -15,15 +15,19 @@ export interface SecuredHost {
   /** A token of that key, honest but for `parts`. */
   token(parts?: TokenParts): string;
   /** A call with `Authorization: Bearer <token>`. */
-  call(path: string, token: string, method?: string): Promise<Answer>;
+  call(path: string, token: string, method?: string): Promise<HttpResponse>;
   /** A call with exactly these header fields: pairs of name and value, repeated ones included. */
-  send(path: string, fields: readonly string[], options?: { method?: string; body?: string | Buffer }): Promise<Answer>;
+  send(
+    path: string,
+    fields: readonly string[],
+    options?: { method?: string; body?: string | Buffer },
+  ): Promise<HttpResponse>;
   /** Value of a counter for one result. */
   count(metric: string, result: string): Promise<number>;
   stop(): Promise<void>;
 }
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: NodeJS.Dict<string | string[]>;
   readonly text: string;
@@ -75,7 +79,7 @@ export function sendFields(
   url: string,
   fields: readonly string[],
   { method = 'GET', body }: { method?: string; body?: string | Buffer } = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const { host } = new URL(url);
     const length = body === undefined ? [] : ['Content-Length', String(Buffer.byteLength(body))];

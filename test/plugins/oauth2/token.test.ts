@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startPluginHost } from './plugin-host.ts';
 import { badBehaviours } from './provider-stand-in.ts';
-import { type Answer, type SecuredHost, startSecuredHost } from './secured-host.ts';
+import { type HttpResponse, type SecuredHost, startSecuredHost } from './secured-host.ts';
 
 let secured: SecuredHost;
 const form = ['Content-Type', 'application/x-www-form-urlencoded'];
@@ -36,12 +36,12 @@ const refuse = (status: number, body: unknown) => {
   secured.provider.answerToken = () => ({ status, body });
 };
 
-function expectNotCached({ headers }: Answer): void {
+function expectNotCached({ headers }: HttpResponse): void {
   expect(headers['cache-control']).toBe('no-store');
   expect(headers['pragma']).toBe('no-cache');
 }
 
-function expectError(answer: Answer, status: number, error: string): void {
+function expectError(answer: HttpResponse, status: number, error: string): void {
   expect(answer.body).toEqual({ error, error_description: expect.stringMatching(/^[^"\\]+$/) as string });
   expect(answer.status).toBe(status);
   expect(answer.headers['content-type']).toBe('application/json');
@@ -305,17 +305,17 @@ describe('what the provider says (section 5.2)', () => {
     expect(performance.now() - startedMs).toBeLessThan(3_000);
   });
 
-  function expectUnavailable(answer: Answer): void {
-    expect(answer.status).toBe(503);
-    expect(answer.headers['content-type']).toBe('application/problem+json');
-    expect(answer.headers['retry-after']).toBe('5');
-    expectNotCached(answer);
-    expect(answer.body).toMatchObject({
+  function expectUnavailable(response: HttpResponse): void {
+    expect(response.status).toBe(503);
+    expect(response.headers['content-type']).toBe('application/problem+json');
+    expect(response.headers['retry-after']).toBe('5');
+    expectNotCached(response);
+    expect(response.body).toMatchObject({
       type: '/problems/identity-provider-unavailable',
       status: 503,
       error: 'temporarily_unavailable',
     });
-    expect(answer.text).not.toMatch(/internal|127\.0\.0\.1/);
+    expect(response.text).not.toMatch(/internal|127\.0\.0\.1/);
   }
 });
 
@@ -396,7 +396,7 @@ async function endlessStatus(baseUrl: string): Promise<string> {
   for (let sent = 0; sent < 8; sent++) socket.write(chunk);
   try {
     for await (const data of socket as AsyncIterable<Buffer>) return data.toString().split('\r\n', 1)[0] ?? '';
-    return 'closed without an answer';
+    return 'closed without a response';
   } finally {
     socket.destroy();
   }

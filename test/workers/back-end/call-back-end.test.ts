@@ -140,7 +140,7 @@ describe('the request', () => {
 
 describe('the response', () => {
   test.each([200, 204, 299, 301, 302, 304, 400, 401, 404, 409, 429, 500, 503, 599])(
-    'status %i is an answer',
+    'status %i is a response',
     async (status) => {
       const { url } = await against(
         answers(`HTTP/1.1 ${status} X\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n`),

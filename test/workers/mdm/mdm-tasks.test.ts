@@ -120,9 +120,9 @@ describe('mdm_notify', () => {
   });
 
   test.each<[string, Patch, object]>([
-    ['an answer without a record', { status: 204, sent: { cccid: 'C2' } }, { sisPersonId: 'p 1', cccid: 'C2' }],
-    ['an answer that is no JSON', { answered: '<ok/>', sent: { cccid: 'C2' } }, { sisPersonId: 'p 1', cccid: 'C2' }],
-    ['an answer that is a list', { answered: '[{"sisPersonId":"x"}]', sent: {} }, { sisPersonId: 'p 1' }],
+    ['a response without a record', { status: 204, sent: { cccid: 'C2' } }, { sisPersonId: 'p 1', cccid: 'C2' }],
+    ['a response that is no JSON', { answered: '<ok/>', sent: { cccid: 'C2' } }, { sisPersonId: 'p 1', cccid: 'C2' }],
+    ['a response that is a list', { answered: '[{"sisPersonId":"x"}]', sent: {} }, { sisPersonId: 'p 1' }],
     ['a broken escape in the path', { path: '/persons/%E0%A4%A', sent: {} }, { sisPersonId: '%E0%A4%A' }],
     [
       'a path without a person',

@@ -354,7 +354,7 @@ describe('the budget of time-outs', () => {
     [
       'a routed task whose time-out only alerts',
       task('movies_intake', 'timeoutPolicy', 'ALERT_ONLY'),
-      /timeoutPolicy: must be TIME_OUT_WF: clients of route movies wait for an answer$/,
+      /timeoutPolicy: must be TIME_OUT_WF: clients of route movies wait for a response$/,
     ],
     [
       'a task that ends before it may be silent',

@@ -44,7 +44,7 @@ describe('what the engine sees', () => {
     expect(sealed).toMatch(/^[\w-]+\.\.[\w-]{16}\.[\w-]+\.[\w-]{22}$/);
   });
 
-  it('of an answer: its status', () => {
+  it('of a response: its status', () => {
     const { sealed, ...clear } = sealAnswer();
     expect(clear).toEqual({ statusCodeValue: 200 });
     expect(Buffer.from(String(sealed)).includes('kafor')).toBe(false);
@@ -171,7 +171,7 @@ describe('what was changed is refused', () => {
     );
   });
 
-  it('the answer of another execution, or a request in place of an answer', () => {
+  it('the response of another execution, or a request in place of a response', () => {
     expect(() => codec.unpackOutbound(sealAnswer(), 'execution-2')).toThrow(/another execution/);
     expect(() => codec.unpackOutbound({ ...sealRequest(), statusCodeValue: 200 }, 'request-1')).toThrow(
       /another execution/,

@@ -13,7 +13,7 @@ export interface IngestEndpoint {
   close(): Promise<void>;
 }
 
-/** @param answer status of every answer; `never` leaves all requests open */
+/** @param answer status of every response; `never` leaves all requests open */
 export async function startIngestEndpoint(answer: number | 'never' = 200): Promise<IngestEndpoint> {
   const envelopes: string[] = [];
   const server = createServer(async (request, response) => {

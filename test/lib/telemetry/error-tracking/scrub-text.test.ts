@@ -14,7 +14,7 @@ test.each([
   ['an open quotation "and all that follows', 'an open quotation "[removed]"'],
   ['/mock/colleges/001/persons/B00417733/x', '/mock/colleges/001/persons/[removed]/x'],
   ['id 0318204 and 1234', 'id [removed] and 1234'],
-  ['no answer within 150000 ms', 'no answer within 150000 ms'],
+  ['no response within 150000 ms', 'no response within 150000 ms'],
   ['more than 8388608 bytes, id 0318204 msx', 'more than 8388608 bytes, id [removed] msx'],
   ['cccid ABK7021 taken', 'cccid [removed] taken'],
   ['key sk_live_4eC39HqLyjWDarjtT1', 'key [removed]'],

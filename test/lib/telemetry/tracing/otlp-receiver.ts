@@ -52,7 +52,7 @@ interface Body {
   }[];
 }
 
-/** @param status of every answer */
+/** @param status of every response */
 export async function startOtlpReceiver(status = 200): Promise<OtlpReceiver> {
   const requests: { body: string; headers: Record<string, unknown>; path: string }[] = [];
   const server = createServer(async (request, response) => {

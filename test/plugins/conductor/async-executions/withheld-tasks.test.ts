@@ -9,7 +9,7 @@ import { pollUntil } from '../../../stack/poll-until.ts';
 const task = (workflowInstanceId: string, workflowType = 'college-adaptorWF') =>
   ({ taskId: `t-${workflowInstanceId}`, taskDefName: 'intake', workflowInstanceId, workflowType }) as unknown as Task;
 
-/** An engine with these tasks in its queue that says of their executions, one answer a look, what it is told to. */
+/** An engine with these tasks in its queue that says of their executions, one response a look, what it is told to. */
 function setUp(tasks: Task[], answers: (WorkflowStatus | Error)[], waitedFor: string[] = []) {
   const looks: string[] = [];
   const returned: Task[] = [];
@@ -53,7 +53,7 @@ describe('WithheldTasks', () => {
 
   it('of a paused one that goes on: handed out then', async () => {
     const one = task('a');
-    const { poll, returned } = setUp([one], ['PAUSED', new Error('no answer'), 'PAUSED', 'RUNNING']);
+    const { poll, returned } = setUp([one], ['PAUSED', new Error('no response'), 'PAUSED', 'RUNNING']);
     expect(await poll()).toEqual([]);
     await pollUntil('the task', () => returned.length > 0);
     expect(returned).toEqual([one]);

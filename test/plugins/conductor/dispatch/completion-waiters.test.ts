@@ -54,7 +54,7 @@ describe('a wait', () => {
     expect(await waiting).toEqual(completed);
   });
 
-  it('begins after the update that ends it: the update overtook the answer to the start', async () => {
+  it('begins after the update that ends it: the update overtook the response to the start', async () => {
     const waits = new CompletionWaiters(engineThatSays(completed), log);
     waits.wake('x', completed);
     const startedAt = performance.now();

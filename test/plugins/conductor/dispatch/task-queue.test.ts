@@ -325,7 +325,7 @@ describe('a task that is dispatched directly', () => {
     expect(await poll(tasks, { timeoutMs: 50 })).toEqual([]);
   });
 
-  it('is not dispatched directly when a look has brought it before the answer to its start', async () => {
+  it('is not dispatched directly when a look has brought it before the response to its start', async () => {
     const engine = new HeldEngine();
     const tasks = createQueue(engine);
     queue(engine, 1);

@@ -8,7 +8,7 @@ const request = { name: 'college-adaptorWF', version: 2, correlationId: 'request
 const refused = (status: number) => new EngineError('refused', 'x', { status });
 const found = { hasExecution: async () => true };
 const absent = { hasExecution: async () => false };
-const silent = { hasExecution: async () => Promise.reject(new Error('no answer')) };
+const silent = { hasExecution: async () => Promise.reject(new Error('no response')) };
 
 it.each([
   ['a connection that broke', new EngineError('interrupted', 'x'), absent, 504, 'outcome-unknown'],

@@ -84,7 +84,7 @@ describe('an execution', () => {
     expect(times).toMatch(/^router;dur=.*, total;dur=[\d.]+$/);
   });
 
-  it('handed out and reported before the answer to its start was here: nothing is missed', async () => {
+  it('handed out and reported before the response to its start was here: nothing is missed', async () => {
     const early = (id: string) => {
       index.handedOut(task(id));
       index.reported(result(id, 0));

@@ -61,7 +61,7 @@ const outNow = async () =>
     (labels as Record<string, unknown>)['version'],
     value,
   ]);
-/** Every client once: those of version 2 have this ending, those of version 1 an answer. */
+/** Every client once: those of version 2 have this ending, those of version 1 a response. */
 const askAll = (endingOfTwo: ExecutionEnding, meanwhile: () => void = () => undefined) => {
   for (const client of clients) {
     const { version, ended } = ask(client);
@@ -71,7 +71,7 @@ const askAll = (endingOfTwo: ExecutionEnding, meanwhile: () => void = () => unde
 };
 
 describe('RouteVersions', () => {
-  it('log and answer name the version that a client gets', () => {
+  it('log and response name the version that a client gets', () => {
     const { version, fields, context } = ask('client-0');
     expect([fields['x-workflow-version'], context.workflowVersion]).toEqual([String(version), version]);
   });

@@ -45,7 +45,7 @@ describe('verdictOf', () => {
     expect(verdictOf({ problem: undefined, clientGone: true }, false)).toBe('not-counted');
   });
 
-  it('the engine failed meanwhile: no failure counts, an answer does', () => {
+  it('the engine failed meanwhile: no failure counts, a response does', () => {
     expect(verdictOf(problem('wait-budget-spent'), true)).toBe('not-counted');
     expect(verdictOf(answered(502), true)).toBe('not-counted');
     expect(verdictOf(answered(200), true)).toBe('ok');

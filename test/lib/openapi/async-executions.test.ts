@@ -1,4 +1,4 @@
-// The document says what Prefer, Idempotency-Key, limits and /executions do to the answers.
+// The document says what Prefer, Idempotency-Key, limits and /executions do to the responses.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument, Operation, Response, Responses } from '#lib/openapi/openapi.ts';
@@ -38,7 +38,7 @@ const resolved = (header: object | undefined) =>
     ? document.components.headers?.[String(header.$ref).split('/').at(-1) ?? '']
     : header;
 const responseOf = ({ responses = {} }: Operation, status: string) => (responses as Record<string, Response>)[status];
-/** Codes of the problems of a status, from the name that its answer has among the components. */
+/** Codes of the problems of a status, from the name that its response has among the components. */
 const codesOf = ({ responses = {} }: Operation, status: string) => {
   const { $ref = '' } = ((responses as Responses)[status] ?? {}) as { $ref?: string };
   // A name that several answers would have gets a number behind it.
@@ -77,7 +77,7 @@ describe('the document of a route with a workflow', () => {
     expect(described?.parameters).toContainEqual(expect.objectContaining({ name: 'Idempotency-Key', required: true }));
   });
 
-  it('a limit: RateLimit fields on the answers of the back end and on 429, and the problem of limits that cannot be counted', () => {
+  it('a limit: RateLimit fields on the responses of the back end and on 429, and the problem of limits that cannot be counted', () => {
     const read = operationOf(person, 'get');
     for (const field of ['RateLimit', 'RateLimit-Policy'])
       expect(responseOf(read, '200')?.headers, field).toHaveProperty(field);
@@ -108,7 +108,7 @@ describe('the document of a route with versions', () => {
       path: '/a',
     });
 
-  it('the parameter with the versions and the scope, its problems, and the field on every answer', () => {
+  it('the parameter with the versions and the scope, its problems, and the field on every response', () => {
     const { parameters, problems, headers, problemHeaders } = described('choose') ?? {};
     const parameter = parameters?.find(({ name }) => name === 'X-Workflow-Version');
     expect(parameter).toMatchObject({ in: 'header', schema: { enum: ['1', '2'] } });
@@ -145,7 +145,7 @@ describe('the document of /executions', () => {
     expect(codesOf(look, '409')).toEqual([]);
   });
 
-  it('the answer of an execution: any of the back end, compressed where accepted, and every problem it may have', () => {
+  it('the response of an execution: any of the back end, compressed where accepted, and every problem it may have', () => {
     const response = operationOf('/executions/{id}/response', 'get');
     expect(responseOf(response, 'default')?.headers).toHaveProperty('Content-Encoding');
     expect(codesOf(response, '404')).toEqual(['answer-pending', 'execution-unknown', 'unknown-college']);
