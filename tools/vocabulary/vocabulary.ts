@@ -1,5 +1,8 @@
 // The words that this project does not use, each with the standard term that takes its place.
 
+import { deprecatedKeys } from '#lib/config/deprecated-keys.ts';
+import { deprecatedMetrics } from '../../gateway/operations/deprecated-metrics.ts';
+
 /** A retired word. */
 export interface RetiredWord {
   /** Finds the word in code, comments and prose; global. */
@@ -30,8 +33,21 @@ export const retiredWords: readonly RetiredWord[] = [
     'dispatch directly',
   ),
   word('\\b[Mm]end(?:s|ed|ing)?\\b|\\bisMended\\b', 'repair'),
-  word('\\bowes?\\b', 'is missing'),
-  word('\\bforesees?\\b|\\b[Pp]rospect\\b', 'preview'),
+  word('\\bowe[sd]?\\b|\\bnoteOwed\\b', 'is missing'),
+  word(
+    '\\b(?:[Aa]n|[Tt]he|[Ii]ts|[Tt]heir|[Nn]o|[Aa]ny|[Ee]ach|[Ee]very|[Aa]nother) answers?\\b|\\b[Tt]hat answer\\b',
+    'response',
+  ),
+  word('\\b[Rr]econciliations?\\b', 'reconcile loop, reconcile round'),
+  word('\\bclaims? (?:of|for) .?Idempotency-Key', 'lock of an Idempotency-Key'),
+  word('\\b(?:EarlyRefusal|EngineRoom|ExecutionsUnderWay|ServeParts|WatchedExecution)\\b', 'see architecture.md'),
+  word('\\bStandingChange\\b|\\bstanding change\\b', 'applied change'),
+  word('\\b[Tt]ryLater\\b|\\btry-later\\b', 'retryable'),
+  word('\\b[Ff]oresee(?:s|n)?\\b|\\bIntervened\\b', 'preview, result'),
+  word('\\b[Ww]orkInHand\\b', 'in-flight tasks'),
+  word('\\b[Tt]ether(?:s|ed)?\\b', 'exit with the parent'),
+  word('\\bwho breaks things\\b', 'fault injector'),
+  word('\\b[Pp]rospect\\b', 'preview'),
   word('\\brungs?\\b|\\b[Ll]adder\\b', 'time-out budget'),
   word('\\b[Pp]atience\\b', 'wait policy, deadline'),
   word('\\b[Ww]hoever\\b', 'the noun: the client, the caller, the operator'),
@@ -51,16 +67,21 @@ export const retiredWords: readonly RetiredWord[] = [
   word('\\bwait budgets?\\b', 'response deadline'),
 ];
 
+/** Deprecated names that still work, for configuration keys and metrics. */
+export const deprecatedNames: readonly string[] = [...Object.keys(deprecatedKeys), ...Object.keys(deprecatedMetrics)];
+
 /** Spellings that clients, operators or the engine rely on: they stay. */
 const kept: readonly RegExp[] = [
-  // Configuration keys, metrics and a queue with a public name.
-  /conductor\.handOver|conductor\.maxParkedPollMs|router_parked_polls|mdm\.updates\.parked/g,
-  // The name of that queue's last part, in a pattern of RabbitMQ and in a sentence about it.
-  /\(\?!parked\$\)|the code `parked`/g,
-  // The title of a problem, which never changes, and reasons that the engine keeps.
+  new RegExp(deprecatedNames.map((name) => `\\b${name.replaceAll('.', '\\.')}\\b`).join('|'), 'g'),
+  // A deprecated member of the JSON that `routes --json` prints.
+  /\blane(?=:)/g,
+  // The public name of a queue, its last part in a pattern of RabbitMQ, and a sentence about it.
+  /mdm\.updates\.parked|\(\?!parked\$\)|the code `parked`/g,
+  // The titles of problems, which never change, and reasons that the engine keeps.
+  /The execution has no answer yet|The back end sent an answer that cannot be passed on/g,
   /within the wait budget|the wait budget is spent|toContain\('wait budget'\)/g,
-  // A member of the JSON that `routes --json` prints.
-  /\blane(?=\??[:.,]|\?\.|' ?[>,}]| \}|'\])|Pick<RouteTableEntry, 'lane'>/g,
+  // The answer of an operator to a question of the CLI.
+  /the answer (?:was|is `y`)|the answer to the question|another answer than yes|\{ answer/g,
 ];
 
 /** Every use of a retired word in a text. */
