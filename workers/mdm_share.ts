@@ -1,7 +1,6 @@
 // The worker of task type mdm_share: sends a person's cccid to the adaptor of one interested college and reports it to MDM.
 
 import { createHash } from 'node:crypto';
-import type { Task } from '#lib/conductor/types.ts';
 import { parseJsonObject } from '#lib/envelope/json-object.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { adaptorOf } from './back-end/adaptor-of.ts';
@@ -28,65 +27,86 @@ type PackedShareInput = Omit<ShareInput, keyof PackedSystem> & PackedSystem;
 const maxCorrections = 10;
 
 /** Creates the worker. Requires `mdm.url` and the URL of the adaptor that it runs beside. */
-export function createMdmShare({ config, callBackEnd }: WorkerDependencies): Worker {
+export function createMdmShare(dependencies: WorkerDependencies): Worker {
+  const { config } = dependencies;
   const codec = createPayloadCodec(config);
-  /** Returns the adaptor's status. The call bypasses the router, so no event follows and no loop can arise. */
-  const patchAdaptor = async (input: ShareInput): Promise<number> => {
-    const { misCode, sisPersonId, cccid, requestId } = input;
-    const { status } = await deliver(callBackEnd, {
-      recipient: 'the adaptor',
-      base: adaptorOf(misCode, config),
-      method: 'PATCH',
-      path: `/mock/colleges/${encodeURIComponent(misCode)}/persons/${encodeURIComponent(sisPersonId)}`,
-      body: { cccid },
-      requestId,
-      idempotencyKey: idempotencyKeyOf(input, 'patch'),
-    });
-    return status;
-  };
-  /** Returns MDM's current cccid of the person; undefined when the response does not contain one. */
-  const reportToMdm = async (input: ShareInput, status: string): Promise<string | undefined> => {
-    const { sourceExecutionId, requestId, misCode, sisPersonId, cccid } = input;
-    const { text } = await deliver(callBackEnd, {
-      recipient: 'MDM',
-      base: config['mdm.url'] as string,
-      method: 'POST',
-      path: '/shares',
-      body: { executionId: sourceExecutionId, misCode, sisPersonId, cccid, status },
-      requestId,
-      idempotencyKey: idempotencyKeyOf(input, status),
-    });
-    const { cccid: current } = parseJsonObject(text) ?? {};
-    return typeof current === 'string' && current !== '' ? current : undefined;
-  };
-  /** Shares may overtake each other: each PATCH is reported to MDM, and a newer cccid in the response is sent too. */
-  const shareCurrentCccid = async (input: ShareInput, progress: Record<string, unknown>): Promise<void> => {
-    // A PATCH that succeeded in an earlier attempt is not repeated when only MDM was unavailable.
-    progress['status'] ??= await patchAdaptor(input);
-    let shared = input;
-    for (let corrections = 0; corrections < maxCorrections; corrections++) {
-      const current = await reportToMdm(shared, 'shared');
-      if (current === undefined || current === shared.cccid) return;
-      shared = { ...input, cccid: current };
-      progress['status'] = await patchAdaptor(shared);
-    }
-    throw new RetryableError('MDM returns a different cccid each time');
-  };
-  const share = async (task: Task, progress: Record<string, unknown>): Promise<TaskOutcome> => {
-    const input = unpackShare(task.inputData as unknown as PackedShareInput, codec);
-    try {
-      await shareCurrentCccid(input, progress);
-    } catch (error) {
-      // The failure is reported to MDM once; the task fails whether or not the report arrives.
-      if (error instanceof TaskFailure) await reportToMdm(input, 'failed').catch(() => undefined);
-      throw error;
-    }
-    return { status: 'COMPLETED', outputData: { status: progress['status'] } };
-  };
   return {
     taskDefName: 'mdm_share',
-    execute: (task) => retryUntilDelivered(task, config, (progress) => share(task, progress)),
+    execute: (task) =>
+      retryUntilDelivered(task, config, (progress) => {
+        const input = unpackShare(task.inputData as unknown as PackedShareInput, codec);
+        return share(input, progress, dependencies);
+      }),
   };
+}
+
+/** @param progress output of earlier attempts, completed here */
+async function share(
+  input: ShareInput,
+  progress: Record<string, unknown>,
+  dependencies: WorkerDependencies,
+): Promise<TaskOutcome> {
+  try {
+    await shareCurrentCccid(input, progress, dependencies);
+  } catch (error) {
+    // The failure is reported to MDM once; the task fails whether or not the report arrives.
+    if (error instanceof TaskFailure) await reportToMdm(input, 'failed', dependencies).catch(() => undefined);
+    throw error;
+  }
+  return { status: 'COMPLETED', outputData: { status: progress['status'] } };
+}
+
+/** Shares may overtake each other: each PATCH is reported to MDM, and a newer cccid in the response is sent too. */
+async function shareCurrentCccid(
+  input: ShareInput,
+  progress: Record<string, unknown>,
+  dependencies: WorkerDependencies,
+): Promise<void> {
+  // A PATCH that succeeded in an earlier attempt is not repeated when only MDM was unavailable.
+  progress['status'] ??= await patchAdaptor(input, dependencies);
+  let shared = input;
+  for (let corrections = 0; corrections < maxCorrections; corrections++) {
+    const current = await reportToMdm(shared, 'shared', dependencies);
+    if (current === undefined || current === shared.cccid) return;
+    shared = { ...input, cccid: current };
+    progress['status'] = await patchAdaptor(shared, dependencies);
+  }
+  throw new RetryableError('MDM returns a different cccid each time');
+}
+
+/** Returns the adaptor's status. The call bypasses the router, so no event follows and no loop can arise. */
+async function patchAdaptor(input: ShareInput, { config, callBackEnd }: WorkerDependencies): Promise<number> {
+  const { misCode, sisPersonId, cccid, requestId } = input;
+  const { status } = await deliver(callBackEnd, {
+    recipient: 'the adaptor',
+    base: adaptorOf(misCode, config),
+    method: 'PATCH',
+    path: `/mock/colleges/${encodeURIComponent(misCode)}/persons/${encodeURIComponent(sisPersonId)}`,
+    body: { cccid },
+    requestId,
+    idempotencyKey: idempotencyKeyOf(input, 'patch'),
+  });
+  return status;
+}
+
+/** Returns MDM's current cccid of the person; undefined when the response does not contain one. */
+async function reportToMdm(
+  input: ShareInput,
+  status: 'shared' | 'failed',
+  { config, callBackEnd }: WorkerDependencies,
+): Promise<string | undefined> {
+  const { sourceExecutionId, requestId, misCode, sisPersonId, cccid } = input;
+  const { text } = await deliver(callBackEnd, {
+    recipient: 'MDM',
+    base: config['mdm.url'] as string,
+    method: 'POST',
+    path: '/shares',
+    body: { executionId: sourceExecutionId, misCode, sisPersonId, cccid, status },
+    requestId,
+    idempotencyKey: idempotencyKeyOf(input, status),
+  });
+  const { cccid: current } = parseJsonObject(text) ?? {};
+  return typeof current === 'string' && current !== '' ? current : undefined;
 }
 
 /** Returns the same key when a share is started twice. It is a hash, so it reveals no personal data. */
