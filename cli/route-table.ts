@@ -121,7 +121,9 @@ function workflowOf(
       ...(isSplit ? { versions: Object.fromEntries(shares) } : { version }),
       ...(files.includes(undefined) ? {} : { taskTypes: [...new Set(taskTypes)] }),
     },
-    responseDeadlineMs: Number(action['waitBudgetMs'] ?? config['router.responseDeadlineMs']),
+    responseDeadlineMs: Number(
+      action['responseDeadlineMs'] ?? action['waitBudgetMs'] ?? config['router.responseDeadlineMs'],
+    ),
   };
 }
 

@@ -16,7 +16,8 @@ export function timedRoutes({ steps, routes, problems }: ReadGateway, defaultDea
     return ofPipeline
       .filter(({ policy }) => policy === 'workflow')
       .flatMap(({ action, path }) => {
-        const { name: workflow, waitBudgetMs: responseDeadlineMs = defaultDeadlineMs } = action;
+        const { name: workflow } = action;
+        const responseDeadlineMs = action['responseDeadlineMs'] ?? action['waitBudgetMs'] ?? defaultDeadlineMs;
         if (typeof workflow !== 'string' || typeof responseDeadlineMs !== 'number') return [];
         const versions = [...(readPinnedVersions(action).pinned?.shares.keys() ?? [])];
         const place = problems.place(path);

@@ -12,7 +12,7 @@ const oneOrMore = Type.Union([
 
 const apiEndpoint = Type.Object(
   {
-    host: Type.Optional(Type.String({ minLength: 1, description: 'host name this endpoint answers for; default any' })),
+    host: Type.Optional(Type.String({ minLength: 1, description: 'host name of this endpoint; default any' })),
     summary: Type.Optional(Type.String({ minLength: 1, description: 'one line for readers of the OpenAPI document' })),
     paths: oneOrMore,
     methods: Type.Optional(

@@ -121,6 +121,21 @@ describe('router check', () => {
     expect(lines).toContainEqual(expect.stringMatching(/^pipelines\.adaptor\.policies\[\d\]\.compress: compression/));
   });
 
+  it('the deprecated name of a response deadline: means the same, and is refused beside the other', async () => {
+    copy.replace(
+      'gateway.config.yml',
+      'name: moviesWF, version: 1,',
+      'name: moviesWF, version: 1, waitBudgetMs: 26000,',
+    );
+    const { stdout } = await runCli(['check', '--json', '--dir', copy.dir]);
+    const { timeOuts } = JSON.parse(stdout) as { timeOuts: { route: string }[] };
+    expect(timeOuts).toContainEqual(expect.objectContaining({ route: 'movies', responseDeadlineMs: 26_000 }));
+    copy.replace('gateway.config.yml', 'waitBudgetMs: 26000,', 'waitBudgetMs: 26000, responseDeadlineMs: 26000,');
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/movies.*: waitBudgetMs is the deprecated name of responseDeadlineMs: keep one of them/);
+  });
+
   it('a wrong configuration: its problems are listed with those of the definitions', async () => {
     copy.write('event-handlers/mdm.json', '{');
     const env = { ROUTER_PORT: 'eighty', WORKERS_CONCURRENCY: '0' };

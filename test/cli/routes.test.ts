@@ -97,7 +97,7 @@ describe('router routes', () => {
     copy.replace(
       'gateway.config.yml',
       'name: moviesWF, version: 1,',
-      'name: moviesWF, version: 1, waitBudgetMs: 21000,',
+      'name: moviesWF, version: 1, responseDeadlineMs: 21000,',
     );
     copy.replace(
       'gateway.config.yml',

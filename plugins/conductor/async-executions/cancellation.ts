@@ -54,14 +54,14 @@ function expectCancelled(execution: WholeExecution, linksOf: LinksOf): WholeExec
   if (status === 'TERMINATED' && reasonForIncompletion === cancelled) return execution;
   if (!hasEnded(execution)) throw new EngineError('refused', 'the engine did not cancel the execution');
   throw new Problem('execution-ended', {
-    detail: 'Its answer is at the link `response`.',
+    detail: 'Its response is at the link `response`.',
     extensions: { links: linksOf(workflowId) },
   });
 }
 
 function executionUnderWay(links: ExecutionLinks): Problem {
   return new Problem('execution-under-way', {
-    detail: 'It goes on; its answer will be at the link `response`.',
+    detail: 'It goes on; its response will be at the link `response`.',
     extensions: { links },
   });
 }

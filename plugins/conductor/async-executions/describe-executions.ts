@@ -79,7 +79,7 @@ function describeResponse(compresses: boolean): Description {
     problemHeaders: versionOfOne,
     responses: {
       default: {
-        description: "The back end's own answer to the request that started it, whatever its status and body.",
+        description: "The back end's own response to the request that started it, whatever its status and body.",
         content: { '*/*': {} },
       },
     },

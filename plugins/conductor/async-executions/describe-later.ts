@@ -13,11 +13,11 @@ const execution: Schema = {
   description: 'Where an execution stands.',
   required: ['id', 'state', 'route', 'method', 'requestId', 'links'],
   properties: {
-    id: text('Also `X-Execution-Id` of the answer to the request that started it.'),
+    id: text('Also `X-Execution-Id` of the response to the request that started it.'),
     state: {
       enum: executionStates,
       description:
-        '`completed`: the back end has answered, with whatever status. `failed` and `timed-out`: it has not; the link `response` has the problem.',
+        '`completed`: the back end has responded, with whatever status. `failed` and `timed-out`: it has not; the link `response` has the problem.',
     },
     route: text('The part of the router that the request came to; a tag of this document.'),
     method: text('The method of the request.'),
@@ -27,7 +27,10 @@ const execution: Schema = {
     links: {
       type: 'object',
       required: ['self', 'response'],
-      properties: { self: text('Its status; DELETE cancels it.'), response: text('Its answer, once there is one.') },
+      properties: {
+        self: text('Its status; DELETE cancels it.'),
+        response: text('The response to the request, once there is one.'),
+      },
     },
   },
 };
@@ -43,7 +46,7 @@ export const preferLater: Parameter = {
   name: 'Prefer',
   in: 'header',
   description:
-    '`respond-async`: 202 at once. `wait=5`: the answer if it comes within 5 seconds, else 202 (RFC 7240). Other preferences reach the back end.',
+    '`respond-async`: 202 at once. `wait=5`: the response if it comes within 5 seconds, else 202 (RFC 7240). Other preferences reach the back end.',
   schema: { type: 'string' },
 };
 
@@ -51,7 +54,7 @@ export const preferLater: Parameter = {
 export const preferWait: Parameter = {
   name: 'Prefer',
   in: 'header',
-  description: '`wait=30`: the answer comes when the execution ends, or after 30 seconds (RFC 7240).',
+  description: '`wait=30`: the response comes when the execution ends, or after 30 seconds (RFC 7240).',
   schema: { type: 'string' },
 };
 
@@ -105,7 +108,7 @@ export function describeRetries(
         in: 'header',
         ...(isRequired ? { required: true } : {}),
         description:
-          'Your own name of this request, such as a UUID. Repeated with the same key it is not started again: the answer is the first one, with `Idempotency-Replayed`.',
+          'Your own name of this request, such as a UUID. Repeated with the same key it is not started again: the response is the first one, with `Idempotency-Replayed`.',
         schema: { type: 'string', minLength: 1 },
       },
     ],

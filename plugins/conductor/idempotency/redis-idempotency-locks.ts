@@ -43,7 +43,7 @@ export class RedisIdempotencyLocks implements IdempotencyLocks {
     } catch (cause) {
       if (cause instanceof RedisUnavailable && !cause.mayHaveRun) local.release();
       else release();
-      const detail = 'Redis, which keeps two routers from starting the same request, does not answer.';
+      const detail = 'Redis, which keeps two routers from starting the same request, is not answering.';
       throw new Problem('idempotency-unavailable', { detail, headers: { 'retry-after': '1' }, cause });
     }
   }

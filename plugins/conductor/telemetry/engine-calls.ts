@@ -28,7 +28,7 @@ export function createEngineCallMetrics(metrics: Registry): (call: EngineCall) =
   });
   const errors = new Counter({
     name: 'router_engine_errors_total',
-    help: 'Calls that the engine did not respond, or answered with 5xx',
+    help: 'Calls that the engine did not respond to, or responded to with 5xx',
     labelNames: ['call', 'error'],
     registers,
   });

@@ -26,7 +26,7 @@ export function createExecutionMetrics(metrics: Registry): ExecutionMetrics {
   const registers = [metrics];
   const executions = new Counter({
     name: 'router_executions_total',
-    help: 'Executions for clients by pinned definition and by what their client was answered',
+    help: 'Requests for executions by pinned definition and outcome for the client',
     labelNames: ['workflow', 'version', 'outcome'],
     registers,
   });

@@ -43,11 +43,18 @@ const parameters = Type.Object(
     ),
     compress: compressParameter,
     openapi: Type.Optional(
-      Type.String({ minLength: 1, description: 'file with what the back end answers, for the OpenAPI document' }),
+      Type.String({
+        minLength: 1,
+        description: 'file that describes the operations of the back end, for the OpenAPI document',
+      }),
     ),
-    waitBudgetMs: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'longest wait in milliseconds; default router.responseDeadlineMs' }),
+    responseDeadlineMs: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'how long a client waits, in milliseconds; default router.responseDeadlineMs',
+      }),
     ),
+    waitBudgetMs: Type.Optional(Type.Integer({ minimum: 1, description: 'deprecated name of responseDeadlineMs' })),
     idempotencyKey: Type.Optional(
       Type.Enum(['optional', 'required'], {
         description: 'whether every method but GET and HEAD needs an Idempotency-Key; default optional',
@@ -58,6 +65,7 @@ const parameters = Type.Object(
 );
 
 type Parameters = Static<typeof parameters>;
+type DeadlineParameters = Pick<Parameters, 'responseDeadlineMs' | 'waitBudgetMs'>;
 
 /** Name, parameters, checks and description of the policy. */
 export const workflowDeclaration = declarePolicy({
@@ -65,6 +73,7 @@ export const workflowDeclaration = declarePolicy({
   schema: parameters,
   check: (given, place) => [
     ...readPinnedVersions(given).problems.map((message) => ({ message })),
+    ...deadlineProblems(given),
     ...linkProblems(place).map((message) => ({ message })),
     ...describeProblems(given, place),
   ],
@@ -82,6 +91,21 @@ export const workflowDeclaration = declarePolicy({
 /** Returns the path parameter that tells the back ends of a route apart; undefined when the route has one back end. */
 export function backEndOf({ admission, domainOf }: Parameters): string | undefined {
   return admission?.backEndOf ?? domainOf;
+}
+
+/** Returns the response deadline of a route in milliseconds; undefined when it has the default. */
+export function responseDeadlineOf({ responseDeadlineMs, waitBudgetMs }: DeadlineParameters): number | undefined {
+  return responseDeadlineMs ?? waitBudgetMs;
+}
+
+function deadlineProblems({ responseDeadlineMs, waitBudgetMs }: DeadlineParameters): ParameterProblem[] {
+  if (responseDeadlineMs === undefined || waitBudgetMs === undefined) return [];
+  return [
+    {
+      message: 'waitBudgetMs is the deprecated name of responseDeadlineMs: keep one of them',
+      parameter: 'waitBudgetMs',
+    },
+  ];
 }
 
 /** Returns every step with this policy in a valid gateway configuration, by its parameters. */

@@ -12,7 +12,7 @@ import type { Versions } from '../versions/create-versions.ts';
 import { createStack, type StackDependencies } from './create-stack.ts';
 import { readExecutionRequest, type RouteOptions } from './read-request.ts';
 import { compressOptionsOf } from '../execution/compress-response.ts';
-import { backEndOf, workflowDeclaration } from './workflow-declaration.ts';
+import { backEndOf, responseDeadlineOf, workflowDeclaration } from './workflow-declaration.ts';
 
 /** What the policy works with. */
 export interface WorkflowDependencies extends StackDependencies {
@@ -27,13 +27,13 @@ export function createWorkflowPolicy(config: Config, dependencies: WorkflowDepen
   return definePolicy(workflowDeclaration, {
     loadShedding: (parameters) => createSheddingCheck(backEndOf(parameters), dependencies),
     create(parameters) {
-      const { name, strip, domainOf, waitBudgetMs = config['router.responseDeadlineMs'], idempotencyKey } = parameters;
+      const { name, strip, domainOf, idempotencyKey } = parameters;
       const versions = dependencies.versions.at(parameters);
       const route: RouteOptions = {
         ...{ name, versions, domainOf, config, allowsHeader, telemetry: dependencies.telemetry },
         stripped: strip.split('/').length - 1,
         isKeyRequired: idempotencyKey === 'required',
-        deadlineMs: waitBudgetMs,
+        deadlineMs: responseDeadlineOf(parameters) ?? config['router.responseDeadlineMs'],
       };
       const serve = createStack(
         {
