@@ -2,7 +2,8 @@
 
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
 import { localFiles } from '#lib/config/sources.ts';
 import type { LoadedConfig } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -142,14 +143,8 @@ async function reloadOnChange(
 }
 
 function registerSnapshotGauge(gatewayHost: GatewayHost, metrics: Registry): void {
-  new Gauge({
-    name: 'router_config_snapshots',
-    help: 'Configuration snapshots that serve requests: the active one, and previous ones with requests in flight',
-    registers: [metrics],
-    collect() {
-      this.set(1 + gatewayHost.retiring);
-    },
-  });
+  const help = 'Configuration snapshots that serve requests: the active one, and previous ones with requests in flight';
+  observeGauge(metrics, { name: 'router_config_snapshots', help }, () => 1 + gatewayHost.retiring);
 }
 
 /** Returns the server limits. Getters read the active configuration at each access, so that a reload changes them. */

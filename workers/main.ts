@@ -1,9 +1,8 @@
 // The program of the worker process.
 
 import { loadConfig } from '#lib/config/load.ts';
-import { createErrorTracker } from '#lib/telemetry/error-tracking/error-tracker.ts';
 import { runProgram } from '#lib/process/run-program.ts';
-import { createTracer } from '#lib/telemetry/tracing/create-tracer.ts';
+import { startTelemetry } from '#lib/telemetry/program-telemetry.ts';
 import { startWorkers } from './start-workers.ts';
 
 // With CI set, the Conductor SDK writes a line to stdout for every update, which would mix with the JSON log lines.
@@ -14,20 +13,14 @@ await runProgram('workers', async (log) => {
   const { config } = loaded;
   log.level = config['log.level'];
   loaded.warnings.forEach((warning) => log.warn(warning));
-  const errors = await createErrorTracker({
-    dsn: config['sentry.dsn'],
-    environment: config['sentry.environment'],
-    program: 'workers',
-  });
-  const tracer = await createTracer({ config, program: 'workers', log });
-  const reportError = (error: unknown, fields: Record<string, string>) => errors.report(error, fields);
-  const workers = await startWorkers({ config, log, reportError, tracer });
+  const telemetry = await startTelemetry('workers', config, log);
+  const workers = await startWorkers({ config, log, ...telemetry });
   loaded.keepCopies((problem) => log.warn(problem));
   return {
     ready: workers.ready,
     async stop() {
       await workers.stop();
-      await Promise.all([errors.close(2_000), tracer?.close(2_000)]);
+      await telemetry.close();
     },
   };
 });

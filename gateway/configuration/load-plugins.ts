@@ -6,6 +6,7 @@ import type { Plugin, Policy, PolicyDeclaration, RouterServices } from '../plugi
 import type { FileProblems } from './file-problems.ts';
 import { replacementOfPackage, replacementOfPolicy } from './replaced-names.ts';
 import type { GatewayConfig } from '../plugin-api/gateway-config-schema.ts';
+import { ProblemsError } from '#lib/config/problems-error.ts';
 import { createPauses } from '#lib/process/pauses.ts';
 
 /** A plugin that is imported but not initialised. */
@@ -59,7 +60,7 @@ function isPlugin({ version, policies, init }: Partial<Plugin>): boolean {
 /**
  * Calls `init` of each plugin. Yields to the event loop in between.
  * @returns the policies by name
- * @throws PluginError that lists every plugin that failed
+ * @throws ProblemsError that lists every plugin that failed
  */
 export async function initPlugins(
   plugins: readonly ImportedPlugin[],
@@ -78,16 +79,6 @@ export async function initPlugins(
       problems.push(`plugins.${name}: ${(error as Error).message}`);
     }
   }
-  if (problems.length > 0) throw new PluginError(problems);
+  if (problems.length > 0) throw new ProblemsError(problems);
   return policies;
-}
-
-/** Plugins that failed to initialise, one line each. */
-class PluginError extends Error {
-  override readonly name = 'PluginError';
-  readonly problems: readonly string[];
-  constructor(problems: readonly string[]) {
-    super(problems.join('\n'));
-    this.problems = problems;
-  }
 }

@@ -1,5 +1,6 @@
 // Reads gateway.config.yml: parses YAML, substitutes `${key}` from the configuration, and runs all checks that need no plugin.
 
+import { ProblemsError } from '#lib/config/problems-error.ts';
 import { readFileSync } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
 import { Ajv } from 'ajv';
@@ -18,12 +19,10 @@ import { schemaErrors } from './schema-errors.ts';
 import { YamlText } from './yaml-text.ts';
 
 /** An invalid gateway.config.yml, with all its problems: one line each with file, line and column. */
-export class GatewayConfigError extends Error {
+export class GatewayConfigError extends ProblemsError {
   override readonly name = 'GatewayConfigError';
-  readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
-    super(`the gateway configuration is not valid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
-    this.problems = problems;
+    super(problems, 'the gateway configuration is not valid');
   }
 }
 

@@ -1,7 +1,8 @@
 // Counts the active OAuth clients of each route. Client ids are never labels, so that the number of series is bounded.
 
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { BoundedMap } from '#lib/gc/bounded.ts';
+import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
 
 /** A client counts as active for this time after its last request, in milliseconds. */
 const activeMs = 300_000;
@@ -14,17 +15,15 @@ export class ActiveClients {
   readonly #lastSeen = new Map<string, BoundedMap<string, number>>();
 
   constructor(metrics: Registry) {
-    const count = (route: string) => this.count(route);
-    const routes = () => this.#lastSeen.keys();
-    new Gauge({
-      name: 'router_active_clients',
-      help: 'OAuth clients with a request in the last five minutes',
-      labelNames: ['route'],
-      registers: [metrics],
-      collect() {
-        for (const route of routes()) this.set({ route }, count(route));
+    observeGauge(
+      metrics,
+      {
+        name: 'router_active_clients',
+        help: 'OAuth clients with a request in the last five minutes',
+        labelNames: ['route'],
       },
-    });
+      () => [...this.#lastSeen.keys()].map((route) => ({ labels: { route }, value: this.count(route) })),
+    );
   }
 
   /** Records a request of a client. @param now performance.now() */

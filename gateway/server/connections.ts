@@ -2,7 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
+import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { networkOf } from '../plugin-api/client-address.ts';
@@ -50,22 +51,14 @@ export class Connections {
   constructor(limits: ConnectionLimits, metrics: Registry, isTrustedProxy: (address: string) => boolean) {
     this.#limits = limits;
     this.#isTrustedProxy = isTrustedProxy;
-    const registers = [metrics];
     this.#closedTotal = new Counter({
       name: 'router_connections_closed_total',
       help: 'Connections that the router closed, by reason',
       labelNames: ['reason'],
-      registers,
+      registers: [metrics],
     });
-    const all = this.#all;
-    new Gauge({
-      name: 'router_connections',
-      help: 'Open connections of the public port',
-      registers,
-      collect() {
-        this.set(all.size);
-      },
-    });
+    const help = 'Open connections of the public port';
+    observeGauge(metrics, { name: 'router_connections', help }, () => this.#all.size);
   }
 
   /** Starts the timer that enforces deadlines. */

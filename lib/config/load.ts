@@ -1,5 +1,6 @@
 // Loads the configuration: merges all layers, validates the result against the schema and freezes it.
 
+import { ProblemsError } from './problems-error.ts';
 import { Ajv, type ErrorObject } from 'ajv';
 import { problemOfBackEndUrl } from './back-end-url.ts';
 import { renameDeprecated } from './deprecated-keys.ts';
@@ -12,12 +13,10 @@ import { mergeLayers, readDefaults, readProfile } from './sources.ts';
 import { withoutPassword } from './without-password.ts';
 
 /** An invalid configuration, with which the process must not start. `problems` has one line per problem. */
-export class ConfigError extends Error {
+export class ConfigError extends ProblemsError {
   override readonly name = 'ConfigError';
-  readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
-    super(`the configuration is not valid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
-    this.problems = problems;
+    super(problems, 'the configuration is not valid');
   }
 }
 

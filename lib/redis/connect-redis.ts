@@ -1,7 +1,8 @@
 // Starts a router's Redis connection with its metric, and provides the notice that `/health/ready` shows during an outage.
 
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
+import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
 import { Redis } from './redis.ts';
 
 /** Options of {@link connectRedis}. */
@@ -15,14 +16,8 @@ export interface ConnectRedisOptions {
 export function connectRedis({ url, log, metrics }: ConnectRedisOptions): Redis {
   const redis = new Redis(url, log);
   redis.start();
-  new Gauge({
-    name: 'router_redis_up',
-    help: '1 while Redis responds, 0 while it is unreachable or hung; absent without redis.url',
-    registers: [metrics],
-    collect() {
-      this.set(redis.isResponding ? 1 : 0);
-    },
-  });
+  const help = '1 while Redis responds, 0 while it is unreachable or hung; absent without redis.url';
+  observeGauge(metrics, { name: 'router_redis_up', help }, () => (redis.isResponding ? 1 : 0));
   return redis;
 }
 

@@ -1,5 +1,6 @@
 // Reloads the configuration while the router serves: builds and checks a new snapshot, then activates or rejects it as a whole.
 
+import { ProblemsError } from '#lib/config/problems-error.ts';
 import { applicable } from '#lib/config/restart-keys.ts';
 import type { LoadedConfig } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -92,7 +93,7 @@ export class Reloader {
     });
     try {
       const problems = await snapshot.activationProblems();
-      if (problems.length > 0) throw new ActivationError(problems);
+      if (problems.length > 0) throw new ProblemsError(problems);
     } catch (error) {
       await snapshot.stop();
       throw error;
@@ -104,16 +105,6 @@ export class Reloader {
       snapshot,
       needRestart: [...needRestart, ...addresses.map((key) => `http.${key} of the gateway configuration`)],
     };
-  }
-}
-
-/** A valid configuration cannot be activated, because an activation check failed. */
-class ActivationError extends Error {
-  override readonly name = 'ActivationError';
-  readonly problems: readonly string[];
-  constructor(problems: readonly string[]) {
-    super(problems.join('; '));
-    this.problems = problems;
   }
 }
 

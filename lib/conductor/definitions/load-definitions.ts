@@ -1,5 +1,6 @@
 // Loads definitions from `workflows/`, `workflows/tasks/` and `event-handlers/`: one per file, validated by JSON schema.
 
+import { ProblemsError } from '#lib/config/problems-error.ts';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
@@ -37,12 +38,10 @@ export interface ReadDefinitions extends Definitions {
 }
 
 /** All problems of the definition files, one line each. */
-export class DefinitionError extends Error {
+export class DefinitionError extends ProblemsError {
   override readonly name = 'DefinitionError';
-  readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
-    super(`the definitions are not valid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
-    this.problems = problems;
+    super(problems, 'the definitions are not valid');
   }
 }
 

@@ -1,6 +1,7 @@
 // Prometheus metrics of admission control.
 
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
+import { observeGauge, type Sample } from '#lib/telemetry/observed-gauge.ts';
 import type { BackEnds } from './back-ends.ts';
 import type { BreakerState, CircuitBreaker } from './circuit-breaker.ts';
 import type { RequestClass } from './bulkhead.ts';
@@ -33,7 +34,7 @@ const queueBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
  * Registers the metrics.
- * @param state called at requestClass scrape
+ * @param state called at each scrape
  */
 export function createAdmissionMetrics(metrics: Registry, state: () => AdmissionState): AdmissionMetrics {
   const registers = [metrics];
@@ -55,43 +56,41 @@ export function createAdmissionMetrics(metrics: Registry, state: () => Admission
     labelNames: ['breaker', 'to'],
     registers,
   });
-  const gauge = (
-    options: { name: string; help: string; labelNames?: string[] },
-    read: (set: (value: number, labels?: Record<string, string>) => void) => void,
-  ) =>
-    new Gauge({
-      ...options,
-      registers,
-      collect() {
-        this.reset();
-        read((value, labels = {}) => this.set(labels, value));
-      },
-    });
-  gauge({ name: 'router_admission_limit', help: 'Executions that may wait for a worker inside the engine' }, (set) =>
-    set(state().limit()),
+  const limitHelp = 'Executions that may wait for a worker inside the engine';
+  observeGauge(metrics, { name: 'router_admission_limit', help: limitHelp }, () => state().limit());
+  observeGauge(
+    metrics,
+    { name: 'router_admission_queued', help: 'Requests in the queue' },
+    () => state().limiter.queued,
   );
-  gauge({ name: 'router_admission_queued', help: 'Requests in the queue' }, (set) => set(state().limiter.queued));
-  gauge(
+  observeGauge(
+    metrics,
     { name: 'router_admission_executions', help: 'Executions for clients', labelNames: ['class', 'stage'] },
-    (set) => {
-      const { limiter } = state();
-      for (const requestClass of ['read', 'write'] as const) {
-        set(limiter.inUse('waiting', requestClass), { class: requestClass, stage: 'waiting' });
-        set(limiter.inUse('inFlight', requestClass) - limiter.inUse('waiting', requestClass), {
-          class: requestClass,
-          stage: 'with_worker',
-        });
-      }
+    () => (['read', 'write'] as const).flatMap((requestClass) => executionsOf(state().limiter, requestClass)),
+  );
+  observeGauge(
+    metrics,
+    { name: 'router_breaker_state', help: '0 closed, 1 half-open, 2 open', labelNames: ['breaker'] },
+    () => {
+      const { engine, backEnds } = state();
+      return [{ name: 'engine', breaker: engine }, ...backEnds.observed].map(({ name, breaker }) => ({
+        labels: { breaker: name },
+        value: stateNumbers[breaker.state],
+      }));
     },
   );
-  gauge({ name: 'router_breaker_state', help: '0 closed, 1 half-open, 2 open', labelNames: ['breaker'] }, (set) => {
-    const { engine, backEnds } = state();
-    for (const { name, breaker } of [{ name: 'engine', breaker: engine }, ...backEnds.observed])
-      set(stateNumbers[breaker.state], { breaker: name });
-  });
   return {
     count: (requestClass, outcome) => requests.inc({ class: requestClass, outcome }),
     waited: (ms) => queueSeconds.observe(ms / 1_000),
     breakerChanged: (breaker, to) => transitions.inc({ breaker, to }),
   };
+}
+
+function executionsOf(limiter: ConcurrencyLimiter, requestClass: RequestClass): Sample[] {
+  const waiting = limiter.inUse('waiting', requestClass);
+  const withWorker = limiter.inUse('inFlight', requestClass) - waiting;
+  return [
+    { labels: { class: requestClass, stage: 'waiting' }, value: waiting },
+    { labels: { class: requestClass, stage: 'with_worker' }, value: withWorker },
+  ];
 }

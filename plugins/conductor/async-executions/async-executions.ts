@@ -1,7 +1,8 @@
 // Executions that continue behind a 202: each keeps its permit of admission control for as long as a waiting client
 // would have held it.
 
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
 import type { ExecutionStatus } from '#lib/conductor/types.ts';
 import type { ExecutionEnding } from '../execution/outcome.ts';
 import { failureOf } from '../execution/response.ts';
@@ -20,15 +21,8 @@ export class AsyncExecutions {
     metrics: Registry,
   ) {
     this.#dependencies = dependencies;
-    const size = () => this.#size;
-    new Gauge({
-      name: 'router_async_executions',
-      help: 'Executions behind a 202 that keep their place in admission control',
-      registers: [metrics],
-      collect() {
-        this.set(size());
-      },
-    });
+    const help = 'Executions behind a 202 that keep their place in admission control';
+    observeGauge(metrics, { name: 'router_async_executions', help }, () => this.#size);
   }
 
   /**

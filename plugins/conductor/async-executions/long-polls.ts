@@ -1,6 +1,7 @@
 // Counts the clients that wait at `/executions`, across configurations.
 
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
 import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
 
 /** Bounds the number of waiting clients. */
@@ -8,15 +9,8 @@ export class LongPolls {
   readonly #waiting = new KeyedCounter();
 
   constructor(metrics: Registry) {
-    const count = () => this.#waiting.total;
-    new Gauge({
-      name: 'router_long_polls',
-      help: 'Clients that wait at /executions',
-      registers: [metrics],
-      collect() {
-        this.set(count());
-      },
-    });
+    const help = 'Clients that wait at /executions';
+    observeGauge(metrics, { name: 'router_long_polls', help }, () => this.#waiting.total);
   }
 
   /**

@@ -1,9 +1,9 @@
 // Creates the telemetry of the plugin: metrics of executions, engine calls, held polls and workers, and execution
 // spans.
 
-import { Gauge } from 'prom-client';
 import type { EngineCall } from '#lib/conductor/engine.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
+import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
 import type { SharedServices } from '../../../gateway/plugin-api/plugin-api.ts';
 import type { ResultBudget } from '../dispatch/result-budget.ts';
 import type { TaskQueues } from '../dispatch/task-queues.ts';
@@ -76,15 +76,7 @@ export function createGauges(
   { metrics }: Pick<SharedServices, 'metrics'>,
   { waiters, queues, results, calls, taskTypes }: GaugeSources,
 ): void {
-  const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [metrics],
-      collect() {
-        this.set(read());
-      },
-    });
+  const gauge = (name: string, help: string, read: () => number) => observeGauge(metrics, { name, help }, read);
   gauge(
     'router_completion_waiters',
     'Waits for the end of an execution: by clients, and for executions behind a 202',
@@ -94,13 +86,17 @@ export function createGauges(
   gauge('router_result_bytes', 'Bytes of large results that are being worked on', () => results.held);
   gauge('router_results_waiting', 'Large results of workers that wait unread for their turn', () => results.waiting);
   gauge('router_engine_calls_total', 'Calls made to the engine since the start', calls);
-  new Gauge({
-    name: 'router_worker_last_poll_seconds',
-    help: 'Time since a worker last asked this router for a task type; +Inf before the first',
-    labelNames: ['task_type'],
-    registers: [metrics],
-    collect() {
-      for (const taskType of taskTypes()) this.set({ task_type: taskType }, queues.sincePollMs(taskType) / 1_000);
+  observeGauge(
+    metrics,
+    {
+      name: 'router_worker_last_poll_seconds',
+      help: 'Time since a worker last asked this router for a task type; +Inf before the first',
+      labelNames: ['task_type'],
     },
-  });
+    () =>
+      taskTypes().map((taskType) => ({
+        labels: { task_type: taskType },
+        value: queues.sincePollMs(taskType) / 1_000,
+      })),
+  );
 }

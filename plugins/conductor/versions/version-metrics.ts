@@ -1,7 +1,8 @@
 // Prometheus metrics of workflow versions: outcomes, latency, and whether the guard has removed a version.
 
-import { Gauge, Histogram, type Registry } from 'prom-client';
+import { Histogram, type Registry } from 'prom-client';
 import { durationBuckets } from '#lib/telemetry/duration-buckets.ts';
+import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
 import type { Verdict } from './version-verdict.ts';
 
 /** A version on a route; both come from gateway.config.yml. */
@@ -30,24 +31,22 @@ export interface VersionMetrics {
  * @param guarded returns the versions of the active configuration; called at each scrape
  */
 export function createVersionMetrics(metrics: Registry, guarded: () => readonly GuardedVersion[]): VersionMetrics {
-  const registers = [metrics];
   const seconds = new Histogram({
     name: 'router_version_seconds',
     help: 'Time from the head of a request to the end of its execution, by workflow version and how it ended',
     labelNames: ['route', 'version', 'outcome'],
     buckets: durationBuckets,
-    registers,
+    registers: [metrics],
   });
-  new Gauge({
-    name: 'router_version_removed',
-    help: '1 when the guard has removed a workflow version, which then gets no new traffic',
-    labelNames: ['route', 'version'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { route, version, isRemoved } of guarded()) this.set({ route, version }, isRemoved ? 1 : 0);
+  observeGauge(
+    metrics,
+    {
+      name: 'router_version_removed',
+      help: '1 when the guard has removed a workflow version, which then gets no new traffic',
+      labelNames: ['route', 'version'],
     },
-  });
+    () => guarded().map(({ route, version, isRemoved }) => ({ labels: { route, version }, value: isRemoved ? 1 : 0 })),
+  );
   return {
     ended: ({ route, version }, outcome, ms) => seconds.observe({ route, version, outcome }, ms / 1_000),
   };
