@@ -105,7 +105,7 @@ export interface RequestContext {
   readonly clientAddress: string;
   /** Time at which the head of the request had arrived (performance.now()). */
   readonly receivedAt?: number;
-  /** Name of the matching apiEndpoint, `none` before a pipeline begins. */
+  /** Name of the matching apiEndpoint; `none` until it is known. */
   route: string;
   /** Set by the bearer policy. */
   clientId?: string;
@@ -128,7 +128,7 @@ const contexts = new Attachment<object, RequestContext>('request context');
 /** Returns the context of a request. @throws Error when the request has none */
 export function contextOf(request: object): RequestContext {
   const context = contexts.get(request);
-  if (context === undefined) throw new Error('the request did not pass the request guard');
+  if (context === undefined) throw new Error('the request has no context: the HTTP server did not accept it');
   return context;
 }
 

@@ -7,7 +7,7 @@ import { Problem } from '#lib/problem/problem.ts';
 const empty = Buffer.alloc(0);
 
 /** Functions that send 100 Continue, for requests with `Expect: 100-continue`. */
-const continueSenders = new Attachment<IncomingMessage, () => void>('invitation');
+const continueSenders = new Attachment<IncomingMessage, () => void>('continue sender');
 /** Requests whose body cannot arrive any more, and the reject functions of their pending reads. */
 const failures = new Attachment<IncomingMessage, Problem>('failure');
 const readers = new Attachment<IncomingMessage, (problem: Problem) => void>('reader');

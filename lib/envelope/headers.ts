@@ -61,6 +61,16 @@ const forbidden = new Set([
   'x-workflow-version',
 ]);
 
+/** Fields of responses that the router sets itself: never taken from a back end, even when the configuration names them. */
+const ownFields = [
+  'idempotency-replayed',
+  'ratelimit',
+  'ratelimit-policy',
+  'server-timing',
+  'x-execution-id',
+  'x-request-id',
+];
+
 /** Header fields by lower-case name. A list has one element for each field line. */
 export type HeaderFields = Record<string, string | string[]>;
 
@@ -74,13 +84,12 @@ export function requestHeaderFilter(extra: readonly string[] = []): HeaderFilter
 
 /** Returns the filter for responses. @param extra further names, from `router.responseHeaders` */
 export function responseHeaderFilter(extra: readonly string[] = []): HeaderFilter {
-  return createFilter(responseFields, extra);
+  return createFilter(responseFields, extra, ownFields);
 }
 
-function createFilter(builtIn: readonly string[], extra: readonly string[]): HeaderFilter {
-  const allowed = new Set(
-    [...builtIn, ...extra.map((name) => name.toLowerCase())].filter((name) => !forbidden.has(name)),
-  );
+function createFilter(builtIn: readonly string[], extra: readonly string[], own: readonly string[] = []): HeaderFilter {
+  const names = [...builtIn, ...extra.map((name) => name.toLowerCase())];
+  const allowed = new Set(names.filter((name) => !forbidden.has(name) && !own.includes(name)));
   return (name) => allowed.has(name);
 }
 

@@ -19,7 +19,7 @@ export interface Inbound extends EncodedBody {
   requestId: string;
   /** OAuth client id of the caller. */
   clientId: string;
-  /** Name of the pipeline in gateway.config.yml. */
+  /** Name of the apiEndpoint in gateway.config.yml. */
   route: string;
   /** Trace of the request (W3C Trace Context); absent when tracing is off. */
   traceparent?: string;

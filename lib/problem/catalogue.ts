@@ -9,7 +9,7 @@ export interface ProblemKind {
 }
 
 /**
- * Problem types by code. 503 always means that nothing was started and a retry is safe. 504 means that the outcome is
+ * Problem types by code. 503 means that a retry is safe: nothing was started, or only a read. 504 means that the outcome is
  * unknown, unless the problem type says otherwise. A test compares the codes with `docs/errors.md`.
  */
 export const problemKinds = {

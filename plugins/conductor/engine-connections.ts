@@ -1,4 +1,4 @@
-// The connections to the engine in two pools, so that worker calls and health checks never wait for client requests.
+// The connections to the engine in two pools, so that calls of workers and operators never wait for client requests.
 
 import { Engine, type EngineCall } from '#lib/conductor/engine.ts';
 import { EngineContact } from '#lib/conductor/engine-contact.ts';
@@ -7,7 +7,7 @@ import type { Logger } from '#lib/telemetry/logging/log.ts';
 
 /** The two connection pools. */
 export interface EngineConnections {
-  /** For calls of workers and operators, and for health checks. */
+  /** For calls of workers and operators, and for readiness checks. */
   readonly workers: Engine;
   /** For starting executions and waiting for them. */
   readonly clients: Engine;

@@ -26,7 +26,7 @@ export interface AdmissionDependencies {
 export interface AdmissionSubject {
   readonly backEnd: BackEnd;
   readonly requestClass: RequestClass;
-  /** Client that sent the request. Permits are granted round-robin by client. */
+  /** Client that sent the request. The client with the fewest permits is served first. */
   readonly client: string;
 }
 
@@ -164,6 +164,8 @@ export class Admission {
     limit.noteUse(limiter.inUse('waiting'));
     const leaveEngine = engine.enter();
     const leaveBackEnd = breaker.enter();
+    // A breaker that became half-open for this request did so after the permit was granted.
+    const enteredAt = performance.now();
     let startedId: string | undefined;
     let ended = false;
     return {
@@ -177,9 +179,6 @@ export class Admission {
         ended = true;
         if (startedId !== undefined) this.#permits.delete(startedId);
         const outcome = clientGone ? undefined : this.#outcomeOf(problem);
-        if (outcome !== undefined) breaker.record(outcome, permit.grantedAt);
-        leaveEngine();
-        leaveBackEnd();
         // The execution of a disconnected client continues. It keeps its permit for the average duration, so a client
         // gains no capacity by disconnecting early.
         const abandoned = clientGone && startedId !== undefined;
@@ -187,6 +186,9 @@ export class Admission {
         const release = () => limiter.release(permit, !abandoned && startedId !== undefined);
         if (remainingMs > 0) setTimeout(release, remainingMs).unref();
         else release();
+        if (outcome !== undefined) breaker.record(outcome, enteredAt);
+        leaveEngine();
+        leaveBackEnd();
       },
     };
   }

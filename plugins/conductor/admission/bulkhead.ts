@@ -36,7 +36,7 @@ export interface PermitRequest {
   readonly bulkhead: Bulkhead;
   readonly requestClass: RequestClass;
   /**
-   * Client that requests the permit. Permits are granted round-robin by client, so one client cannot starve the others.
+   * Client that requests the permit. The client with the fewest permits is served first, so that none can starve the others.
    */
   readonly client: string;
 }
@@ -66,7 +66,7 @@ export class QueuedRequests {
     this.#byClient.add(client, change);
   }
 
-  /** Number of requests that are served before the next request of `client`, under round-robin by client. */
+  /** Number of requests that are served before the next request of `client`, when clients are served in turn. */
   aheadOf(client: string): number {
     const own = this.of(client);
     let ahead = 0;

@@ -48,7 +48,8 @@ export interface RejectedImmediately extends Rejected {
   readonly rejection: 'full' | 'too-long';
 }
 
-/** Grants permits to requests, at once or after a wait. Queued requests are served round-robin by client. */
+/** Grants permits to requests, at once or after a wait. Of the queued requests, that of the client with the fewest permits is
+ * served first. */
 export class ConcurrencyLimiter {
   readonly #options: ConcurrencyLimiterOptions;
   readonly #classes = { read: createBulkhead(), write: createBulkhead() };
@@ -262,7 +263,7 @@ export class ConcurrencyLimiter {
       }
     }
     this.#permitsByClient.add(request.client, 1);
-    return { ...request, grantedAt: grantedAt, queuedMs, waiting: true };
+    return { ...request, grantedAt, queuedMs, waiting: true };
   }
 
   #free(permit: Permit, stage: PermitStage, heldMs: number | undefined): void {

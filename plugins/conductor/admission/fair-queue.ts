@@ -1,4 +1,4 @@
-// A fair queue of requests that wait for a permit: round-robin by client, first come first served within a client.
+// A fair queue of requests that wait for a permit: the client with the fewest permits first, and its oldest request.
 
 import type { PermitRequest } from './bulkhead.ts';
 

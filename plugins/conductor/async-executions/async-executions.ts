@@ -27,18 +27,18 @@ export class AsyncExecutions {
 
   /**
    * Waits for the end of an execution and returns its outcome. Never rejects.
-   * @param budgetMs the rest of the time that a client would have waited, in milliseconds; a draining router does not
+   * @param timeoutMs the rest of the time that a client would have waited, in milliseconds; a draining router does not
    *   wait
    */
   async follow(
     executionId: string,
-    { budgetMs, readOnly }: { budgetMs: number; readOnly: boolean },
+    { timeoutMs, readOnly }: { timeoutMs: number; readOnly: boolean },
   ): Promise<ExecutionEnding> {
     this.#size++;
     try {
       const ended = await awaitEnd(
         executionId,
-        { budgetMs, signals: [this.#dependencies.draining] },
+        { timeoutMs, signals: [this.#dependencies.draining] },
         this.#dependencies,
       );
       // A client that does not wait may have started a long execution: a timeout is no failure.

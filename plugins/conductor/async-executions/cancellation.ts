@@ -7,7 +7,7 @@ import { isUntouched } from '#lib/conductor/executions/superseded.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import type { WakeUps } from '../dispatch/wake-ups.ts';
 import { cancelled } from '../execution/terminations.ts';
-import { hasEnded } from '../dispatch/completion-waiters.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { ExecutionLinks, LinksOf } from '../execution/links.ts';
 
 /** What {@link cancelExecution} works with. */
@@ -28,7 +28,7 @@ export async function cancelExecution(
   execution: WholeExecution,
   dependencies: CancellationDependencies,
 ): Promise<WholeExecution> {
-  const { engine, executions, wakeUps: hints, linksOf } = dependencies;
+  const { engine, executions, wakeUps, linksOf } = dependencies;
   const { workflowId } = execution;
   const read = async () => (await executions.readWhole(workflowId)) ?? execution;
   const before = hasEnded(execution) ? execution : await read();
@@ -45,7 +45,7 @@ export async function cancelExecution(
     await engine.resume(workflowId).catch(() => undefined);
     throw error;
   }
-  hints.executionChanged(workflowId);
+  wakeUps.executionChanged(workflowId);
   return expectCancelled(await read(), linksOf);
 }
 

@@ -22,7 +22,7 @@ import {
 import { engineUnavailable } from '../execution/engine-unavailable.ts';
 import { recordedOutcome, sendOutcome } from '../execution/outcome.ts';
 import { sendDocument } from '../execution/send-document.ts';
-import { hasEnded } from '../dispatch/completion-waiters.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { Versions } from '../versions/create-versions.ts';
 import { versionField } from '../versions/requested-version.ts';
 import { cancelExecution } from './cancellation.ts';
@@ -125,7 +125,7 @@ class ExecutionsApi {
       response.setHeader(versionField, String(execution.workflowVersion));
     const { waitMs, applied } = this.#waitPolicyOf(request);
     const shouldWait = waitMs > 0 && request.method !== 'DELETE' && !hasEnded(execution);
-    const { longPolls, waiters: waiters, draining } = this.#dependencies;
+    const { longPolls, waiters, draining } = this.#dependencies;
     const { clientId = '' } = context;
     if (!shouldWait || !longPolls.hasCapacity(clientId, this.#maxLongPolls)) return { execution, waited: '' };
     return longPolls.during(clientId, async () => {

@@ -11,7 +11,7 @@ import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { isKeyed, readSoleExecution } from '../idempotency/sole-execution.ts';
-import { hasEnded } from '../dispatch/completion-waiters.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 
 /** What {@link WithheldTasks} works with. */
 export interface WithheldTasksOptions {

@@ -1,5 +1,6 @@
 // Waiters for the completion of executions: task updates pass through this router and wake them at once.
 
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { BoundedSet } from '#lib/gc/bounded.ts';
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
@@ -32,7 +33,7 @@ export class CompletionWaiters {
   readonly #earlyWakeUps = new BoundedSet<string>(maxEarlyWakeUps);
   #size = 0;
   #whenIdle: (() => void)[] = [];
-  /** Moving average of the time until a wake-up, in milliseconds. Timed reads begin well after it. */
+  /** Moving average of how long waits take, in milliseconds. Timed reads begin well after it. */
   #averageWaitMs = shortestPauseMs;
 
   constructor(engine: Pick<Engine, 'getStatus'>, log: Logger) {
@@ -156,9 +157,4 @@ export class CompletionWaiters {
     pending.reading = false;
     if (this.#pending.get(executionId) === pending) this.#readLater(executionId, pending);
   }
-}
-
-/** True for the statuses that end an execution: all but RUNNING and PAUSED. */
-export function hasEnded({ status }: Pick<ExecutionStatus, 'status'>): boolean {
-  return status !== 'RUNNING' && status !== 'PAUSED';
 }

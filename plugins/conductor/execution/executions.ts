@@ -39,9 +39,11 @@ export interface ExecutionDependencies {
 
 /** How long a request waits for its execution, and what happens afterwards. */
 export interface WaitOptions {
-  /** Response deadline: the longest wait for the end, in milliseconds from now. */
+  /** Response deadline in milliseconds, as the client is told it; 0: no wait. */
   deadlineMs: number;
-  /** True for GET and HEAD, whose executions can be terminated safely. */
+  /** When the response deadline passes, by performance.now(). */
+  deadlineAt: number;
+  /** True for safe methods, whose executions can be terminated without harm. */
   readOnly: boolean;
   /** Aborts when the client disconnects. */
   clientGone: AbortSignal;
@@ -50,14 +52,14 @@ export interface WaitOptions {
   linksOf: LinksOf;
 }
 
-/** Options of {@link startExecution}; `deadlineMs` is the longest duration of the start. */
-export interface StartOptions extends Pick<WaitOptions, 'deadlineMs' | 'readOnly' | 'respondsAsync'> {
+/** Options of {@link startExecution}; `deadlineAt` ends the start, too. */
+export interface StartOptions extends Pick<WaitOptions, 'deadlineAt' | 'readOnly' | 'respondsAsync'> {
   /** True: requests with the same Idempotency-Key may learn the execution's id before its end. */
   isKeyed: boolean;
 }
 
 /** A started execution. */
-export interface Execution {
+export interface StartedExecution {
   readonly executionId: string;
   /** Deletes the entries that exist for its wait. */
   forget(): void;
@@ -75,23 +77,22 @@ interface DirectDispatch {
 
 /**
  * Starts an execution and delivers its first task: directly to a worker, or by waking the held polls of its queue.
- * @throws Problem `engine-unavailable` or `definition-missing` (503: nothing was started), or `outcome-unknown`
- *   (504) when the engine may have started it
+ * @throws Problem as {@link startProblem} returns it: 503, or 504 `outcome-unknown` when the engine may have started it
  */
 export async function startExecution(
   request: StartWorkflowRequest,
-  { readOnly, deadlineMs, respondsAsync, isKeyed }: StartOptions,
+  { readOnly, deadlineAt, respondsAsync, isKeyed }: StartOptions,
   dependencies: ExecutionDependencies,
-): Promise<Execution> {
-  const { engine, wakeUps: wakeUps, metadata, inFlight, awaited, dispatchesDirectly } = dependencies;
+): Promise<StartedExecution> {
+  const { engine, wakeUps, metadata, inFlight, awaited, dispatchesDirectly } = dependencies;
   let executionId: string;
   try {
-    executionId = await engine.startWorkflow(request, deadlineMs);
+    executionId = await engine.startWorkflow(request, remainingMs(deadlineAt));
   } catch (error) {
     throw await startProblem(error, { request, readOnly }, engine);
   }
   if (!respondsAsync && !isKeyed) awaited.add(executionId);
-  const workflow = await metadata.metadataOf(request.name, request.version).catch(() => undefined);
+  const workflow = await before(deadlineAt, metadata.metadataOf(request.name, request.version));
   const first = workflow?.first;
   if (first?.last !== undefined) {
     const { outputOf, eventsOf } = first.last;
@@ -103,7 +104,7 @@ export async function startExecution(
   };
   // Without a waiting request, only the engine knows whether a worker has the task, so workers must poll it.
   if (first !== undefined && readOnly && dispatchesDirectly && !respondsAsync) {
-    const directDispatch = await dispatchDirectly(executionId, { request, first }, dependencies);
+    const directDispatch = await dispatchDirectly(executionId, { request, first, deadlineAt }, dependencies);
     if (directDispatch !== undefined) return { executionId, forget, directDispatch };
   }
   // The engine has queued the first task by now.
@@ -119,10 +120,10 @@ export async function startExecution(
  */
 async function dispatchDirectly(
   executionId: string,
-  { request, first }: { request: StartWorkflowRequest; first: FirstTask },
+  { request, first, deadlineAt }: { request: StartWorkflowRequest; first: FirstTask; deadlineAt: number },
   { queues, metadata }: ExecutionDependencies,
 ): Promise<DirectDispatch | undefined> {
-  const taskDef = await metadata.taskDef(first.taskType).catch(() => undefined);
+  const taskDef = await before(deadlineAt, metadata.taskDef(first.taskType));
   // A retry has another task id under the same reference name.
   if (taskDef?.retryCount !== 0 || first.inputOf === undefined) return undefined;
   const name = queueOf(first.taskType, request.taskToDomain);
@@ -148,15 +149,16 @@ async function dispatchDirectly(
  * @throws Problem `wait-budget-spent` (504)
  */
 export async function waitForEnd(
-  execution: Execution,
+  execution: StartedExecution,
   options: WaitOptions,
   dependencies: ExecutionDependencies,
 ): Promise<ExecutionStatus | 'later' | null> {
-  const { deadlineMs, readOnly, clientGone, respondsAsync, linksOf } = options;
+  const { deadlineMs, deadlineAt, readOnly, clientGone, respondsAsync, linksOf } = options;
   // A draining router releases clients that can retrieve the response through another router.
   const signals = respondsAsync ? [clientGone, dependencies.draining] : [clientGone];
   const { executionId, forget, directDispatch } = execution;
-  const ended = await awaitEnd(executionId, { budgetMs: deadlineMs, signals }, dependencies).finally(forget);
+  const timeoutMs = deadlineMs === 0 ? 0 : remainingMs(deadlineAt);
+  const ended = await awaitEnd(executionId, { timeoutMs, signals }, dependencies).finally(forget);
   if (ended !== null) {
     directDispatch?.confirm();
     return ended;
@@ -172,21 +174,21 @@ export async function waitForEnd(
 
 /**
  * Waits until an execution has ended.
- * @param budgetMs longest wait, in milliseconds; 0: no wait
+ * @param timeoutMs longest wait, in milliseconds; 0: no wait
  * @returns the status, with the reason when it did not complete; null after the wait or an abort
  */
 export async function awaitEnd(
   executionId: string,
-  { budgetMs, signals }: { budgetMs: number; signals: readonly AbortSignal[] },
+  { timeoutMs, signals }: { timeoutMs: number; signals: readonly AbortSignal[] },
   dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine'>,
 ): Promise<ExecutionStatus | null> {
-  const ended = budgetMs <= 0 ? null : await dependencies.waiters.waitFor(executionId, budgetMs, ...signals);
+  const ended = timeoutMs <= 0 ? null : await dependencies.waiters.waitFor(executionId, timeoutMs, ...signals);
   return ended === null || ended.status === 'COMPLETED' ? ended : withReason(ended, dependencies);
 }
 
-/** Terminates an execution whose response no client reads. The task stays in the engine's queue until then. */
+/** Terminates an execution whose response no client reads. The engine keeps its task in the queue until it has ended. */
 async function abandon(
-  { executionId, directDispatch }: Execution,
+  { executionId, directDispatch }: StartedExecution,
   reason: string,
   { engine, log }: ExecutionDependencies,
 ): Promise<void> {
@@ -213,5 +215,21 @@ async function withReason(
     return reasonForIncompletion === undefined ? ended : { ...ended, reasonForIncompletion };
   } catch {
     return ended;
+  }
+}
+
+/** Returns the time until a deadline in milliseconds, at least 1. */
+function remainingMs(deadlineAt: number): number {
+  return Math.max(1, Math.round(deadlineAt - performance.now()));
+}
+
+/** Returns a value that only makes an execution faster; undefined when it fails, or does not arrive before the deadline. */
+async function before<T>(deadlineAt: number, value: Promise<T>): Promise<T | undefined> {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(resolve, remainingMs(deadlineAt), undefined);
+  try {
+    return await Promise.race([value.catch(() => undefined), late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -74,7 +74,7 @@ export function recordedOutcome(execution: WholeExecution, options: ResponseOpti
 
 /**
  * Sends an outcome; nothing when the client has gone.
- * @throws Problem when the outcome is one, or `back-end-bad-answer` when a header field of the response is invalid
+ * @throws Problem when the outcome is one
  */
 export function sendOutcome(response: Response, executionId: string | undefined, outcome: Outcome): void {
   const { headers = {} } = outcome;

@@ -1,6 +1,6 @@
 // Turns an ended execution into the client's response: the back end's response, or a problem document.
 
-import type { ServerResponse } from 'node:http';
+import { type ServerResponse, validateHeaderValue } from 'node:http';
 import { superseded } from '#lib/conductor/executions/superseded.ts';
 import type { ExecutionStatus } from '#lib/conductor/types.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
@@ -24,7 +24,7 @@ export interface ResponseOptions {
 
 /** The properties of a request that its response depends on. */
 export interface RequestKind {
-  /** True for GET and HEAD, which are safe to repeat. */
+  /** True for safe methods: the request may be repeated. */
   readOnly: boolean;
 }
 
@@ -40,7 +40,7 @@ export function responseOf(
     throw withLinks(failureOf(execution, { readOnly }), execution.workflowId, { readOnly, linksOf });
   try {
     const response = codec.unpackOutbound(execution.output?.['outbound'], execution.workflowId, maxBytes);
-    return { ...response, headers: withinLimit(pickHeaders(response.headers, allows)) };
+    return { ...response, headers: sendable(pickHeaders(response.headers, allows)) };
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
     if (cause instanceof PayloadUnreadable) throw unreadableResponse(cause);
@@ -55,7 +55,14 @@ export function responseOf(
 /** Many clients and proxies accept at most 16 KiB of status line and header fields. The router's own need the rest. */
 const maxHeaderBytes = 12_288;
 
-function withinLimit(headers: HeaderFields): HeaderFields {
+/** Returns the fields. @throws Problem `back-end-bad-answer` when one cannot be sent, or when they are too large */
+function sendable(headers: HeaderFields): HeaderFields {
+  try {
+    for (const [name, value] of Object.entries(headers))
+      for (const line of [value].flat()) validateHeaderValue(name, line);
+  } catch (cause) {
+    throw new Problem('back-end-bad-answer', { detail: 'A header field of the response cannot be sent.', cause });
+  }
   if (sizeOfHeaders(headers) <= maxHeaderBytes) return headers;
   throw new Problem('back-end-bad-answer', {
     detail: `The header fields of the response have more than ${maxHeaderBytes} bytes.`,
@@ -69,15 +76,11 @@ function unreadableResponse(cause: PayloadUnreadable): Problem {
   });
 }
 
-/** Sends the back end's response. @throws Problem `back-end-bad-answer` when a header field is invalid */
+/** Sends the back end's response. */
 export function sendResponse(response: ServerResponse, { status, headers, body }: BackEndResponse): void {
   // Content-Length of a HEAD response is that of the GET (RFC 9110 section 8.6), which is unknown here.
   const bodiless = status === 204 || status === 304 || response.req.method === 'HEAD';
-  try {
-    response.writeHead(status, { ...headers, ...(bodiless ? {} : { 'content-length': body.length }) });
-  } catch (cause) {
-    throw new Problem('back-end-bad-answer', { detail: 'A header field of the response cannot be sent.', cause });
-  }
+  response.writeHead(status, { ...headers, ...(bodiless ? {} : { 'content-length': body.length }) });
   response.end(bodiless ? undefined : body);
 }
 
@@ -117,7 +120,7 @@ export function waitBudgetSpent(budgetMs: number, { readOnly }: RequestKind): Pr
   });
 }
 
-/** Adds the links of the execution to a 504. A read whose outcome is unknown gets none: they would be useless. */
+/** Adds the links of the execution to a 504. A read gets none to its response: it was terminated, or is repeated more easily. */
 export function withLinks(
   problem: Problem,
   executionId: string,

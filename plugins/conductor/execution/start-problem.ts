@@ -9,7 +9,7 @@ import { engineUnavailable } from './engine-unavailable.ts';
 /** The start request that failed, and whether it may be repeated. */
 export interface FailedStart {
   readonly request: StartWorkflowRequest;
-  /** True for GET and HEAD, which are safe to repeat. */
+  /** True for safe methods: the request may be repeated. */
   readonly readOnly: boolean;
 }
 
@@ -20,8 +20,8 @@ const lookupTimeoutMs = 1_500;
  * Returns the problem for a failed start. After a 500 the engine may still have stored the execution and run it later,
  * as observed with a locked or full database. A write is therefore reported as not started only after the engine has
  * confirmed that the execution does not exist.
- * @returns `engine-unavailable` or `definition-missing` (503) when nothing was started or repeating the request is
- *   safe; otherwise `outcome-unknown` (504)
+ * @returns `outcome-unknown` (504) when the connection broke after the request was sent, or when a write may have been
+ *   started; otherwise `engine-unavailable` or `definition-missing` (503): nothing was started, or only a read
  */
 export async function startProblem(
   error: unknown,

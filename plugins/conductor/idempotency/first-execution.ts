@@ -10,7 +10,7 @@ import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.t
 import { Problem } from '#lib/problem/problem.ts';
 import { inboundOf } from '../execution/client-executions.ts';
 
-/** Maximum number of executions of one key that are read: superseded ones apart there is one. */
+/** Maximum number of executions of one key that are read. There is one, besides those that were superseded. */
 const maxExecutions = 5;
 
 /** A request with an Idempotency-Key. */

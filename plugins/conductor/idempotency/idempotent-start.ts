@@ -7,7 +7,7 @@ import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { type Extensions, Problem } from '#lib/problem/problem.ts';
 import type { LinksOf } from '../execution/links.ts';
 import { engineUnavailable } from '../execution/engine-unavailable.ts';
-import { hasEnded } from '../dispatch/completion-waiters.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { IdempotencyLock, IdempotencyLocks } from './idempotency-locks.ts';
 import { findFirst, isSameRequest, type KeyedStart } from './first-execution.ts';
 

@@ -36,7 +36,8 @@ export class ExecutionTelemetry {
   readonly #context: RequestContext;
   readonly #pinned: Pinned;
   readonly #clock: StageClock;
-  readonly #span: Span | undefined;
+  #span: Span | undefined;
+  readonly #traceparent: string | undefined;
   #startSpan: Span | undefined;
   #taskType = '';
 
@@ -49,11 +50,12 @@ export class ExecutionTelemetry {
     const attributes = { 'conductor.workflow': pinned.name, 'conductor.workflow_version': pinned.version };
     this.#span =
       dependencies.tracer && requestSpan(request, dependencies.tracer).start(`execute ${pinned.name}`, { attributes });
+    this.#traceparent = this.#span?.traceparent;
   }
 
   /** Trace context of the execution's tasks, for the envelope; undefined while tracing is off. */
   get traceparent(): string | undefined {
-    return this.#span?.traceparent;
+    return this.#traceparent;
   }
 
   /** Call it when the request asks for admission. */
@@ -111,7 +113,7 @@ export class ExecutionTelemetry {
     if (this.#clock.stage === 'engine' && this.#taskType !== '')
       this.#span?.start(`report ${this.#taskType}`, { kind: 'client', startedAt: this.#clock.stageStartedAt }).end();
     this.#clock.ended(now, hasEnded);
-    this.#span?.end({ endedAt: now, attributes: { 'conductor.execution_id': executionId } });
+    this.close(now, executionId);
   }
 
   /**
@@ -123,10 +125,17 @@ export class ExecutionTelemetry {
     const { metrics, timingScope } = this.#dependencies;
     const { route, scopes } = this.#context;
     metrics.ended({ workflow: this.#pinned.name, version: this.#pinned.version, outcome });
+    this.close();
     if (executionId === undefined) return undefined;
     const times = this.#clock.times(performance.now());
     metrics.took(route, times);
     return timingScope !== undefined && scopes?.has(timingScope) === true ? formatServerTiming(times) : undefined;
+  }
+
+  /** Ends the span; further calls do nothing. An execution that was started ends it by `ended`. */
+  close(endedAt = performance.now(), executionId?: string): void {
+    this.#span?.end({ endedAt, attributes: { 'conductor.execution_id': executionId } });
+    this.#span = undefined;
   }
 
   /** Records that nothing was started, or that this is unknown. Call it once. */

@@ -10,8 +10,6 @@ export type Verdict = 'ok' | 'failed' | 'not-counted';
 const notVersionFailures: ReadonlySet<ProblemCode> = new Set([
   'engine-unavailable',
   'outcome-unknown',
-  'shutting-down',
-  'idempotency-unavailable',
   'internal-error',
 ]);
 

@@ -34,7 +34,11 @@ export interface StackOptions {
   readonly compress: CompressOptions | undefined;
 }
 
-/** Creates the stack of a route. A request passes the layers from top to bottom, its outcome from bottom to top. */
+/**
+ * Creates the stack of a route. A request passes the layers from top to bottom, its outcome from bottom to top. The order
+ * matters: a repeated request takes no permit, because its response exists; permits end before a response is compressed;
+ * whether it is still time to start is asked after the queue of admission control; only what was sent to the engine is judged.
+ */
 export function createStack(options: StackOptions, dependencies: StackDependencies): Serve {
   const layers: readonly Layer[] = [
     countOutcomes(),

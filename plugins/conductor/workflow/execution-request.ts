@@ -43,17 +43,20 @@ export interface ExecutionRequest {
 export interface Execution {
   /** Undefined when nothing was started, because the client had disconnected. */
   readonly executionId?: string;
+  /**
+   * Set when an earlier request with the same Idempotency-Key has started it: its response is `replayed`, or this request is
+   * `rejected` (409, 422).
+   */
+  readonly earlier?: 'replayed' | 'rejected';
   /** Its workflow version, when an earlier request has started it. */
   readonly version?: number;
-  /** True when an earlier request with the same Idempotency-Key has started it. */
-  readonly isReplay?: boolean;
   /** Resolves when the client can have its response. Never rejects. */
   readonly outcome: Promise<Outcome>;
 }
 
 /**
  * Serves a request; resolves as soon as its execution has started.
- * @throws Problem when it is certain or possible that nothing was started
+ * @throws Problem when nothing was started, or when it is unknown whether anything was (504 `outcome-unknown`)
  */
 export type Serve = (request: ExecutionRequest) => Promise<Execution>;
 
@@ -62,8 +65,3 @@ export type Layer = (next: Serve) => Serve;
 
 /** Nothing was started: the client had disconnected. */
 export const leftBeforeStart: Execution = { outcome: Promise.resolve({ kind: 'client-gone' }) };
-
-/** Returns the time from now until the response deadline in milliseconds, at least 1. */
-export function remainingMs(deadlineMs: number, { arrivedAt }: Pick<ExecutionRequest, 'arrivedAt'>): number {
-  return Math.max(1, Math.round(deadlineMs - (performance.now() - arrivedAt)));
-}

@@ -84,10 +84,13 @@ export async function readExecutionRequest(
 function keyNameOf(request: Request, { clientId }: RequestContext, isRequired: boolean): string | undefined {
   if (isSafeMethod(request.method)) return undefined;
   const key = idempotencyKeyOf(request);
-  // All anonymous clients would share their keys.
   if (key !== undefined && clientId !== undefined) return nameOfKey(clientId, key);
   if (!isRequired) return undefined;
-  throw new Problem('idempotency-key-missing', { detail: 'Send one of your own with every write, such as a UUID.' });
+  const detail =
+    key === undefined
+      ? 'Send one of your own with every write, such as a UUID.'
+      : 'A key counts only with an access token, because all anonymous clients would share their keys.';
+  throw new Problem('idempotency-key-missing', { detail });
 }
 
 /** Removes the preferences that the router applies from the back end's header fields. */

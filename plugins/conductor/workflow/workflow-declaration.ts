@@ -57,7 +57,7 @@ const parameters = Type.Object(
     waitBudgetMs: Type.Optional(Type.Integer({ minimum: 1, description: 'deprecated name of responseDeadlineMs' })),
     idempotencyKey: Type.Optional(
       Type.Enum(['optional', 'required'], {
-        description: 'whether every method but GET and HEAD needs an Idempotency-Key; default optional',
+        description: 'whether every method but GET, HEAD and OPTIONS needs an Idempotency-Key; default optional',
       }),
     ),
   },

@@ -46,13 +46,13 @@ export function createWorkflowPolicy(config: Config, dependencies: WorkflowDepen
       );
       return async function runWorkflow(request, response) {
         const context = contextOf(request);
-        const { executionId, version, isReplay, outcome } = await serve(
+        const { executionId, version, earlier, outcome } = await serve(
           await readExecutionRequest(request, response, route),
         );
         if (executionId !== undefined) context.executionId = executionId;
         if (version !== undefined) versions.show(version, response);
         const reached = await outcome;
-        if (isReplay) context.reason = 'replayed: the first response for its Idempotency-Key';
+        if (earlier === 'replayed') context.reason = 'replayed: the first response for its Idempotency-Key';
         else if (reached.kind === 'accepted')
           context.reason = 'deferred: the client got links to retrieve the response later';
         sendOutcome(response, executionId, reached);

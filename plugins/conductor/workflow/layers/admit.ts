@@ -8,8 +8,8 @@ import { endingOf, endingOfError } from '../../execution/outcome.ts';
 import { type Layer, leftBeforeStart } from '../execution-request.ts';
 
 /**
- * An execution that continues behind a 202, or after its client has disconnected, keeps its permit: neither gains a client
- * capacity.
+ * An execution keeps its permit when it continues behind a 202, or after its client has disconnected. Otherwise clients could
+ * exceed the limits by asking for 202, or by leaving early.
  */
 export function admit(
   { backEndOf }: { backEndOf: string | undefined },

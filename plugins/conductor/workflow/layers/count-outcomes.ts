@@ -5,15 +5,19 @@ import type { ExecutionOutcome } from '../../telemetry/execution-metrics.ts';
 import { type Outcome, withHeaders } from '../../execution/outcome.ts';
 import type { Layer } from '../execution-request.ts';
 
-/** The first response of an Idempotency-Key has been counted already: a replay is not. */
+/** A replay is not counted, because the first response for its Idempotency-Key was. */
 export function countOutcomes(): Layer {
   return (next) => async (request) => {
     const { telemetry } = request;
     try {
       const execution = await next(request);
-      const { executionId, isReplay, outcome } = execution;
-      if (isReplay) return execution;
-      return { ...execution, outcome: outcome.then((reached) => counted(reached, executionId)) };
+      const { executionId, earlier, outcome } = execution;
+      if (earlier === 'replayed') {
+        telemetry.close();
+        return execution;
+      }
+      const own = earlier === undefined ? executionId : undefined;
+      return { ...execution, outcome: outcome.then((reached) => counted(reached, own)) };
     } catch (error) {
       telemetry.failed(toProblem(error).code);
       throw error;

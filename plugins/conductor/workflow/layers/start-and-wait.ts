@@ -2,15 +2,15 @@
 
 import type { AsyncExecutions } from '../../async-executions/async-executions.ts';
 import {
-  type Execution as StartedExecution,
   type ExecutionDependencies,
   startExecution,
+  type StartedExecution,
   waitForEnd,
 } from '../../execution/executions.ts';
 import { isSafeMethod } from '#lib/http/methods.ts';
 import { type Outcome, problemOutcome } from '../../execution/outcome.ts';
 import { type ResponseOptions, responseOf } from '../../execution/response.ts';
-import { type ExecutionRequest, remainingMs, type Serve } from '../execution-request.ts';
+import type { ExecutionRequest, Serve } from '../execution-request.ts';
 
 /** What starting and waiting works with. */
 export interface StartDependencies extends ExecutionDependencies {
@@ -38,7 +38,7 @@ export function startAndWait(
       {
         readOnly: isSafeMethod(received.httpMethod),
         // A shorter wait preference does not shorten the time for the start.
-        deadlineMs: remainingMs(Math.max(deadlineMs, waitPolicy.waitMs), request),
+        deadlineAt: request.arrivedAt + Math.max(deadlineMs, waitPolicy.waitMs),
         respondsAsync: waitPolicy.respondsAsync,
         isKeyed,
       },
@@ -58,9 +58,9 @@ async function waitForOutcome(
   const { responseOptions } = dependencies;
   const { linksOf } = responseOptions;
   const readOnly = isSafeMethod(received.httpMethod);
-  const deadlineMs = respondsAsync && waitMs === 0 ? 0 : remainingMs(waitMs, request);
+  const wait = { deadlineMs: waitMs, deadlineAt: request.arrivedAt + waitMs, clientGone, respondsAsync, linksOf };
   try {
-    const ended = await waitForEnd(started, { deadlineMs, readOnly, clientGone, respondsAsync, linksOf }, dependencies);
+    const ended = await waitForEnd(started, { ...wait, readOnly }, dependencies);
     if (ended === null) return { kind: 'client-gone' };
     if (ended === 'later') return accepted(started.executionId, request, dependencies);
     return { kind: 'response', response: responseOf(ended, { ...responseOptions, readOnly }) };
@@ -82,7 +82,7 @@ function accepted(
     document: { id, state: 'running', route, method, requestId, links },
     headers: { location: links.self, 'retry-after': '1', 'preference-applied': request.waitPolicy.applied },
     settled: asyncExecutions.follow(id, {
-      budgetMs: remainingMs(request.deadlineMs, request),
+      timeoutMs: Math.max(1, request.arrivedAt + request.deadlineMs - performance.now()),
       readOnly: isSafeMethod(method),
     }),
   };

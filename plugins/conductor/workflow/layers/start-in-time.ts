@@ -5,8 +5,9 @@ import { isSafeMethod } from '#lib/http/methods.ts';
 import { type Layer, leftBeforeStart } from '../execution-request.ts';
 
 /**
- * A router that was suspended (SIGSTOP, machine sleep) finds requests whose clients have given up, and idempotency locks that
- * another request may hold by now.
+ * The checks come after admission, because a request may have waited in its queue. A router that was suspended (SIGSTOP,
+ * machine sleep) finds requests whose clients have given up, and idempotency locks that another request may hold by now.
+ * @throws Problem `shutting-down` or `overloaded` (503)
  */
 export function startInTime({ draining }: { draining: AbortSignal }): Layer {
   return (next) => async (request) => {

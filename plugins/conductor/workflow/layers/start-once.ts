@@ -11,7 +11,7 @@ export interface StartOnceDependencies {
   readonly responseOptions: ResponseOptions;
 }
 
-/** Requests without a key pass. */
+/** A request without a key goes on to the next layer. */
 export function startOnce(
   { workflow }: { workflow: string },
   { idempotentStart, responseOptions }: StartOnceDependencies,
@@ -34,7 +34,7 @@ export function startOnce(
     return {
       executionId: first.workflowId,
       version: first.workflowVersion,
-      isReplay: problem === undefined,
+      earlier: problem === undefined ? 'replayed' : 'rejected',
       outcome: Promise.resolve(outcome),
     };
   };

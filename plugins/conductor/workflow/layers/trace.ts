@@ -1,10 +1,10 @@
-// Follows an execution for telemetry: from its start, through the tasks that this router hands out, to its end.
+// Follows an execution for telemetry: its start, the tasks that this router hands out, and the end of the client's wait.
 
 import type { Outcome } from '../../execution/outcome.ts';
 import type { TelemetryIndex } from '../../telemetry/telemetry-index.ts';
 import type { Layer } from '../execution-request.ts';
 
-/** The span and the stages of the execution. */
+/** Stages and spans of a request with an execution. */
 export function trace({ telemetry: index }: { telemetry: TelemetryIndex }): Layer {
   return (next) => async (request) => {
     const { telemetry } = request;
@@ -15,13 +15,13 @@ export function trace({ telemetry: index }: { telemetry: TelemetryIndex }): Laye
     index.started(executionId, telemetry);
     const outcome = execution.outcome.then((reached) => {
       index.forget(executionId, telemetry);
-      telemetry.ended(hasEnded(reached), executionId);
+      telemetry.ended(executionEnded(reached), executionId);
       return reached;
     });
     return { ...execution, outcome };
   };
 }
 
-function hasEnded(outcome: Outcome): boolean {
+function executionEnded(outcome: Outcome): boolean {
   return outcome.kind === 'problem' ? outcome.problem.code !== 'wait-budget-spent' : outcome.kind === 'response';
 }

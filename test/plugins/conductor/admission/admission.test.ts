@@ -13,13 +13,13 @@ import type { ProblemCode } from '#lib/problem/catalogue.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function createAdmission() {
+function createAdmission({ queueLength = 0 } = {}) {
   const thresholds = () => ({ windowMs: 10_000, minCalls: 2, failurePercent: 50, openMs: 1_000 });
   const health = { healthy: false, asked: 0 };
   const limit = new AdaptiveLimit({ min: 1, initial: 4, max: 4 });
   const limiter = new ConcurrencyLimiter({
     limits: { waiting: () => 2, inFlight: () => 4 },
-    queueLength: 0,
+    queueLength,
     queueMs: 1_000,
     bulkheadSharePercent: 100,
     reservedPercent: 0,
@@ -68,6 +68,18 @@ describe('the breaker of a back end', () => {
       await expect(admit('adaptor 001')).resolves.toBeDefined();
     },
   );
+
+  it('counts the outcome of the request for which it became half-open, also when that came from the queue', async () => {
+    const { admit, backEnds } = createAdmission({ queueLength: 4 });
+    const [first, second] = [await admit(), await admit()];
+    const queued = admit();
+    const failure = { problem: 'back-end-timeout', clientGone: false } as const;
+    first.end(failure); // Grants the permit to the queued request.
+    second.end(failure); // Opens the breaker.
+    vi.advanceTimersByTime(1_000);
+    (await queued).end({ problem: undefined, clientGone: false });
+    expect(backEnds.get('movies').breaker.state).toBe('closed');
+  });
 
   it.each([
     'back-end-bad-answer',

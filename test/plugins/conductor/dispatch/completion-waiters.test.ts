@@ -105,6 +105,7 @@ describe('the signal that lives as long as the router', () => {
   const execution = { executionId: 'x', forget: () => undefined, directDispatch: undefined };
   const options = {
     deadlineMs: 5_000,
+    deadlineAt: performance.now() + 5_000,
     readOnly: true,
     clientGone: client.signal,
     respondsAsync: true,

@@ -35,7 +35,6 @@ describe('verdictOf', () => {
     ['idempotency-key-in-use', 'not-counted'],
     ['body-too-large', 'not-counted'],
     ['execution-cancelled', 'not-counted'],
-    ['shutting-down', 'not-counted'],
     ['internal-error', 'not-counted'],
   ])('%s: %s', (code, verdict) => {
     expect(verdictOf(problem(code), false)).toBe(verdict);

@@ -4,12 +4,22 @@ import { describe, expect, it } from 'vitest';
 import type { Admission, AdmissionRequest } from '../../../../plugins/conductor/admission/admission.ts';
 import { BackEnds } from '../../../../plugins/conductor/admission/back-ends.ts';
 import type { ExecutionEnding, Outcome } from '../../../../plugins/conductor/execution/outcome.ts';
-import type { Execution, ExecutionRequest, Layer } from '../../../../plugins/conductor/workflow/execution-request.ts';
+import type {
+  Execution,
+  ExecutionRequest,
+  Layer,
+  Serve,
+} from '../../../../plugins/conductor/workflow/execution-request.ts';
 import { admit } from '../../../../plugins/conductor/workflow/layers/admit.ts';
+import { compress } from '../../../../plugins/conductor/workflow/layers/compress.ts';
 import { countOutcomes } from '../../../../plugins/conductor/workflow/layers/count-outcomes.ts';
 import { judgeVersions } from '../../../../plugins/conductor/workflow/layers/judge-versions.ts';
+import { startOnce } from '../../../../plugins/conductor/workflow/layers/start-once.ts';
 import { startInTime } from '../../../../plugins/conductor/workflow/layers/start-in-time.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import { Problem } from '#lib/problem/problem.ts';
+import type { ResponseOptions } from '../../../../plugins/conductor/execution/response.ts';
+import type { IdempotentStart } from '../../../../plugins/conductor/idempotency/idempotent-start.ts';
 
 const response = { status: 201, headers: {}, body: Buffer.from('{}') };
 const completed: Outcome = { kind: 'response', response };
@@ -36,6 +46,7 @@ function createRequest({ method = 'PATCH', hasLeft = false, startBefore = Infini
       queued: tell('queued'),
       admitted: tell('admitted'),
       failed: tell('failed'),
+      close: tell('close'),
       responds: (...given: unknown[]) => (told.push(['responds', ...given]), 'total;dur=1.0'),
     },
   } as unknown as ExecutionRequest;
@@ -161,8 +172,86 @@ describe('countOutcomes', () => {
   it('counts what was not started, and no replay', async () => {
     const { request, told } = createRequest();
     await expect(run(countOutcomes(), request, refused)).rejects.toThrow();
-    const replay = await run(countOutcomes(), request, async () => ({ ...started(), isReplay: true }));
+    const replay = await run(countOutcomes(), request, async () => ({ ...started(), earlier: 'replayed' as const }));
     expect(await replay.outcome).toBe(completed);
-    expect(told).toEqual([['failed', 'engine-unavailable']]);
+    expect(told).toEqual([['failed', 'engine-unavailable'], ['close']]); // prettier-ignore
+  });
+
+  it('counts a rejected repeat without the times of the first execution', async () => {
+    const { request, told } = createRequest();
+    const problem = new Problem('idempotency-key-in-use');
+    const outcome = Promise.resolve<Outcome>({ kind: 'problem', problem });
+    const rejected = async () => ({ ...started(outcome), earlier: 'rejected' as const });
+    await (
+      await run(countOutcomes(), request, rejected)
+    ).outcome;
+    expect(told).toEqual([['responds', 'idempotency-key-in-use', undefined]]);
+  });
+});
+
+describe('compress', () => {
+  it('compresses the response of the back end, and turns its own failure into a problem', async () => {
+    const { request } = createRequest();
+    const text = { status: 200, headers: { 'content-type': 'text/plain' }, body: Buffer.from('a film. '.repeat(500)) };
+    const layer = compress({ overBytes: 100 });
+    const serve = (outcome: Outcome) =>
+      run(layer, { ...request, coding: 'gzip' }, async () => started(Promise.resolve(outcome)));
+    const compressed = await (await serve({ kind: 'response', response: text })).outcome;
+    expect(compressed).toMatchObject({
+      response: { headers: { 'content-encoding': 'gzip', vary: 'Accept-Encoding' } },
+    });
+    const broken = { kind: 'response', response: { ...text, body: undefined } } as unknown as Outcome;
+    expect(await (await serve(broken)).outcome).toMatchObject({ kind: 'problem', problem: { code: 'internal-error' } });
+  });
+});
+
+describe('startOnce', () => {
+  const first = {
+    workflowId: 'e-0',
+    workflowVersion: 3,
+    status: 'FAILED',
+    input: { inbound: { httpMethod: 'PATCH', requestId: 'r-0', clientId: 'demo', route: 'adaptor' } },
+  } as unknown as WholeExecution;
+  const layerOf = (start: IdempotentStart['start']) =>
+    startOnce(
+      { workflow: 'w' },
+      {
+        idempotentStart: { start } as IdempotentStart,
+        responseOptions: { linksOf: () => ({ self: '', response: '' }) } as unknown as ResponseOptions,
+      },
+    );
+  const keyed = () => ({ ...createRequest({ startBefore: 500 }).request, isKeyed: true, correlationId: 'key' });
+
+  it('passes a request without a key on', async () => {
+    const layer = layerOf(() => Promise.reject(new Error('not asked')));
+    expect(await run(layer, createRequest().request, async () => started())).toHaveProperty('executionId', 'e-1');
+  });
+
+  it('starts nothing after the time until which the lock is certain', async () => {
+    const layer = layerOf(async (_keyed, _gone, start) => ({ started: await start(400) }));
+    let before: number | undefined;
+    const next: Serve = async ({ startBefore }) => {
+      before = startBefore;
+      return started();
+    };
+    await layer(next)(keyed());
+    expect(before).toBe(400);
+  });
+
+  it('replays the outcome of the first request, with its request id', async () => {
+    const layer = layerOf(async () => ({ first }));
+    const { outcome, ...execution } = await run(layer, keyed(), async () => started());
+    expect(execution).toEqual({ executionId: 'e-0', version: 3, earlier: 'replayed' });
+    expect(await outcome).toMatchObject({
+      problem: { code: 'execution-failed', requestId: 'r-0' },
+      headers: { 'idempotency-replayed': 'true' },
+    });
+  });
+
+  it('names the first execution where its response cannot be repeated', async () => {
+    const layer = layerOf(async () => ({ first, problem: new Problem('idempotency-key-reused') }));
+    const { outcome, ...execution } = await run(layer, keyed(), async () => started());
+    expect(execution).toEqual({ executionId: 'e-0', version: 3, earlier: 'rejected' });
+    expect(await outcome).toMatchObject({ kind: 'problem', problem: { code: 'idempotency-key-reused' } });
   });
 });
