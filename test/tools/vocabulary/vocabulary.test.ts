@@ -14,8 +14,6 @@ const files = globSync(patterns, {
   cwd: rootDir,
   exclude: (name) => name === 'node_modules' || name === '.run',
 }).filter((file) => !notOurProse.test(file));
-/** Descriptions that clients read in /openapi.json and that still say "answer". */
-const descriptions = /^gateway\.config\.yml$|^plugins\/conductor\/async-executions\//;
 /** Where the deprecated names are defined, documented and tested. */
 const namesDeprecated =
   /^docs\/(?:configuration|operations)\.md$|deprecated-(?:keys|metrics)(?:\.test)?\.ts$|^test\/cli\/check\.test\.ts$/;
@@ -23,9 +21,9 @@ const namesDeprecated =
 it('no file uses a retired word', () => {
   expect(files.length).toBeGreaterThan(800);
   const found = files.flatMap((file) =>
-    findRetiredWords(readFileSync(join(rootDir, file), 'utf8'))
-      .filter(({ use }) => !(use === 'response' && descriptions.test(file)))
-      .map(({ line, word, use }) => `${file}:${line}: "${word}"; write: ${use}`),
+    findRetiredWords(readFileSync(join(rootDir, file), 'utf8')).map(
+      ({ line, word, use }) => `${file}:${line}: "${word}"; write: ${use}`,
+    ),
   );
   expect(found).toEqual([]);
 });
