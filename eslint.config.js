@@ -55,4 +55,16 @@ export default tseslint.config(
       '@typescript-eslint/no-non-null-assertion': 'off',
     },
   },
+  {
+    // A run has one seed (TEST_SEED), so that a failure can be repeated. Names are made by randomUUID.
+    files: ['test/**'],
+    ignores: ['test/run/properties.ts', 'test/faults/**', 'test/cluster/**'],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        { object: 'Math', property: 'random', message: 'Use randomOfRun() of test/run/seed.ts.' },
+      ],
+      'no-restricted-imports': ['error', { name: 'fast-check', message: 'Use fc of test/run/properties.ts.' }],
+    },
+  },
 );

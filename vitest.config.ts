@@ -2,33 +2,38 @@
 
 import { defineConfig } from 'vitest/config';
 import { countEngines } from './test/e2e/count-engines.ts';
+import { compileCache } from './test/stack/compile-cache.ts';
+import { seedOfRun } from './test/run/seed.ts';
 
-/** Real processes, sockets and deadlines on a machine that others may share. The report names what needed it. */
-const retry = 1;
+/** A test that fails once has failed: it is not tried again, and the seed makes its random choices again. */
+const strict = { retry: 0, allowOnly: false, env: { ...compileCache, TEST_SEED: seedOfRun() } };
 
 export default defineConfig({
   test: {
+    reporters: ['default', './test/run/reporter.ts'],
     projects: [
       {
         test: {
+          ...strict,
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/e2e/**'],
           sequence: { groupOrder: 1 },
-          maxWorkers: 2,
+          maxWorkers: 4,
+          // Modules of the product have no state of their own: a worker evaluates them once for all its files.
+          isolate: false,
           testTimeout: 20_000,
           hookTimeout: 30_000,
-          retry,
         },
       },
       {
         test: {
+          ...strict,
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: ['test/e2e/global-setup.ts'],
           sequence: { groupOrder: 2 },
           maxWorkers: countEngines(),
-          retry,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

@@ -1,75 +1,86 @@
-// `npm test`: formatting, lint, types, then every test; stops at the first step that fails.
+// `npm test`: formatting, lint, types, unit tests and end-to-end tests, all at the same time; a table ends the run.
 //
-// Arguments go to vitest (`npm test -- test/e2e/routes.test.ts`); `--keycloak` adds the opt-in suite.
-//
-// Few failed test files get a second, quiet try of their own on one new engine, a file at a time, and the last lines name
-// them: these are real processes and deadlines on a machine that others may use, and a file whose set-up failed has no
-// other way to try again. A broken build fails both.
+// Arguments go to vitest (`npm test -- test/e2e/routes.test.ts`). `--full` (`npm run test:full`) runs the same files in
+// full depth, and what needs more than every commit can wait for. No test is tried again.
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readFailures } from './failures.ts';
-
-/** More failed files than this are no bad moment of the machine. */
-const worthASecondTry = 4;
+import { compileCache } from './stack/compile-cache.ts';
+import { depthOfRun } from './run/depth.ts';
+import { joinRecords, type RunRecord, toTable } from './run/record.ts';
+import { seedOfRun } from './run/seed.ts';
+import { runStep, type Step } from './run/steps.ts';
 
 const rootDir = fileURLToPath(new URL('..', import.meta.url));
-const bin = (path: string) => `${rootDir}node_modules/${path}`;
-const given = process.argv.slice(2);
-const keycloak = given.includes('--keycloak');
-const forVitest = given.filter((argument) => argument !== '--keycloak');
+const module = (path: string) => `${rootDir}node_modules/${path}`;
+const cache = (name: string) => `${rootDir}node_modules/.cache/${name}`;
 
-/** Runs a step and says how it ended; exit code, 1 for a signal. */
-async function run(title: string, script: string, ...args: readonly string[]): Promise<number> {
-  const startedAt = performance.now();
-  process.stdout.write(`── ${title}\n`);
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ...args], {
-    cwd: rootDir,
-    stdio: 'inherit',
-    env: { ...process.env, ...(keycloak ? { WITH_KEYCLOAK: '1' } : {}) },
-  });
-  const [code] = (await once(child, 'exit')) as [number | null];
-  process.stdout.write(
-    `── ${title}: ${code === 0 ? 'ok' : 'failed'} in ${Math.round((performance.now() - startedAt) / 1000)} s\n`,
-  );
-  return code ?? 1;
+/** The caches hold digests of the checked files; a file that is as it was passes again. */
+const checks: readonly Step[] = [
+  { title: 'types', command: [module('@typescript/native/bin/tsc'), '-p', '.'] },
+  {
+    title: 'lint',
+    command: [
+      ...[module('eslint/bin/eslint.js'), '--max-warnings', '0'],
+      ...['--cache', '--cache-strategy', 'content', '--cache-location', cache('eslint'), '.'],
+    ],
+  },
+  {
+    title: 'formatting',
+    command: [
+      ...[module('prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn'],
+      ...['--cache', '--cache-strategy', 'content', '--cache-location', cache('prettier'), '.'],
+    ],
+  },
+];
+
+/** One for each project, unless the arguments name one: the engine of `e2e` starts while `unit` runs. */
+function testSteps(args: readonly string[], records: string): Step[] {
+  const projects: readonly (string | undefined)[] = args.includes('--project') ? [undefined] : ['unit', 'e2e'];
+  return projects.map((project, index): Step => ({
+    title: `${project ?? 'chosen'} tests`,
+    command: [
+      ...[module('vitest/vitest.mjs'), 'run', '--passWithNoTests'],
+      ...(project === undefined ? [] : ['--project', project]),
+      ...args,
+    ],
+    env: { ...compileCache, TEST_RECORD: join(records, `${index}.json`) },
+  }));
 }
 
-async function runTests(): Promise<number> {
-  const reports = mkdtempSync(join(tmpdir(), 'service-router-tests-'));
+function readRecords(folder: string, count: number): RunRecord {
+  const files = Array.from({ length: count }, (_, index) => join(folder, `${index}.json`));
+  const lost: RunRecord = { files: [], errors: ['a run of vitest ended without a record'] };
+  return joinRecords(
+    files.map((file) => (existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as RunRecord) : lost)),
+  );
+}
+
+async function main(given: readonly string[]): Promise<number> {
+  const startedAt = performance.now();
+  const args = given.filter((argument) => argument !== '--full');
+  if (given.includes('--full')) process.env['TEST_DEPTH'] = 'full';
+  process.stdout.write(`── depth ${depthOfRun()}, TEST_SEED=${seedOfRun()}\n`);
+  const records = mkdtempSync(join(tmpdir(), 'service-router-tests-'));
   try {
-    const [first, last] = [join(reports, 'first.json'), join(reports, 'second.json')];
-    const vitest = ['run', '--reporter', 'default', '--reporter', 'json', '--outputFile.json'];
-    const code = await run('tests', bin('vitest/vitest.mjs'), ...vitest, first, ...forVitest);
-    if (code === 0) return 0;
-    const { files, summary } = readFailures(first);
-    for (const line of summary) process.stdout.write(`   ${line}\n`);
-    if (files.length > worthASecondTry) return code;
-    // No failed file: the engine's start failed, or something threw outside of a test. Then all of it is tried again.
-    const again = files.length > 0 ? files : forVitest;
-    process.env['TEST_ENGINES'] = '1';
-    const second = await run('tests, second try', bin('vitest/vitest.mjs'), ...vitest, last, ...again);
-    const outcome = second === 0 ? 'failed once, passed at the second try' : 'failed twice';
-    const named = second === 0 ? files : readFailures(last).files;
-    process.stdout.write(`── ${outcome}: ${named.join(', ') || 'the run'}\n`);
-    return second;
+    const suites = testSteps(args, records);
+    const ended = await Promise.all([...checks, ...suites].map((step) => runStep(step, rootDir)));
+    const record = readRecords(records, suites.length);
+    const seconds = Math.round((performance.now() - startedAt) / 1_000);
+    const failed = ended.filter(({ isOk }) => !isOk).map(({ title }) => title);
+    const outcome = failed.length === 0 ? 'passed' : `failed: ${failed.join(', ')}`;
+    const lines = [
+      `── ${outcome} in ${seconds} s, depth ${depthOfRun()}, TEST_SEED=${seedOfRun()}`,
+      ...toTable(record),
+    ];
+    process.stdout.write(`\n${lines.join('\n')}\n`);
+    if (record.files.length === 0) process.stdout.write('no test file was found\n');
+    return failed.length > 0 || record.files.length === 0 ? 1 : 0;
   } finally {
-    rmSync(reports, { recursive: true, force: true });
+    rmSync(records, { recursive: true, force: true });
   }
 }
 
-const checks: readonly (readonly [title: string, script: string, ...args: string[]])[] = [
-  ['formatting', bin('prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn', '.'],
-  ['lint', bin('eslint/bin/eslint.js'), '--max-warnings', '0', '.'],
-  ['types', bin('@typescript/native/bin/tsc'), '-p', '.'],
-];
-
-for (const check of checks) {
-  const code = await run(...check);
-  if (code !== 0) process.exit(code);
-}
-process.exit(await runTests());
+process.exitCode = await main(process.argv.slice(2));

@@ -147,17 +147,18 @@ describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %
     expect(result.json()).toEqual({ ok: false, problems: [expect.stringContaining('does not respond')] });
   });
 
-  it.skipIf(command === 'dump')('a broken definition file: refused before anything is sent, exit 1', async () => {
-    const copy = copyOfProduct();
-    const engine = await startFakeEngine();
-    copy.write('event-handlers/mdm.json', '{');
-    const { exitCode, stderr } = await runCli([command, '--dir', copy.dir, '--engine', engine.url]);
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^event-handlers\/mdm\.json:1:2: /);
-    expect(engine.writes).toEqual([]);
-    copy.dispose();
-    await engine.stop();
-  });
+  if (command !== 'dump')
+    it('a broken definition file: refused before anything is sent, exit 1', async () => {
+      const copy = copyOfProduct();
+      const engine = await startFakeEngine();
+      copy.write('event-handlers/mdm.json', '{');
+      const { exitCode, stderr } = await runCli([command, '--dir', copy.dir, '--engine', engine.url]);
+      expect(exitCode).toBe(1);
+      expect(stderr).toMatch(/^event-handlers\/mdm\.json:1:2: /);
+      expect(engine.writes).toEqual([]);
+      copy.dispose();
+      await engine.stop();
+    });
 });
 
 it.each(['plan', 'apply', 'dump'])(

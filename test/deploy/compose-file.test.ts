@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { engineRelease } from '../../dev/engine/release.ts';
 import { keycloakRelease } from '../keycloak/release.ts';
 import { compose, composeVariables, networksOf, textOf } from './deployment-files.ts';
+import { requires } from '../run/requirements.ts';
 
 const services = Object.entries(compose.services);
 const shareNetwork = (one: string, other: string) =>
@@ -152,12 +153,8 @@ describe('versions', () => {
   });
 });
 
-/** `docker compose` needs no daemon to read a file; where it is not installed, this is skipped. */
-const hasCompose = spawnSync('docker', ['compose', 'version']).status === 0;
-if (!hasCompose)
-  process.stderr.write('skipped: docker compose config. Install the compose plugin of Docker to run it\n');
-
-describe.skipIf(!hasCompose)('docker compose config', () => {
+/** `docker compose` needs no daemon to read a file. */
+describe('docker compose config', requires('compose'), () => {
   const rootDir = fileURLToPath(new URL('../..', import.meta.url));
   const { PATH, HOME, DOCKER_CONFIG = '' } = process.env;
   const read = (variables: Record<string, string>) =>

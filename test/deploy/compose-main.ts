@@ -25,19 +25,11 @@ for (const name of composeVariables().keys()) {
   if (/_IMAGE$|_VERSION$/.test(name))
     process.stdout.write(`${name}: ${process.env[name] ?? 'as in docker-compose.yml'}\n`);
 }
-const vitest = [
-  'node_modules/vitest/vitest.mjs',
-  'run',
-  '--project',
-  'unit',
-  '--retry',
-  '0',
-  'test/deploy/compose-up.test.ts',
-];
+const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', 'test/deploy/compose-up.test.ts'];
 const child = spawn(process.execPath, [...vitest, ...process.argv.slice(2)], {
   cwd: rootDir,
   stdio: 'inherit',
-  env: { ...process.env, WITH_COMPOSE: '1' },
+  env: { ...process.env, TEST_DEPTH: 'full' },
 });
 const [code] = (await once(child, 'exit')) as [number | null];
 process.exitCode = code ?? 1;

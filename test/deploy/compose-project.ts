@@ -1,6 +1,7 @@
 // One instance of the production-like set under a random name, on free ports, with random secrets.
 
 import { execFile } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,7 +53,7 @@ export async function createComposeProject(): Promise<ComposeProject> {
     KEYCLOAK_PORT: keycloak,
     GRAFANA_PORT: grafana,
     // Not that of a set that runs here already.
-    FRONT_NETWORK: `10.${200 + Math.floor(50 * Math.random())}.${Math.floor(250 * Math.random())}.0/24`,
+    FRONT_NETWORK: `10.${randomInt(200, 250)}.${randomInt(250)}.0/24`,
     KEYCLOAK_URL: `http://127.0.0.1:${keycloak}`,
   };
   const envFile = join(folder, 'set.env');

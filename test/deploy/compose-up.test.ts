@@ -1,22 +1,16 @@
 // The production-like set in real containers: opt-in, as it needs Docker and images (docs/deployment.md).
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isAskedFor } from '../opt-in.ts';
 import { call, type RouterAnswer } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type ComposeProject, createComposeProject } from './compose-project.ts';
-
-const asked = isAskedFor('WITH_COMPOSE', 'docker-compose.yml in real containers', 'npm run test:compose');
+import { requires } from '../run/requirements.ts';
 
 /** With a version given, its images are used as they are; else they are built. */
 const build = process.env['SERVICE_ROUTER_VERSION'] === undefined ? ['--build'] : ['--no-build'];
 const minutes = 60_000;
 
-/** Where Grafana's image cannot be had, something else may stand in its place; then nothing is asked of it. */
-const hasGrafana = process.env['WITHOUT_GRAFANA'] !== '1';
-if (asked && !hasGrafana) process.stderr.write('skipped: Grafana’s login and dashboard (WITHOUT_GRAFANA=1)\n');
-
-describe.skipIf(!asked)('docker compose up', () => {
+describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   let project: ComposeProject;
 
   beforeAll(async () => {
@@ -114,7 +108,7 @@ describe.skipIf(!asked)('docker compose up', () => {
     expect(answer.status).toBe(403);
   });
 
-  it('the UI and Grafana ask for a login', async () => {
+  it('the UI asks for a login', async () => {
     for (const path of ['/', '/api/metadata/workflow']) {
       expect([path, (await ui(path, { headers: { authorization: '' } })).status]).toEqual([path, 401]);
       expect([path, (await ui(path, { headers: { authorization: login('operator', 'x') } })).status]).toEqual([
@@ -122,7 +116,10 @@ describe.skipIf(!asked)('docker compose up', () => {
         401,
       ]);
     }
-    if (!hasGrafana) return;
+  });
+
+  /** Where Grafana's image cannot be had, WITHOUT_GRAFANA=1 lets something else stand in its place. */
+  it('Grafana asks for a login and has the dashboard', requires('grafana'), async () => {
     expect((await call(`${project.grafanaUrl}/api/search`)).status).toBe(401);
     const authorization = login('admin', project.secrets['GRAFANA_ADMIN_PASSWORD']);
     const found = await call(`${project.grafanaUrl}/api/search`, { headers: { authorization } });

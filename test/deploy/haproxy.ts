@@ -1,11 +1,12 @@
 // The load balancer of deploy/ as a real process: its own file, with other addresses in it.
 
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../stack/free-port.ts';
+import { pathOf } from '../run/requirements.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { textOf } from './deployment-files.ts';
 
@@ -26,16 +27,6 @@ export interface LoadBalancer {
   serving(): Promise<string[]>;
   stop(): Promise<void>;
 }
-
-const { HAPROXY: haproxy = 'haproxy' } = process.env;
-const [, version] = /version (\d+)\./.exec(spawnSync(haproxy, ['-v'], { encoding: 'utf8' }).stdout ?? '') ?? [];
-
-/** Older ones hang up on a client without a word when a router breaks off. */
-export const hasHaproxy = Number(version) >= 3;
-if (!hasHaproxy)
-  process.stderr.write(
-    'skipped: the load balancer. HAProxy 3.0 or newer runs it (Debian 13: apt-get install haproxy; or HAPROXY=<path>)\n',
-  );
 
 /** The file with other addresses; throws when one of them is not in it any more. */
 function withAddresses(addresses: readonly (readonly [from: string, to: string])[]): string {
@@ -66,7 +57,7 @@ export async function startLoadBalancer(
     ['server keycloak keycloak:8080', 'server keycloak 127.0.0.1:9'],
   ]);
   writeFileSync(file, text);
-  const child = spawn(haproxy, ['-db', '-f', file], {
+  const child = spawn(pathOf('haproxy') ?? 'haproxy', ['-db', '-f', file], {
     env: { PATH: process.env['PATH'], TLS: '', KEYCLOAK_URL: 'http://127.0.0.1:8083', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

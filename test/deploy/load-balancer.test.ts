@@ -8,7 +8,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '#lib/config/load.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { compose, networksOf, textOf } from './deployment-files.ts';
-import { hasHaproxy, type LoadBalancer, type RouterPorts, startLoadBalancer } from './haproxy.ts';
+import { type LoadBalancer, type RouterPorts, startLoadBalancer } from './haproxy.ts';
+import { requires } from '../run/requirements.ts';
 
 const file = textOf('deploy/load-balancer/haproxy.cfg');
 const setting = (name: string) => new RegExp(`^ *${name} +(.+)$`, 'm').exec(file)?.[1];
@@ -108,7 +109,7 @@ class RouterStub {
   }
 }
 
-describe.skipIf(!hasHaproxy)('haproxy with that file', () => {
+describe('haproxy with that file', requires('haproxy'), () => {
   let a: RouterStub;
   let b: RouterStub;
   let balancer: LoadBalancer;

@@ -8,6 +8,7 @@ import { anchorsOf, readPage, rootDir, rowsOf, sectionOf } from '../docs/pages.t
 import { textOf } from './deployment-files.ts';
 import { namedIn } from './promql.ts';
 import { readRouterMetrics, type RouterMetric, seriesOf } from './router-metrics.ts';
+import { requires } from '../run/requirements.ts';
 
 interface Panel {
   title: string;
@@ -184,11 +185,7 @@ it('operations.md: every metric of the router with its labels', () => {
   expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(expected));
 });
 
-const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
-if (!hasPromtool)
-  process.stderr.write('skipped: promtool. Install Prometheus (apt-get install prometheus) to run the alert rules\n');
-
-describe.skipIf(!hasPromtool)('promtool', () => {
+describe('promtool', requires('promtool'), () => {
   const promtool = (...args: string[]) => spawnSync('promtool', args, { cwd: rootDir, encoding: 'utf8' });
 
   it('accepts the scrape configuration and the rules', () => {

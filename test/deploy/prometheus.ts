@@ -1,6 +1,6 @@
 // Prometheus as a real process with the files of deploy/: only its targets have other addresses.
 
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,10 +15,6 @@ export interface Prometheus {
   ask<T>(path: string): Promise<T>;
   stop(): Promise<void>;
 }
-
-export const hasPrometheus = spawnSync('prometheus', ['--version']).status === 0;
-if (!hasPrometheus)
-  process.stderr.write('skipped: Prometheus on a running set. Install it (apt-get install prometheus) to run that\n');
 
 /**
  * Starts it and waits until it is ready.

@@ -11,6 +11,8 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { byDepth } from '../run/depth.ts';
+import { randomOfRun } from '../run/seed.ts';
 
 const engineUrl = engineOfRun().url;
 /** Tasks of this suite wait where no worker of another one polls. */
@@ -330,12 +332,13 @@ describe('DELETE /executions/{id}', () => {
   it('at the moment when a worker takes it, here or through another router: 200 only for what none ever gets', async () => {
     const second = await startProgram('gateway/main.ts', { ...stack.routerEnv });
     const workers = [worker, await handWorker(String(second.ready['url']), 'college-adaptor_intake', domain)];
+    const random = randomOfRun();
     const statuses: number[] = [];
-    for (let n = 0; n < 80; n++) {
+    for (let n = 0; n < byDepth(12, 80); n++) {
       const { id, links } = await startLater();
       const taker = workers[n % 2] as HandWorker;
       const take = async () => {
-        await pause(Math.random() * 15);
+        await pause(random.between(0, 15));
         return taker.poll({ timeoutMs: 100 });
       };
       const [answer, tasks] = await Promise.all([demo(links.self, { method: 'DELETE' }), take()]);

@@ -1,6 +1,7 @@
 // Ways round the allow-list of the engine's API, as bytes on a socket against the running router: whatever the response,
 // the engine, which is recorded, got nothing but what the list allows.
 
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createToken } from '../plugins/oauth2/forge.ts';
@@ -10,9 +11,10 @@ import { sendRaw } from '../stack/raw-request.ts';
 import { audience } from '../stack/stack.ts';
 import { type AttackedStack, startAttackedStack } from './attacked-stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { requires } from '../run/requirements.ts';
 
 const engineUrl = engineOfRun().url;
-const canary = `attack_canary_${Math.random().toString(36).slice(2, 8)}`;
+const canary = `attack_canary_${randomUUID().slice(0, 6)}`;
 let attacked: AttackedStack;
 let host: string;
 /** The widest token there can be: both scopes of this API. */
@@ -273,7 +275,7 @@ function listeningOn(port: string): string[] {
   );
 }
 
-describe.skipIf(process.platform !== 'linux')('what listens', () => {
+describe('what listens', requires('linux'), () => {
   it('router, operations port, engine, identity provider and back ends: on the loopback address only', () => {
     const { url, operationsUrl, issuer, backEndsUrl } = attacked.stack;
     const loopback = ['0100007F', '00000000000000000000000001000000', '0000000000000000FFFF00000100007F'];

@@ -1,5 +1,6 @@
 // Rights on objects (OWASP API1): clients that configuration limits to MIS codes, workers that it limits to pools.
 
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';
 import { createToken, type SigningKey } from '../plugins/oauth2/forge.ts';
@@ -11,7 +12,7 @@ import { type AttackedStack, startAttackedStack } from './attacked-stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;
-const suffix = Math.random().toString(36).slice(2, 8);
+const suffix = randomUUID().slice(0, 6);
 const taskType = `attack_task_${suffix}`;
 const workflow = `attackWF_${suffix}`;
 

@@ -1,5 +1,6 @@
 // Back ends that are down, slow, rude or wrong: the documented answer each time, and the next request is served.
 
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -226,7 +227,7 @@ describe('the response deadline', () => {
   it('of a client that goes away: the read is terminated', async () => {
     const ops = await callerFor(stack.url, 'ops');
     const leave = new AbortController();
-    const marker = `gone-${Math.random().toString(36).slice(2)}`;
+    const marker = `gone-${randomUUID().slice(0, 8)}`;
     const waiting = fault('slow/900', { signal: leave.signal, headers: { 'x-request-id': marker } }).catch(
       () => undefined,
     );

@@ -10,23 +10,18 @@ import { createDatabase, type Database } from '../../bench/programs/postgresql.t
 import { postgresqlProperties } from '../../dev/engine/engine-arguments.ts';
 import { type RunningEngine, startEngine } from '../../dev/engine/start-engine.ts';
 import { runCli } from '../cli/run-cli.ts';
-import { isAskedFor } from '../opt-in.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { freePort } from '../stack/free-port.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { requires } from '../run/requirements.ts';
 
-const asked = isAskedFor(
-  'WITH_POSTGRESQL',
-  'backup and restore of the engine’s database',
-  'WITH_POSTGRESQL=1 npm test -- test/e2e/backup.test.ts',
-);
 const { PGHOST = '127.0.0.1', PGPORT = '5432', PGUSER = 'postgres' } = process.env;
 const postgres = (program: string, ...args: string[]) =>
   promisify(execFile)(program, args, { env: { ...process.env, PGHOST, PGPORT, PGUSER } });
 const nameOf = ({ server }: Database) => String(server.url.split('/').at(-1));
 
-describe.skipIf(!asked)('backup and restore', () => {
+describe('backup and restore', requires('full', 'postgresql'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'service-router-backup-'));
   const dump = join(folder, 'conductor.dump');
   const databases: Database[] = [];

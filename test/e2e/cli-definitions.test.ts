@@ -1,6 +1,6 @@
 // `plan`, `apply` and `dump` on the real engine: what is shown, what is done, and what happens when something comes between.
 
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,6 +13,7 @@ import { type Stack, startStack } from '../stack/stack.ts';
 import { definitionIn, definitionsOn, type DefinitionsOnEngine } from './definitions-on-engine.ts';
 import { type RandomDefinitions, randomDefinitions } from './random-definitions.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { requires } from '../run/requirements.ts';
 
 const engineUrl = engineOfRun().url;
 
@@ -298,8 +299,6 @@ describe('what the engine has and the files have not', () => {
 });
 
 describe('the confirmation', () => {
-  const hasScript = spawnSync('script', ['--version']).status === 0;
-
   /** Waits for the question on a terminal of its own, then types. */
   async function applyOnTerminal(answer: string): Promise<{ status: number; output: string }> {
     const command = [process.execPath, cliEntry, 'apply', '--engine', engineUrl, '--dir', files.dir, '--no-diff'];
@@ -332,19 +331,23 @@ describe('the confirmation', () => {
     expect(result.json()).toEqual({ ok: false, problems: ['nothing was changed: --json needs --yes'] });
   });
 
-  it.skipIf(!hasScript)('a terminal: asks in colour; no changes nothing (exit 1), yes does it (exit 0)', async () => {
-    const no = await applyOnTerminal('n\r');
-    expect(no.status).toBe(1);
-    expect(no.output).toContain(`Make 9 changes in ${engineUrl}? [y/N]`);
-    expect(no.output).toContain('\x1b[32m+ task type');
-    expect(no.output).toContain('nothing was changed: the answer was not yes');
-    expect(await on.registered()).toEqual([]);
-    const yes = await applyOnTerminal('y\r');
-    expect(yes.status).toBe(0);
-    expect(await on.registered()).toEqual(everything);
-  });
+  it(
+    'a terminal: asks in colour; no changes nothing (exit 1), yes does it (exit 0)',
+    requires('terminal'),
+    async () => {
+      const no = await applyOnTerminal('n\r');
+      expect(no.status).toBe(1);
+      expect(no.output).toContain(`Make 9 changes in ${engineUrl}? [y/N]`);
+      expect(no.output).toContain('\x1b[32m+ task type');
+      expect(no.output).toContain('nothing was changed: the answer was not yes');
+      expect(await on.registered()).toEqual([]);
+      const yes = await applyOnTerminal('y\r');
+      expect(yes.status).toBe(0);
+      expect(await on.registered()).toEqual(everything);
+    },
+  );
 
-  it.skipIf(!hasScript)('Ctrl-C at the question: nothing is changed, exit 1', async () => {
+  it('Ctrl-C at the question: nothing is changed, exit 1', requires('terminal'), async () => {
     const { status, output } = await applyOnTerminal('\x03');
     expect(status).toBe(1);
     expect(output).toContain('nothing was changed');

@@ -6,11 +6,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isAskedFor } from '../opt-in.ts';
 import type { EngineDatabase } from '#lib/conductor/database/database.ts';
 import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type EngineKind, type FaultEngine, startFaultEngine } from '../faults/engine.ts';
+import { requires } from '../run/requirements.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { startProgram } from '../stack/program.ts';
@@ -21,14 +21,7 @@ const main = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 const young = { RECONCILER_LOOKBACKSECONDS: '0', RECONCILER_AFTERMS: '1' };
 const { PGHOST = '127.0.0.1', PGPORT = '5432', PGUSER = 'postgres', PGPASSWORD = '' } = process.env;
 
-const withPostgresql = isAskedFor(
-  'WITH_POSTGRESQL',
-  'pruning an engine on PostgreSQL',
-  'WITH_POSTGRESQL=1 npm test -- test/e2e/cli-prune.test.ts',
-);
-const kinds: EngineKind[] = withPostgresql ? ['sqlite', 'postgresql'] : ['sqlite'];
-
-describe.each(kinds)('prune on %s', (kind) => {
+const prunes = (kind: EngineKind) => {
   let engine: FaultEngine;
   let stack: Stack;
   let demo: Caller;
@@ -262,7 +255,10 @@ describe.each(kinds)('prune on %s', (kind) => {
     expect((await fetch(`${String(pruner.ready['healthUrl'])}/health/ready`)).status).toBe(200);
     expect(await pruner.stop()).toBe(0);
   });
-});
+};
+
+describe('prune on sqlite', () => prunes('sqlite'));
+describe('prune on postgresql', requires('full', 'postgresql'), () => prunes('postgresql'));
 
 /** Small batches, so that there is a middle. */
 function spawnPrune(engineUrl: string, databaseUrl: string): ChildProcess {

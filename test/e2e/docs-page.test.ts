@@ -1,23 +1,19 @@
 // /docs in a real browser: it renders, breaks no rule of its own policy, and calls the router with a token of its token path.
 
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { requires } from '../run/requirements.ts';
+import { startBrowser } from '../stack/browser.ts';
 
-/** CHROMIUM names another browser than those of the usual distributions. */
-const places = [process.env['CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-const executablePath = places.find((path) => path !== undefined && existsSync(path));
-/** DOCS_SCREENSHOTS names a directory for pictures of what was tested. */
-const pictures = process.env['DOCS_SCREENSHOTS'];
+/** SCREENSHOTS_DIR names a directory for pictures of what was tested. */
+const pictures = process.env['SCREENSHOTS_DIR'];
 
-if (executablePath === undefined)
-  console.warn('skipped: /docs in a browser. There is no chromium; install it, or name one with CHROMIUM.');
-
-describe.skipIf(executablePath === undefined)('/docs in a browser', () => {
+describe('/docs in a browser', requires('chromium'), () => {
   let stack: Stack;
   let browser: Browser;
   let page: Page;
@@ -26,8 +22,7 @@ describe.skipIf(executablePath === undefined)('/docs in a browser', () => {
 
   beforeAll(async () => {
     stack = await startStack({ engineUrl: engineOfRun().url });
-    // Its sandbox needs rights that a container or root does not have; it opens nothing but this page.
-    browser = await chromium.launch({ executablePath: executablePath ?? '', args: ['--no-sandbox'] });
+    browser = await startBrowser();
     page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
     page.on('console', (message) => {
       if (message.type() === 'error') complaints.push(message.text());

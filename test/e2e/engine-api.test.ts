@@ -1,5 +1,6 @@
 // The engine's API behind OAuth: what workers and operators may do, and that stock clients work through it.
 
+import { randomUUID } from 'node:crypto';
 import { orkesConductorClient, TaskHandler } from '@io-orkes/conductor-javascript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';
@@ -12,7 +13,7 @@ let stack: Stack;
 let demo: Caller;
 let worker: Caller;
 let ops: Caller;
-const suffix = Math.random().toString(36).slice(2, 8);
+const suffix = randomUUID().slice(0, 6);
 const taskType = `e2e_task_${suffix}`;
 const workflow = `e2eWF_${suffix}`;
 const engineUrl = engineOfRun().url;

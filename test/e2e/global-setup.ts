@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { startEngine } from '../../dev/engine/start-engine.ts';
+import { withSecondTry } from '../run/second-try.ts';
 import { freePort } from '../stack/free-port.ts';
 import { countEngines } from './count-engines.ts';
 import type { EngineOfRun } from './engine-of-run.ts';
@@ -20,7 +21,9 @@ interface Started extends EngineOfRun {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const starts = await Promise.allSettled(Array.from({ length: countEngines() }, start));
+  const starts = await Promise.allSettled(
+    Array.from({ length: countEngines() }, () => withSecondTry('an engine', start)),
+  );
   const engines = starts.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   const stop = async () => void (await Promise.all(engines.map((engine) => engine.stop())));
   const failed = starts.find((each) => each.status === 'rejected');

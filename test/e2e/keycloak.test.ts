@@ -3,13 +3,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { administer, type RealmAdmin } from '../keycloak/admin.ts';
 import { type Keycloak, startKeycloak } from '../keycloak/start-keycloak.ts';
-import { isAskedFor } from '../opt-in.ts';
 import { call, type RouterAnswer } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack, untilReady } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
-
-const asked = isAskedFor('WITH_KEYCLOAK', 'Keycloak as identity provider', 'npm test -- --keycloak');
+import { requires } from '../run/requirements.ts';
 
 const clients = ['demo', 'reader', 'worker', 'ops'] as const;
 type Client = (typeof clients)[number];
@@ -19,7 +17,7 @@ const placeholders = Object.fromEntries(
   clients.map((client) => [`${client.toUpperCase()}_CLIENT_SECRET`, secrets[client]]),
 );
 
-describe.skipIf(!asked)('Keycloak as identity provider', () => {
+describe('Keycloak as identity provider', requires('full'), () => {
   let keycloak: Keycloak;
   let admin: RealmAdmin;
   let stack: Stack;

@@ -6,22 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SyncMessage } from 'rabbitmq-client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { isAskedFor } from '../opt-in.ts';
-import { type Broker, createBroker, hasRabbitMq } from '../rabbitmq/broker.ts';
+import { type Broker, createBroker } from '../rabbitmq/broker.ts';
 import { connectMdm, type Mdm, type Update } from '../rabbitmq/mdm.ts';
 import { createQueueEngine, type QueueEngine } from '../rabbitmq/queue-engine.ts';
 import { call, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
-
-const installed = hasRabbitMq("MDM's update queue");
-const withFaults =
-  installed &&
-  isAskedFor(
-    'WITH_BROKER_FAULTS',
-    "killing engine and broker under MDM's update queue",
-    'WITH_BROKER_FAULTS=1 npm test -- test/e2e/mdm-queue.test.ts',
-  );
+import { randomOfRun } from '../run/seed.ts';
+import { requires } from '../run/requirements.ts';
 
 let broker: Broker;
 let engine: QueueEngine;
@@ -31,7 +23,6 @@ const historyDir = mkdtempSync(join(tmpdir(), 'service-router-history-'));
 const historyFile = join(historyDir, 'history.jsonl');
 
 beforeAll(async () => {
-  if (!installed) return;
   broker = await createBroker();
   [engine] = await Promise.all([createQueueEngine(broker.port), broker.start()]);
   await engine.start();
@@ -52,7 +43,7 @@ afterAll(async () => {
 
 /** In college 002 and in nobody's crosswalk: MDM has no other opinion on the cccid. */
 const person = 'B00422384';
-const newCccid = () => `Q${Math.random().toString(36).slice(2, 9).toUpperCase()}`;
+const newCccid = () => `Q${randomUUID().slice(0, 7).toUpperCase()}`;
 const newUpdate = (given: Partial<Update> = {}): Update => ({
   misCode: '002',
   sisPersonId: person,
@@ -131,7 +122,7 @@ const withId = (id: string) => (message: SyncMessage) => message.messageId === i
 const withUpdateId = (id: string) => (message: SyncMessage) =>
   (message.body as Partial<Update> | null)?.updateId === id;
 
-describe.skipIf(!installed)('an update that MDM publishes', () => {
+describe('an update that MDM publishes', requires('full', 'rabbitmq'), () => {
   it('becomes mdm-shareWF in the domain of its college, the adaptor has the cccid, MDM hears of it', async () => {
     const update = newUpdate();
     await mdm.publish(update);
@@ -176,7 +167,7 @@ describe.skipIf(!installed)('an update that MDM publishes', () => {
   });
 });
 
-describe.skipIf(!installed)('a message that is no update', () => {
+describe('a message that is no update', requires('full', 'rabbitmq'), () => {
   const text = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
   const poison: [what: string, body: Buffer, why: RegExp][] = [
     ['not JSON', text('<update/>'), /misCode, sisPersonId, cccid, updateId/],
@@ -237,7 +228,7 @@ describe.skipIf(!installed)('a message that is no update', () => {
   });
 });
 
-describe.skipIf(!withFaults)('nothing is lost', () => {
+describe('nothing is lost', requires('full', 'rabbitmq'), () => {
   beforeEach(async () => {
     await broker.start();
     await engine.start();
@@ -313,12 +304,13 @@ describe.skipIf(!withFaults)('nothing is lost', () => {
   }, 240_000);
 
   it('the engine killed at random moments while it handles messages: each is shared, by the reconciler if need be', async () => {
+    const random = randomOfRun();
     const updates: Update[] = [];
     for (let kill = 0; kill < 4; kill++) {
       const batch = many(40);
       updates.push(...batch);
       await publishAll(batch);
-      const until = performance.now() + Math.random() * 700;
+      const until = performance.now() + random.between(0, 700);
       await pollUntil('a random moment', () => performance.now() > until, { everyMs: 1 });
       await engine.kill();
       await engine.start();

@@ -1,5 +1,6 @@
 // A patched cccid reaches MDM and the interested college, without the adaptor or the client having a part in it.
 
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -26,7 +27,7 @@ afterAll(() => stack?.stop());
 const here = '0318204';
 const there = 'B00417733';
 
-const newCccid = () => `T${Math.random().toString(36).slice(2, 9).toUpperCase()}`;
+const newCccid = () => `T${randomUUID().slice(0, 7).toUpperCase()}`;
 const executionOf = (answer: RouterAnswer) => String(answer.headers['x-execution-id']);
 const adaptor = () => `${stack.backEndsUrl}/adaptors`;
 

@@ -8,6 +8,8 @@ import { readCount } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { byDepth } from '../run/depth.ts';
+import { randomOfRun } from '../run/seed.ts';
 
 const engineUrl = engineOfRun().url;
 const taskType = 'movies_intake';
@@ -276,7 +278,8 @@ describe('a client that goes', () => {
   });
 });
 
-describe('200 clients that leave at random', () => {
+describe('clients that leave at random', () => {
+  const random = randomOfRun();
   let handedOut: Map<string, number>;
   let done: AbortController;
   let workers: Promise<void>[] = [];
@@ -288,7 +291,7 @@ describe('200 clients that leave at random', () => {
       await Promise.all(
         tasks.map(async (task) => {
           handedOut.set(task.workflowInstanceId, (handedOut.get(task.workflowInstanceId) ?? 0) + 1);
-          await pause(10 * Math.random());
+          await pause(random.between(0, 10));
           await report(task);
         }),
       );
@@ -309,10 +312,10 @@ describe('200 clients that leave at random', () => {
     const ids = new Set<string>();
     const startedAt = Date.now();
     const outcomes = await Promise.all(
-      Array.from({ length: 200 }, async (_, n) => {
-        await pause(1_500 * Math.random());
+      Array.from({ length: byDepth(60, 200) }, async (_, n) => {
+        await pause(random.between(0, 1_500));
         const leave = new AbortController();
-        const timer = n % 2 === 0 ? undefined : setTimeout(() => leave.abort(), 120 * Math.random());
+        const timer = n % 2 === 0 ? undefined : setTimeout(() => leave.abort(), random.between(0, 120));
         const answer = await reader(`/movies/${n}`, { signal: leave.signal }).catch(() => 'gone' as const);
         clearTimeout(timer);
         if (answer !== 'gone') ids.add(String(answer.headers['x-execution-id']));

@@ -1,5 +1,6 @@
 // What the engine drops between a PATCH and MDM is found and repaired, by two routers at once that know nothing of each other.
 
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOutbound } from '#lib/envelope/outbound.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
@@ -57,7 +58,7 @@ const correlated = async (name: string, id: string) =>
 const logOf = async (source: string) =>
   (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json<Record<string, unknown>[]>();
 const kindsOf = async (source: string) => (await logOf(source)).map(({ kind, status }) => `${kind} ${status}`);
-const newCccid = () => `R${Math.random().toString(36).slice(2, 9).toUpperCase()}`;
+const newCccid = () => `R${randomUUID().slice(0, 7).toUpperCase()}`;
 
 /** What both routers' reconcilers did so far, and what is still missing. */
 async function metricOf(name: string): Promise<Record<string, number>> {

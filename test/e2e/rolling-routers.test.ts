@@ -2,14 +2,15 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { textOf } from '../deploy/deployment-files.ts';
-import { hasHaproxy, type LoadBalancer, startLoadBalancer } from '../deploy/haproxy.ts';
-import { hasPrometheus, startPrometheus } from '../deploy/prometheus.ts';
+import { type LoadBalancer, startLoadBalancer } from '../deploy/haproxy.ts';
+import { startPrometheus } from '../deploy/prometheus.ts';
 import { type Caller, callerFor, checkAnswersOf } from '../stack/client.ts';
 import { freePort } from '../stack/free-port.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { requires } from '../run/requirements.ts';
 
 const portOf = (url: string) => Number(new URL(url).port);
 /** As docker-compose.yml has it. */
@@ -18,7 +19,7 @@ const env = { ROUTER_SHUTDOWNDELAYMS: '4000', ROUTER_TRUSTEDPROXIES: '127.0.0.1'
 /** No document describes what the load balancer answers by itself. */
 const any = { undescribed: 'some responses are of the load balancer' };
 
-describe.skipIf(!hasHaproxy)('two routers behind the load balancer', () => {
+describe('two routers behind the load balancer', requires('haproxy'), () => {
   let stack: Stack;
   let second: Program;
   let secondEnv: Record<string, string>;
@@ -69,8 +70,9 @@ describe.skipIf(!hasHaproxy)('two routers behind the load balancer', () => {
     return statuses;
   }
 
-  it.skipIf(!hasPrometheus)(
+  it(
     'Prometheus scrapes all of it, has the rules, and answers what the dashboard asks',
+    { ...requires('prometheus'), timeout: 60_000 },
     async () => {
       expect((await demo('/movies/Metropolis')).status).toBe(200);
       const host = (url: string) => new URL(url).host;
@@ -111,7 +113,6 @@ describe.skipIf(!hasHaproxy)('two routers behind the load balancer', () => {
         await prometheus.stop();
       }
     },
-    60_000,
   );
 
   it('each is told to stop and started again under load → no request fails', async () => {

@@ -8,6 +8,7 @@ import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { requires } from '../run/requirements.ts';
 
 /** Seconds a token lives. */
 const lifetime = 3;
@@ -74,10 +75,9 @@ describe('a worker whose access token expires keeps serving its route', () => {
     }
   });
 
-  it('on the stock Java SDK', { timeout: 180_000 }, async ({ skip }) => {
+  it('on the stock Java SDK', { ...requires('full'), timeout: 180_000 }, async ({ skip }) => {
     const tools = await findJavaTools();
     if (typeof tools === 'string') {
-      process.stderr.write(`skipped: a worker on the stock Java SDK: ${tools}\n`);
       return skip(tools);
     }
     const before = await tokensIssued();

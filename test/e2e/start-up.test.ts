@@ -1,5 +1,6 @@
 // Programs that cannot start say everything that is wrong, exit with 1, and nothing listens.
 
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
@@ -31,7 +32,7 @@ async function failure(entry: string, env: Record<string, string>): Promise<Prog
 
 /** Starts a router on a changed map and returns what it says is wrong. */
 async function problemsOf(change: (text: string) => string): Promise<readonly string[]> {
-  const gatewayConfigFile = join(dir, `${Math.random().toString(36).slice(2)}.yml`);
+  const gatewayConfigFile = join(dir, `${randomUUID()}.yml`);
   writeFileSync(gatewayConfigFile, change(shipped));
   const { config } = await loadConfig({ env: { ...issuer, ROUTER_PORT: '0', OPS_PORT: '0' } });
   try {

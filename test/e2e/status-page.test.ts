@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMarkers } from '../secrets/markers.ts';
-import { chromiumPath, startBrowser } from '../stack/browser.ts';
+import { startBrowser } from '../stack/browser.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { requires } from '../run/requirements.ts';
 
 const uiURL = 'http://127.0.0.1:9/ui/';
 const { personal, credential, findIn } = createMarkers();
@@ -72,7 +73,7 @@ describe('the page without a browser', () => {
   });
 });
 
-describe.skipIf(chromiumPath === undefined)('in a browser', () => {
+describe('in a browser', requires('chromium'), () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await startBrowser();

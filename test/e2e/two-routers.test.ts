@@ -1,25 +1,21 @@
 // Two routers on one engine: a client waits at one, its worker polls the other; with Redis, without, and Redis lost.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
 import { type Caller, callerFor, checkAnswersOf } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
-import { isRedisThere, redisUrl } from '../stack/redis.ts';
 import { engineOfRun } from './engine-of-run.ts';
-
-const redisAnswers = await isRedisThere();
+import { requires } from '../run/requirements.ts';
+import { startRedisServer } from '../stack/redis-server.ts';
 
 let stack: Stack;
 let second: Program | undefined;
-let redis: BreakableProxy | undefined;
 let atFirst: Caller;
 let atSecond: Caller;
 
 beforeAll(async () => {
   stack = await startStack({ engineUrl: engineOfRun().url });
-  if (redisAnswers) redis = await startBreakableProxy(redisUrl.replace('redis:', 'http:'));
 });
 afterEach(async () => {
   await second?.stop();
@@ -27,7 +23,6 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await stack?.stop();
-  await redis?.stop();
 });
 
 /** Restarts the first router and starts a second one; all workers poll the first. */
@@ -62,14 +57,17 @@ describe('two routers', () => {
     expect(await medianMs(5)).toBeLessThan(3_000);
   });
 
-  it.skipIf(!redisAnswers)(
+  it(
     'with Redis: it is answered without waiting for one; Redis lost: by the fallback again',
-    async () => {
-      await startRouters({ REDIS_URL: String(redis?.url).replace('http:', 'redis:') });
+    requires('redis'),
+    async ({ onTestFinished }) => {
+      const redis = await startRedisServer();
+      onTestFinished(() => redis.stop());
+      await startRouters({ REDIS_URL: redis.url });
       expect(await pollUntil('answers without fallback pauses', async () => (await medianMs(7)) < 400)).toBe(true);
-      await redis?.cut();
+      await redis.kill();
       expect((await atSecond('/movies/Metropolis')).status).toBe(200);
-      await redis?.repair();
+      await redis.restart();
       expect(
         await pollUntil('answers without fallback pauses again', async () => (await medianMs(7)) < 400, {
           timeoutMs: 20_000,

@@ -1,9 +1,9 @@
 // Fuzzing the running router: requests nobody sends, and bytes that are nearly requests. Short here, long with `npm run fuzz`.
 //
 // A failure prints its seed and the bytes in the notation of the corpus: put them into test/wire/corpus/fuzz/.
-// FUZZ_SEED repeats a run.
+// TEST_SEED repeats a run. FUZZ_SECONDS limits it by time instead of by number.
 
-import fc from 'fast-check';
+import { fc } from '../run/properties.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { call, tokenOf } from '../stack/client.ts';
@@ -15,11 +15,15 @@ import { toBytes, toNotation } from '../wire/notation.ts';
 import { ConnectionEnded, RawConnection } from '../wire/raw-client.ts';
 import { type RawBackEnd, startRawBackEnd } from '../workers/raw-back-end.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { byDepth } from '../run/depth.ts';
+import { seedOfRun } from '../run/seed.ts';
 
-/** Seconds for each of the two. */
-const seconds = Number(process.env['FUZZ_SECONDS'] ?? 4);
-const seed = Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+/** Seconds for each of the two, when a time is given. */
+const seconds = Number(process.env['FUZZ_SECONDS'] ?? 0);
 const clients = 8;
+/** How much each of the clients sends. */
+const extent =
+  seconds > 0 ? { numRuns: 10_000_000, interruptAfterTimeLimit: seconds * 1_000 } : { numRuns: byDepth(40, 1_000) };
 const answer = `HTTP/1.1 200 OK\r\nETag: ${backEndTag}\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok`;
 
 let stack: Stack;
@@ -74,18 +78,17 @@ async function play(bytes: Buffer, headOnly: boolean): Promise<void> {
   }
 }
 
-/** Runs a property in parallel until the time is over. */
+/** Runs a property with several clients at the same time. */
 async function fuzz(property: () => fc.IAsyncProperty<unknown[]>): Promise<void> {
-  process.stderr.write(`FUZZ_SEED=${seed} for ${seconds} s\n`);
   await Promise.all(
     Array.from({ length: clients }, (_, client) =>
-      fc.assert(property(), { seed: seed + client, numRuns: 10_000_000, interruptAfterTimeLimit: seconds * 1_000 }),
+      fc.assert(property(), { seed: Number(seedOfRun()) + client, ...extent }),
     ),
   );
 }
 
 let runs = 0;
-const timeout = seconds * 1_000 + 60_000;
+const timeout = seconds * 1_000 + byDepth(60_000, 300_000);
 
 describe('fuzzing', () => {
   it(

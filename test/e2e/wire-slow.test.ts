@@ -1,7 +1,6 @@
 // Clients that take their time, or come in crowds: bounded in time and number, and nobody else is harmed.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isAskedFor } from '../opt-in.ts';
 import { readCount } from '../stack/metrics.ts';
 import { type Stack, startStack, untilReady } from '../stack/stack.ts';
 import { type Caller, callerFor, tokenOf } from '../stack/client.ts';
@@ -12,6 +11,7 @@ import { measureWhile } from '../wire/others.ts';
 import { codeOf } from '../wire/play-case.ts';
 import { RawConnection } from '../wire/raw-client.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { requires } from '../run/requirements.ts';
 
 const maxConnections = 300;
 const productionLimits = {
@@ -90,10 +90,9 @@ describe('a crowd', () => {
     expect(times.failed).toEqual([]);
   });
 
-  it.runIf(
-    isAskedFor('WITH_CROWD', 'a crowd of 5,000 connections', 'WITH_CROWD=1 npm test -- test/e2e/wire-slow.test.ts'),
-  )(
+  it(
     'of 5,000 connections with the limits of production',
+    { ...requires('full', 'open-files'), timeout: 280_000 },
     async () => {
       await stack.router.stop();
       await stack.restartRouter(productionLimits);
@@ -113,7 +112,6 @@ describe('a crowd', () => {
       expect(meanwhile.failed).toEqual([]);
       expect(afterwards.failed).toEqual([]);
     },
-    280_000,
   );
 
   it('leaves nothing behind', async () => {

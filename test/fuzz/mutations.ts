@@ -1,6 +1,6 @@
 // Mutations of the corpus's bytes: what a broken or hostile client makes of a request that is fine.
 
-import fc from 'fast-check';
+import { fc } from '../run/properties.ts';
 
 interface Mutation {
   /** 0 to 1: where in the bytes. */

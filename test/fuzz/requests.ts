@@ -1,6 +1,6 @@
 // Requests that are nearly what clients send: every part is well-formed by itself, none is usual.
 
-import fc from 'fast-check';
+import { fc } from '../run/properties.ts';
 
 /** A request before it is written down. */
 export interface FuzzRequest {

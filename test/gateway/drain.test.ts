@@ -5,6 +5,7 @@ import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { startHttpServer } from '../../gateway/server/http-server.ts';
 import { pollUntil } from '../stack/poll-until.ts';
+import { randomOfRun } from '../run/seed.ts';
 
 const limits = {
   maxConnections: 1_000,
@@ -13,6 +14,8 @@ const limits = {
   keepAliveTimeoutMs: 65_000,
   responseTimeoutMs: 30_000,
 };
+
+const random = randomOfRun();
 
 it('ends when the last earlier request has its response, even while new requests arrive', async () => {
   const slow: ServerResponse[] = [];
@@ -26,7 +29,7 @@ it('ends when the last earlier request has its response, even while new requests
     app(request, response) {
       if (request.url === '/slow') return void slow.push(response);
       open += 1;
-      setTimeout(() => response.end('late'), 500 + 1_000 * Math.random());
+      setTimeout(() => response.end('late'), random.between(500, 1_500));
       response.on('close', () => (open -= 1));
     },
   });

@@ -5,12 +5,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';
-import { hasRedisServer, type RedisServer, startRedisServer } from '../stack/redis-server.ts';
+import { type RedisServer, startRedisServer } from '../stack/redis-server.ts';
 import { type ReloadableRouter, startReloadableRouter } from './snapshots/reload/reloadable-router.ts';
+import { requires } from '../run/requirements.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-describe.skipIf(!hasRedisServer('a router whose Redis hangs'))('a router whose Redis hangs', () => {
+describe('a router whose Redis hangs', requires('redis'), () => {
   let redis: RedisServer;
   let router: ReloadableRouter;
   /** An engine that answers, so that it counts as started, and does nothing that it is asked for. */

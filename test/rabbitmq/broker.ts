@@ -3,25 +3,17 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { pathOf } from '../run/requirements.ts';
 import { freePort } from '../stack/free-port.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 
-/** The scripts themselves: those in the path change to the user `rabbitmq`. */
-const programs = process.env['RABBITMQ_PROGRAMS'] ?? '/usr/lib/rabbitmq/bin';
 const definitionsFile = fileURLToPath(new URL('../../deploy/rabbitmq/definitions.json', import.meta.url));
-
-/** Whether RabbitMQ is installed; when not, one line on standard error says what is left out. */
-export function hasRabbitMq(what: string): boolean {
-  const found = existsSync(join(programs, 'rabbitmq-server'));
-  if (!found) process.stderr.write(`skipped: ${what}. It needs RabbitMQ (apt-get install rabbitmq-server)\n`);
-  return found;
-}
 
 /** The permissions that docs/deployment.md asks for: configure, write, read. */
 const users = {
@@ -48,6 +40,8 @@ export interface Broker {
 
 /** Prepares a node with the product's own definitions and the suite's users; it listens on 127.0.0.1 only. */
 export async function createBroker(): Promise<Broker> {
+  const server = pathOf('rabbitmq-server');
+  if (server === undefined) throw new Error('RabbitMQ is not installed');
   const dir = mkdtempSync(join(tmpdir(), 'service-router-broker-'));
   const [port, distributionPort] = [await freePort(), await freePort()];
   const env = environmentOf(dir, { port, distributionPort });
@@ -61,7 +55,7 @@ export async function createBroker(): Promise<Broker> {
       if (isRunning(child)) return;
       const log = openSync(join(dir, 'output.log'), 'a');
       // A group of its own: the script starts Erlang as its child.
-      child = spawn(join(programs, 'rabbitmq-server'), [], { env, detached: true, stdio: ['ignore', log, log] });
+      child = spawn(server, [], { env, detached: true, stdio: ['ignore', log, log] });
       await pollUntil('RabbitMQ to answer', () => listens(port, child), { timeoutMs: 90_000, everyMs: 100 });
     },
     async kill() {
@@ -72,7 +66,7 @@ export async function createBroker(): Promise<Broker> {
       await pollUntil('the port of RabbitMQ to close', async () => !(await listens(port)), { timeoutMs: 10_000 });
     },
     async control(...args) {
-      const { stdout } = await run(join(programs, 'rabbitmqctl'), ['--quiet', ...args], { env });
+      const { stdout } = await run(join(dirname(server), 'rabbitmqctl'), ['--quiet', ...args], { env });
       return stdout
         .trim()
         .split('\n')

@@ -23,9 +23,9 @@ interface Connection {
   readonly upstream: Socket;
 }
 
-/** Listens on a free port and passes everything to `target` (an http URL). */
+/** Listens on a free port and passes everything to `target` (an http or redis URL). */
 export async function startBreakableProxy(target: string): Promise<BreakableProxy> {
-  const { hostname, port } = new URL(target);
+  const { protocol, hostname, port } = new URL(target);
   const connections = new Set<Connection>();
   let requestsFlow = true;
   let answersFlow = true;
@@ -69,7 +69,7 @@ export async function startBreakableProxy(target: string): Promise<BreakableProx
     await once(server, 'close');
   };
   return {
-    url: `http://127.0.0.1:${ownPort}`,
+    url: `${protocol}//127.0.0.1:${ownPort}`,
     cut: close,
     freeze: () => set(false, false),
     freezeAnswers: () => set(true, false),

@@ -1,10 +1,11 @@
 // A Redis server of a test's own, which it may stop, continue, kill and start again.
 
-import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { createClient } from 'redis';
 import { startRedis } from '../cluster/redis.ts';
+import { pathOf } from '../run/requirements.ts';
 
 export interface RedisServer {
   readonly url: string;
@@ -23,32 +24,26 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-const program = findProgram('redis-server');
-
-/** Whether this machine has the program; when it has not, one line on standard error says what is skipped. */
-export function hasRedisServer(what: string): boolean {
-  if (program === undefined) process.stderr.write(`skipped: ${what}. It needs redis-server on the PATH\n`);
-  return program !== undefined;
-}
-
 /** Starts one on a free port. @throws Error when the machine has no redis-server */
 export async function startRedisServer(): Promise<RedisServer> {
-  if (program === undefined) throw new Error('no redis-server on the PATH');
+  const command = pathOf('redis-server');
+  if (command === undefined) throw new Error('redis-server is not installed');
   const dir = mkdtempSync(join(tmpdir(), 'service-router-redis-'));
-  const { process: server, url } = await startRedis({ command: program, dir });
-  const command = async (...parts: string[]) => {
+  const { process: server, url } = await startRedis({ command, dir });
+  const send = async (...parts: string[]) => {
     const client = createClient({ url });
     await client.connect();
     return client.sendCommand(parts).finally(() => client.destroy());
   };
   return {
-    ...{ url, command },
+    url,
+    command: send,
     hang: () => server.signal('SIGSTOP'),
     resume: () => server.signal('SIGCONT'),
     kill: () => server.kill(),
     restart: () => server.start(),
     async calls(name) {
-      const stats = String(await command('INFO', 'commandstats'));
+      const stats = String(await send('INFO', 'commandstats'));
       return Number(new RegExp(`^cmdstat_${name}:calls=(\\d+)`, 'm').exec(stats)?.[1] ?? 0);
     },
     async stop() {
@@ -58,17 +53,4 @@ export async function startRedisServer(): Promise<RedisServer> {
       rmSync(dir, { recursive: true });
     },
   };
-}
-
-/** The first executable file of this name on the PATH. */
-function findProgram(name: string): string | undefined {
-  const files = (process.env['PATH'] ?? '').split(delimiter).map((dir) => join(dir, name));
-  return files.find((file) => {
-    try {
-      accessSync(file, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 }

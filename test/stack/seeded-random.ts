@@ -1,5 +1,7 @@
 // Random numbers that a seed makes again: the moments and choices of a run that breaks things.
 
+import { randomInt } from 'node:crypto';
+
 export interface SeededRandom {
   readonly seed: number;
   /** From 0 to below 1. */
@@ -12,7 +14,7 @@ export interface SeededRandom {
 
 /** @param text decimal digits, as a run prints its seed; a new seed when absent. @throws Error for anything else */
 export function seededRandom(text?: string): SeededRandom {
-  const seed = text === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(text);
+  const seed = text === undefined ? randomInt(2 ** 32) : Number(text);
   if (!Number.isInteger(seed) || seed < 0 || seed >= 2 ** 32) throw new Error(`not a seed: ${text}`);
   let state = seed;
   // mulberry32

@@ -7,6 +7,7 @@ import { growthOf } from '../../../bench/measure/growth.ts';
 import { measure } from '../../../bench/measure/measure.ts';
 import { planSteps } from '../../../bench/measure/plan.ts';
 import { difference, processorMs, residentMiB } from '../../../bench/measure/processes.ts';
+import { requires } from '../../run/requirements.ts';
 
 describe('the plan', () => {
   const steps = planSteps({ targets: ['a', 'b', 'c'], inFlight: [1, 8], repetitions: 3 });
@@ -73,7 +74,7 @@ describe('memory', () => {
   });
 });
 
-describe.skipIf(process.platform !== 'linux')('the readings of processes', () => {
+describe('the readings of processes', requires('linux'), () => {
   it('are those of this process, and nothing for one that has gone', () => {
     const processes = { own: [process.pid], gone: [2 ** 22 + 1] };
     expect(residentMiB(processes)).toEqual({ own: expect.closeTo(process.memoryUsage.rss() / 2 ** 20, -2) });

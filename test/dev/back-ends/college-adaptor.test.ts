@@ -253,7 +253,7 @@ describe('persons', () => {
   });
 
   test('POST → 201 with a Location that leads to the new person; again → 409', async () => {
-    const body = { sisPersonId: `0399${Math.floor(Math.random() * 1000)} /ä`, firstName: 'Ines', lastName: 'Faro' };
+    const body = { sisPersonId: `0399${randomUUID()} /ä`, firstName: 'Ines', lastName: 'Faro' };
     const created = await backEnds.call('POST', `${college}/persons`, { body });
     expect(created.status).toBe(201);
     const location = new URL(created.headers.get('location') as string, `${backEnds.url}${college}/persons`);

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getPriority } from 'node:os';
@@ -10,6 +10,7 @@ import { type Child, type ChildOptions, describeEnding, startChild } from '../..
 import { CollectedOutput } from '../collected-output.ts';
 import { pollUntil } from '../poll-until.ts';
 import { isAlive, isGroupAlive } from '../process-alive.ts';
+import { requires } from '../../run/requirements.ts';
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
 
@@ -46,14 +47,11 @@ describe('a child', () => {
     expect(getPriority(child.pid as number)).toBe(niceness);
   });
 
-  it.skipIf(!existsSync('/proc/self/autogroup'))(
-    'stands back with its whole session where the system groups them',
-    async () => {
-      const child = start('stays.ts', { niceness: 7 });
-      await child.ready;
-      expect(readFileSync(`/proc/${child.pid}/autogroup`, 'utf8')).toMatch(/ nice 7$/m);
-    },
-  );
+  it('stands back with its whole session where the system groups them', requires('autogroup'), async () => {
+    const child = start('stays.ts', { niceness: 7 });
+    await child.ready;
+    expect(readFileSync(`/proc/${child.pid}/autogroup`, 'utf8')).toMatch(/ nice 7$/m);
+  });
 
   it('that is stopped gets SIGTERM once and ends with its own code', async () => {
     const child = start('stays.ts');

@@ -1,14 +1,14 @@
 // Tests of the leader lock on a real Redis, and without Redis.
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Redis } from '#lib/redis/redis.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
 import { type LeaderLock, noLock, RedisLock } from '../../../jobs/reconcile/leader-lock.ts';
 import { type BreakableProxy, startBreakableProxy } from '../../stack/breakable-proxy.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
-import { isRedisThere, redisUrl } from '../../stack/redis.ts';
-
-const redisAnswers = await isRedisThere();
+import { requires } from '../../run/requirements.ts';
+import { freePort } from '../../stack/free-port.ts';
+import { type RedisServer, startRedisServer } from '../../stack/redis-server.ts';
 
 const stops: (() => Promise<void>)[] = [];
 const open = (url: string, ttlMs: number): LeaderLock => {
@@ -30,30 +30,35 @@ it('every router holds the lock without Redis', async () => {
 });
 
 it('every router holds the lock while Redis does not respond', async () => {
-  const proxy = await startBreakableProxy(redisUrl.replace('redis:', 'http:'));
-  await proxy.cut();
-  expect(await open(proxy.url.replace('http:', 'redis:'), 1_000).hold()).toBe(true);
+  expect(await open(`redis://127.0.0.1:${await freePort()}`, 1_000).hold()).toBe(true);
 });
 
-describe.skipIf(!redisAnswers)('with Redis', () => {
+describe('with Redis', requires('redis'), () => {
+  let redis: RedisServer;
+  beforeAll(async () => {
+    redis = await startRedisServer();
+  });
+  afterAll(() => redis?.stop());
+  afterEach(() => redis.command('FLUSHALL'));
+
   it('one router keeps the lock; after its release the other acquires it', async () => {
-    const [one, other] = [open(redisUrl, 10_000), open(redisUrl, 10_000)];
+    const [one, other] = [open(redis.url, 10_000), open(redis.url, 10_000)];
     expect([await one.hold(), await other.hold(), await one.hold()]).toEqual([true, false, true]);
     await one.release();
     expect(await other.hold()).toBe(true);
   });
 
   it('another router acquires the lock when it expires', async () => {
-    const [one, other] = [open(redisUrl, 300), open(redisUrl, 10_000)];
+    const [one, other] = [open(redis.url, 300), open(redis.url, 10_000)];
     expect([await one.hold(), await other.hold()]).toEqual([true, false]);
     await pollUntil('the turn to be free', () => other.hold());
     expect(await one.hold()).toBe(false);
   });
 
   it('the lock works again after a reconnect', async () => {
-    const proxy: BreakableProxy = await startBreakableProxy(redisUrl.replace('redis:', 'http:'));
-    const lock = open(proxy.url.replace('http:', 'redis:'), 300);
-    const other = open(redisUrl, 10_000);
+    const proxy: BreakableProxy = await startBreakableProxy(redis.url);
+    const lock = open(proxy.url, 300);
+    const other = open(redis.url, 10_000);
     expect(await lock.hold()).toBe(true);
     await proxy.cut();
     expect(await lock.hold()).toBe(true);

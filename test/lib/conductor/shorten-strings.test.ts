@@ -1,6 +1,6 @@
 // Whatever JSON comes, in whatever pieces: it stays JSON, short strings stay as they are, long ones keep their beginning.
 
-import fc from 'fast-check';
+import { fc } from '../../run/properties.ts';
 import { expect, it } from 'vitest';
 import { isCut, StringShortener } from '#lib/conductor/shorten-strings.ts';
 

@@ -1,6 +1,6 @@
 // What goes into the engine comes out again, byte for byte, whatever a client or a back end wrote.
 
-import fc from 'fast-check';
+import { fc } from '../../run/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { decodeBody, encodeBody } from '#lib/envelope/body.ts';
 import { formatFailure, parseFailure } from '#lib/envelope/failure.ts';

@@ -1,7 +1,7 @@
 // What comes and goes leaves nothing in the old generation, and it behaves like a Map otherwise.
 
 import { execFileSync } from 'node:child_process';
-import fc from 'fast-check';
+import { fc } from '../../run/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { TransientMap } from '#lib/gc/transient-map.ts';
 

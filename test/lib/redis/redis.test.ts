@@ -8,7 +8,8 @@ import { RedisIdempotencyLocks } from '../../../plugins/conductor/idempotency/re
 import { RedisConcurrencyStore } from '../../../plugins/limits/store/concurrency-store.ts';
 import { freePort } from '../../stack/free-port.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
-import { hasRedisServer, type RedisServer, startRedisServer } from '../../stack/redis-server.ts';
+import { type RedisServer, startRedisServer } from '../../stack/redis-server.ts';
+import { requires } from '../../run/requirements.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
@@ -50,7 +51,7 @@ it('throws at its start when the URL is malformed', () => {
   expect(() => new Redis('redis://:%zz@127.0.0.1:1', log).start()).toThrow(URIError);
 });
 
-describe.skipIf(!hasRedisServer('the connection to Redis'))('the connection to Redis', () => {
+describe('the connection to Redis', requires('redis'), () => {
   let server: RedisServer;
   let redis: Redis;
 

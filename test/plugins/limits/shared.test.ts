@@ -1,7 +1,7 @@
 // Limits of several routers counted together in a real Redis, and what becomes of them when it is away or hangs.
 
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '#lib/config/schema.ts';
 import { Redis } from '#lib/redis/redis.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
@@ -14,9 +14,9 @@ import { type BreakableProxy, startBreakableProxy } from '../../stack/breakable-
 import { call } from '../../stack/client.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { type LimitedHost, startLimitedHost } from './host.ts';
-import { isRedisThere, redisUrl } from '../../stack/redis.ts';
+import { requires } from '../../run/requirements.ts';
+import { type RedisServer, startRedisServer } from '../../stack/redis-server.ts';
 
-const redisAnswers = await isRedisThere();
 const atOnce = createRejectionDelay(0);
 const log = createLog('test', 'silent');
 
@@ -27,7 +27,7 @@ it('redis without its address: says what is missing', () => {
   );
 });
 
-describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
+describe('two routers and one Redis', requires('redis'), () => {
   const stops: (() => unknown)[] = [];
   const open = (url: string): Redis => {
     const redis = new Redis(url, log);
@@ -35,12 +35,17 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
     stops.push(() => redis.stop());
     return redis;
   };
+  let server: RedisServer;
   let proxy: BreakableProxy;
   /** Nobody else counts under this name. */
   let headers: Record<string, string>;
 
+  beforeAll(async () => {
+    server = await startRedisServer();
+  });
+  afterAll(() => server?.stop());
   beforeEach(async () => {
-    proxy = await startBreakableProxy(redisUrl.replace('redis:', 'http:'));
+    proxy = await startBreakableProxy(server.url);
     headers = { 'x-client': randomUUID() };
   });
   afterEach(async () => {
@@ -62,7 +67,7 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
       'router.responseSendTimeoutMs': 1_000,
     } as unknown as Config;
     const start = async () => {
-      const redis = open(proxy.url.replace('http:', 'redis:'));
+      const redis = open(proxy.url);
       const { rateLimits: windows, concurrency: places } = createStores({
         config,
         redis,
@@ -140,7 +145,7 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
   });
 
   it('frees the permit of a killed router when its lease ends', async () => {
-    const redis = open(redisUrl);
+    const redis = open(server.url);
     await redis.firstAttempt;
     const key = randomUUID();
     const places = new RedisConcurrencyStore(redis, 300);
@@ -152,7 +157,7 @@ describe.skipIf(!redisAnswers)('two routers and one Redis', () => {
     const hosts = await startTwo('rate-limit', { requests: 3, perSeconds: 30 });
     await untilShared(hosts, 3);
     await statusOf(hosts[0]);
-    const redis = open(redisUrl);
+    const redis = open(server.url);
     await redis.firstAttempt;
     const keys = await redis.run((client) => client.keys('service-router:rate:*'));
     expect(keys.length).toBeGreaterThan(0);

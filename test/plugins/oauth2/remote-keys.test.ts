@@ -1,5 +1,6 @@
 // The provider's keys over time: discovery, rotation, revocation, and a provider that is away or talks nonsense.
 
+import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../../dev/poll-until.ts';
 import { createKey, createToken } from './forge.ts';
@@ -76,7 +77,7 @@ describe('rotation', () => {
 
   it('unknown keys named again and again → one fetch in five seconds, and the next one afterwards', async () => {
     const { provider, status, clock, keyFetches } = await start();
-    const unknown = () => status(createToken({ ...otherKey, kid: String(Math.random()) }, provider));
+    const unknown = () => status(createToken({ ...otherKey, kid: randomUUID() }, provider));
     const before = keyFetches();
     for (let index = 0; index < 20; index++) expect(await unknown()).toBe(401);
     expect(keyFetches() - before).toBe(1);

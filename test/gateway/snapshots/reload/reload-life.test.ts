@@ -5,16 +5,17 @@ import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { pollUntil } from '../../../stack/poll-until.ts';
 import { mapWith, type ReloadableRouter, startReloadableRouter } from './reloadable-router.ts';
-import { isRedisThere, redisUrl } from '../../../stack/redis.ts';
+import { pathOf } from '../../../run/requirements.ts';
+import { type RedisServer, startRedisServer } from '../../../stack/redis-server.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
-const redisAnswers = await isRedisThere();
-
 let router: ReloadableRouter | undefined;
+let redis: RedisServer | undefined;
 afterEach(async () => {
   await router?.stop();
-  router = undefined;
+  await redis?.stop();
+  router = redis = undefined;
 });
 
 async function start(env: Record<string, string> = {}): Promise<ReloadableRouter> {
@@ -57,11 +58,12 @@ function resourcesOf(counts: Readonly<Record<string, number>>): Record<string, n
 }
 
 it('twenty reloads: no timer, no socket, no series more than after the first', async () => {
-  const { reload, write, counts, issuer } = await start(redisAnswers ? { REDIS_URL: redisUrl } : {});
+  redis = pathOf('redis-server') === undefined ? undefined : await startRedisServer();
+  const { reload, write, counts, issuer } = await start(redis === undefined ? {} : { REDIS_URL: redis.url });
   // Each has another provider's keys, timers and connections, other pipelines, and another place for its counts.
   const change = async (round: number) => {
     write('map.yml', mapWith({ says: `round${round}` }));
-    const store = redisAnswers && round % 2 === 1 ? 'redis' : 'memory';
+    const store = redis !== undefined && round % 2 === 1 ? 'redis' : 'memory';
     const properties = [`oauth.issuer=${issuer}`, `oauth.jwksCacheSeconds=${100 + round}`, `limits.store=${store}`];
     write('router.properties', properties.join('\n'));
     expect(await reload()).toBe('applied');

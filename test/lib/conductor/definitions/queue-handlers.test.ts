@@ -4,13 +4,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Script } from 'node:vm';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import fc from 'fast-check';
+import { fc } from '../../../run/properties.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { asConfigured } from '#lib/conductor/definitions/activation.ts';
 import { checkDefinitions } from '#lib/conductor/definitions/check-definitions.ts';
 import { loadDefinitions, readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { isQueueEvent, queueFields, withOrder } from '#lib/conductor/definitions/queue-events.ts';
 import { type CopyOfProduct, copyOfProduct, productDir } from './copy-of-product.ts';
+import { byDepth } from '../../../run/depth.ts';
 
 let copy: CopyOfProduct;
 beforeEach(() => {
@@ -137,7 +138,7 @@ describe('the published schema of an update', () => {
         const update = { misCode: '002', ...fields };
         for (const condition of conditions) expect(accepts(condition, update)).toBe(validate(update));
       }),
-      { numRuns: 2_000 },
+      { numRuns: byDepth(500, 5_000) },
     );
   });
 });

@@ -1,13 +1,14 @@
 // Encrypted payloads: what stays readable, what does not, what they are bound to, and how keys change.
 
 import { randomBytes } from 'node:crypto';
-import fc from 'fast-check';
+import { fc } from '../../../run/properties.ts';
 import { describe, expect, it } from 'vitest';
 import type { InboundRequest } from '#lib/envelope/inbound.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import { createPayloadCodec, type PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
 import { joseOf } from './independent-jose.ts';
+import { byDepth } from '../../../run/depth.ts';
 
 const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
 const codecOf = (key: string | undefined, ...decryptionKeys: string[]) =>
@@ -159,7 +160,7 @@ describe('what was changed is refused', () => {
         fc.pre(bytesOf(forged).join() !== bytesOf(sealed).join());
         unreadable({ ...sealRequest(), sealed: forged });
       }),
-      { numRuns: 300 },
+      { numRuns: byDepth(100, 1_000) },
     );
   });
 

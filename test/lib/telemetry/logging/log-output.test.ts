@@ -2,10 +2,11 @@
 
 import { spawn, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, openSync } from 'node:fs';
+import { openSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { requires } from '../../../run/requirements.ts';
 
 const log = fileURLToPath(new URL('../../../../lib/telemetry/logging/log.ts', import.meta.url));
 
@@ -26,16 +27,13 @@ const logForAWhile = `
   }, 200);
 `;
 
-it.runIf(existsSync('/dev/full'))(
-  'a program whose log cannot be written goes on, and ends when it is done',
-  async () => {
-    const child = start(logForAWhile, ['ignore', openSync('/dev/full', 'w'), 'pipe']);
-    let said = '';
-    child.stderr?.on('data', (chunk: Buffer) => (said += String(chunk)));
-    expect((await once(child, 'close'))[0]).toBe(0);
-    expect(said).toBe('still there');
-  },
-);
+it('a program whose log cannot be written goes on, and ends when it is done', requires('dev-full'), async () => {
+  const child = start(logForAWhile, ['ignore', openSync('/dev/full', 'w'), 'pipe']);
+  let said = '';
+  child.stderr?.on('data', (chunk: Buffer) => (said += String(chunk)));
+  expect((await once(child, 'close'))[0]).toBe(0);
+  expect(said).toBe('still there');
+});
 
 it.each(['process.exit(3);', 'process.exitCode = 3;', "throw new Error('unforeseen');"])(
   'a program whose log nobody reads any more ends: %s',

@@ -1,5 +1,6 @@
 // Admission: what the breakers learn from how requests end, and what a client that leaves does not gain.
 
+import { randomUUID } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AdaptiveLimit } from '../../../../plugins/conductor/admission/adaptive-limit.ts';
@@ -44,7 +45,7 @@ function createAdmission({ queueLength = 0 } = {}) {
     (await admission.admit({ backEnd: backEnds.get(name), requestClass: 'read', client: 'one', gone })) as Admitted;
   const finish = async (problem: ProblemCode | undefined, { name = 'movies', clientGone = false } = {}) => {
     const admitted = await admit(name);
-    admitted.started(`execution-${Math.random()}`);
+    admitted.started(`execution-${randomUUID()}`);
     admitted.end({ problem, clientGone });
   };
   const start = (outcome: number | 'unreachable' | 'interrupted') =>

@@ -1,7 +1,7 @@
 // ConcurrencyLimiter: limits of both stages, share of a back end, reserve of reads and writes, fairness and length of
 // the queue.
 
-import fc from 'fast-check';
+import { fc } from '../../../run/properties.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   type PermitRequest,

@@ -1,8 +1,9 @@
 // `Prefer` as RFC 7240 has it: what is understood, what is ignored, what is left for the back end.
 
-import fc from 'fast-check';
+import { fc } from '../../../run/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { parsePreferences, waitPolicyOf } from '../../../../plugins/conductor/async-executions/preferences.ts';
+import { byDepth } from '../../../run/depth.ts';
 
 const none = { respondAsync: false, waitSeconds: undefined, others: undefined };
 const parse = parsePreferences;
@@ -71,7 +72,7 @@ describe('parsePreferences', () => {
           expect(waitSeconds === undefined || waitSeconds >= 0).toBe(true);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: byDepth(200, 2_000) },
     );
   });
 

@@ -6,6 +6,7 @@ import { createLog } from '#lib/telemetry/logging/log.ts';
 import { TaskQueue } from '../../../../plugins/conductor/dispatch/task-queue.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import { pollUntil } from '../../../stack/poll-until.ts';
+import { randomOfRun } from '../../../run/seed.ts';
 
 const log = createLog('test', 'silent');
 
@@ -236,6 +237,7 @@ describe('tasks', () => {
   });
 
   it('are neither lost nor doubled while 200 workers come and go at random', async () => {
+    const random = randomOfRun();
     const engine = new HeldEngine();
     const queue = createQueue(engine);
     const done: string[] = [];
@@ -244,17 +246,17 @@ describe('tasks', () => {
     const worker = async () => {
       while (open) {
         const leave = new AbortController();
-        const timer = setTimeout(() => leave.abort(), Math.random() * 20);
-        done.push(...(await poll(queue, { count: 1 + Math.floor(Math.random() * 3), signal: leave.signal })));
+        const timer = setTimeout(() => leave.abort(), random.between(0, 20));
+        done.push(...(await poll(queue, { count: 1 + random.below(3), signal: leave.signal })));
         clearTimeout(timer);
-        await pause(Math.random() * 5);
+        await pause(random.between(0, 5));
       }
     };
     const workers = Array.from({ length: 200 }, worker);
     for (const name of names) {
       engine.push(name);
       queue.announce();
-      if (Math.random() < 0.3) await pause(1);
+      if (random.next() < 0.3) await pause(1);
     }
     await pollUntil('every task to be done', () => done.length >= names.length, { timeoutMs: 10_000 });
     open = false;

@@ -1,6 +1,6 @@
 // `Idempotency-Key`: what is a key, and what stands for it.
 
-import fc from 'fast-check';
+import { fc } from '../../../run/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { idempotencyKeyOf, nameOfKey } from '../../../../plugins/conductor/idempotency/idempotency-key.ts';
 

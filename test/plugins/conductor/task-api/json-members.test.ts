@@ -1,6 +1,6 @@
 // The member that is meant, wherever it stands and however it is written; nothing else.
 
-import fc from 'fast-check';
+import { fc } from '../../../run/properties.ts';
 import { expect, it } from 'vitest';
 import { memberText, replaceMember } from '../../../../plugins/conductor/task-api/json-members.ts';
 

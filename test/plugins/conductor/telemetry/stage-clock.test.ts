@@ -1,6 +1,6 @@
 // The stages of a request: each moment in exactly one of them, whatever order things happen in.
 
-import fc from 'fast-check';
+import { fc } from '../../../run/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { formatServerTiming, StageClock, stages } from '../../../../plugins/conductor/telemetry/stage-clock.ts';
 
