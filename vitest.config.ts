@@ -34,6 +34,8 @@ export default defineConfig({
           globalSetup: ['test/e2e/global-setup.ts'],
           sequence: { groupOrder: 2 },
           maxWorkers: countEngines(),
+          // A worker keeps its stack for the next file (test/stack/shared-stack.ts).
+          isolate: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

@@ -9,7 +9,8 @@ import { type HandWorker, handWorker } from '../stack/hand-worker.ts';
 import { readCount } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { byDepth } from '../run/depth.ts';
 import { randomOfRun } from '../run/seed.ts';
@@ -27,7 +28,7 @@ let reader: Caller;
 let worker: HandWorker;
 
 beforeAll(async () => {
-  stack = await startStack({
+  stack = await shareStack({
     engineUrl,
     withWorkers: false,
     router: {

@@ -1,7 +1,8 @@
 // A stack with everything between router, engine and identity provider written down: what attacks are aimed at.
 
 import { type RecordingProxy, startRecordingProxy } from '../stack/recording-proxy.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 
 export interface AttackedStack {
   readonly stack: Stack;
@@ -17,23 +18,26 @@ export async function startAttackedStack(
   engineUrl: string,
   router: Record<string, string> = {},
 ): Promise<AttackedStack> {
-  const stack = await startStack({ engineUrl, withWorkers: false });
   const engine = await startRecordingProxy(engineUrl);
-  const provider = await startRecordingProxy(stack.issuer);
-  await stack.router.stop();
-  await stack.restartRouter({
-    CONDUCTOR_URL: engine.url,
-    OAUTH_JWKSURL: `${provider.url}/jwks`,
-    OAUTH_TOKENURL: `${provider.url}/token`,
-    ...router,
+  const { promise: provider, resolve } = Promise.withResolvers<RecordingProxy>();
+  const stack = await shareStack({
+    engineUrl,
+    withWorkers: false,
+    async router({ issuer }) {
+      const proxy = await startRecordingProxy(issuer);
+      resolve(proxy);
+      const provided = { OAUTH_JWKSURL: `${proxy.url}/jwks`, OAUTH_TOKENURL: `${proxy.url}/token` };
+      return { CONDUCTOR_URL: engine.url, ...provided, ...router };
+    },
   });
+  const recorded = await provider;
   return {
     stack,
     engine,
-    provider,
+    provider: recorded,
     async stop() {
       await stack.stop();
-      await Promise.all([engine.stop(), provider.stop()]);
+      await Promise.all([engine.stop(), recorded.stop()]);
     },
   };
 }

@@ -7,7 +7,8 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { readCount } from '../stack/metrics.ts';
 import { createToken } from '../plugins/oauth2/forge.ts';
 import { issuerKey } from '../stack/issuer-key.ts';
-import { audience, type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import { audience, type Stack } from '../stack/stack.ts';
 import { RawConnection } from '../wire/raw-client.ts';
 import { freePort } from '../stack/free-port.ts';
 import { engineOfRun } from './engine-of-run.ts';
@@ -17,7 +18,7 @@ let demo: Caller;
 
 beforeAll(async () => {
   const nobody = await freePort();
-  stack = await startStack({
+  stack = await shareStack({
     engineUrl: engineOfRun().url,
     router: { ROUTER_RESPONSEDEADLINEMS: '6000', ROUTER_RESULTBYTES: '300000', ROUTER_REQUESTTIMEOUTMS: '4000' },
     workers: { WORKERS_BACKENDTIMEOUTMS: '1000', ADAPTOR_666_URL: `http://127.0.0.1:${nobody}` },

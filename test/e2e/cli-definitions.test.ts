@@ -9,7 +9,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { cliEntry, runCli } from '../cli/run-cli.ts';
 import { definitionNames, productDir } from '../lib/conductor/definitions/copy-of-product.ts';
 import { type GatedProxy, startGatedProxy } from '../stack/gated-proxy.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { definitionIn, definitionsOn, type DefinitionsOnEngine } from './definitions-on-engine.ts';
 import { type RandomDefinitions, randomDefinitions } from './random-definitions.ts';
 import { engineOfRun } from './engine-of-run.ts';
@@ -272,7 +273,7 @@ describe('what the engine has and the files have not', () => {
   });
 
   it('through the router: refused before anything is done, since it does not forward removals', async () => {
-    const stack: Stack = await startStack({ engineUrl, withWorkers: false });
+    const stack: Stack = await shareStack({ engineUrl, withWorkers: false });
     try {
       const second = writeSecondVersion();
       const ops = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'ops-secret' };

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;
@@ -16,7 +17,7 @@ let demo: Caller;
 const unserved = { ADAPTOR_777_URL: 'http://127.0.0.1:9', ADAPTOR_778_URL: 'http://127.0.0.1:9' };
 
 beforeAll(async () => {
-  stack = await startStack({ engineUrl, router: unserved });
+  stack = await shareStack({ engineUrl, router: unserved });
   demo = await callerFor(stack.url);
 });
 afterAll(() => stack?.stop());

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;
@@ -12,7 +13,7 @@ let demo: Caller;
 
 beforeAll(async () => {
   // Its router does not reconcile: whatever is repaired here was repaired by the command.
-  stack = await startStack({ engineUrl: engineOfRun().url });
+  stack = await shareStack({ engineUrl: engineOfRun().url });
   demo = await callerFor(stack.url);
   // A new engine subscribes to a handler's queue within a minute, and only while the handler is active.
   await patch('LIVE001');

@@ -8,7 +8,8 @@ import { type CliResult, runCli } from '../cli/run-cli.ts';
 import { createKey, createToken, type SigningKey, type TokenMint, type TokenParts } from '../plugins/oauth2/forge.ts';
 import { call, tokenOf } from '../stack/client.ts';
 import { issuerKey } from '../stack/issuer-key.ts';
-import { audience, type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import { audience, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const foreign = createKey();
@@ -21,7 +22,7 @@ let env: Record<string, string>;
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'cli-token-'));
   const limits = { 'client.demo.misCodes': '001' };
-  stack = await startStack({ engineUrl: engineOfRun().url, withWorkers: false, router: limits });
+  stack = await shareStack({ engineUrl: engineOfRun().url, withWorkers: false, router: limits });
   key = await issuerKey(stack);
   mint = { issuer: stack.issuer, audience, nowSeconds: () => Date.now() / 1_000 };
   env = { ...stack.routerEnv, OPS_CLIENTID: 'demo', OPS_CLIENTSECRET: 'demo-secret' };

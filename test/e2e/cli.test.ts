@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type CliResult, runCli } from '../cli/run-cli.ts';
 import { definitionNames, productDir } from '../lib/conductor/definitions/copy-of-product.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { type RandomDefinitions, randomDefinitions } from './random-definitions.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
@@ -143,7 +144,7 @@ describe('service-router status', () => {
 describe('through the router', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await startStack({ engineUrl, withWorkers: false });
+    stack = await shareStack({ engineUrl, withWorkers: false });
   });
   afterAll(() => stack?.stop());
   const ops = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'ops-secret' };

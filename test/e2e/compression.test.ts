@@ -7,7 +7,8 @@ import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor } from '../stack/client.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const text = JSON.stringify({ film: 'a film about a film about a film. '.repeat(400) });
@@ -25,7 +26,7 @@ beforeAll(async () => {
   backEnd.listen(0, '127.0.0.1');
   await once(backEnd, 'listening');
   const url = `http://127.0.0.1:${(backEnd.address() as AddressInfo).port}`;
-  stack = await startStack({ engineUrl: engineOfRun().url, workers: { ADAPTOR_001_URL: url } });
+  stack = await shareStack({ engineUrl: engineOfRun().url, workers: { ADAPTOR_001_URL: url } });
   demo = await callerFor(stack.url);
 });
 afterAll(async () => {

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { requires } from '../run/requirements.ts';
 import { startBrowser } from '../stack/browser.ts';
@@ -21,7 +22,7 @@ describe('/docs in a browser', requires('chromium'), () => {
   const foreign: string[] = [];
 
   beforeAll(async () => {
-    stack = await startStack({ engineUrl: engineOfRun().url });
+    stack = await shareStack({ engineUrl: engineOfRun().url });
     browser = await startBrowser();
     page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
     page.on('console', (message) => {

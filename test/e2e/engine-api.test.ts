@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;
@@ -19,7 +20,7 @@ const workflow = `e2eWF_${suffix}`;
 const engineUrl = engineOfRun().url;
 
 beforeAll(async () => {
-  stack = await startStack({ engineUrl });
+  stack = await shareStack({ engineUrl });
   demo = await callerFor(stack.url, 'demo');
   worker = await callerFor(stack.url, 'worker');
   ops = await callerFor(stack.url, 'ops');

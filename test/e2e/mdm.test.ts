@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;
@@ -12,7 +13,7 @@ let demo: Caller;
 let ops: Caller;
 
 beforeAll(async () => {
-  stack = await startStack({
+  stack = await shareStack({
     engineUrl: engineOfRun().url,
     workers: { MDM_RETRYWINDOWSECONDS: '4', MDM_RETRYMAXDELAYSECONDS: '1' },
   });

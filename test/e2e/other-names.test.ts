@@ -8,7 +8,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';
 import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;
@@ -32,7 +33,7 @@ beforeAll(async () => {
       .replaceAll('/executions/:id/response', '/runs/:id/result')
       .replaceAll('/executions/:id', '/runs/:id'),
   );
-  stack = await startStack({
+  stack = await shareStack({
     engineUrl,
     withWorkers: false,
     router: {

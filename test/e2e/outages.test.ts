@@ -5,7 +5,8 @@ import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-pro
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { startProgram } from '../stack/program.ts';
-import { type Stack, startStack, untilReady } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import { type Stack, untilReady } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;
@@ -14,7 +15,7 @@ let demo: Caller;
 
 beforeAll(async () => {
   engine = await startBreakableProxy(engineOfRun().url);
-  stack = await startStack({
+  stack = await shareStack({
     engineUrl: engine.url,
     router: { ROUTER_RESPONSEDEADLINEMS: '6000', CONDUCTOR_TIMEOUTMS: '2000' },
   });

@@ -8,7 +8,8 @@ import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client
 import { freePort } from '../stack/free-port.ts';
 import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { type Stack, startStack, untilReady } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import { type Stack, untilReady } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 /** College 777: its adaptor holds every request until it is told to let go. */
@@ -33,7 +34,7 @@ const listen = async (server: Server, port = 0): Promise<number> => {
 beforeAll(async () => {
   awayPort = await freePort();
   engine = await startBreakableProxy(engineOfRun().url);
-  stack = await startStack({
+  stack = await shareStack({
     engineUrl: engine.url,
     router: {
       // Eight in flight, four of one back end; four wait, two of one back end.

@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
 import { ProgramFailed, startProgram } from '../stack/program.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
@@ -17,7 +18,7 @@ let stack: Stack;
 let demo: Caller;
 
 beforeAll(async () => {
-  stack = await startStack({
+  stack = await shareStack({
     engineUrl: engineOfRun().url,
     router: { PAYLOAD_KEY: old },
     // One step ahead of the router: they read with the old key and write with the next.

@@ -6,7 +6,8 @@ import type { Task } from '#lib/conductor/types.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { readCount } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { byDepth } from '../run/depth.ts';
 import { randomOfRun } from '../run/seed.ts';
@@ -20,7 +21,7 @@ let worker: Caller;
 beforeAll(async () => {
   // The workers are the tests themselves: they see every task that is handed out.
   // All of them at once are more than one back end may have waiting.
-  stack = await startStack({ engineUrl, withWorkers: false, router: { ADMISSION_QUEUELENGTH: '400' } });
+  stack = await shareStack({ engineUrl, withWorkers: false, router: { ADMISSION_QUEUELENGTH: '400' } });
   reader = await readerOf(stack.url);
   worker = await callerFor(stack.url, 'worker');
 });

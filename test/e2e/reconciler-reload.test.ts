@@ -10,7 +10,8 @@ import { call, callerFor } from '../stack/client.ts';
 import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { lostEventsOf } from './lost-events.ts';
 
@@ -32,7 +33,7 @@ beforeAll(async () => {
   symlinkSync(join(productDir, 'node_modules'), join(dir, 'node_modules'));
   renameSync(collegeFile, `${dir}/kept.json`);
   writeFileSync(properties, 'adaptor.workflowVersion=2\n');
-  stack = await startStack({ engineUrl });
+  stack = await shareStack({ engineUrl });
   router = await startProgram(join(dir, 'gateway/main.ts'), {
     ...stack.routerEnv,
     CONFIG_URL: pathToFileURL(properties).href,

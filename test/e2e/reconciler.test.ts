@@ -6,7 +6,8 @@ import { createOutbound } from '#lib/envelope/outbound.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { lostEventsOf } from './lost-events.ts';
 
@@ -23,7 +24,7 @@ let second: Program;
 let demo: Caller;
 
 beforeAll(async () => {
-  stack = await startStack({ engineUrl: engineOfRun().url, router: reconciler });
+  stack = await shareStack({ engineUrl: engineOfRun().url, router: reconciler });
   second = await startProgram('gateway/main.ts', stack.routerEnv);
   demo = await callerFor(stack.url);
 });

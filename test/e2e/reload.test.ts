@@ -11,7 +11,8 @@ import type { Task } from '#lib/conductor/types.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -33,7 +34,7 @@ beforeAll(async () => {
     ADMISSION_QUEUEMS: '20000',
     CONDUCTOR_MAXHELDPOLLMS: '150000',
   };
-  stack = await startStack({ engineUrl, router });
+  stack = await shareStack({ engineUrl, router });
   demo = await callerFor(stack.url);
   await pollUntil('a first response', async () => (await demo('/movies/Casablanca')).status === 200);
 });

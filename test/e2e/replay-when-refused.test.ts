@@ -9,7 +9,8 @@ import { type EngineProxy, startEngineProxy } from '../faults/engine-proxy.ts';
 import { type Caller, callerFor, type CallOptions, type RouterAnswer } from '../stack/client.ts';
 import { readCount } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;
@@ -35,7 +36,7 @@ beforeAll(async () => {
     await once(server, 'listening');
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
-  stack = await startStack({
+  stack = await shareStack({
     engineUrl: engine.url,
     colocatedDomain: null,
     router: {

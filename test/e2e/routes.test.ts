@@ -2,7 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor } from '../stack/client.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;
@@ -10,7 +11,7 @@ let demo: Caller;
 let reader: Caller;
 
 beforeAll(async () => {
-  stack = await startStack({ engineUrl: engineOfRun().url });
+  stack = await shareStack({ engineUrl: engineOfRun().url });
   [demo, reader] = await Promise.all([callerFor(stack.url), callerFor(stack.url, 'reader')]);
 });
 afterAll(() => stack?.stop());

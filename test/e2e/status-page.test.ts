@@ -8,7 +8,8 @@ import { createMarkers } from '../secrets/markers.ts';
 import { startBrowser } from '../stack/browser.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { requires } from '../run/requirements.ts';
 
@@ -20,7 +21,7 @@ let demo: Caller;
 let failedExecution: string;
 
 beforeAll(async () => {
-  stack = await startStack({ engineUrl: engineOfRun().url, router: { CONDUCTOR_UIURL: uiURL } });
+  stack = await shareStack({ engineUrl: engineOfRun().url, router: { CONDUCTOR_UIURL: uiURL } });
   demo = await callerFor(stack.url);
   for (let asked = 0; asked < 10; asked++) await demo(`/movies/${personal('title')}?q=${personal('query')}`);
   await demo(`/adaptor/001/mock/colleges/001/persons/${personal('id')}`);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMarkers } from '../secrets/markers.ts';
 import { call, type Caller, callerFor, type RouterAnswer, tokenOf } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
+import { shareStack } from '../stack/shared-stack.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../lib/telemetry/tracing/otlp-receiver.ts';
 import { engineOfRun } from './engine-of-run.ts';
@@ -18,7 +19,7 @@ beforeAll(async () => {
   receiver = await startOtlpReceiver();
   const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: `${receiver.endpoint}/` };
   const router = { ...traced, ROUTER_TIMINGSCOPE: 'sisdata_W', LOG_LEVEL: 'debug' };
-  stack = await startStack({ engineUrl: engineOfRun().url, router, workers: traced });
+  stack = await shareStack({ engineUrl: engineOfRun().url, router, workers: traced });
   [demo, ops] = await Promise.all([callerFor(stack.url), callerFor(stack.url, 'ops')]);
 });
 afterAll(async () => {

@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, callerFor, checkAnswersOf } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { requires } from '../run/requirements.ts';
 import { startRedisServer } from '../stack/redis-server.ts';
@@ -15,7 +16,7 @@ let atFirst: Caller;
 let atSecond: Caller;
 
 beforeAll(async () => {
-  stack = await startStack({ engineUrl: engineOfRun().url });
+  stack = await shareStack({ engineUrl: engineOfRun().url });
 });
 afterEach(async () => {
   await second?.stop();

@@ -12,7 +12,8 @@ import { issuerKey } from '../stack/issuer-key.ts';
 import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
-import { audience, type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import { audience, type Stack } from '../stack/stack.ts';
 
 /** What the workers of a version do with a task: report these fields. */
 export type Behaviour = (task: Task) => object;
@@ -59,7 +60,7 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
   const taskTypeOf = (version: number) => `versions_${suffix}_${version}`;
   const domain = `versions-${suffix}`;
   const dir = mkdtempSync(join(tmpdir(), 'service-router-versions-'));
-  const stack = await startStack({ engineUrl, withWorkers: false, anyAnswer: true });
+  const stack = await shareStack({ engineUrl, withWorkers: false, anyAnswer: true });
   const key = await issuerKey(stack);
   await register(
     engineUrl,

@@ -3,7 +3,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { type Caller, callerFor, tokenOf } from '../stack/client.ts';
 import { readCorpus } from '../wire/corpus.ts';
 import { type EngineTap, startEngineTap } from '../wire/engine-tap.ts';
@@ -30,7 +31,7 @@ beforeAll(async () => {
     if (request.includes('/slow ')) setTimeout(reply, 150);
     else reply();
   });
-  stack = await startStack({ engineUrl: tap.url, workers: { ADAPTOR_777_URL: backEnd.url } });
+  stack = await shareStack({ engineUrl: tap.url, workers: { ADAPTOR_777_URL: backEnd.url } });
   token = await tokenOf(stack.url);
   demo = await callerFor(stack.url);
   const left = [...corpus];

@@ -5,7 +5,8 @@
 
 import { fc } from '../run/properties.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { call, tokenOf } from '../stack/client.ts';
 import { backEndTag, wrongAtBackEnd, wrongWith } from '../fuzz/checks.ts';
 import { mutate, mutations } from '../fuzz/mutations.ts';
@@ -36,7 +37,7 @@ beforeAll(async () => {
   backEnd = await startRawBackEnd((socket, request) => {
     socket.write(request.startsWith('HEAD ') ? answer.slice(0, -2) : answer);
   });
-  stack = await startStack({
+  stack = await shareStack({
     engineUrl: engineOfRun().url,
     router: {
       ROUTER_HEADERSTIMEOUTMS: '300',

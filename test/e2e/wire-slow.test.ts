@@ -2,7 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCount } from '../stack/metrics.ts';
-import { type Stack, startStack, untilReady } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import { type Stack, untilReady } from '../stack/stack.ts';
 import { type Caller, callerFor, tokenOf } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { startProgram } from '../stack/program.ts';
@@ -27,7 +28,7 @@ let other: Caller;
 let token: string;
 
 beforeAll(async () => {
-  stack = await startStack({
+  stack = await shareStack({
     engineUrl: engineOfRun().url,
     router: {
       ROUTER_HEADERSTIMEOUTMS: '1500',

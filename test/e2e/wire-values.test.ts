@@ -5,7 +5,8 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, callerFor, tokenOf } from '../stack/client.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { toBytes } from '../wire/notation.ts';
 import { codeOf } from '../wire/play-case.ts';
 import { type RawAnswer, RawConnection } from '../wire/raw-client.ts';
@@ -37,7 +38,7 @@ beforeAll(async () => {
     if (found === undefined) socket.write(plainAnswer);
     else found[1](socket, request);
   });
-  stack = await startStack({
+  stack = await shareStack({
     engineUrl: engineOfRun().url,
     // Nobody works in this domain but the test itself.
     router: { ADAPTOR_888_DOMAIN: 'wire' },

@@ -6,6 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stopIdleWorkers } from '../stack/idle-stack.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 
 export interface LaunchedStack {
@@ -22,6 +23,7 @@ const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
 
 /** @param env besides the ports, which are free ones */
 export async function launchStack(env: Record<string, string>): Promise<LaunchedStack> {
+  await stopIdleWorkers();
   const stateDir = mkdtempSync(join(tmpdir(), 'service-router-launched-'));
   const ports = { ROUTER_PORT: '0', OPS_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry, '--verbose'], {

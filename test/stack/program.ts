@@ -11,8 +11,11 @@ export interface Program {
   readonly process: ChildProcess;
   /** What the program said when it was ready: its addresses. */
   readonly ready: Readonly<Record<string, string>>;
-  /** Everything it wrote so far. */
+  /** Everything it wrote so far, or since {@link Program.forgetOutput}. */
   output(): string;
+  /** Forgets what it wrote: the next suite that uses it reads only what concerns it. */
+  forgetOutput(): void;
+  isAlive(): boolean;
   /** SIGTERM, and its exit code once it has gone. */
   stop(): Promise<number | null>;
   /** Ends it without a chance to clean up. */
@@ -51,6 +54,7 @@ export async function startProgram(entry: string, env: Record<string, string> = 
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')));
   child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')));
+  const isAlive = () => child.exitCode === null && child.signalCode === null;
   const exited = once(child, 'exit').then(([code]) => code as number | null);
   const ready = await Promise.race([
     once(child, 'message').then(([message]) => (message as ReadyMessage).ready as Record<string, string>),
@@ -62,12 +66,16 @@ export async function startProgram(entry: string, env: Record<string, string> = 
     process: child,
     ready,
     output: () => output,
+    forgetOutput() {
+      output = '';
+    },
+    isAlive,
     async stop() {
-      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+      if (isAlive()) child.kill('SIGTERM');
       return exited;
     },
     async kill() {
-      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      if (isAlive()) child.kill('SIGKILL');
       await exited;
     },
   };

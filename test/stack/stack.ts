@@ -3,29 +3,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkAnswersOf } from './client.ts';
+import { checkAnswersOf, describeNothingOf } from './client.ts';
 import { pollUntil } from './poll-until.ts';
 import { type Program, startProgram } from './program.ts';
+import { audience, environmentsOf, type StackOptions } from './stack-environment.ts';
+import { stopIdleWorkers } from './idle-stack.ts';
+import { provide, type RouterPorts, type StackParts, stopPart } from './stack-part.ts';
 
-export const audience = 'urn:service-router';
-
-export interface StackOptions {
-  engineUrl: string;
-  /** Variables for the router, besides what it needs to find the others. */
-  router?: Record<string, string>;
-  /** Variables for the workers. */
-  workers?: Record<string, string>;
-  /** Variables for the back ends. */
-  backEnds?: Record<string, string>;
-  /** Variables for the identity provider. */
-  identityProvider?: Record<string, string>;
-  /** Starts a second workers process in this domain. Default `002`; null for none. */
-  colocatedDomain?: string | null;
-  /** False: no workers are started. */
-  withWorkers?: boolean;
-  /** True: the router's responses need not be those that its OpenAPI document describes. */
-  anyAnswer?: boolean;
-}
+export { audience, type StackOptions };
 
 export interface Stack {
   readonly url: string;
@@ -48,89 +33,81 @@ export interface Stack {
 
 /** Starts it and waits until the router is ready. */
 export async function startStack(options: StackOptions): Promise<Stack> {
+  await stopIdleWorkers();
   const stateDir = mkdtempSync(join(tmpdir(), 'service-router-'));
-  const shared = { STATE_DIR: stateDir, OAUTH_AUDIENCE: audience, ...payloadKeyOfRun() };
+  const remove = async (parts: StackParts) => {
+    await Promise.all(parts.workers.map(stopPart));
+    await stopPart(parts.router);
+    await Promise.all([stopPart(parts.identityProvider), stopPart(parts.backEnds)]);
+    rmSync(stateDir, { recursive: true, force: true });
+  };
+  return assembleStack(options, { stateDir, ports: { ROUTER_PORT: '0', OPS_PORT: '0' } }, remove);
+}
+
+/**
+ * Starts what the stack needs, or takes it from an earlier one that was started with the same variables.
+ * @param end gets the processes that the stack has at its end
+ */
+export async function assembleStack(
+  options: StackOptions,
+  earlier: Pick<StackParts, 'stateDir' | 'ports'> & Partial<StackParts>,
+  end: (parts: StackParts) => Promise<void>,
+): Promise<Stack> {
+  const { stateDir } = earlier;
+  const environments = environmentsOf(options, stateDir);
   const [identityProvider, backEnds] = await Promise.all([
-    startProgram('dev/identity-provider/main.ts', { ...shared, IDP_PORT: '0', ...options.identityProvider }),
-    startProgram('dev/back-ends/main.ts', { ...shared, BACKENDS_PORT: '0', ...options.backEnds }),
+    provide('dev/identity-provider/main.ts', environments.identityProvider, earlier.identityProvider),
+    provide('dev/back-ends/main.ts', environments.backEnds, earlier.backEnds),
   ]);
-  const issuer = identityProvider.ready['url'] as string;
-  const base = backEnds.ready['url'] as string;
-  const addresses = {
-    ...shared,
-    OAUTH_ISSUER: issuer,
-    CONDUCTOR_URL: options.engineUrl,
-    ADAPTOR_001_URL: `${base}/adaptors/001`,
-    ADAPTOR_002_URL: `${base}/adaptors/002`,
-    LMSDW_URL: `${base}/lms-dw`,
-    MOVIES_URL: `${base}/movies`,
-    MDM_URL: `${base}/mdm`,
-  };
-  // The suites share an engine: a reconciler would also repair what another suite has left behind on purpose.
-  const off = { RECONCILER_INTERVALMS: '0' };
-  // Router and workers know the same adaptors, as where they share a property file.
-  const adaptors = Object.entries(options.workers ?? {}).filter(([name]) => /^ADAPTOR_\w+_URL$/.test(name));
-  const routerEnv = {
-    ...addresses,
-    ...Object.fromEntries(adaptors),
-    ...off,
-    ROUTER_PORT: '0',
-    OPS_PORT: '0',
-    ...options.router,
-  };
-  const router = await startProgram('gateway/main.ts', routerEnv);
-  const url = router.ready['url'] as string;
-  const operationsUrl = router.ready['operationsUrl'] as string;
+  const issuer = String(identityProvider.program.ready['url']);
+  const backEndsUrl = String(backEnds.program.ready['url']);
+  const routerEnv = await environments.router({ issuer, backEndsUrl });
+  const pools = environments.pools;
+  const startsAfter = (earlier.workers ?? []).filter((part, index) => index >= pools.length || !part.program.isAlive());
+  await Promise.all(startsAfter.map(stopPart));
+  let router = await provide('gateway/main.ts', withPorts(routerEnv, earlier.ports), earlier.router);
+  const url = String(router.program.ready['url']);
+  const operationsUrl = String(router.program.ready['operationsUrl']);
   const ports = { ROUTER_PORT: new URL(url).port, OPS_PORT: new URL(operationsUrl).port };
-  const startWorkers = (env: Record<string, string> = {}) =>
-    startProgram('workers/main.ts', {
-      ...addresses,
-      CONDUCTOR_APIURL: `${url}/conductor/api`,
-      WORKERS_CLIENTID: 'worker',
-      WORKERS_CLIENTSECRET: 'worker-secret',
-      // A worker that stops reads its polls to their end: short ones keep the suites quick.
-      WORKERS_POLLTIMEOUTMS: '1000',
-      ...options.workers,
-      ...env,
-    });
-  const { colocatedDomain = '002', withWorkers = true } = options;
-  const pools = withWorkers ? [{}, ...(colocatedDomain === null ? [] : [{ WORKERS_DOMAIN: colocatedDomain }])] : [];
-  const workers = await Promise.all(pools.map(startWorkers));
+  const workersEnv = environments.workers({ issuer, backEndsUrl, url });
+  const parts = await Promise.all(
+    pools.map((pool, index) => provide('workers/main.ts', { ...workersEnv, ...pool }, earlier.workers?.[index])),
+  );
   const stack: Stack = {
-    url,
-    operationsUrl,
-    issuer,
-    backEndsUrl: base,
-    stateDir,
-    routerEnv,
-    identityProvider,
-    backEnds,
-    router,
-    workers,
+    ...{ url, operationsUrl, issuer, backEndsUrl, stateDir, routerEnv },
+    identityProvider: identityProvider.program,
+    backEnds: backEnds.program,
+    router: router.program,
+    workers: parts.map(({ program }) => program),
     async restartRouter(env = {}) {
-      stack.router = await startProgram('gateway/main.ts', { ...routerEnv, ...ports, ...env });
+      router = await provide('gateway/main.ts', { ...routerEnv, ...ports, ...env });
+      stack.router = router.program;
     },
     async addWorkers(env) {
-      const added = await startWorkers(env);
+      const added = await startProgram('workers/main.ts', { ...workersEnv, ...env });
       stack.workers.push(added);
       return added;
     },
-    async stop() {
-      await Promise.all(stack.workers.map((program) => program.stop()));
-      await stack.router.stop();
-      await Promise.all([stack.identityProvider.stop(), stack.backEnds.stop()]);
-      rmSync(stateDir, { recursive: true, force: true });
-    },
+    stop: () =>
+      end({
+        ...{ stateDir, ports },
+        // A test may have put another program in the place of one that it ended.
+        identityProvider: { ...identityProvider, program: stack.identityProvider },
+        backEnds: { ...backEnds, program: stack.backEnds },
+        router: { ...router, program: stack.router },
+        workers: stack.workers.map((program, index) => ({ env: parts[index]?.env ?? {}, program })),
+      }),
   };
-  if (withWorkers && colocatedDomain !== null) await untilReady(stack);
-  if (options.anyAnswer !== true) await checkAnswersOf(url);
+  if (pools.length > 1) await untilReady(stack);
+  if (options.anyAnswer === true) describeNothingOf(url);
+  else await checkAnswersOf(url);
   return stack;
 }
 
-/** TEST_PAYLOAD_KEY: any suite can be run with encrypted payloads. */
-function payloadKeyOfRun(): Record<string, string> {
-  const key = process.env['TEST_PAYLOAD_KEY'];
-  return key === undefined ? {} : { PAYLOAD_KEY: key };
+/** Returns the variables with these ports, but for those that a test has chosen. */
+function withPorts(env: Record<string, string>, ports: RouterPorts): Record<string, string> {
+  const isChosen = (name: string) => env[name] !== '0';
+  return { ...env, ...Object.fromEntries(Object.entries(ports).filter(([name]) => !isChosen(name))) };
 }
 
 /** Waits until `/health/ready` is 200. */

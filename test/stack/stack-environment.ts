@@ -1,0 +1,86 @@
+// What the processes of a stack are told by their environment.
+
+export const audience = 'urn:service-router';
+
+type Environment = Record<string, string>;
+
+export interface StackOptions {
+  engineUrl: string;
+  /** Variables for the router, besides what it needs to find the others. */
+  router?: Environment | ((below: Below) => Promise<Environment>);
+  /** Variables for the workers. */
+  workers?: Environment;
+  /** Variables for the back ends. */
+  backEnds?: Environment;
+  /** Variables for the identity provider. */
+  identityProvider?: Environment;
+  /** Starts a second workers process in this domain. Default `002`; null for none. */
+  colocatedDomain?: string | null;
+  /** False: no workers are started. */
+  withWorkers?: boolean;
+  /** True: the router's responses need not be those that its OpenAPI document describes. */
+  anyAnswer?: boolean;
+}
+
+/** What a stack has before its router starts. */
+export interface Below {
+  readonly issuer: string;
+  readonly backEndsUrl: string;
+}
+
+export interface Environments {
+  readonly identityProvider: Environment;
+  readonly backEnds: Environment;
+  router(below: Below): Promise<Environment>;
+  workers(below: Below & { readonly url: string }): Environment;
+  /** What each workers process has besides. */
+  readonly pools: readonly Environment[];
+}
+
+/** Returns the variables of each process; those of the router without its ports. */
+export function environmentsOf(options: StackOptions, stateDir: string): Environments {
+  const shared = { STATE_DIR: stateDir, OAUTH_AUDIENCE: audience, ...payloadKeyOfRun() };
+  const addresses = ({ issuer, backEndsUrl }: Below) => ({
+    ...shared,
+    OAUTH_ISSUER: issuer,
+    CONDUCTOR_URL: options.engineUrl,
+    ADAPTOR_001_URL: `${backEndsUrl}/adaptors/001`,
+    ADAPTOR_002_URL: `${backEndsUrl}/adaptors/002`,
+    LMSDW_URL: `${backEndsUrl}/lms-dw`,
+    MOVIES_URL: `${backEndsUrl}/movies`,
+    MDM_URL: `${backEndsUrl}/mdm`,
+  });
+  // Router and workers know the same adaptors, as where they share a property file.
+  const adaptors = Object.entries(options.workers ?? {}).filter(([name]) => /^ADAPTOR_\w+_URL$/.test(name));
+  const { colocatedDomain = '002', withWorkers = true } = options;
+  const colocated = colocatedDomain === null ? [] : [{ WORKERS_DOMAIN: colocatedDomain }];
+  return {
+    identityProvider: { ...shared, IDP_PORT: '0', ...options.identityProvider },
+    backEnds: { ...shared, BACKENDS_PORT: '0', ...options.backEnds },
+    router: async (below) => ({
+      ...addresses(below),
+      ...Object.fromEntries(adaptors),
+      // The suites share an engine: a reconciler would also repair what another suite has left behind on purpose.
+      RECONCILER_INTERVALMS: '0',
+      ROUTER_PORT: '0',
+      OPS_PORT: '0',
+      ...(typeof options.router === 'function' ? await options.router(below) : options.router),
+    }),
+    workers: (below) => ({
+      ...addresses(below),
+      CONDUCTOR_APIURL: `${below.url}/conductor/api`,
+      WORKERS_CLIENTID: 'worker',
+      WORKERS_CLIENTSECRET: 'worker-secret',
+      // A worker that stops reads its polls to their end: short ones keep the suites quick.
+      WORKERS_POLLTIMEOUTMS: '1000',
+      ...options.workers,
+    }),
+    pools: withWorkers ? [{}, ...colocated] : [],
+  };
+}
+
+/** TEST_PAYLOAD_KEY: any suite can be run with encrypted payloads. */
+function payloadKeyOfRun(): Environment {
+  const key = process.env['TEST_PAYLOAD_KEY'];
+  return key === undefined ? {} : { PAYLOAD_KEY: key };
+}
