@@ -24,6 +24,7 @@ import { type RecordingProxy, startRecordingProxy } from '../stack/recording-pro
 import { audience } from '../stack/stack.ts';
 import { type AttackedStack, startAttackedStack } from './attacked-stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { byDepth } from '../run/depth.ts';
 
 /** Pause between two fetches of the key set, in seconds: as long may a revoked key work. */
 const cacheSeconds = 2;
@@ -325,10 +326,10 @@ describe('keys', () => {
   const usable = async (one: string) => (await sendFields(url(), bearer(one))).status;
   const granted = () => tokenOf(attacked.stack.url, 'ops');
 
-  it('2,000 tokens with unknown keys → no storm of fetches, and honest tokens pass in between', async () => {
+  it('a storm of tokens with unknown keys → no storm of fetches, and honest tokens pass in between', async () => {
     const before = keyFetches();
     const startedAt = performance.now();
-    for (let wave = 0; wave < 20; wave++) {
+    for (let wave = 0; wave < byDepth(5, 20); wave++) {
       const storm = Array.from({ length: 100 }, (_, n) => usable(withHeader({ kid: `made-up-${wave}-${n}` })));
       expect(await usable(token())).toBe(200);
       expect(new Set(await Promise.all(storm))).toEqual(new Set([401]));

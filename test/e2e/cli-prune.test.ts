@@ -13,6 +13,7 @@ import { type EngineKind, type FaultEngine, startFaultEngine } from '../faults/e
 import { requires } from '../run/requirements.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
+import { preparedFolder } from '../stack/prepared-engine.ts';
 import { startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 
@@ -29,7 +30,7 @@ const prunes = (kind: EngineKind) => {
   let database: EngineDatabase;
 
   beforeAll(async () => {
-    engine = await startFaultEngine(kind);
+    engine = await startFaultEngine(kind, { templateDir: preparedFolder() });
     const name = engine.databaseUrl?.split('/').at(-1);
     databaseUrl =
       kind === 'sqlite'

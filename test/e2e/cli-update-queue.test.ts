@@ -3,14 +3,16 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
 import { type FaultEngine, startFaultEngine } from '../faults/engine.ts';
+import { requires } from '../run/requirements.ts';
 import { call } from '../stack/client.ts';
+import { preparedFolder } from '../stack/prepared-engine.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 
 // An engine of its own: with an active handler of a queue and without a broker, an engine listens to no event.
 let engine: FaultEngine;
 let stack: Stack;
 beforeAll(async () => {
-  engine = await startFaultEngine('sqlite');
+  engine = await startFaultEngine('sqlite', { templateDir: preparedFolder() });
   stack = await startStack({ engineUrl: engine.url, withWorkers: false });
 }, 240_000);
 afterAll(async () => {
@@ -24,7 +26,7 @@ const queueHandlers = async () =>
     .filter(({ event }) => event.startsWith('amqp_queue:'))
     .map(({ active }) => active);
 
-it('shows and makes the change of the handlers through the router', async () => {
+it('shows and makes the change of the handlers through the router', requires('full'), async () => {
   expect(await queueHandlers()).toEqual([false, false]);
   const run = (...args: string[]) =>
     runCli([...args, '--router', stack.url], {

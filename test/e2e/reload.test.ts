@@ -14,6 +14,7 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { shareStack } from '../stack/shared-stack.ts';
 import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { byDepth } from '../run/depth.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -89,14 +90,14 @@ function startLoad(perSecond: number): { sent(): number; stop(): Promise<string[
   };
 }
 
-it('ten reloads under load: no request fails, no worker sees an error, no held poll is lost', async () => {
+it('reloads under load: no request fails, no worker sees an error, no held poll is lost', async () => {
   const written = stack.workers.map((worker) => worker.output().length);
   const worker = await callerFor(stack.url, 'worker');
   // Held over all of them, in a queue of its own.
   const queue = `reload-${randomBytes(4).toString('hex')}`;
   const held = worker(`/conductor/api/tasks/poll/batch/movies_intake?count=1&timeout=150000&domain=${queue}`);
   const load = startLoad(20);
-  for (let round = 1; round <= 10; round++) {
+  for (let round = 1; round <= byDepth(4, 10); round++) {
     // A reload takes less time than one request: each one meets requests that are under way, and is followed by more.
     await pollUntil(`requests before reload ${round}`, () => load.sent() >= 5 * round);
     expect(await reload(productMap.replace('The movies prototype', `Films ${round}`))).toBe('applied');

@@ -1,13 +1,11 @@
 // An engine that listens to a broker of the suite's own: it can be killed, and started again on what it left behind.
 
-import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { type RunningEngine, startEngine } from '../../dev/engine/start-engine.ts';
 import { freePort } from '../stack/free-port.ts';
+import { register } from '../stack/prepared-engine.ts';
 import { passwordOf } from './broker.ts';
 
 export interface QueueEngine {
@@ -23,8 +21,6 @@ export interface QueueEngine {
   stop(): Promise<void>;
 }
 
-const rootDir = fileURLToPath(new URL('../..', import.meta.url));
-
 /** Prepares an engine on SQLite with the definitions registered; it subscribes to its queues when it is started next. */
 export async function createQueueEngine(brokerPort: number): Promise<QueueEngine> {
   const stateDir = mkdtempSync(join(tmpdir(), 'service-router-queue-'));
@@ -38,8 +34,7 @@ export async function createQueueEngine(brokerPort: number): Promise<QueueEngine
   };
   // Registered first, without the queue: an engine looks for new handlers only once a minute.
   let running: RunningEngine | undefined = await start({});
-  const env = { ...process.env, MDM_UPDATEQUEUE: 'true' };
-  await promisify(execFile)(process.execPath, ['cli/main.ts', 'register', '--engine', url], { cwd: rootDir, env });
+  await register(url, { MDM_UPDATEQUEUE: 'true' });
   await running.stop();
   running = undefined;
   return {

@@ -1,15 +1,13 @@
 // Real engines on one database that a run may kill and start again: one on SQLite, one or several on PostgreSQL.
 
-import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { createDatabase } from '../../bench/programs/postgresql.ts';
 import { clusterProperties, type DatabaseServer, postgresqlProperties } from '../../dev/engine/engine-arguments.ts';
 import type { EngineTuning } from '../../dev/engine/java-engine.ts';
 import { type RunningEngine, startEngine } from '../../dev/engine/start-engine.ts';
 import { freePort } from './free-port.ts';
+import { register } from './prepared-engine.ts';
 
 export type DatabaseKind = 'sqlite' | 'postgresql';
 
@@ -34,8 +32,6 @@ export interface EngineServersOptions {
   /** Called between registration and the last start. */
   readonly prepare?: (url: string) => Promise<void>;
 }
-
-const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * Starts them with the definitions registered. The one that registers is started twice: an engine listens to a
@@ -75,7 +71,7 @@ export async function startEngineServers(options: EngineServersOptions): Promise
   try {
     await start(0);
     const url = at(urls, 0);
-    await promisify(execFile)(process.execPath, ['cli/main.ts', 'register', '--engine', url], { cwd: rootDir });
+    await register(url);
     await options.prepare?.(url);
     await at(servers, 0).running?.stop();
     await Promise.all(servers.map((_, index) => start(index)));

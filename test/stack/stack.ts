@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkAnswersOf, describeNothingOf } from './client.ts';
 import { pollUntil } from './poll-until.ts';
-import { type Program, startProgram } from './program.ts';
+import type { Program } from './program.ts';
 import { audience, environmentsOf, type StackOptions } from './stack-environment.ts';
 import { stopIdleWorkers } from './idle-stack.ts';
 import { provide, type RouterPorts, type StackParts, stopPart } from './stack-part.ts';
@@ -65,37 +65,43 @@ export async function assembleStack(
   const pools = environments.pools;
   const startsAfter = (earlier.workers ?? []).filter((part, index) => index >= pools.length || !part.program.isAlive());
   await Promise.all(startsAfter.map(stopPart));
-  let router = await provide('gateway/main.ts', withPorts(routerEnv, earlier.ports), earlier.router);
+  const router = await provide('gateway/main.ts', withPorts(routerEnv, earlier.ports), earlier.router);
   const url = String(router.program.ready['url']);
   const operationsUrl = String(router.program.ready['operationsUrl']);
   const ports = { ROUTER_PORT: new URL(url).port, OPS_PORT: new URL(operationsUrl).port };
   const workersEnv = environments.workers({ issuer, backEndsUrl, url });
-  const parts = await Promise.all(
+  const workers = await Promise.all(
     pools.map((pool, index) => provide('workers/main.ts', { ...workersEnv, ...pool }, earlier.workers?.[index])),
   );
+  const known = new Map([identityProvider, backEnds, router, ...workers].map((part) => [part.program, part]));
+  const start = async (entry: string, env: Record<string, string>) => {
+    const part = await provide(entry, env);
+    known.set(part.program, part);
+    return part.program;
+  };
+  // What a test has put in the place of another program fits no other stack.
+  const partOf = (program: Program) => known.get(program) ?? { env: {}, program };
   const stack: Stack = {
     ...{ url, operationsUrl, issuer, backEndsUrl, stateDir, routerEnv },
     identityProvider: identityProvider.program,
     backEnds: backEnds.program,
     router: router.program,
-    workers: parts.map(({ program }) => program),
+    workers: workers.map(({ program }) => program),
     async restartRouter(env = {}) {
-      router = await provide('gateway/main.ts', { ...routerEnv, ...ports, ...env });
-      stack.router = router.program;
+      stack.router = await start('gateway/main.ts', { ...routerEnv, ...ports, ...env });
     },
     async addWorkers(env) {
-      const added = await startProgram('workers/main.ts', { ...workersEnv, ...env });
+      const added = await start('workers/main.ts', { ...workersEnv, ...env });
       stack.workers.push(added);
       return added;
     },
     stop: () =>
       end({
         ...{ stateDir, ports },
-        // A test may have put another program in the place of one that it ended.
-        identityProvider: { ...identityProvider, program: stack.identityProvider },
-        backEnds: { ...backEnds, program: stack.backEnds },
-        router: { ...router, program: stack.router },
-        workers: stack.workers.map((program, index) => ({ env: parts[index]?.env ?? {}, program })),
+        identityProvider: partOf(stack.identityProvider),
+        backEnds: partOf(stack.backEnds),
+        router: partOf(stack.router),
+        workers: stack.workers.map(partOf),
       }),
   };
   if (pools.length > 1) await untilReady(stack);
