@@ -32,6 +32,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: ['test/e2e/global-setup.ts'],
+          setupFiles: ['test/e2e/after-each-file.ts'],
           sequence: { groupOrder: 2 },
           maxWorkers: countEngines(),
           // A worker keeps its stack for the next file (test/stack/shared-stack.ts).

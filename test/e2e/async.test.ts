@@ -342,7 +342,11 @@ describe('DELETE /executions/{id}', () => {
         await pause(random.between(0, 15));
         return taker.poll({ timeoutMs: 100 });
       };
-      const [answer, tasks] = await Promise.all([demo(links.self, { method: 'DELETE' }), take()]);
+      const cancel = () => demo(links.self, { method: 'DELETE' });
+      // The first two are no race, so that every run sees both outcomes.
+      const early = n === 0 ? await taker.poll({ timeoutMs: 2_000 }) : [];
+      const cancelled = n === 1 ? await cancel() : undefined;
+      const [answer, tasks] = await Promise.all([cancelled ?? cancel(), n === 0 ? early : take()]);
       const taken = [...tasks];
       while (answer.status !== 200 && taken.length === 0) taken.push(...(await taker.poll({ timeoutMs: 2_000 })));
       statuses.push(answer.status);
@@ -512,16 +516,19 @@ describe('routers come and go', () => {
   });
 
   it('SIGTERM: who can look later is answered at once, and the execution goes on', async () => {
-    const accepted = demo(person, prefer('wait=3'));
+    await stack.router.stop();
+    await stack.restartRouter({ ROUTER_WAITBUDGETMS: '30000', ROUTER_MAXWAITMS: '30000' });
+    await meet();
+    const accepted = demo(person, prefer('wait=20'));
     const task = await worker.take();
-    const watching = demo(`/executions/${task.workflowInstanceId}`, prefer('wait=3', {}));
+    const watching = demo(`/executions/${task.workflowInstanceId}`, prefer('wait=20', {}));
     await pollUntil('it to wait', async () => (await metric('router_long_polls')) === 1);
     const startedAt = performance.now();
     const stopped = stack.router.stop();
     expect(await accepted).toMatchObject({ status: 202 });
     expect((await watching).json()).toMatchObject({ state: 'running' });
     expect(await stopped).toBe(0);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(performance.now() - startedAt, 'long before the wait is over').toBeLessThan(12_000);
     await stack.restartRouter();
     await meet();
     expect((await worker.report(task, outbound)).status).toBe(200);

@@ -33,6 +33,14 @@ export class ProgramFailed extends Error {
   }
 }
 
+/** Those that this process has started and that have not ended. */
+const running = new Set<Program>();
+
+/** Kills every program that this process has started, but for these: a failed test may have left some. */
+export async function killProgramsExcept(kept: readonly Program[]): Promise<void> {
+  await Promise.all([...running].filter((program) => !kept.includes(program)).map((program) => program.kill()));
+}
+
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Variables of this machine that must not leak into a program under test. */
@@ -62,7 +70,7 @@ export async function startProgram(entry: string, env: Record<string, string> = 
       throw new ProgramFailed(entry, code, output);
     }),
   ]);
-  return {
+  const program: Program = {
     process: child,
     ready,
     output: () => output,
@@ -79,4 +87,7 @@ export async function startProgram(entry: string, env: Record<string, string> = 
       await exited;
     },
   };
+  running.add(program);
+  void exited.then(() => running.delete(program));
+  return program;
 }
