@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pollUntil } from './poll-until.ts';
+import { pollUntil } from '../stack/poll-until.ts';
 
 let stateDir: string;
 
@@ -111,11 +111,9 @@ describe('npm start', () => {
       // The worker of every other task type is one that runs elsewhere.
       WORKERS_TASKTYPES: 'college-adaptor_intake',
     });
-    await pollUntil(
-      'what is missing',
-      () => /^ {2}waiting for .*no worker polls movies_intake/m.test(output.printed),
-      30_000,
-    );
+    await pollUntil('what is missing', () => /^ {2}waiting for .*no worker polls movies_intake/m.test(output.printed), {
+      timeoutMs: 30_000,
+    });
     expect(output.printed).toMatch(
       /^ {2}router +http:[\s\S]+worker \/ worker-secret +conductor_worker[\s\S]+waiting for/m,
     );

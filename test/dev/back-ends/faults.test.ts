@@ -3,7 +3,7 @@
 import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { pollUntil } from '../poll-until.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
 import { type FreshBackEnds, startFreshBackEnds } from './fresh-back-ends.ts';
 
 const faults = '/adaptors/001/mock/faults';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fetchJar } from '../../../dev/engine/fetch-jar.ts';
 import { engineRelease } from '../../../dev/engine/release.ts';
-import { pollUntil } from '../poll-until.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
 
 let root: string;
 

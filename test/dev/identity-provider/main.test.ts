@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { pollUntil } from '../poll-until.ts';
-import { runToExit, startProgram } from '../program-process.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
+import { ProgramFailed, startProgram } from '../../stack/program.ts';
 
 const entry = 'dev/identity-provider/main.ts';
 const stateDir = mkdtempSync(join(tmpdir(), 'idp-process-'));
@@ -15,6 +15,12 @@ afterAll(() => rmSync(stateDir, { recursive: true }));
 function requestToken(url: unknown, secret = 'demo-secret'): Promise<Response> {
   const body = { grant_type: 'client_credentials', client_id: 'demo', client_secret: secret };
   return fetch(`${String(url)}/token`, { method: 'POST', body: new URLSearchParams(body) });
+}
+
+async function failureWith(more: Record<string, string>): Promise<ProgramFailed> {
+  const failure = await startProgram(entry, { ...env, ...more }).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(ProgramFailed);
+  return failure as ProgramFailed;
 }
 
 test('tells its launcher where it listens, gives tokens of the lifetime asked for, ends with 0 on SIGTERM', async () => {
@@ -30,16 +36,15 @@ test('writes nothing but JSON log lines, one a refused request, never a secret',
   await requestToken(program.ready['url']);
   await requestToken(program.ready['url'], 'wrong-secret-marker');
   await program.stop();
-  const { stdout, stderr } = program.output();
-  const lines = stdout
+  const lines = program
+    .output()
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(lines.filter((line) => line['msg'] === 'request refused')).toEqual([
     expect.objectContaining({ clientId: 'demo', error: 'invalid_client', path: '/token' }),
   ]);
-  expect(stderr).toBe('');
-  expect(stdout).not.toContain('wrong-secret-marker');
+  expect(program.output()).not.toContain('wrong-secret-marker');
 });
 
 test('SIGUSR2 rotates the signing keys', async () => {
@@ -49,19 +54,21 @@ test('SIGUSR2 rotates the signing keys', async () => {
     return ((await response.json()) as { keys: unknown[] }).keys.length;
   };
   const before = await countKeys();
-  program.child.kill('SIGUSR2');
+  program.process.kill('SIGUSR2');
   await pollUntil('a new key is published', async () => (await countKeys()) === before + 1);
   await program.stop();
 });
 
 test('NODE_ENV=production → exit 1 with what to do instead', async () => {
-  const { code, stderr } = await runToExit(entry, { ...env, NODE_ENV: 'production' });
-  expect(code).toBe(1);
-  expect(stderr).toContain('set OAUTH_ISSUER to your own identity provider');
+  expect(await failureWith({ NODE_ENV: 'production' })).toMatchObject({
+    exitCode: 1,
+    output: expect.stringContaining('set OAUTH_ISSUER to your own identity provider'),
+  });
 });
 
 test('IDP_TOKEN_SECONDS that is no number of seconds → exit 1 naming it', async () => {
-  const { code, stderr } = await runToExit(entry, { ...env, IDP_TOKEN_SECONDS: '0' });
-  expect(code).toBe(1);
-  expect(stderr).toContain('IDP_TOKEN_SECONDS must be a whole number of seconds above 0, but is "0"');
+  expect(await failureWith({ IDP_TOKEN_SECONDS: '0' })).toMatchObject({
+    exitCode: 1,
+    output: expect.stringContaining('IDP_TOKEN_SECONDS must be a whole number of seconds above 0, but is "0"'),
+  });
 });

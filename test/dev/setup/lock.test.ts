@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { acquireLock, tryLock } from '../../../dev/setup/lock.mjs';
-import { pollUntil } from '../poll-until.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
 
 let folder: string;
 let path: string;

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pollUntil } from '../poll-until.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
 import { isAlive } from '../process-alive.ts';
 import { Project, type Run } from './project.ts';
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Child, type ChildOptions, describeEnding, startChild } from '../../../dev/stack/child.ts';
 import { CollectedOutput } from '../collected-output.ts';
-import { pollUntil } from '../poll-until.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
 import { isAlive, isGroupAlive } from '../process-alive.ts';
 import { requires } from '../../run/requirements.ts';
 
@@ -109,8 +109,8 @@ describe('a launcher that is killed', () => {
     const pids = await readPids(launcher);
     expect(pids.map(isAlive)).toEqual([true, true, true]);
     launcher.kill('SIGKILL');
-    await pollUntil('all children have ended', () => !pids.some(isAlive), 15_000);
-    await pollUntil('their watchers have ended', () => !pids.some(isGroupAlive), 15_000);
+    await pollUntil('all children have ended', () => !pids.some(isAlive), { timeoutMs: 15_000 });
+    await pollUntil('their watchers have ended', () => !pids.some(isGroupAlive), { timeoutMs: 15_000 });
   });
 });
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LongRunningProgram } from '../../../dev/stack/programs.ts';
 import { Stack } from '../../../dev/stack/stack.ts';
-import { pollUntil } from '../poll-until.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
 
 /** An engine that only responds to health checks. */
 let engine: Server;

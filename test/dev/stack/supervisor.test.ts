@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { startChild } from '../../../dev/stack/child.ts';
 import { type Crash, Supervisor } from '../../../dev/stack/supervisor.ts';
 import { CollectedOutput } from '../collected-output.ts';
-import { pollUntil } from '../poll-until.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
 import { isAlive } from '../process-alive.ts';
 
 const policy = { crashes: 3, windowMs: 60_000, firstDelayMs: 10, maxDelayMs: 40 };

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AttemptLimit, TooManyAttemptsError } from '../../../plugins/oauth2/token/attempt-limit.ts';
 import type { Attempt } from '../../../plugins/oauth2/token/attempt.ts';
-import { pollUntil } from '../../dev/poll-until.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
 import { createManualClock } from './manual-clock.ts';
 import { startPluginHost } from './plugin-host.ts';
 import { type ProviderStandIn, startProviderStandIn } from './provider-stand-in.ts';

@@ -2,7 +2,7 @@
 
 import { sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { pollUntil } from '../../dev/poll-until.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
 import {
   createKey,
   createToken,

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
-import { pollUntil } from '../../dev/poll-until.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
 import { createKey, createToken } from './forge.ts';
 import { createManualClock } from './manual-clock.ts';
 import { type PluginHost, startPluginHost } from './plugin-host.ts';

@@ -1,7 +1,7 @@
 // The plugin in front of the stand-in provider, with keys loaded: where most tests begin.
 
 import { request as httpRequest } from 'node:http';
-import { pollUntil } from '../../dev/poll-until.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
 import type { Clock } from '../../../plugins/oauth2/clock.ts';
 import { createKey, createToken, type SigningKey, type TokenParts } from './forge.ts';
 import { type PluginHost, startPluginHost } from './plugin-host.ts';
