@@ -2,83 +2,81 @@
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type FaultEngine, startFaultEngine } from '../faults/engine.ts';
+import { type EngineKind, type FaultEngine, startFaultEngine } from '../faults/engine.ts';
+import { requires } from '../run/requirements.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack } from '../stack/shared-stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
-import { requires } from '../run/requirements.ts';
 
 // The engine subscribes to the queue of a new handler within a minute of its registration.
 vi.setConfig({ testTimeout: 180_000 });
 
-const kinds = [
-  ['sqlite', {}],
-  ['postgresql', requires('full', 'postgresql')],
-] as const;
+const textsOn = (kind: EngineKind) => {
+  let own: FaultEngine | undefined;
+  let engineUrl: string;
+  let stack: Stack;
+  let demo: Caller;
 
-for (const [kind, required] of kinds)
-  describe(`on ${kind}`, required, () => {
-    let own: FaultEngine | undefined;
-    let engineUrl: string;
-    let stack: Stack;
-    let demo: Caller;
+  beforeAll(async () => {
+    own = kind === 'postgresql' ? await startFaultEngine('postgresql') : undefined;
+    engineUrl = own?.url ?? engineOfRun().url;
+    stack = await shareStack({ engineUrl });
+    demo = await callerFor(stack.url);
+  }, 240_000);
+  afterAll(async () => {
+    await stack?.stop();
+    await own?.stop();
+  }, 60_000);
 
-    beforeAll(async () => {
-      own = kind === 'postgresql' ? await startFaultEngine('postgresql') : undefined;
-      engineUrl = own?.url ?? engineOfRun().url;
-      stack = await startStack({ engineUrl });
-      demo = await callerFor(stack.url);
-    }, 240_000);
-    afterAll(async () => {
-      await stack?.stop();
-      await own?.stop();
-    }, 60_000);
-
-    const patch = (path: string, body: object) =>
-      demo(`/adaptor/001/mock/${path}`, {
-        method: 'PATCH',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-    const completed = async (name: string, source: string) => {
-      const path = `workflow/${name}/correlated/${source}?includeClosed=true&includeTasks=true`;
-      const found = (await call(`${engineUrl}/api/${path}`)).json<
-        { status: string; tasks: { outputData: object }[] }[]
-      >();
-      return found.find(({ status }) => status === 'COMPLETED');
-    };
-    const untilCompleted = (name: string, source: string) =>
-      pollUntil(`${name} to complete for ${source}`, () => completed(name, source), { timeoutMs: 90_000 });
-
-    it.each([
-      ['NUL', '\0'],
-      ['an expression', '${workflow.input.requestId}'],
-      ['an expression that is not closed', '${workflow.secrets.X'],
-    ])('a cccid with %s: MDM is told once, the college has it, and nothing is left over', async (_label, text) => {
-      const secret = randomBytes(4).toString('hex').toUpperCase();
-      const cccid = `${secret}${text}Z`;
-      const answer = await patch('colleges/001/persons/0318204', { cccid });
-      expect(answer.status).toBe(200);
-      const source = String(answer.headers['x-execution-id']);
-      await untilCompleted('mdm-shareWF', source);
-      await untilCompleted('mdmWF', source);
-      const there = await call(`${stack.backEndsUrl}/adaptors/002/mock/colleges/002/persons/B00417733`);
-      expect(there.json()).toMatchObject({ cccid });
-      const log = (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json<object[]>();
-      expect(log).toMatchObject([
-        { kind: 'notification', cccid },
-        { kind: 'share', cccid, status: 'shared' },
-      ]);
-      for (const program of [stack.router, ...stack.workers]) expect(program.output()).not.toContain(secret);
+  const patch = (path: string, body: object) =>
+    demo(`/adaptor/001/mock/${path}`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
     });
+  const completed = async (name: string, source: string) => {
+    const path = `workflow/${name}/correlated/${source}?includeClosed=true&includeTasks=true`;
+    const found = (await call(`${engineUrl}/api/${path}`)).json<
+      { status: string; tasks: { outputData: object }[] }[]
+    >();
+    return found.find(({ status }) => status === 'COMPLETED');
+  };
+  const untilCompleted = (name: string, source: string) =>
+    pollUntil(`${name} to complete for ${source}`, () => completed(name, source), { timeoutMs: 90_000 });
 
-    it('a PATCH that names no person: mdmWF completes with nothing to share, and MDM hears nothing', async () => {
-      const answer = await patch('faults/status/200', { anything: true });
-      expect(answer.status).toBe(200);
-      const source = String(answer.headers['x-execution-id']);
-      const { tasks } = await untilCompleted('mdmWF', source);
-      expect(tasks[0]?.outputData).toMatchObject({ reason: expect.stringContaining('nothing to share') });
-      expect((await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json()).toEqual([]);
-    });
+  it.each([
+    ['NUL', '\0'],
+    ['an expression', '${workflow.input.requestId}'],
+    ['an expression that is not closed', '${workflow.secrets.X'],
+  ])('a cccid with %s: MDM is told once, the college has it, and nothing is left over', async (_label, text) => {
+    const secret = randomBytes(4).toString('hex').toUpperCase();
+    const cccid = `${secret}${text}Z`;
+    const answer = await patch('colleges/001/persons/0318204', { cccid });
+    expect(answer.status).toBe(200);
+    const source = String(answer.headers['x-execution-id']);
+    await untilCompleted('mdm-shareWF', source);
+    await untilCompleted('mdmWF', source);
+    const there = await call(`${stack.backEndsUrl}/adaptors/002/mock/colleges/002/persons/B00417733`);
+    expect(there.json()).toMatchObject({ cccid });
+    const log = (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json<object[]>();
+    expect(log).toMatchObject([
+      { kind: 'notification', cccid },
+      { kind: 'share', cccid, status: 'shared' },
+    ]);
+    for (const program of [stack.router, ...stack.workers]) expect(program.output()).not.toContain(secret);
   });
+
+  it('a PATCH that names no person: mdmWF completes with nothing to share, and MDM hears nothing', async () => {
+    const answer = await patch('faults/status/200', { anything: true });
+    expect(answer.status).toBe(200);
+    const source = String(answer.headers['x-execution-id']);
+    const { tasks } = await untilCompleted('mdmWF', source);
+    expect(tasks[0]?.outputData).toMatchObject({ reason: expect.stringContaining('nothing to share') });
+    expect((await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json()).toEqual([]);
+  });
+};
+
+describe('on sqlite', () => textsOn('sqlite'));
+describe('on postgresql', requires('full', 'postgresql'), () => textsOn('postgresql'));

@@ -200,7 +200,7 @@ describe('calls without a complete response', () => {
     // The resolver rejects a label of over 63 characters without a query to a name server.
     const host = `${'x'.repeat(64)}.invalid`;
     // Not the short deadline of the other tests: a lookup waits for a thread.
-    const patient = createBackEndCaller({ timeoutMs: 10_000, maxAnswerBytes });
+    const patient = createBackEndCaller({ timeoutMs: 10_000, maxResponseBytes });
     expect((await failureOf(patient.call(read(`http://${host}`)))).code).toBe('back-end-unreachable');
     patient.close();
   });
