@@ -9,9 +9,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compileCache } from './stack/compile-cache.ts';
 import { depthOfRun } from './run/depth.ts';
+import { runWholeRuns } from './run/full-steps.ts';
+import { startOwnPostgresql } from './run/postgresql.ts';
 import { joinRecords, type RunRecord, toTable } from './run/record.ts';
 import { seedOfRun } from './run/seed.ts';
-import { runStep, type Step } from './run/steps.ts';
+import { type EndedStep, runStep, type Step } from './run/steps.ts';
 
 const rootDir = fileURLToPath(new URL('..', import.meta.url));
 const module = (path: string) => `${rootDir}node_modules/${path}`;
@@ -19,7 +21,10 @@ const cache = (name: string) => `${rootDir}node_modules/.cache/${name}`;
 
 /** The caches hold digests of the checked files; a file that is as it was passes again. */
 const checks: readonly Step[] = [
-  { title: 'types', command: [module('@typescript/native/bin/tsc'), '-p', '.'] },
+  {
+    title: 'types',
+    command: [module('@typescript/native/bin/tsc'), '-p', '.', '--incremental', '--tsBuildInfoFile', cache('types')],
+  },
   {
     title: 'lint',
     command: [
@@ -58,27 +63,37 @@ function readRecords(folder: string, count: number): RunRecord {
   );
 }
 
+/** Returns the lines that end a run. */
+function summarize(ended: readonly EndedStep[], record: RunRecord, startedAt: number): string[] {
+  const failed = ended.filter(({ isOk }) => !isOk).map(({ title }) => title);
+  const outcome = failed.length === 0 ? 'passed' : `failed: ${failed.join(', ')}`;
+  const seconds = Math.round((performance.now() - startedAt) / 1_000);
+  return [
+    `── ${outcome} in ${seconds} s, depth ${depthOfRun()}, TEST_SEED=${seedOfRun()}`,
+    ended.map((step) => `${step.title} ${step.isOk ? 'ok' : 'failed'} ${Math.round(step.seconds)} s`).join(' · '),
+    ...toTable(record),
+    ...(record.files.length === 0 ? ['no test file was found'] : []),
+  ];
+}
+
 async function main(given: readonly string[]): Promise<number> {
   const startedAt = performance.now();
   const args = given.filter((argument) => argument !== '--full');
-  if (given.includes('--full')) process.env['TEST_DEPTH'] = 'full';
+  const isFull = args.length < given.length;
+  if (isFull) process.env['TEST_DEPTH'] = 'full';
   process.stdout.write(`── depth ${depthOfRun()}, TEST_SEED=${seedOfRun()}\n`);
   const records = mkdtempSync(join(tmpdir(), 'service-router-tests-'));
+  const postgresql = await startOwnPostgresql();
+  Object.assign(process.env, postgresql?.env);
   try {
     const suites = testSteps(args, records);
     const ended = await Promise.all([...checks, ...suites].map((step) => runStep(step, rootDir)));
+    if (isFull && args.length === 0) ended.push(...(await runWholeRuns(rootDir)));
     const record = readRecords(records, suites.length);
-    const seconds = Math.round((performance.now() - startedAt) / 1_000);
-    const failed = ended.filter(({ isOk }) => !isOk).map(({ title }) => title);
-    const outcome = failed.length === 0 ? 'passed' : `failed: ${failed.join(', ')}`;
-    const lines = [
-      `── ${outcome} in ${seconds} s, depth ${depthOfRun()}, TEST_SEED=${seedOfRun()}`,
-      ...toTable(record),
-    ];
-    process.stdout.write(`\n${lines.join('\n')}\n`);
-    if (record.files.length === 0) process.stdout.write('no test file was found\n');
-    return failed.length > 0 || record.files.length === 0 ? 1 : 0;
+    process.stdout.write(`\n${summarize(ended, record, startedAt).join('\n')}\n`);
+    return ended.every(({ isOk }) => isOk) && record.files.length > 0 ? 0 : 1;
   } finally {
+    await postgresql?.stop();
     rmSync(records, { recursive: true, force: true });
   }
 }

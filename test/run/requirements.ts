@@ -83,6 +83,11 @@ export type Requirement = keyof typeof requirements;
  * @throws Error when `TEST_REQUIRE` names a requirement (comma-separated) that is not met
  */
 export function requires(...names: readonly Requirement[]): TestOptions {
+  return notRunBecause(whyNot(names));
+}
+
+/** Returns why something with these requirements does not run; empty when it runs. @throws Error as {@link requires} */
+export function whyNot(names: readonly Requirement[]): string {
   const demanded = (process.env['TEST_REQUIRE'] ?? '').split(',');
   const reasons = names.flatMap((name) => {
     const reason = requirements[name]();
@@ -90,7 +95,7 @@ export function requires(...names: readonly Requirement[]): TestOptions {
       throw new Error(`TEST_REQUIRE names ${name}, and this test ${reason}`);
     return reason ?? [];
   });
-  return notRunBecause(reasons.join('; '));
+  return reasons.join('; ');
 }
 
 /** Returns options that skip with this reason, or nothing when it is empty: for what only one file needs. */
