@@ -29,14 +29,14 @@ const checks: readonly Step[] = [
     title: 'lint',
     command: [
       ...[module('eslint/bin/eslint.js'), '--max-warnings', '0'],
-      ...['--cache', '--cache-strategy', 'content', '--cache-location', cache('eslint'), '.'],
+      ...['--cache', '--cache-strategy', 'content', '--cache-location', cache('lint'), '.'],
     ],
   },
   {
     title: 'formatting',
     command: [
       ...[module('prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn'],
-      ...['--cache', '--cache-strategy', 'content', '--cache-location', cache('prettier'), '.'],
+      ...['--cache', '--cache-strategy', 'content', '--cache-location', cache('formatting'), '.'],
     ],
   },
 ];
