@@ -29,6 +29,8 @@ export interface EngineTuning {
   readonly javaOptions?: readonly string[] | undefined;
   /** Niceness of the engine. */
   readonly niceness?: number | undefined;
+  /** Additional environment variables; Spring takes each as a property. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
 }
 
 /** How to run the engine. */
@@ -73,7 +75,11 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
       ...engineArguments({ properties: files, database, port }),
       '--server.address=127.0.0.1',
     ],
-    env: { ...engineEnvironment(process.env), ...(updateQueue === undefined ? {} : queueEnvironment(updateQueue)) },
+    env: {
+      ...engineEnvironment(process.env),
+      ...(updateQueue === undefined ? {} : queueEnvironment(updateQueue)),
+      ...tuning.environment,
+    },
     cwd: folder,
     output,
     stopDeadlineMs: 15_000,
