@@ -1,0 +1,67 @@
+// `npm run coverage`: runs the tests with V8's coverage in every process, spawned programs included, and shows lines by folder.
+//
+// Arguments behind `--` go to vitest.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { readCoverage } from './read-coverage.ts';
+import { sourceFiles } from './source-files.ts';
+import { tableOf } from './table.ts';
+
+const rootDir = fileURLToPath(new URL('../..', import.meta.url));
+
+const usage = `Usage: npm run coverage -- [options] [-- vitest arguments]
+
+  --folder <path>      shows the files of this folder too (may be repeated)
+  --least <percent>    fails when a file of these folders has less of its lines covered
+  --data <dir>         shows what an earlier run has left there, or leaves it there
+  --only-report        runs no tests
+`;
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    options: {
+      folder: { type: 'string', multiple: true, default: [] },
+      least: { type: 'string', default: '0' },
+      data: { type: 'string' },
+      'only-report': { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+    allowPositionals: true,
+    strict: true,
+  });
+  if (values.help) return (process.stdout.write(usage), 0);
+  const dir = values.data ?? mkdtempSync(join(tmpdir(), 'service-router-coverage-'));
+  try {
+    const code = values['only-report'] ? 0 : await runTests(dir, positionals);
+    const files = readCoverage(dir, rootDir, sourceFiles(rootDir));
+    process.stdout.write(`${tableOf(files, values.folder)}\n`);
+    const least = Number(values.least);
+    const isShown = (file: string) => values.folder.some((folder) => file.startsWith(`${folder}/`));
+    const short = files.filter(({ file, lines, covered }) => isShown(file) && covered * 100 < least * lines);
+    for (const { file } of short) process.stdout.write(`${file} is below ${least} %\n`);
+    return code === 0 && short.length === 0 ? 0 : 1;
+  } finally {
+    if (values.data === undefined) rmSync(dir, { recursive: true });
+  }
+}
+
+/** Node hands NODE_V8_COVERAGE on to every process that it starts. */
+async function runTests(dir: string, args: readonly string[]): Promise<number> {
+  const vitest = join(rootDir, 'node_modules/vitest/vitest.mjs');
+  const config = fileURLToPath(new URL('vitest.config.ts', import.meta.url));
+  const child = spawn(process.execPath, [vitest, 'run', '--config', config, '--root', rootDir, ...args], {
+    cwd: rootDir,
+    stdio: 'inherit',
+    env: { ...process.env, NODE_V8_COVERAGE: dir },
+  });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? 1;
+}
+
+process.exitCode = await main();

@@ -1,0 +1,18 @@
+// The configuration of the tests, with modules as Node loads them: V8's positions are those of the files.
+
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+import usual from '../../vitest.config.ts';
+
+const setupFile = fileURLToPath(new URL('take-coverage.ts', import.meta.url));
+const native = { pool: 'forks' as const, experimental: { viteModuleRunner: false }, setupFiles: [setupFile] };
+
+export default defineConfig({
+  ...usual,
+  test: {
+    ...usual.test,
+    projects: (usual.test?.projects ?? []).map((project) =>
+      typeof project === 'object' && 'test' in project ? { ...project, test: { ...project.test, ...native } } : project,
+    ),
+  },
+});
