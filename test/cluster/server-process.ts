@@ -4,7 +4,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { pollUntil } from '../stack/poll-until.ts';
-import type { Component } from './component.ts';
 
 export interface ServerProcessOptions {
   readonly name: string;
@@ -17,7 +16,12 @@ export interface ServerProcessOptions {
   readonly isReady: () => Promise<boolean>;
 }
 
-export interface ServerProcess extends Component {
+export interface ServerProcess {
+  readonly name: string;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** Starts it again where it was; resolves when it works. */
+  start(): Promise<void>;
   /** SIGSTOP to every process of the server: it accepts connections and answers nothing. SIGCONT: it goes on. */
   signal(name: 'SIGSTOP' | 'SIGCONT'): void;
   /** SIGINT, and resolves when it has ended. Safe when it does not run. */

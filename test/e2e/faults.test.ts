@@ -4,10 +4,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Case } from '../faults/cases/case.ts';
 import { routerCases } from '../faults/cases/router.ts';
 import { withDyingWorkers, workerCases } from '../faults/cases/workers.ts';
-import { startWorld, type World } from '../faults/world.ts';
+import { invariants } from '../faults/check-history.ts';
+import { type Load, lightLoad } from '../faults/load.ts';
+import { startWorld } from '../faults/start-world.ts';
+import type { World } from '../faults/world.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 let world: World;
+let load: Load;
 
 beforeAll(async () => {
   world = await startWorld(
@@ -19,6 +23,7 @@ beforeAll(async () => {
       ...withDyingWorkers,
     },
   );
+  load = world.startLoad(lightLoad);
 }, 150_000);
 afterAll(() => world?.stop());
 
@@ -58,8 +63,12 @@ it('an engine that answers 500 after it has started the workflow: a write is not
   expect([status, problem]).toEqual([504, 'outcome-unknown']);
 });
 
-it('none of it violated an invariant, and the router holds nothing any more', async () => {
+it('none of it violated an invariant, each was judged, and the router holds nothing any more', async () => {
   await world.untilServed();
-  expect(world.violations()).toEqual([]);
+  await load.stop();
+  const { violations, judged } = world.verdict();
+  expect(violations).toEqual([]);
+  // Nobody sends a PATCH here.
+  expect(invariants.filter((invariant) => judged[invariant] === 0)).toEqual(['I2']);
   expect((await world.levels()).waits).toBe(0);
 });

@@ -4,9 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { checkHistory, type Evidence } from './check-history.ts';
-import { countLateWrites, countReplays, countUnacknowledged, recoveryTimes } from './figures.ts';
-import { type AnyEvent, History, type Route } from './history.ts';
+import { checkHistory, type Evidence, invariants } from './check-history.ts';
+import { type AnyEvent, type FaultDescription, History, type Route } from './history.ts';
 
 const target = '/mock/colleges/001/persons/1';
 
@@ -16,7 +15,7 @@ interface Given {
   method?: string;
   route?: Route;
   auth?: 'good' | 'bad';
-  key?: string;
+  operation?: string;
   router?: string;
 }
 
@@ -42,9 +41,15 @@ const applied = (more: object = {}): AnyEvent => ({
 const notified = (effective = true): AnyEvent => ({
   ...{ at: 30, actor: 'mdm', event: 'notified', op: 'a', executionId: 'e1', effective },
 });
-const fault = (spares: Route[], at = 0): AnyEvent => ({ at, actor: 'nemesis', event: 'fault', what: 'x', spares });
-const stopped = (router: string): AnyEvent => ({
-  ...{ at: 5, actor: 'nemesis', event: 'fault', what: 'x', spares: [], stops: router },
+const faulty = (more: Partial<FaultDescription> = {}, at = 0): AnyEvent => ({
+  ...{ at, actor: 'nemesis', event: 'fault', what: 'x', spares: [], breaks: [] },
+  ...more,
+});
+const fault = (spares: Route[]) => faulty({ spares });
+const stopped = (stops: string) => faulty({ stops }, 5);
+const person = (more: object = {}): AnyEvent => ({
+  ...{ at: 99, actor: 'observer', event: 'person', mis: '001', id: '1', cccid: 'A', mdm: 'A', others: { '002': 'A' } },
+  ...more,
 });
 const repaired = (at: number): AnyEvent => ({ at, actor: 'nemesis', event: 'repaired', what: 'x' });
 const get = { method: 'GET', route: 'movies' } as const;
@@ -52,7 +57,7 @@ const get = { method: 'GET', route: 'movies' } as const;
 const good = [invoke(), received(), applied(), answer(200, { executionId: 'e1', right: true }), notified()];
 
 const found = (events: AnyEvent[], more: Partial<Evidence> = {}) =>
-  checkHistory({ events, ...more }).map(({ invariant, what }) => `${invariant} ${what}`);
+  checkHistory({ events, ...more }).violations.map(({ invariant, what }) => `${invariant} ${what}`);
 
 describe('a history in which all is well', () => {
   it.each<[string, AnyEvent[]]>([
@@ -72,16 +77,36 @@ describe('a history in which all is well', () => {
     [
       'a keyed write was refused, then started and lost, then replayed',
       [
-        ...[invoke({ op: 'z', key: 'k' }), answer(503, { op: 'z', problem: 'idempotency-unavailable' })],
-        ...[invoke({ key: 'k' }), received(), applied(), answer(504, { executionId: 'e1' }), notified()],
-        ...[invoke({ op: 'b', key: 'k' }), answer(200, { op: 'b', executionId: 'e1', right: true })],
+        ...[invoke({ op: 'z', operation: 'k' }), answer(503, { op: 'z', problem: 'idempotency-unavailable' })],
+        ...[invoke({ operation: 'k' }), received(), applied(), answer(504, { executionId: 'e1' }), notified()],
+        ...[invoke({ op: 'b', operation: 'k' }), answer(200, { op: 'b', executionId: 'e1', right: true })],
       ],
     ],
     [
       'a stopped router kept a request past its budget',
       [invoke({ router: 'one' }), stopped('one'), repaired(9_000), closed(9_500)],
     ],
-    ['the connection broke', [invoke(), closed()]],
+    ['the connection broke with its router', [invoke({ router: 'one' }), stopped('one'), closed()]],
+    ['the client left', [invoke(), { ...closed(), reason: 'gone' } as AnyEvent]],
+    [
+      'a write was accepted, and its outcome was fetched',
+      [
+        ...[invoke(), answer(202, { executionId: 'e1' }), received(), applied(), notified()],
+        ...[invoke({ op: 'b', operation: 'a' }), answer(200, { op: 'b', executionId: 'e1', right: true })],
+      ],
+    ],
+    ['an accepted write came to nothing', [invoke(), answer(202, { executionId: 'e1' })]],
+    ['MDM and all colleges have one cccid', [...good, person()]],
+    ['MDM does not know the person', [...good, person({ mdm: undefined, others: {} })]],
+    ['nobody changed the person', [person({ mdm: 'B' })]],
+    [
+      'a PUT changed the person, of which MDM does not hear',
+      [invoke({ method: 'PUT' }), applied(), answer(504), person({ mdm: 'B' })],
+    ],
+    [
+      'two PATCHes of one person at once: nobody can say which is the last',
+      [...good, invoke({ at: 5, op: 'b' }), answer(504, { op: 'b', at: 30 }), person({ mdm: 'B' })],
+    ],
     ['a token was issued', [invoke({ method: 'POST', route: 'token' }), answer(200)]],
     ['a back end answered 503 itself', [invoke(), received(), answer(503)]],
     ['a request without a token was refused', [invoke({ auth: 'bad', route: 'refused' }), answer(401)]],
@@ -115,8 +140,8 @@ describe('a history in which something is wrong', () => {
     [
       'I1: two executions applied one key of a client',
       [
-        ...[invoke({ key: 'k' }), received(), applied(), answer(504)],
-        ...[invoke({ op: 'b', key: 'k' }), received({ op: 'b', key: 'e2' }), applied({ op: 'b', key: 'e2' })],
+        ...[invoke({ operation: 'k' }), received(), applied(), answer(504)],
+        ...[invoke({ op: 'b', operation: 'k' }), received({ op: 'b', key: 'e2' }), applied({ op: 'b', key: 'e2' })],
         answer(200, { op: 'b', executionId: 'e2', right: true }),
       ],
       'I1 one PATCH was applied 2 times',
@@ -128,12 +153,12 @@ describe('a history in which something is wrong', () => {
     ],
     [
       'I1: a keyed write was applied after its request was told that nothing was started',
-      [invoke({ key: 'k' }), received(), applied(), answer(503, { problem: 'idempotency-unavailable' })],
+      [invoke({ operation: 'k' }), received(), applied(), answer(503, { problem: 'idempotency-unavailable' })],
       'I1 answered 503 (not started), but the back end got it',
     ],
     [
       'I3: a keyed write succeeded although no request with its key was applied',
-      [invoke({ key: 'k' }), answer(504), invoke({ op: 'b', key: 'k' }), answer(200, { op: 'b' })],
+      [invoke({ operation: 'k' }), answer(504), invoke({ op: 'b', operation: 'k' }), answer(200, { op: 'b' })],
       'I3 answered 200, but never applied',
     ],
     [
@@ -150,6 +175,41 @@ describe('a history in which something is wrong', () => {
       'I5: a request at a stopped router ended after it was continued, too late',
       [invoke({ at: 9_001, router: 'one' }), stopped('one'), repaired(9_000), closed(19_000)],
       'I5 open for 9999 ms with a budget of 1000',
+    ],
+    [
+      'I2: MDM has another value when all is at rest',
+      [...good, person({ mdm: 'B' })],
+      'I2 another cccid than at the own college: MDM has B, the college A',
+    ],
+    [
+      'I2: another college has another value when all is at rest',
+      [...good, person({ others: { '002': 'B' } })],
+      'I2 another cccid than at the own college: 002 has B, the college A',
+    ],
+    [
+      'I2: MDM has another value after two PATCHes one after the other',
+      [...good, invoke({ at: 25, op: 'b' }), answer(504, { op: 'b', at: 30 }), person({ mdm: 'B' })],
+      'I2 another cccid than at the own college: MDM has B, the college A',
+    ],
+    [
+      'I3: an accepted write succeeded, but was never applied',
+      [invoke(), answer(202), invoke({ op: 'b', operation: 'a' }), answer(200, { op: 'b' })],
+      'I3 answered 200, but never applied',
+    ],
+    [
+      'I3: an accepted write was forgotten',
+      [
+        invoke(),
+        answer(202),
+        invoke({ op: 'b', operation: 'a' }),
+        answer(404, { op: 'b', problem: 'execution-unknown' }),
+      ],
+      'I3 an accepted execution is unknown',
+    ],
+    [
+      'I5: the connection broke although its router ran',
+      [invoke({ router: 'two' }), stopped('one'), closed()],
+      'I5 closed without a response (ECONNRESET) although its router ran',
     ],
     ['I2: MDM was not told', good.slice(0, -1), 'I2 a 2xx PATCH of which MDM did not hear'],
     ['I2: MDM counted it twice', [...good, notified()], 'I2 one request made 2 effective updates of MDM'],
@@ -204,51 +264,42 @@ describe('a history in which something is wrong', () => {
 
   it('I4: a secret was written down', () => {
     const texts = [{ name: 'router.log', text: 'authorization: Bearer hush' }];
-    expect(checkHistory({ events: good, texts, secrets: ['other', 'hush'] })).toEqual([
+    expect(checkHistory({ events: good, texts, secrets: ['other', 'hush'] }).violations).toEqual([
       { invariant: 'I4', subject: 'router.log', what: 'contains secret number 2' },
     ]);
   });
 });
 
-describe('figures', () => {
-  it('recovery is counted from the repair to the first success of a request sent after it', () => {
-    const events = [
-      invoke({ ...get, op: 'early', at: 0 }),
-      repaired(100),
-      answer(200, { op: 'early', at: 110 }),
-      invoke({ ...get, op: 'refused', at: 120 }),
-      answer(503, { op: 'refused', at: 130 }),
-      invoke({ ...get, op: 'served', at: 140 }),
-      answer(200, { op: 'served', at: 180 }),
-    ];
-    expect(recoveryTimes(events)).toEqual([{ what: 'x', ms: 80 }]);
+describe('what was judged', () => {
+  const judged = (events: AnyEvent[], more: Partial<Evidence> = {}) => checkHistory({ events, ...more }).judged;
+
+  it('nothing happened: no invariant was judged on anything', () => {
+    expect(Object.values(judged([]))).toEqual(invariants.map(() => 0));
+    expect(judged([], { texts: [{ name: 'log', text: 'quiet' }] }).I4).toBe(0);
   });
 
-  it('no success after the repair is an infinite time, not a good one', () => {
-    expect(recoveryTimes([repaired(1)])).toEqual([{ what: 'x', ms: Number.POSITIVE_INFINITY }]);
+  it.each<[string, AnyEvent[], Partial<ReturnType<typeof judged>>]>([
+    ['a PATCH that succeeded: by its write and its key', good, { I1: 2, I2: 1, I5: 1, I6: 0, I7: 0 }],
+    ['its response and the execution that it names', good, { I3: 2 }],
+    [
+      'a read: no write, nothing for MDM',
+      [invoke(get), received({ method: 'GET' }), answer(200)],
+      { I1: 0, I2: 0, I3: 1 },
+    ],
+    ['a person at rest: MDM, and each other college', [...good, person()], { I2: 3 }],
+    [
+      'a request on a spared route during the fault, and none after it',
+      [fault(['movies']), invoke(get), answer(200), repaired(50), invoke({ ...get, at: 60, op: 'b' })],
+      { I6: 1 },
+    ],
+    ['a request without a good token', [invoke({ auth: 'bad' }), answer(401)], { I7: 1, I1: 0 }],
+    ['a violation counts as judged', [invoke({ auth: 'bad' }), answer(200)], { I7: 1 }],
+  ])('%s', (_title, events, expected) => {
+    expect(judged(events)).toMatchObject(expected);
   });
 
-  it('applied writes that nobody was told of are counted, and those of which MDM did not hear', () => {
-    expect(countUnacknowledged([invoke(), received(), applied(), answer(504)])).toEqual({ applied: 1, withoutMdm: 1 });
-    expect(countUnacknowledged([invoke(), applied(), closed(), notified()])).toEqual({ applied: 1, withoutMdm: 0 });
-    expect(countUnacknowledged(good)).toEqual({ applied: 0, withoutMdm: 0 });
-  });
-
-  it('repeated writes that a back end absorbed are counted apart from those it applied', () => {
-    expect(countReplays([...good, { ...applied(), event: 'replayed' } as AnyEvent])).toBe(1);
-    expect(countReplays(good)).toBe(0);
-  });
-
-  it('a keyed write is acknowledged by any of its requests, and counted once', () => {
-    const lost = [invoke({ key: 'k' }), received(), applied(), answer(504), invoke({ op: 'b', key: 'k' })];
-    expect(countUnacknowledged(lost)).toEqual({ applied: 1, withoutMdm: 1 });
-    expect(countUnacknowledged([...lost, answer(200, { op: 'b' })])).toEqual({ applied: 0, withoutMdm: 0 });
-  });
-
-  it('writes are late by the time since the request that was applied', () => {
-    const repeated = [invoke({ key: 'k' }), invoke({ at: 90, op: 'b', key: 'k' }), applied({ at: 100, op: 'b' })];
-    expect([countLateWrites(repeated, 9), countLateWrites(repeated, 10)]).toEqual([1, 0]);
-    expect([countLateWrites(good, 9), countLateWrites(good, 10)]).toEqual([1, 0]);
+  it('I4: lines of what was written', () => {
+    expect(judged([], { texts: [{ name: 'log', text: 'one\n\ntwo\n' }], secrets: ['hush'] }).I4).toBe(2);
   });
 });
 
@@ -256,7 +307,7 @@ it('a history file gives back what was appended', () => {
   const dir = mkdtempSync(join(tmpdir(), 'history-'));
   try {
     const history = new History(join(dir, 'history.jsonl'));
-    history.append({ actor: 'nemesis', event: 'fault', what: 'x', spares: ['token'] });
+    history.append({ actor: 'nemesis', event: 'fault', what: 'x', spares: ['token'], breaks: [] });
     history.append({ actor: 'nemesis', event: 'repaired', what: 'x' });
     expect(history.read()).toMatchObject([{ event: 'fault', spares: ['token'] }, { event: 'repaired' }]);
   } finally {

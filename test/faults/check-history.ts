@@ -1,9 +1,10 @@
-// Decides from a history alone whether the seven invariants of docs/guarantees.md held. Pure.
+// Decides from a history alone whether the seven invariants of docs/explanation/reliability.md held. Pure.
 
-import { type ClosedOrAnswered, type Invoke, type Operation, operationsOf } from './gather-operations.ts';
-import type { AnyEvent, Route } from './history.ts';
+import { type Fault, faultsOf, type Invoke, type Operation, operationOf, operationsOf } from './gather-operations.ts';
+import type { AnyEvent, HistoryEvent, Route } from './history.ts';
 
-export type Invariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7';
+export const invariants = ['I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7'] as const;
+export type Invariant = (typeof invariants)[number];
 
 export interface Violation {
   readonly invariant: Invariant;
@@ -12,7 +13,13 @@ export interface Violation {
   readonly what: string;
 }
 
-/** Text that was written somewhere during the run: a log, a response, a database. */
+export interface Verdict {
+  readonly violations: readonly Violation[];
+  /** How many things each invariant was judged on: writes, PATCHes and persons, successes, lines, requests … */
+  readonly judged: Readonly<Record<Invariant, number>>;
+}
+
+/** Text that was written somewhere during the run: a log, an answer, a database. */
 export interface WrittenText {
   readonly name: string;
   readonly text: string;
@@ -32,42 +39,70 @@ const graceMs = 2_000;
 /** A route that a fault does not touch answers within this time, in milliseconds. */
 const sparedMs = 2_000;
 
-/** What is wrong; empty when every invariant held. */
-export function checkHistory({ events, texts = [], secrets = [], slack = 1 }: Evidence): Violation[] {
+type Finding = Omit<Violation, 'invariant'>;
+/** One for each thing that was judged: undefined where the invariant held. */
+type Findings = Iterable<Finding | undefined>;
+/** Yields what is wrong with an operation, and at least {@link holds} when it is one that the rule is about. */
+type Rule = (operation: Operation) => Iterable<string>;
+const holds = '';
+
+/** Judges a whole history. */
+export function checkHistory({ events, texts = [], secrets = [], slack = 1 }: Evidence): Verdict {
   const operations = operationsOf(events);
   const faults = faultsOf(events);
-  const each = operations.flatMap((operation) => [
-    ...appliedOnce(operation),
-    ...notifiedOnce(operation),
-    ...answeredTruly(operation),
-    ...answeredInTime(operation, faults, graceMs * slack),
-    ...refusedWhenNotAllowed(operation),
-    ...spared(operation, faults, sparedMs * slack),
-  ]);
-  return [...each, ...keysAppliedOnce(events), ...executionsOfOneOperation(operations), ...silent(texts, secrets)];
+  const each = (rule: Rule) => judgeEach(operations, rule);
+  const findings: Readonly<Record<Invariant, readonly Findings[]>> = {
+    I1: [each(writtenOnce), keysAppliedOnce(events)],
+    I2: [each(notifiedOnce), personsAgree(events, operations)],
+    I3: [each(answeredTruly), executionsOfOneOperation(operations)],
+    I4: [silent(texts, secrets)],
+    I5: [each((operation) => answeredInTime(operation, faults, graceMs * slack))],
+    I6: [each((operation) => spared(operation, faults, sparedMs * slack))],
+    I7: [each(refusedWhenNotAllowed)],
+  };
+  const violations: Violation[] = [];
+  const judged = { I1: 0, I2: 0, I3: 0, I4: 0, I5: 0, I6: 0, I7: 0 };
+  for (const invariant of invariants) {
+    for (const finding of findings[invariant].flatMap((some) => [...some])) {
+      judged[invariant] += 1;
+      if (finding !== undefined) violations.push({ invariant, ...finding });
+    }
+  }
+  return { violations, judged };
+}
+
+function* judgeEach(operations: readonly Operation[], rule: Rule): Findings {
+  for (const operation of operations) {
+    const results = new Set(rule(operation));
+    if (results.delete(holds) && results.size === 0) yield undefined;
+    for (const what of results) yield { subject: operation.invoke.op, what };
+  }
 }
 
 const isWrite = (method: string) => method !== 'GET' && method !== 'HEAD';
+const withoutBackEnd: ReadonlySet<Route> = new Set(['token', 'health', 'refused']);
+const reachesBackEnd = (route: Route) => !withoutBackEnd.has(route);
 const changesBackEnd = ({ method, route }: Invoke) => isWrite(method) && reachesBackEnd(route);
-export const isSuccess = (status: number) => status >= 200 && status <= 299;
+/** A back end's own success; 202 only says that an execution was accepted. */
+export const isSuccess = (status: number) => status >= 200 && status <= 299 && status !== 202;
 
 /**
  * I1: one operation changes the back end once and is sent there once, and no request that was sent there is called
- * "not started". Requests with one key are one operation.
+ * "not started".
  */
-function* appliedOnce({ invoke, ends, received, applied }: Operation): Generator<Violation> {
-  if (!changesBackEnd(invoke)) return;
-  const violation = (what: string): Violation => ({ invariant: 'I1', subject: invoke.op, what });
-  if (applied.length > 1) yield violation(`one ${invoke.method} was applied ${applied.length} times`);
-  if (received.length > 1) yield violation(`one ${invoke.method} was sent to the back end ${received.length} times`);
+function* writtenOnce({ invoke, ends, received, applied }: Operation): Generator<string> {
+  if (!changesBackEnd(invoke) || invoke.auth !== 'good') return;
   const notStarted = ends.some((end) => end.event === 'answer' && end.status === 503 && end.problem !== undefined);
-  // Another request with the same key may have been started.
+  if (received.length > 0 || notStarted) yield holds;
+  if (applied.length > 1) yield `one ${invoke.method} was applied ${applied.length} times`;
+  if (received.length > 1) yield `one ${invoke.method} was sent to the back end ${received.length} times`;
+  // Another request of the same operation may have been started.
   if (notStarted && received.some(({ op }) => op === invoke.op))
-    yield violation('answered 503 (not started), but the back end got it');
+    yield 'answered 503 (not started), but the back end got it';
 }
 
-/** I1 for every key, also of writes that no client asked for, such as a share. */
-function* keysAppliedOnce(events: readonly AnyEvent[]): Generator<Violation> {
+/** I1 for every key that a back end gets, also of writes that no client asked for, such as a share. */
+function* keysAppliedOnce(events: readonly AnyEvent[]): Findings {
   const times = new Map<string, number>();
   for (const event of events) {
     if (event.actor !== 'back-end' || event.event !== 'applied' || event.key === undefined) continue;
@@ -75,122 +110,133 @@ function* keysAppliedOnce(events: readonly AnyEvent[]): Generator<Violation> {
     times.set(write, (times.get(write) ?? 0) + 1);
   }
   for (const [write, count] of times) {
-    if (count > 1) yield { invariant: 'I1', subject: write, what: `one key was applied ${count} times` };
+    yield count > 1 ? { subject: write, what: `one key was applied ${count} times` } : undefined;
   }
 }
 
 /** I2: a PATCH that succeeded is one effective notification of MDM; one that was not applied is none. */
-function* notifiedOnce({ invoke, ends, applied, notified }: Operation): Generator<Violation> {
-  const violation = (what: string): Violation => ({ invariant: 'I2', subject: invoke.op, what });
+function* notifiedOnce({ invoke, ends, applied, notified }: Operation): Generator<string> {
   const effective = notified.filter((event) => event.effective).length;
   const succeeded = ends.some((end) => end.event === 'answer' && isSuccess(end.status));
-  if (invoke.method === 'PATCH' && succeeded && effective === 0)
-    yield violation('a 2xx PATCH of which MDM did not hear');
-  if (effective > 1) yield violation(`one request made ${effective} effective updates of MDM`);
-  if (effective > 0 && applied.length === 0) yield violation('MDM was told of a change that nobody applied');
+  const isOwed = invoke.method === 'PATCH' && changesBackEnd(invoke) && succeeded;
+  if (isOwed || effective > 0) yield holds;
+  if (isOwed && effective === 0) yield notHeard;
+  if (effective > 1) yield `one request made ${effective} effective updates of MDM`;
+  if (effective > 0 && applied.length === 0) yield 'MDM was told of a change that nobody applied';
 }
 
-/** I3: success is said only of what was done, and a successful answer is the back end's own. */
-function* answeredTruly({ invoke, ends, received, applied }: Operation): Generator<Violation> {
-  const violation = (what: string): Violation => ({ invariant: 'I3', subject: invoke.op, what });
+const notHeard = 'a 2xx PATCH of which MDM did not hear';
+const hasAnother = 'another cccid than at the own college:';
+
+/** Whether a violation is one that the reconciler may still repair. */
+export const isOutstanding = ({ what }: Violation) => what === notHeard || what.startsWith(hasAnother);
+
+type PersonEvent = Extract<HistoryEvent, { event: 'person' }>;
+
+/** I2 at rest: MDM and every other college have the `cccid` that the person's own college has. */
+function* personsAgree(events: readonly AnyEvent[], operations: readonly Operation[]): Findings {
+  const persons = events.filter((event): event is PersonEvent => event.actor === 'observer');
+  for (const { mis, id, cccid, mdm, others } of persons) {
+    const target = `/colleges/${mis}/persons/${id}`;
+    const writes = operations.filter(({ invoke }) => invoke.target.endsWith(target) && isAllowedWrite(invoke));
+    const isChanged = writes.some(({ applied }) => applied.length > 0);
+    if (mdm === undefined || !isChanged || areUnordered(writes)) continue;
+    const subject = `${mis} ${id}`;
+    const wrong = (what: string): Finding => ({ subject, what });
+    yield mdm === cccid ? undefined : wrong(`${hasAnother} MDM has ${mdm}, the college ${cccid}`);
+    for (const [other, there] of Object.entries(others))
+      yield there === cccid ? undefined : wrong(`${hasAnother} ${other} has ${there}, the college ${cccid}`);
+  }
+}
+
+const isAllowedWrite = ({ auth, method }: Invoke) => auth === 'good' && isWrite(method);
+
+/** Two that were under way at once, or one that MDM does not hear of: nobody can say which value is the last. */
+function areUnordered(writes: readonly Operation[]): boolean {
+  const spans = new Map<string, { from: number; to: number }>();
+  for (const { invoke, ends } of writes) {
+    const to = ends[0]?.at ?? Number.POSITIVE_INFINITY;
+    const known = spans.get(operationOf(invoke));
+    spans.set(operationOf(invoke), { from: known?.from ?? invoke.at, to: Math.max(known?.to ?? 0, to) });
+  }
+  const sorted = [...spans.values()].toSorted((one, other) => one.from - other.from);
+  const overlap = sorted.some(({ from }, index) => index > 0 && from < (sorted[index - 1]?.to ?? 0));
+  return overlap || writes.some(({ invoke }) => invoke.method !== 'PATCH');
+}
+
+/** I3: success is said only of what was done, a successful answer is the back end's own, and 202 is not forgotten. */
+function* answeredTruly({ invoke, ends, received, applied }: Operation): Generator<string> {
   for (const end of ends) {
-    if (end.event !== 'answer' || !isSuccess(end.status)) continue;
-    if (changesBackEnd(invoke) && applied.length === 0) yield violation(`answered ${end.status}, but never applied`);
-    else if (reachesBackEnd(invoke.route) && received.length === 0)
-      yield violation(`answered ${end.status}, but no back end was asked`);
-    if (end.right === false) yield violation(`answered ${end.status} with another body than the back end's`);
+    if (end.event !== 'answer') continue;
+    if (end.problem === 'execution-unknown') yield 'an accepted execution is unknown';
+    if (!isSuccess(end.status) || !reachesBackEnd(invoke.route)) continue;
+    yield holds;
+    if (changesBackEnd(invoke) && applied.length === 0) yield `answered ${end.status}, but never applied`;
+    else if (received.length === 0) yield `answered ${end.status}, but no back end was asked`;
+    if (end.right === false) yield `answered ${end.status} with another body than the back end's`;
   }
 }
 
 /** I3: the execution that a response names belongs to one operation. */
-function* executionsOfOneOperation(operations: readonly Operation[]): Generator<Violation> {
+function* executionsOfOneOperation(operations: readonly Operation[]): Findings {
   const owners = new Map<string, string>();
   for (const { invoke, ends } of operations) {
-    const owner = invoke.key ?? invoke.op;
     for (const end of ends) {
       if (end.event !== 'answer' || end.executionId === undefined) continue;
-      const known = owners.get(end.executionId);
-      if (known === undefined) owners.set(end.executionId, owner);
-      else if (known !== owner)
-        yield { invariant: 'I3', subject: invoke.op, what: 'was answered with the execution of another request' };
+      const owner = owners.get(end.executionId) ?? operationOf(invoke);
+      owners.set(end.executionId, owner);
+      const what = 'was answered with the execution of another request';
+      yield owner === operationOf(invoke) ? undefined : { subject: invoke.op, what };
     }
   }
 }
 
-const reachesBackEnd = (route: Route) => route === 'movies' || route === 'adaptor' || route === 'lmsDW';
-
-/** I4 */
-function* silent(texts: readonly WrittenText[], secrets: readonly string[]): Generator<Violation> {
+/** I4, counted in lines. */
+function* silent(texts: readonly WrittenText[], secrets: readonly string[]): Findings {
+  if (secrets.length === 0) return;
   for (const { name, text } of texts) {
-    for (const [index, secret] of secrets.entries()) {
-      if (text.includes(secret)) yield { invariant: 'I4', subject: name, what: `contains secret number ${index + 1}` };
-    }
+    for (const line of text.split('\n')) if (line !== '') yield undefined;
+    for (const [index, secret] of secrets.entries())
+      if (text.includes(secret)) yield { subject: name, what: `contains secret number ${index + 1}` };
   }
 }
 
-/** I5: a response, or the end of the connection, once and within the budget. A stopped router cannot keep it. */
-function* answeredInTime({ invoke, ends }: Operation, faults: readonly Fault[], graceMs: number): Generator<Violation> {
-  const violation = (what: string): Violation => ({ invariant: 'I5', subject: invoke.op, what });
+/** I5: a response once and within the budget; no connection ends without one, unless its router or its client ended. */
+function* answeredInTime({ invoke, ends }: Operation, faults: readonly Fault[], graceMs: number): Generator<string> {
+  yield holds;
   const [end, ...others] = ends;
-  if (end === undefined) return yield violation('neither answered nor closed');
+  if (end === undefined) return yield 'neither answered nor closed';
   const ms = end.at - invoke.at;
-  const stopped = faults.some(({ stops, ...fault }) => stops !== undefined && isHitBy(fault, stops, { invoke, end }));
+  const stopped = faults.some(
+    ({ from, to, stops }) => stops !== undefined && stops === invoke.router && invoke.at <= to && end.at >= from,
+  );
   if (ms > invoke.budgetMs + graceMs && !stopped)
-    yield violation(`open for ${Math.round(ms)} ms with a budget of ${invoke.budgetMs}`);
-  if (others.length > 0) yield violation(`ended ${ends.length} times`);
-}
-
-/** Whether a request was at a stopped router at any moment of the fault. */
-function isHitBy(
-  { from, to }: Pick<Fault, 'from' | 'to'>,
-  stopped: string,
-  { invoke, end }: { invoke: Invoke; end: ClosedOrAnswered },
-): boolean {
-  return invoke.router === stopped && invoke.at <= to && end.at >= from;
-}
-
-/** I7: without a good token nothing is answered with success, and nothing is done. */
-function* refusedWhenNotAllowed({ invoke, ends, received }: Operation): Generator<Violation> {
-  if (invoke.auth === 'good') return;
-  const violation = (what: string): Violation => ({ invariant: 'I7', subject: invoke.op, what });
-  if (received.length > 0) yield violation('reached a back end without a good token');
-  for (const end of ends) {
-    if (end.event === 'answer' && (end.status < 400 || end.executionId !== undefined))
-      yield violation(`answered ${end.status} without a good token`);
-  }
-}
-
-interface Fault {
-  readonly what: string;
-  readonly from: number;
-  readonly to: number;
-  readonly spares: readonly Route[];
-  readonly stops: string | undefined;
-}
-
-function faultsOf(events: readonly AnyEvent[]): Fault[] {
-  return events.flatMap((event, index) => {
-    if (event.actor !== 'nemesis' || event.event !== 'fault') return [];
-    const repaired = events
-      .slice(index)
-      .find((later) => later.actor === 'nemesis' && later.event === 'repaired' && later.what === event.what);
-    const { what, at: from, spares, stops } = event;
-    return [{ what, from, to: repaired?.at ?? Number.POSITIVE_INFINITY, spares, stops }];
-  });
+    yield `open for ${Math.round(ms)} ms with a budget of ${invoke.budgetMs}`;
+  if (end.event === 'closed' && end.reason !== 'gone' && !stopped)
+    yield `closed without a response (${end.reason}) although its router ran`;
+  if (others.length > 0) yield `ended ${ends.length} times`;
 }
 
 /** I6: while a fault lasts, a route that it does not touch answers as ever, and soon. */
-function* spared({ invoke, ends }: Operation, faults: readonly Fault[], sparedMs: number): Generator<Violation> {
+function* spared({ invoke, ends }: Operation, faults: readonly Fault[], sparedMs: number): Generator<string> {
   for (const { what, from, to, spares } of faults) {
     if (!spares.includes(invoke.route) || invoke.at < from || invoke.at > to) continue;
-    const violation = (why: string): Violation => ({
-      invariant: 'I6',
-      subject: invoke.op,
-      what: `${invoke.route} ${why} during ${what}`,
-    });
+    yield holds;
     const [end] = ends;
-    if (end === undefined || end.event === 'closed') yield violation('was not answered');
-    else if (end.status >= 500) yield violation(`answered ${end.status}`);
-    else if (end.at - invoke.at > sparedMs) yield violation(`took ${Math.round(end.at - invoke.at)} ms`);
+    const wrong = (why: string) => `${invoke.route} ${why} during ${what}`;
+    if (end === undefined || (end.event === 'closed' && end.reason !== 'gone')) yield wrong('was not answered');
+    else if (end.event === 'answer' && end.status >= 500) yield wrong(`answered ${end.status}`);
+    else if (end.at - invoke.at > sparedMs) yield wrong(`took ${Math.round(end.at - invoke.at)} ms`);
+  }
+}
+
+/** I7: without a good token nothing is answered with success, and nothing is done. */
+function* refusedWhenNotAllowed({ invoke, ends, received }: Operation): Generator<string> {
+  if (invoke.auth === 'good') return;
+  yield holds;
+  if (received.length > 0) yield 'reached a back end without a good token';
+  for (const end of ends) {
+    if (end.event === 'answer' && (end.status < 400 || end.executionId !== undefined))
+      yield `answered ${end.status} without a good token`;
   }
 }

@@ -1,4 +1,4 @@
-// A real engine that a run may kill, freeze and starve, on SQLite or on a PostgreSQL database of its own.
+// Real engines that a run may kill, freeze and starve: one on SQLite, one or several on a PostgreSQL database of their own.
 
 import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -6,119 +6,182 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createDatabase, type Database } from '../../bench/programs/postgresql.ts';
-import { postgresqlProperties } from '../../dev/engine/engine-arguments.ts';
+import { createDatabase } from '../../bench/programs/postgresql.ts';
+import { clusterProperties, type DatabaseServer, postgresqlProperties } from '../../dev/engine/engine-arguments.ts';
+import type { EngineTuning } from '../../dev/engine/java-engine.ts';
 import { type RunningEngine, startEngine } from '../../dev/engine/start-engine.ts';
 import { findPostgresqlBin } from '../cluster/requirements.ts';
 import { startPostgresql } from '../cluster/postgresql.ts';
 import type { ServerProcess } from '../cluster/server-process.ts';
 import { freePort } from '../stack/free-port.ts';
+import { type HalfOpenProxy, startHalfOpenProxy } from './half-open-proxy.ts';
 
 export type EngineKind = 'sqlite' | 'postgresql';
 
-export interface FaultEngine {
-  readonly kind: EngineKind;
+/** One of the engines on a database. */
+export interface EngineNode {
   readonly url: string;
   readonly pid: number;
-  /** Where its data lies: a file system of its own when `diskMiB` is given. */
-  readonly dataDir: string;
-  /** The SQLite file; nothing on PostgreSQL. */
-  readonly databaseFile: string;
-  /** JDBC URL of the PostgreSQL database, when it is one. */
-  readonly databaseUrl: string | undefined;
-  /** The PostgreSQL server that this engine alone uses, when it has one. */
-  readonly server: ServerProcess | undefined;
   /** SIGKILL. */
   kill(): Promise<void>;
   /** Starts it again on its database and port; resolves when it answers. */
   start(): Promise<void>;
   signal(name: 'SIGSTOP' | 'SIGCONT'): void;
+}
+
+/** The first node, and what all of them share. */
+export interface FaultEngine extends EngineNode {
+  readonly kind: EngineKind;
+  readonly nodes: readonly EngineNode[];
+  /** Where the data lies: a file system of its own when `diskMiB` is given. */
+  readonly dataDir: string;
+  /** The SQLite file; nothing on PostgreSQL. */
+  readonly databaseFile: string;
+  /** JDBC URL of the PostgreSQL database, when it is one. */
+  readonly databaseUrl: string | undefined;
+  /** The PostgreSQL server that these engines alone use, when they have one. */
+  readonly server: ServerProcess | undefined;
+  /** Between the engines and that server. */
+  readonly databaseProxy: HalfOpenProxy | undefined;
   stop(): Promise<void>;
 }
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface FaultEngineOptions {
+  /** Engines on the database; more than one only on PostgreSQL. Default 1. */
+  readonly count?: number | undefined;
   /** Its data lies on a tmpfs of this size. */
   readonly diskMiB?: number | undefined;
-  /** On PostgreSQL: a server that nobody else uses, so that it may be stopped. */
+  /** On PostgreSQL: a server that nobody else uses, behind a proxy, so that both may be harmed. */
   readonly ownServer?: boolean | undefined;
   /** Where an SQLite file with the definitions in it is kept for the next run, which then boots one engine less. */
   readonly templateDir?: string | undefined;
+  /** Variables of the engines. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+}
+
+/** What the engines keep their data in. */
+interface Storage {
+  readonly database?: DatabaseServer | undefined;
+  readonly server?: ServerProcess | undefined;
+  readonly proxy?: HalfOpenProxy | undefined;
+  stop(): Promise<void>;
 }
 
 /**
- * Starts an engine, registers the definitions, and starts it anew: an engine listens to the events of a handler from
- * its start on, but up to a minute late when the handler comes later.
+ * Starts engines, registers the definitions, and starts anew: an engine listens to the events of a handler from its
+ * start on, but up to a minute late when the handler comes later.
+ * @throws Error for people when something is missing
  */
-export async function startFaultEngine(
-  kind: EngineKind,
-  { diskMiB, templateDir, ownServer = false }: FaultEngineOptions = {},
-): Promise<FaultEngine> {
+export async function startFaultEngine(kind: EngineKind, options: FaultEngineOptions = {}): Promise<FaultEngine> {
+  const { count = 1, diskMiB, templateDir, environment } = options;
+  if (count > 1 && kind === 'sqlite') throw new Error('several engines need PostgreSQL');
   const dir = mkdtempSync(join(tmpdir(), 'service-router-engine-'));
   if (diskMiB !== undefined) execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskMiB}m`, 'tmpfs', dir]);
-  const port = await freePort();
-  const own = ownServer ? await startOwnServer(dir) : undefined;
-  const database =
-    own?.database ??
-    (kind === 'postgresql'
-      ? await createDatabase(diskMiB === undefined ? undefined : createTablespace(dir))
-      : undefined);
-  const tuning = database === undefined ? {} : { properties: postgresqlProperties, database: database.server };
-  const launch = () => startEngine({ port, stateDir: dir, tuning, say: () => undefined });
+  const storage: Storage = kind === 'sqlite' ? { stop: async () => undefined } : await startStorage(dir, options);
+  const tuning = tuningOf(storage, { count, environment });
+  const nodes = await Promise.all(
+    Array.from({ length: count }, async (_, index) =>
+      createNode(index === 0 ? dir : join(dir, `${index + 1}`), tuning),
+    ),
+  );
+  const [first] = nodes as [Node];
+  const stop = async () => {
+    await Promise.all(nodes.map((node) => node.end()));
+    await storage.stop();
+    if (diskMiB !== undefined) execFileSync('umount', ['--lazy', dir]);
+    rmSync(dir, { recursive: true, force: true });
+  };
   const databaseFile = join(dir, 'engine', 'conductor.db');
   const template = templateDir === undefined || kind !== 'sqlite' ? undefined : join(templateDir, 'conductor.db');
-  const isPrepared = template !== undefined && existsSync(template);
-  if (isPrepared) {
-    mkdirSync(dirname(databaseFile));
-    copyFileSync(template, databaseFile);
+  try {
+    if (!useTemplate(template, databaseFile)) await prepare(first, { template, databaseFile });
+    await Promise.all(nodes.map((node) => node.start()));
+  } catch (error) {
+    await stop();
+    throw error;
   }
-  let running: RunningEngine = await launch();
-  const engine = {
-    kind,
-    url: running.url,
-    dataDir: dir,
-    databaseFile,
-    databaseUrl: database?.server.url,
-    server: own?.process,
-    get pid() {
-      return running.pid as number;
-    },
-    async kill() {
-      process.kill(engine.pid, 'SIGKILL');
-      await running.stop();
-    },
-    async start() {
-      running = await launch();
-    },
-    signal: (name: 'SIGSTOP' | 'SIGCONT') => void process.kill(engine.pid, name),
-    async stop() {
-      await running.stop();
-      await database?.drop();
-      if (diskMiB !== undefined) execFileSync('umount', ['--lazy', dir]);
-      rmSync(dir, { recursive: true, force: true });
-    },
-  };
-  if (isPrepared) return engine;
-  await promisify(execFile)(process.execPath, ['cli/main.ts', 'register', '--engine', engine.url], { cwd: rootDir });
-  await running.stop();
-  if (template !== undefined) {
-    mkdirSync(dirname(template), { recursive: true });
-    copyFileSync(databaseFile, template);
-  }
-  await engine.start();
-  return engine;
+  return Object.assign(first, {
+    ...{ kind, nodes, dataDir: dir, databaseFile, databaseUrl: storage.database?.url },
+    ...{ server: storage.server, databaseProxy: storage.proxy, stop },
+  });
 }
 
-/** @throws Error where PostgreSQL is not installed */
-async function startOwnServer(
-  dir: string,
-): Promise<{ process: ServerProcess; database: Pick<Database, 'server' | 'drop'> }> {
+interface Node extends EngineNode {
+  end(): Promise<void>;
+}
+
+async function createNode(stateDir: string, tuning: EngineTuning): Promise<Node> {
+  mkdirSync(stateDir, { recursive: true });
+  const port = await freePort();
+  let running: RunningEngine | undefined;
+  const node: Node = {
+    url: `http://127.0.0.1:${port}`,
+    get pid() {
+      if (running?.pid === undefined) throw new Error('an engine that was given is not harmed: unset CONDUCTOR_URL');
+      return running.pid;
+    },
+    async kill() {
+      process.kill(node.pid, 'SIGKILL');
+      await running?.stop();
+    },
+    async start() {
+      running = await startEngine({ port, stateDir, tuning, say: () => undefined });
+    },
+    signal(name) {
+      process.kill(node.pid, name);
+    },
+    async end() {
+      await running?.stop();
+    },
+  };
+  return node;
+}
+
+function tuningOf({ database }: Storage, { count = 1, environment }: FaultEngineOptions): EngineTuning {
+  const properties = count === 1 ? [postgresqlProperties] : [postgresqlProperties, clusterProperties];
+  return { environment, ...(database === undefined ? {} : { properties, database }) };
+}
+
+/** Copies a prepared database into its place; false when there is none. */
+function useTemplate(template: string | undefined, databaseFile: string): boolean {
+  if (template === undefined || !existsSync(template)) return false;
+  mkdirSync(dirname(databaseFile));
+  copyFileSync(template, databaseFile);
+  return true;
+}
+
+async function prepare(node: Node, files: { template: string | undefined; databaseFile: string }): Promise<void> {
+  await node.start();
+  await promisify(execFile)(process.execPath, ['cli/main.ts', 'register', '--engine', node.url], { cwd: rootDir });
+  await node.end();
+  if (files.template === undefined) return;
+  mkdirSync(dirname(files.template), { recursive: true });
+  copyFileSync(files.databaseFile, files.template);
+}
+
+/** A new database: on a server of its own behind a proxy, or on the one that psql finds. */
+async function startStorage(dir: string, { ownServer, diskMiB }: FaultEngineOptions): Promise<Storage> {
+  if (ownServer !== true) {
+    const { server, drop } = await createDatabase(diskMiB === undefined ? undefined : createTablespace(dir));
+    return { database: server, stop: drop };
+  }
   const bin = findPostgresqlBin();
   if (bin === undefined) throw new Error('initdb and postgres: apt-get install postgresql');
+  // As root, PostgreSQL runs as another user and has to get in.
   chmodSync(dir, 0o755);
   const { process, database } = await startPostgresql({ bin, dir });
-  return { process, database: { server: database, drop: () => process.stop() } };
+  const { host, pathname } = new URL(database.url.slice('jdbc:'.length));
+  const proxy = await startHalfOpenProxy(`http://${host}`);
+  return {
+    database: { ...database, url: `jdbc:postgresql://${new URL(proxy.url).host}${pathname}` },
+    ...{ server: process, proxy },
+    async stop() {
+      await proxy.stop();
+      await process.stop();
+    },
+  };
 }
 
 /** A folder that the PostgreSQL server may keep a database in: it takes none that is not its own. */

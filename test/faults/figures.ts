@@ -1,47 +1,129 @@
-// Figures of a history that are no violations: unacknowledged, repeated and late writes, and times of recovery.
+// Figures of a history that are no violations: availability, recovery, unacknowledged, repeated and late writes.
 
-import { isSuccess } from './check-history.ts';
-import { type Operation, operationsOf } from './gather-operations.ts';
-import type { AnyEvent } from './history.ts';
+import { isOutstanding, isSuccess, type Violation } from './check-history.ts';
+import { type Fault, faultsOf, type Operation, operationOf, operationsOf } from './gather-operations.ts';
+import type { AnyEvent, Route } from './history.ts';
 
-/** Writes that the back end applied although no client was told so: not a violation, but worth a number. */
+const isServed = ({ ends }: Operation) => ends.some((end) => end.event === 'answer' && isSuccess(end.status));
+
+/** Counts applied writes that no client was told of, and PATCHes among them of which MDM did not hear. */
 export function countUnacknowledged(events: readonly AnyEvent[]): { applied: number; withoutMdm: number } {
   const operations = operationsOf(events);
-  const isAcknowledged = ({ ends }: Operation) => ends.some((end) => end.event === 'answer' && isSuccess(end.status));
-  // Requests with one key share what was applied.
-  const acknowledged = new Set(operations.filter(isAcknowledged).map(({ applied }) => applied));
-  const unknown = operations.filter(({ applied }) => applied.length > 0 && !acknowledged.has(applied));
+  const acknowledged = new Set(operations.filter(isServed).map(({ invoke }) => operationOf(invoke)));
+  const isUnknown = ({ invoke, applied }: Operation) => applied.length > 0 && !acknowledged.has(operationOf(invoke));
+  const unknown = operations.filter(isUnknown);
   const withoutMdm = unknown.filter(({ invoke, notified }) => invoke.method === 'PATCH' && notified.length === 0);
-  const countOnce = (some: readonly Operation[]) => new Set(some.map(({ applied }) => applied)).size;
+  const countOnce = (some: readonly Operation[]) => new Set(some.map(({ invoke }) => operationOf(invoke))).size;
   return { applied: countOnce(unknown), withoutMdm: countOnce(withoutMdm) };
 }
 
-/** Repeated writes that the back end answered from the record of their key: sent twice, applied once. */
+/** Counts PATCHes with a 2xx response, those that MDM or a college does not know, and writes that were done twice. */
+export function countPatches(
+  events: readonly AnyEvent[],
+  violations: readonly Violation[],
+): { acknowledged: number; lost: number; doubled: number } {
+  const patches = operationsOf(events).filter(({ invoke }) => invoke.method === 'PATCH' && invoke.route !== 'refused');
+  const acknowledged = new Set(patches.filter(isServed).map(({ invoke }) => operationOf(invoke)));
+  const lost = violations.filter(isOutstanding).length;
+  const isDoubled = ({ invariant, what }: Violation) =>
+    /^I[12]$/.test(invariant) && / (times|effective updates)/.test(what);
+  return { acknowledged: acknowledged.size, lost, doubled: violations.filter(isDoubled).length };
+}
+
+/** Counts repeated writes that the back end answered from the record of their key: sent twice, applied once. */
 export function countReplays(events: readonly AnyEvent[]): number {
   return events.filter((event) => event.actor === 'back-end' && event.event === 'replayed').length;
 }
 
-/** Writes that the back end applied later than `afterMs` after the request that it applied had been sent. */
+/** Counts writes that the back end applied later than `afterMs` after the request that it applied had been sent. */
 export function countLateWrites(events: readonly AnyEvent[], afterMs: number): number {
   const isLate = ({ invoke, applied }: Operation) =>
     applied.some(({ op, at }) => op === invoke.op && at - invoke.at > afterMs);
   return operationsOf(events).filter(isLate).length;
 }
 
-/** Milliseconds from each `repaired` to the first success of a request that was sent after it. */
-export function recoveryTimes(events: readonly AnyEvent[]): { what: string; ms: number }[] {
-  const successes = operationsOf(events)
-    .filter(({ invoke }) => invoke.auth === 'good' && invoke.route !== 'health' && invoke.route !== 'token')
-    .flatMap(({ invoke, ends }) =>
-      ends
-        .filter((end) => end.event === 'answer' && isSuccess(end.status))
-        .map((end) => ({ sentAt: invoke.at, at: end.at })),
-    );
-  return events.flatMap((event) => {
-    if (event.actor !== 'nemesis' || event.event !== 'repaired') return [];
-    const after = successes.filter(({ sentAt }) => sentAt >= event.at).map(({ at }) => at);
-    // Not Math.min(...after): the list may be longer than a call takes arguments.
-    const first = after.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY);
-    return [{ what: event.what, ms: Math.round(first - event.at) }];
-  });
+/** What one fault cost, in milliseconds; undefined when nothing succeeded any more. */
+export interface Recovery {
+  readonly kind: string;
+  /** From the repair to the first success of a request sent after it, on the slowest broken route. */
+  readonly ms: number | undefined;
+  /** The same from the fault: with a second engine or router it may come before the repair. */
+  readonly outageMs: number | undefined;
+}
+
+/** Returns the recovery from each fault that broke a route and was repaired. */
+export function recoveriesOf(events: readonly AnyEvent[]): Recovery[] {
+  const served = operationsOf(events).filter((operation) => operation.invoke.auth === 'good' && isServed(operation));
+  return faultsOf(events)
+    .filter(({ breaks, to }) => breaks.length > 0 && to !== Number.POSITIVE_INFINITY)
+    .map((fault) => ({
+      kind: fault.kind ?? fault.what,
+      ms: slowestSuccess(fault, fault.to, served),
+      outageMs: slowestSuccess(fault, fault.from, served),
+    }));
+}
+
+/** Milliseconds from `since` until each broken route has answered a request that was sent after `since`. */
+function slowestSuccess(fault: Fault, since: number, served: readonly Operation[]): number | undefined {
+  const firsts = fault.breaks.map((route) => firstSuccess({ route, router: fault.stops }, since, served));
+  const slowest = Math.max(...firsts);
+  return Number.isFinite(slowest) ? Math.round(slowest - since) : undefined;
+}
+
+function firstSuccess(
+  { route, router }: { route: Route; router: string | undefined },
+  since: number,
+  served: readonly Operation[],
+): number {
+  let first = Number.POSITIVE_INFINITY;
+  for (const { invoke, ends } of served) {
+    if (invoke.route !== route || invoke.at < since || (router !== undefined && invoke.router !== router)) continue;
+    first = Math.min(first, ends[0]?.at ?? first);
+  }
+  return first;
+}
+
+/** How many requests with a good token were sent while nothing was broken, and how many of them succeeded. */
+export interface Availability {
+  readonly requests: number;
+  readonly succeeded: number;
+}
+
+/** @param settleMs time after a repair that still belongs to the fault, in milliseconds */
+export function availabilityOf(events: readonly AnyEvent[], settleMs: number): Availability {
+  const faults = faultsOf(events);
+  const isUndisturbed = ({ invoke, ends }: Operation) => {
+    const end = ends[0]?.at ?? Number.POSITIVE_INFINITY;
+    return faults.every(({ from, to }) => end < from || invoke.at > to + settleMs);
+  };
+  const counted = operationsOf(events).filter((operation) => isOrdinary(operation) && isUndisturbed(operation));
+  return { requests: counted.length, succeeded: counted.filter((operation) => !hasFailed(operation)).length };
+}
+
+/** Not one that is to be refused, nor one whose client left, or came too early (409; 404 `answer-pending`). */
+function isOrdinary({ invoke, ends: [end] }: Operation): boolean {
+  if (invoke.auth !== 'good' || invoke.route === 'refused') return false;
+  return end === undefined || (end.event === 'closed' ? end.reason !== 'gone' : !tooEarly.has(end.problem ?? ''));
+}
+
+const tooEarly: ReadonlySet<string> = new Set(['idempotency-key-in-use', 'answer-pending']);
+
+const hasFailed = ({ ends: [end] }: Operation) => end === undefined || end.event === 'closed' || end.status >= 400;
+
+/** Counts how requests ended: `200`, `504 wait-budget-spent`, `closed ECONNRESET`. */
+export function countEnds(events: readonly AnyEvent[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const event of events) {
+    if (event.actor !== 'client' || event.event === 'invoke') continue;
+    const end = event.event === 'closed' ? `closed ${event.reason}` : `${event.status} ${event.problem ?? ''}`.trim();
+    counts[end] = (counts[end] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** Median, 99th percentile (nearest rank) and worst of some numbers; undefined without any. */
+export function quantilesOf(values: readonly number[]): { median: number; p99: number; worst: number } | undefined {
+  const sorted = values.toSorted((one, other) => one - other);
+  const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] as number;
+  return sorted.length === 0 ? undefined : { median: at(0.5), p99: at(0.99), worst: at(1) };
 }

@@ -1,7 +1,7 @@
-// Gathers what a history says of each request of a client: how it ended, and what back ends and MDM did for it.
+// Gathers what a history says of each request of a client, and of each fault.
 
 import type { BackEndEvent } from '../../dev/back-ends/history.ts';
-import type { AnyEvent, HistoryEvent } from './history.ts';
+import type { AnyEvent, FaultDescription, HistoryEvent } from './history.ts';
 
 export type Invoke = Extract<HistoryEvent, { event: 'invoke' }>;
 type Answer = Extract<HistoryEvent, { event: 'answer' }>;
@@ -11,27 +11,30 @@ type Applied = Extract<BackEndEvent, { event: 'applied' }>;
 type Received = Extract<BackEndEvent, { event: 'received' }>;
 type Notified = Extract<BackEndEvent, { event: 'notified' }>;
 
-/** What was done for one operation: for all requests with one `Idempotency-Key`, or for one request without. */
+/** What was done for one operation: for all requests that share it, or for one request. */
 interface Effects {
   readonly received: Received[];
   readonly applied: Applied[];
   readonly notified: Notified[];
 }
 
-/** Everything known of one request of a client. Requests with the same key share their effects. */
+/** Everything known of one request of a client. Requests of one operation share their effects. */
 export interface Operation extends Effects {
   readonly invoke: Invoke;
   readonly ends: ClosedOrAnswered[];
 }
 
-/** The requests of a history, in the order in which they were sent. */
+/** The operation that a request belongs to: that of its key or execution, else its own. */
+export const operationOf = ({ operation, op }: Invoke) => operation ?? op;
+
+/** Returns the requests of a history, in the order in which they were sent. */
 export function operationsOf(events: readonly AnyEvent[]): Operation[] {
   const operations = new Map<string, Operation>();
   const shared = new Map<string, Effects>();
   for (const event of events) {
     if (event.actor !== 'client' || event.event !== 'invoke') continue;
-    const effects = shared.get(event.key ?? '') ?? { received: [], applied: [], notified: [] };
-    if (event.key !== undefined) shared.set(event.key, effects);
+    const effects = shared.get(operationOf(event)) ?? { received: [], applied: [], notified: [] };
+    shared.set(operationOf(event), effects);
     operations.set(event.op, { invoke: event, ends: [], ...effects });
   }
   for (const event of events) {
@@ -39,7 +42,7 @@ export function operationsOf(events: readonly AnyEvent[]): Operation[] {
     if (operation === undefined) continue;
     if (event.actor === 'mdm') operation.notified.push(event);
     else if (event.actor === 'client' && event.event !== 'invoke') operation.ends.push(event);
-    // What MDM makes of a change carries the same id, to another target.
+    // What MDM makes of a change has the same id and another target.
     else if (event.actor === 'back-end' && event.target.endsWith(operation.invoke.target)) {
       if (event.event === 'applied') operation.applied.push(event);
       // A reconciler may read the same resource.
@@ -47,4 +50,22 @@ export function operationsOf(events: readonly AnyEvent[]): Operation[] {
     }
   }
   return [...operations.values()];
+}
+
+/** A fault and its time, in milliseconds since the epoch; `to` is infinite when it was never repaired. */
+export interface Fault extends FaultDescription {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Returns the faults of a history, in the order in which they began. */
+export function faultsOf(events: readonly AnyEvent[]): Fault[] {
+  return events.flatMap((event, index) => {
+    if (event.actor !== 'nemesis' || event.event !== 'fault') return [];
+    const repaired = events
+      .slice(index)
+      .find((later) => later.actor === 'nemesis' && later.event === 'repaired' && later.what === event.what);
+    const { at: from, actor: _actor, event: _event, ...description } = event;
+    return [{ ...description, from, to: repaired?.at ?? Number.POSITIVE_INFINITY }];
+  });
 }

@@ -3,8 +3,8 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import type { BackEndEvent } from '../../dev/back-ends/history.ts';
 
-/** Parts of the product that a fault may or may not touch. */
-export type Route = 'movies' | 'adaptor' | 'lmsDW' | 'token' | 'health' | 'refused';
+/** Parts of the product that a fault may or may not touch; `keyed` are writes with an `Idempotency-Key`. */
+export type Route = 'movies' | 'adaptor' | 'keyed' | 'lmsDW' | 'token' | 'health' | 'refused';
 
 /** One line. `op` is the id of a client's request, sent as `X-Request-Id`; `at` is milliseconds since the epoch. */
 export type HistoryEvent = { readonly at: number } & (
@@ -13,6 +13,7 @@ export type HistoryEvent = { readonly at: number } & (
       readonly event: 'invoke';
       readonly op: string;
       readonly route: Route;
+      /** Of a request that asks for the outcome of an execution: the method of the request that started it. */
       readonly method: string;
       /** What the back end sees as its request target. */
       readonly target: string;
@@ -20,8 +21,8 @@ export type HistoryEvent = { readonly at: number } & (
       readonly budgetMs: number;
       /** `good` is a token that may do this; anything else must be refused. */
       readonly auth: 'good' | 'bad';
-      /** The client's own `Idempotency-Key`: all requests with one key are one operation. */
-      readonly key?: string | undefined;
+      /** All requests with one value are one operation: one `Idempotency-Key`, or one execution. Default: `op`. */
+      readonly operation?: string | undefined;
       /** Address of the router that gets it. */
       readonly router?: string | undefined;
     }
@@ -30,25 +31,41 @@ export type HistoryEvent = { readonly at: number } & (
       readonly event: 'answer';
       readonly op: string;
       readonly status: number;
-      /** Last part of a problem document's `type`; absent for a back end's own response. */
+      /** Last part of a problem document's `type`; absent for a back end's own answer. */
       readonly problem?: string | undefined;
       readonly executionId?: string | undefined;
-      /** False when a 2xx response is not the one that the back end gives. */
+      /** False when a 2xx answer is not the one that the back end gives. */
       readonly right?: boolean | undefined;
     }
-  /** The connection ended without a response: `gone` when the client itself left. */
+  /** The connection ended without an answer: `gone` when the client itself left. */
   | { readonly actor: 'client'; readonly event: 'closed'; readonly op: string; readonly reason: string }
-  | {
-      readonly actor: 'nemesis';
-      readonly event: 'fault';
-      readonly what: string;
-      readonly spares: readonly Route[];
-      /** Address of a router that cannot respond while the fault lasts. */
-      readonly stops?: string | undefined;
-    }
+  | ({ readonly actor: 'nemesis'; readonly event: 'fault' } & FaultDescription)
   /** Everything is there again; what spared routes must hold ends here too. */
   | { readonly actor: 'nemesis'; readonly event: 'repaired'; readonly what: string }
+  /** A person's `cccid` when the run had come to rest: at its college, in MDM, at the other colleges. */
+  | {
+      readonly actor: 'observer';
+      readonly event: 'person';
+      readonly mis: string;
+      readonly id: string;
+      readonly cccid: string;
+      /** Undefined where MDM does not know the person. */
+      readonly mdm?: string | null | undefined;
+      readonly others: Readonly<Record<string, string>>;
+    }
 );
+
+export interface FaultDescription {
+  readonly what: string;
+  /** What breaks, for the figures: `engine` for each of several engines. Default `what`. */
+  readonly kind?: string | undefined;
+  /** Routes that must not notice it. */
+  readonly spares: readonly Route[];
+  /** Routes whose first success after the repair ends the recovery. */
+  readonly breaks: readonly Route[];
+  /** Address of a router that cannot answer while the fault lasts. */
+  readonly stops?: string | undefined;
+}
 
 export type AnyEvent = HistoryEvent | BackEndEvent;
 
@@ -71,7 +88,14 @@ export class History {
   }
 
   read(): AnyEvent[] {
-    const lines = readFileSync(this.file, 'utf8').split('\n');
-    return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as AnyEvent);
+    return parseHistory(readFileSync(this.file, 'utf8'));
   }
+}
+
+/** Returns the events of a history file's text. */
+export function parseHistory(text: string): AnyEvent[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as AnyEvent);
 }

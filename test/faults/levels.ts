@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { readCounts } from '../stack/metrics.ts';
+import type { ProgramComponent } from './component.ts';
 
 export interface Levels {
   readonly waits: number;
@@ -38,3 +39,12 @@ export function notBack(before: Levels, after: Levels): string[] {
   most('heapMiB', Math.max(2 * before.heapMiB, before.heapMiB + 64));
   return reasons;
 }
+
+/** Counts what the reconcilers of these routers have found and not repaired. */
+export async function countOwed(routers: readonly ProgramComponent[]): Promise<number> {
+  const counts = await Promise.all(routers.map((each) => readCounts(String(each.program().ready['operationsUrl']))));
+  const owed = counts.flatMap((each) => Object.entries(each)).filter(([series]) => series.startsWith(unreconciled));
+  return owed.reduce((sum, [, count]) => sum + count, 0);
+}
+
+const unreconciled = 'router_events_unreconciled';

@@ -1,7 +1,9 @@
-// A load generator: clients that send one request after the other, of every kind, until they are told to stop.
+// The load generator: clients that send one request after the other, of every kind, until they are told to stop.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Operations } from './operations.ts';
+import type { SeededRandom } from '../stack/seeded-random.ts';
+import type { Operations, Outcome } from './operations.ts';
+import { pick } from './persons.ts';
 
 export interface Load {
   /** Resolves when the last request has ended. */
@@ -14,39 +16,55 @@ export interface LoadOptions {
   readonly pauseMs?: number;
   /** PATCHes a second over all clients: MDM hears of about seven a second. Default 3. */
   readonly patchesPerSecond?: number;
-  /** False: nobody asks for tokens. */
-  readonly tokens?: boolean;
-  /** Clients besides that send only writes, each with an `Idempotency-Key`, and repeat them. Default 0. */
+  /** Clients besides that send only writes: each with an `Idempotency-Key`, or answered later. Default 0. */
   readonly keyedClients?: number;
+  readonly laterClients?: number;
 }
+
+/** Unhurried clients of every kind, which run beside every case: what is spared is seen to be spared. */
+export const lightLoad: LoadOptions = {
+  ...{ clients: 3, pauseMs: 300, patchesPerSecond: 1 },
+  ...{ keyedClients: 1, laterClients: 1 },
+};
 
 /** Pause after a connection that was refused or broke, in milliseconds. */
 const refusedMs = 500;
 /** Kinds of requests and how many of a hundred they are; PATCHes come by their own clock. */
-const mix = { movie: 40, terms: 22, put: 18, refused: 12, health: 6, token: 2 } as const;
-const kinds = Object.entries(mix).flatMap(([kind, share]) => Array<keyof typeof mix>(share).fill(kind as 'movie'));
+const mix = { movie: 40, terms: 24, put: 20, refused: 8, health: 4, sync: 4 } as const;
+type Kind = keyof typeof mix;
+const kinds = Object.entries(mix).flatMap(([kind, share]) => Array<Kind>(share).fill(kind as Kind));
+/** A client of its own sends these: the others may all be waiting for an execution. */
+const withoutExecution = ['health', 'refused', 'token', 'refused'] as const;
+/** Longest pause of that client, in milliseconds. */
+const withoutExecutionMs = 250;
 
-export function startLoad(operations: Operations, options: LoadOptions): Load {
-  const { clients, pauseMs = 50, patchesPerSecond = 3, tokens = true, keyedClients = 0 } = options;
-  const chosen = tokens ? kinds : kinds.filter((kind) => kind !== 'token');
+/** Starts the clients. */
+export function startLoad(operations: Operations, random: SeededRandom, options: LoadOptions): Load {
+  const { clients, pauseMs = 50, patchesPerSecond = 3, keyedClients = 0, laterClients = 0 } = options;
   const stopping = new AbortController();
-  const client = async () => {
-    while (!stopping.signal.aborted && !operations.isOver) {
-      const { status } = await operations[chosen[Math.floor(Math.random() * chosen.length)] as keyof typeof mix]();
+  const { signal } = stopping;
+  const client = async (send: () => Promise<Outcome>, longestMs = pauseMs) => {
+    while (!signal.aborted && !operations.isOver) {
+      const { status } = await send();
       // Nobody answers: a client with manners comes again a little later.
-      await pause(status === undefined ? refusedMs : Math.random() * pauseMs);
+      const ms = status === undefined ? refusedMs : random.between(0, longestMs);
+      await pause(ms, undefined, { signal }).catch(() => undefined);
     }
   };
-  const keyedClient = async () => {
-    while (!stopping.signal.aborted && !operations.isOver) {
-      await operations[Math.random() < 0.5 ? 'keyedPut' : 'keyedPatch'](stopping.signal);
-      await pause(Math.random() * pauseMs);
-    }
+  const patches = new Set<Promise<unknown>>();
+  const patch = () => {
+    if (operations.isOver) return;
+    const sent = operations.patch().finally(() => patches.delete(sent));
+    patches.add(sent);
   };
-  const patches: Promise<unknown>[] = [];
-  const patch = () => operations.isOver || patches.push(operations.patch());
   const timer = setInterval(patch, 1_000 / patchesPerSecond);
-  const running = [...Array.from({ length: clients }, client), ...Array.from({ length: keyedClients }, keyedClient)];
+  const times = (count: number, send: () => Promise<Outcome>) => Array.from({ length: count }, () => client(send));
+  const running = [
+    ...times(clients, () => operations[pick(random, kinds)]()),
+    client(() => operations[pick(random, withoutExecution)](), withoutExecutionMs),
+    ...times(keyedClients, () => operations.keyed(signal)),
+    ...times(laterClients, () => operations.later(signal)),
+  ];
   return {
     async stop() {
       stopping.abort();

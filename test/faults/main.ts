@@ -1,72 +1,30 @@
 // `npm run faults`: breaks things for real, one case after the other, and keeps what it found in test/faults/results/.
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { lookAround } from '../../bench/report/machine.ts';
+import { engineRelease } from '../../dev/engine/release.ts';
+import { seededRandom } from '../stack/seeded-random.ts';
 import type { Case } from './cases/case.ts';
 import { cases } from './cases/index.ts';
-import { type EngineKind, type FaultEngine, startFaultEngine } from './engine.ts';
-import { resultsDir, writeReport } from './report.ts';
-import { type Findings, runCase } from './run-case.ts';
+import { type FaultEngine, startFaultEngine } from './engine.ts';
+import { type Options, parseOptions, usage } from './options.ts';
+import { describeFindings, writeReport } from './report.ts';
+import { hasHeld, productCode, Results } from './results.ts';
+import { runCase } from './run-case.ts';
 
-const help = `Usage: npm run faults [-- options]
+const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-Runs cases on an engine of its own; each run is added to test/faults/results/<case>.<engine>.json.
-Exit code: 0 nothing was wrong, 1 otherwise.
-
-  --case <name>      may be repeated; default: all
-  --tries <n>        instead of the case's own number
-  --seconds <n>      no try of a case begins later than this (180)
-  --slack <n>        multiplies the times that are judged, for a machine busy with other things (1)
-  --engine <kind>    sqlite (default) or postgresql
-  --template <dir>   keeps an engine's database with the definitions there, for the next run
-  --dry              keeps no results
-  --report           runs nothing: brings the table of docs/guarantees.md up to date
-  --help
-
-Cases: ${cases.map(({ name }) => name).join(', ')}
-`;
-
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      case: { type: 'string', multiple: true, default: [] },
-      tries: { type: 'string' },
-      seconds: { type: 'string', default: '180' },
-      slack: { type: 'string', default: '1' },
-      engine: { type: 'string', default: 'sqlite' },
-      template: { type: 'string' },
-      dry: { type: 'boolean', default: false },
-      report: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) return (say(help), 0);
-  if (values.report) return (writeReport(), 0);
-  const kind = engineKind(values.engine);
-  const chosen = choose(values.case);
+async function main(options: Options): Promise<number> {
+  if (options.help) return (say(`${usage}\nCases: ${cases.map(({ name }) => name).join(', ')}`), 0);
+  if (options.report) return (writeReport(), 0);
   if (process.env['CONDUCTOR_URL']) throw new Error('the cases kill the engine: unset CONDUCTOR_URL');
-  const tries = values.tries === undefined ? undefined : Number(values.tries);
-  const engines = new Engines(kind, values.template);
+  say(`seed ${options.random.seed}`);
+  const engines = new Engines(options);
   let isGood = true;
   try {
-    for (const each of chosen) {
-      const missing = each.missing?.();
-      if (missing !== undefined) {
-        say(`${each.name}: skipped, this machine has no ${missing}`);
-        continue;
-      }
-      const findings = await runCase(each, await engines.for(each), {
-        tries: tries ?? each.tries,
-        seconds: Number(values.seconds),
-        slack: Number(values.slack),
-        say,
-      }).catch((error: Error) => say(`${each.name}: ${error.stack}`));
-      isGood &&= findings !== undefined;
-      if (findings === undefined) continue;
-      if (!values.dry) keep(findings);
-      say(JSON.stringify(findings, null, 2));
-      isGood &&= findings.violations === 0 && findings.complaints.length === 0;
+    for (const chosen of choose(options.cases)) {
+      const missing = await chosen.missing?.();
+      if (missing === undefined) isGood = (await run(chosen, engines, options)) && isGood;
+      else say(`${chosen.name}: not run, this machine has no ${missing}`);
     }
   } finally {
     await engines.stop();
@@ -74,22 +32,59 @@ async function main(): Promise<number> {
   return isGood ? 0 : 1;
 }
 
+/** Runs one case; its seed is that of the run, so that one case can be repeated alone. */
+async function run(chosen: Case, engines: Engines, options: Options): Promise<boolean> {
+  const { store, slack, minutes, dry, routers } = options;
+  const isMeasured = options.kills !== undefined || options.requests !== undefined;
+  const done = options.resume ? doneBefore(chosen, options) : { kills: 0, requests: 0 };
+  const left = (wanted: number | undefined, before: number) => (wanted === undefined ? undefined : wanted - before);
+  const [kills, requests] = [left(options.kills, done.kills), left(options.requests, done.requests)];
+  if (isMeasured && (kills ?? 0) <= 0 && (requests ?? 0) <= 0) return (say(`${chosen.name}: done before`), true);
+  const circumstances = await lookAround(`Conductor ${engineRelease.version} on ${store}`);
+  const findings = await runCase(chosen, await engines.for(chosen), {
+    ...{ slack, routers, kills, requests, circumstances, say },
+    tries: options.tries ?? (isMeasured ? Number.POSITIVE_INFINITY : chosen.tries),
+    seconds: minutes * 60,
+    random: seededRandom(String(options.random.seed)),
+  });
+  if (!dry) new Results().keep(findings);
+  say(describeFindings(findings));
+  return hasHeld(findings);
+}
+
+/** What runs of the same case, topology and code have done. */
+function doneBefore({ name, world }: Case, { store, engines, routers }: Options): { kills: number; requests: number } {
+  const topology = { store, engines, routers: routers ?? world?.routers ?? 1 };
+  const product = productCode();
+  const runs = new Results().runsOf({ case: name, topology }).filter((run) => run.product === product);
+  const sum = (of: 'kills' | 'requests') => runs.reduce((total, run) => total + run[of], 0);
+  return { kills: sum('kills'), requests: sum('requests') };
+}
+
 /** One engine for all cases, but for those that need one of their own. */
 class Engines {
-  readonly #kind: EngineKind;
-  readonly #templateDir: string | undefined;
+  readonly #options: Options;
   #running: { engine: FaultEngine; needs: string } | undefined;
 
-  constructor(kind: EngineKind, templateDir: string | undefined) {
-    this.#kind = kind;
-    this.#templateDir = templateDir;
+  constructor(options: Options) {
+    this.#options = options;
   }
 
-  async for({ diskMiB, ownServer }: Case): Promise<FaultEngine> {
-    const needs = JSON.stringify({ diskMiB, ownServer });
+  async for({ engine: own = {} }: Case): Promise<FaultEngine> {
+    const { store, engines, templateDir } = this.#options;
+    const {
+      kind = store,
+      environment,
+      count = kind === store ? engines : 1,
+      ownServer = kind === 'postgresql',
+      ...others
+    } = own;
+    const needs =
+      environment === undefined ? JSON.stringify({ kind, count, ownServer, ...others }) : crypto.randomUUID();
     if (this.#running !== undefined && this.#running.needs !== needs) await this.stop();
-    const options = { diskMiB, ownServer: ownServer !== undefined, templateDir: this.#templateDir };
-    this.#running ??= { engine: await startFaultEngine(ownServer ?? this.#kind, options), needs };
+    const start = () =>
+      startFaultEngine(kind, { ...others, count, templateDir, environment: environment?.(), ownServer });
+    this.#running ??= { engine: await start(), needs };
     return this.#running.engine;
   }
 
@@ -98,11 +93,6 @@ class Engines {
     this.#running = undefined;
     await running?.engine.stop();
   }
-}
-
-function engineKind(name: string): EngineKind {
-  if (name === 'sqlite' || name === 'postgresql') return name;
-  throw new Error(`--engine is sqlite or postgresql, not ${name}`);
 }
 
 function choose(names: readonly string[]): readonly Case[] {
@@ -114,25 +104,5 @@ function choose(names: readonly string[]): readonly Case[] {
   });
 }
 
-function keep(findings: Findings): void {
-  mkdirSync(resultsDir, { recursive: true });
-  const file = join(resultsDir, `${findings.case}.${findings.engine}.json`);
-  const earlier = readRuns(file);
-  writeFileSync(file, `${JSON.stringify([...earlier, findings], null, 2)}\n`);
-}
-
-function readRuns(file: string): Findings[] {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Findings[];
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
-
 // Not by itself: Node spins at its exit when one of the many sockets that were reset is left over.
-process.exit(await main());
+process.exit(await main(parseOptions(process.argv.slice(2))));

@@ -1,41 +1,47 @@
 // The requests that clients make during a run, each written into the history when it leaves and when it ends.
 
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { call, type CallOptions, type RouterAnswer } from '../stack/client.ts';
+import type { SeededRandom } from '../stack/seeded-random.ts';
 import type { History, Route } from './history.ts';
+import { type Person, type Persons, pick } from './persons.ts';
 
 export interface OperationsOptions {
   readonly history: History;
-  /** Addresses of the routers: each request goes to one at random. */
+  readonly random: SeededRandom;
+  /** Addresses of the routers: each request goes to one at random, and to another when that one refuses connections. */
   readonly urls: readonly string[];
-  readonly operationsUrl: string;
+  readonly operationsUrls: readonly string[];
   /** An access token that may do everything a client may, as it is when a request leaves. */
   readonly token: () => string;
-  /** Secret of the client `demo`. Default: that of the embedded identity provider. */
-  readonly clientSecret?: string | undefined;
+  /** Secret of the client `demo`. */
+  readonly clientSecret: string;
   /** `router.responseDeadlineMs`. */
   readonly budgetMs: number;
   /** False: what would be a PATCH is a PUT, and nobody waits for MDM. Default true. */
   readonly patches?: boolean | undefined;
   /** What the back end answers to reads, by public path. */
   readonly references: ReadonlyMap<string, string>;
+  /** Shared by all that send PATCHes in one run. */
+  readonly persons: Persons;
 }
 
 /** How one request ended. */
 export interface Outcome {
   readonly op: string;
-  /** Undefined when the connection ended without a response. */
+  /** Undefined when the connection ended without an answer. */
   readonly status: number | undefined;
   readonly problem: string | undefined;
   readonly executionId: string | undefined;
   /** The response to an earlier request with the same key. */
   readonly isReplay: boolean;
-  readonly ms: number;
+  readonly isRefused: boolean;
 }
 
 interface Request {
   readonly route: Route;
+  /** What the history calls it; sent as GET when `asksFor` is given. */
   readonly method?: string;
   /** Public path. */
   readonly path: string;
@@ -43,37 +49,43 @@ interface Request {
   readonly target?: string;
   readonly body?: string;
   readonly auth?: 'good' | 'bad';
+  /** Undefined: no token at all. Default: a token whose signature is cut, where `auth` is bad. */
+  readonly withoutToken?: boolean;
   /** Says whether a 2xx body is the right one. */
   readonly isRight?: (answer: RouterAnswer) => boolean;
   readonly budgetMs?: number;
   /** The client leaves when it aborts. */
-  readonly leave?: AbortSignal;
+  readonly leave?: AbortSignal | undefined;
   /** The client's own `Idempotency-Key`. */
   readonly key?: string;
+  /** The key as it is sent: with and without quotation marks it is the same (RFC 9651 string). */
+  readonly spelledKey?: string;
+  /** `Prefer`. */
+  readonly prefer?: string;
+  /** The operation whose outcome it asks for. */
+  readonly asksFor?: string;
+  /** Address of the router that gets it. Default: any. */
+  readonly router?: string | undefined;
 }
 
-/** Persons of college 001 that are changed. */
-export const persons = ['0318204', '0318766', '0319375', '0320991', '0322467', '0322903', '0324016'];
 export const moviePath = '/movies/Metropolis';
 export const termsPathOf = (mis: string) => `/adaptor/${mis}/mock/colleges/${mis}/terms`;
 export const termsPath = termsPathOf('001');
 /** How much longer than its budget a client waits before it gives up, in milliseconds. */
 const patienceMs = 8_000;
+/** How long a client that asks for an outcome lets the router wait, in seconds. */
+const askSeconds = 3;
 
 /** A client repeats a keyed request after these statuses: 409 while the first one is under way. */
 const repeatable: ReadonlySet<number> = new Set([409, 503, 504]);
 /** Pause before it does, in milliseconds. */
 const repeatMs = 500;
 const putFields = { firstName: 'Faustine', lastName: 'Okafor' };
-type WriteArguments = [method: string, person: { mis: string; id: string }, fields: { cccid: string }];
-
-const pick = <T>(list: readonly T[]) => list[Math.floor(Math.random() * list.length)] as T;
-export const newCccid = () => `F${randomBytes(6).toString('hex').toUpperCase()}`;
-const personPath = (id: string, mis = '001') => `/mock/colleges/${mis}/persons/${id}`;
 
 export class Operations {
   readonly #options: OperationsOptions;
-  readonly #run = randomBytes(4).toString('hex');
+  /** Begins every request id of this object. */
+  readonly prefix = `op-${randomBytes(4).toString('hex')}-`;
   #count = 0;
   #isOver = false;
   readonly #inFlight = new Set<Promise<Outcome>>();
@@ -104,10 +116,9 @@ export class Operations {
     await Promise.all(this.#inFlight);
   }
 
-  movie = (leave?: AbortSignal) => this.#read('movies', moviePath, leave);
-  terms = () => this.termsOf('001');
-  termsOf = (mis: string) => this.#read('adaptor', termsPathOf(mis));
-  /** A response of 8 MiB. */
+  movie = (leave?: AbortSignal) => this.#send({ ...this.#readOf('movies', moviePath), leave });
+  terms = () => this.#send(this.#readOf('adaptor', termsPath));
+  /** An answer of 8 MiB. */
   big = () =>
     this.#send({
       route: 'adaptor',
@@ -115,137 +126,191 @@ export class Operations {
       isRight: ({ bytes }) => bytes.length === 8_388_608,
     });
   /** Read of the data warehouse: the route whose back end misbehaves in some cases. */
-  sync = () => this.#send({ route: 'lmsDW', path: '/lmsDW/001/dataSync/', target: '/001/dataSync/' });
+  sync = () => this.#send(syncRequest);
+  /** One request to a route, at one router when it is given. */
+  probe(route: Route, router?: string): Promise<Outcome> {
+    if (route === 'keyed') return this.keyed(AbortSignal.abort(), router);
+    const requests: Partial<Record<Route, Request>> = {
+      ...{ movies: this.#readOf('movies', moviePath), adaptor: this.#readOf('adaptor', termsPath) },
+      ...{ lmsDW: syncRequest, token: this.#tokenRequest, health: healthRequest },
+    };
+    return this.#send({ ...(requests[route] ?? noRoute), router });
+  }
 
   /** A change of which MDM has to hear. */
-  patch = (leave?: AbortSignal) => (this.#options.patches === false ? this.put() : this.#change('PATCH', {}, leave));
+  patch = (leave?: AbortSignal) => this.#change(this.#patchMethod, (request) => this.#send({ ...request, leave }));
   /** A change of which MDM does not hear. */
-  put = () => this.#change('PUT', putFields);
-  /** The same with a key of the client's own, repeated until its outcome is known or `giveUp` aborts. */
-  keyedPatch = (giveUp: AbortSignal) => this.#repeat(this.#options.patches === false ? 'PUT' : 'PATCH', giveUp);
-  keyedPut = (giveUp: AbortSignal) => this.#repeat('PUT', giveUp);
+  put = () => this.#change('PUT', (request) => this.#send(request));
+  /** A write with a key of the client's own, repeated until its outcome is known or `giveUp` aborts. */
+  keyed = (giveUp: AbortSignal, router?: string) =>
+    this.#change(this.#anyWrite(), (request) => this.#repeat({ ...request, router }, giveUp));
+  /** A write that is accepted with 202; its outcome is asked for until it is known or `giveUp` aborts. */
+  later = (giveUp: AbortSignal) => this.#change(this.#anyWrite(), (request) => this.#fetchLater(request, giveUp));
   /** A PATCH whose person and value the caller chooses. */
-  patchPerson = (id: string, cccid: string, mis = '001') => this.#write('PATCH', { mis, id }, { cccid });
+  patchPerson = (person: Person, cccid: string) => this.#send(this.#writeRequest('PATCH', person, { cccid }));
   patchAt = (path: string, body: string) =>
     this.#send({ route: 'lmsDW', method: 'PATCH', path, target: path.replace(/^\/adaptor\/[^/]+/, ''), body });
 
-  refused = () =>
-    this.#send({
-      ...pick<Request>([
-        { route: 'refused', path: moviePath, target: '/Metropolis', auth: 'bad' },
-        {
-          route: 'refused',
-          method: 'PATCH',
-          path: `/adaptor/001${personPath(pick(persons))}`,
-          body: '{}',
-          auth: 'bad',
-        },
-      ]),
-    });
-  token = () =>
-    this.#send({
-      route: 'token',
-      method: 'POST',
-      path: '/token/v1/token',
-      body: `grant_type=client_credentials&client_id=demo&client_secret=${this.#options.clientSecret ?? 'demo-secret'}`,
-      budgetMs: 6_000,
-    });
-  health = () => this.#send({ route: 'health', path: '/health/live', budgetMs: 2_000 });
+  /** Without a good token (401), or for a path that does not exist (404): no execution is needed. */
+  refused = () => this.#send(pick(this.#options.random, refusedRequests));
+  token = () => this.#send(this.#tokenRequest);
+  health = () => this.#send(healthRequest);
 
-  #read(route: Route, path: string, leave?: AbortSignal): Promise<Outcome> {
-    const isRight = (answer: RouterAnswer) => answer.text === this.#options.references.get(path);
-    return this.#send({ route, path, isRight, ...(leave === undefined ? {} : { leave }) });
+  get #tokenRequest(): Request {
+    const body = `grant_type=client_credentials&client_id=demo&client_secret=${this.#options.clientSecret}`;
+    return { route: 'token', method: 'POST', path: '/token/v1/token', body, budgetMs: 6_000 };
   }
 
-  #change(method: 'PATCH' | 'PUT', fields: object, leave?: AbortSignal): Promise<Outcome> {
-    return this.#write(method, { mis: '001', id: pick(persons) }, { ...fields, cccid: newCccid() }, leave);
+  get #patchMethod() {
+    return this.#options.patches === false ? 'PUT' : 'PATCH';
+  }
+
+  #anyWrite() {
+    return this.#options.random.below(2) === 0 ? 'PUT' : this.#patchMethod;
+  }
+
+  #readOf(route: Route, path: string): Request {
+    return { route, path, isRight: (answer) => answer.text === this.#options.references.get(path) };
+  }
+
+  /** A write of a person: PATCHes of one person follow each other, so that the last value is known. */
+  async #change(method: string, send: (request: Request) => Promise<Outcome>): Promise<Outcome> {
+    const { persons, random } = this.#options;
+    const cccid = newCccid();
+    if (method === 'PUT')
+      return send(this.#writeRequest('PUT', pick(random, persons.replaced), { ...putFields, cccid }));
+    return persons.withOne(random, (person) => send(this.#writeRequest('PATCH', person, { cccid })));
+  }
+
+  #writeRequest(method: string, { mis, id }: Person, fields: { cccid: string }): Request {
+    this.personalValues.push(fields.cccid);
+    const isRight = (answer: RouterAnswer) => answer.json<{ cccid: string }>().cccid === fields.cccid;
+    const path = `/adaptor/${mis}/mock/colleges/${mis}/persons/${id}`;
+    return { route: 'adaptor', method, path, body: JSON.stringify(fields), isRight };
   }
 
   /** Repeats after what says nothing of the outcome, and after what says that nothing was started (docs/async.md). */
-  async #repeat(method: 'PATCH' | 'PUT', giveUp: AbortSignal): Promise<Outcome> {
-    const fields = { ...(method === 'PUT' ? putFields : {}), cccid: newCccid() };
-    const request = this.#writeRequest(method, { mis: '001', id: pick(persons) }, fields);
-    const keyed = { ...request, key: randomUUID() };
-    for (;;) {
-      const outcome = await this.#send(keyed);
+  async #repeat(request: Request, giveUp: AbortSignal): Promise<Outcome> {
+    const key = `${this.prefix}${randomBytes(8).toString('hex')}`;
+    for (let count = 0; ; count++) {
+      const outcome = await this.#send({
+        ...request,
+        route: 'keyed',
+        key,
+        spelledKey: count % 2 === 0 ? key : `"${key}"`,
+      });
       const isKnown = outcome.isReplay || (outcome.status !== undefined && !repeatable.has(outcome.status));
       if (isKnown || giveUp.aborted || this.#isOver) return outcome;
       await pause(repeatMs, undefined, { signal: giveUp }).catch(() => undefined);
     }
   }
 
-  #write(...[method, person, fields, leave]: [...WriteArguments, leave?: AbortSignal]): Promise<Outcome> {
-    return this.#send({ ...this.#writeRequest(method, person, fields), ...(leave === undefined ? {} : { leave }) });
+  async #fetchLater(request: Request, giveUp: AbortSignal): Promise<Outcome> {
+    const accepted = await this.#send({ ...request, prefer: 'respond-async' });
+    const { status, executionId, op } = accepted;
+    if (status !== 202 || executionId === undefined) return accepted;
+    const { target = targetOf(request.path), route, method = 'GET', isRight } = request;
+    const asking: Request = {
+      ...{ route, method, target, path: `/executions/${executionId}/response`, asksFor: op },
+      ...{ prefer: `wait=${askSeconds}`, budgetMs: this.#options.budgetMs + askSeconds * 1_000 },
+      ...(isRight === undefined ? {} : { isRight }),
+    };
+    for (;;) {
+      const outcome = await this.#send(asking);
+      const isPending = outcome.problem === 'answer-pending' || outcome.status === undefined || outcome.status === 503;
+      if (!isPending || giveUp.aborted || this.#isOver) return outcome;
+      await pause(repeatMs, undefined, { signal: giveUp }).catch(() => undefined);
+    }
   }
 
-  #writeRequest(...[method, { mis, id }, fields]: WriteArguments): Request {
-    this.personalValues.push(fields.cccid);
-    const isRight = (answer: RouterAnswer) => answer.json<{ cccid: string }>().cccid === fields.cccid;
-    const body = JSON.stringify(fields);
-    return { route: 'adaptor', method, path: `/adaptor/${mis}${personPath(id, mis)}`, body, isRight };
-  }
-
+  /** Sends to one router after the other while they refuse connections: nothing has been sent then. */
   #send(request: Request): Promise<Outcome> {
-    const sent = this.#sendOne(request);
+    const sending = async () => {
+      const { random, urls } = this.#options;
+      const { router } = request;
+      if (router !== undefined) return this.#sendOne(request, urls.indexOf(router));
+      const first = random.below(urls.length);
+      for (let turn = 0; ; turn++) {
+        const outcome = await this.#sendOne(request, (first + turn) % urls.length);
+        if (!outcome.isRefused || turn + 1 === urls.length) return outcome;
+      }
+    };
+    const sent = sending();
     this.#inFlight.add(sent);
     void sent.finally(() => this.#inFlight.delete(sent));
     return sent;
   }
 
-  async #sendOne({ auth = 'good', method = 'GET', leave, ...request }: Request): Promise<Outcome> {
-    const { history, urls, operationsUrl, budgetMs: usual } = this.#options;
-    const op = `op-${this.#run}-${String((this.#count += 1)).padStart(6, '0')}`;
-    const {
-      route,
-      path,
-      body,
-      budgetMs = usual,
-      target = path.replace(/^\/[^/]+\/[^/]+(?=\/)|^\/movies/, ''),
-    } = request;
-    const router = pick(urls);
-    const { key } = request;
-    history.append({ actor: 'client', event: 'invoke', op, route, method, target, budgetMs, auth, key, router });
-    const startedAt = performance.now();
-    const since = () => performance.now() - startedAt;
+  async #sendOne(request: Request, index: number): Promise<Outcome> {
+    const { history, urls, operationsUrls, budgetMs: usual } = this.#options;
+    const { route, path, body, key, asksFor, leave, auth = 'good', method = 'GET', budgetMs = usual } = request;
+    const op = `${this.prefix}${String((this.#count += 1)).padStart(6, '0')}`;
+    const { target = targetOf(path) } = request;
+    const router = urls[index] as string;
+    const asked = { actor: 'client', event: 'invoke', op, route, method, target, budgetMs, auth, router } as const;
+    // The request that started an execution does not know that others will ask for it: it is the operation itself.
+    history.append({ ...asked, operation: key ?? asksFor });
     const deadline = AbortSignal.timeout(budgetMs + patienceMs);
-    const signal = leave === undefined ? deadline : AbortSignal.any([leave, deadline]);
-    const options: CallOptions = { method, headers: this.#headers(op, request, auth), signal };
-    if (body !== undefined) options.body = body;
+    const options: CallOptions = {
+      method: asksFor === undefined ? method : 'GET',
+      headers: this.#headers(op, request),
+      signal: leave === undefined ? deadline : AbortSignal.any([leave, deadline]),
+      ...(body === undefined ? {} : { body }),
+    };
     try {
-      const answer = await call(`${route === 'health' ? operationsUrl : router}${path}`, options);
-      return this.#answered(op, answer, { request, ms: since() });
+      const base = route === 'health' ? (operationsUrls[index] as string) : router;
+      return this.#answered(op, await call(`${base}${path}`, options), request);
     } catch (error) {
-      const { code, cause, name, message } = error as Error & { code?: string; cause?: { code?: string } };
-      history.append({ actor: 'client', event: 'closed', op, reason: leave?.aborted ? 'gone' : describe() });
-      return { op, status: undefined, problem: undefined, executionId: undefined, isReplay: false, ms: since() };
-      function describe() {
-        return code ?? cause?.code ?? `${name}: ${message}`;
-      }
+      const reason = leave?.aborted ? 'gone' : describe(error as Error & { code?: string });
+      history.append({ actor: 'client', event: 'closed', op, reason });
+      const isRefused = reason === 'ECONNREFUSED';
+      return { op, status: undefined, problem: undefined, executionId: undefined, isReplay: false, isRefused };
     }
   }
 
-  #answered(op: string, answer: RouterAnswer, { request, ms }: { request: Request; ms: number }): Outcome {
+  #answered(op: string, answer: RouterAnswer, request: Request): Outcome {
     const { status, headers } = answer;
     const problem = problemOf(answer);
     const executionId = headers['x-execution-id'] as string | undefined;
     const right = status === 200 && request.isRight !== undefined ? isRight(answer, request.isRight) : undefined;
     this.#options.history.append({ actor: 'client', event: 'answer', op, status, problem, executionId, right });
-    return { op, status, problem, executionId, isReplay: headers['idempotency-replayed'] === 'true', ms };
+    const isReplay = headers['idempotency-replayed'] === 'true';
+    return { op, status, problem, executionId, isReplay, isRefused: false };
   }
 
-  #headers(op: string, { route, body, key }: Request, auth: 'good' | 'bad'): Record<string, string> {
+  #headers(op: string, { route, body, spelledKey, prefer, auth, withoutToken }: Request): Record<string, string> {
     const token = this.#options.token();
     // Its signature is cut: everything else about it is right.
-    const bearer = auth === 'good' ? token : token.slice(0, -8);
+    const bearer = auth === 'bad' ? token.slice(0, -8) : token;
+    const isOpen = route === 'token' || route === 'health' || withoutToken === true;
     const type = route === 'token' ? 'application/x-www-form-urlencoded' : 'application/json';
     return {
       'x-request-id': op,
-      ...(key === undefined ? {} : { 'idempotency-key': key }),
-      ...(route === 'token' || route === 'health' ? {} : { authorization: `bearer ${bearer}` }),
+      ...(spelledKey === undefined ? {} : { 'idempotency-key': spelledKey }),
+      ...(prefer === undefined ? {} : { prefer }),
+      ...(isOpen ? {} : { authorization: `bearer ${bearer}` }),
       ...(body === undefined ? {} : { 'content-type': type }),
     };
   }
 }
+
+export const newCccid = () => `F${randomBytes(6).toString('hex').toUpperCase()}`;
+
+const syncRequest: Request = { route: 'lmsDW', path: '/lmsDW/001/dataSync/', target: '/001/dataSync/' };
+const healthRequest: Request = { route: 'health', path: '/health/live', budgetMs: 2_000 };
+const noRoute: Request = { route: 'refused', path: '/no-such-route' };
+const refusedWrite = '/adaptor/001/mock/colleges/001/persons/0318204';
+const refusedRequests: readonly Request[] = [
+  { route: 'refused', path: moviePath, auth: 'bad' },
+  { route: 'refused', path: moviePath, auth: 'bad', withoutToken: true },
+  { route: 'refused', method: 'PATCH', path: refusedWrite, body: '{}', auth: 'bad' },
+  noRoute,
+];
+
+const targetOf = (path: string) => path.replace(/^\/[^/]+\/[^/]+(?=\/)|^\/movies/, '');
+
+const describe = ({ code, cause, name, message }: Error & { code?: string }) =>
+  code ?? (cause as { code?: string } | undefined)?.code ?? `${name}: ${message}`;
 
 function problemOf(answer: RouterAnswer): string | undefined {
   if (answer.headers['content-type'] !== 'application/problem+json') return undefined;

@@ -1,44 +1,28 @@
-// How nearly every case goes: something breaks, is repaired, and what needs it has to be served again, with or without load.
+// How nearly every case goes: something breaks, is repaired, and what needs it has to be served again.
 
-import type { Route } from './history.ts';
-import { type LoadOptions, startLoad } from './load.ts';
+import type { FaultDescription, Route } from './history.ts';
+import type { LoadOptions } from './load.ts';
 import type { World } from './world.ts';
 
-export interface Outage {
-  /** Its name in the history. */
-  readonly what: string;
-  /** Routes that must not notice. Default none. */
-  readonly spares?: readonly Route[] | undefined;
-  /** Address of a router that cannot respond meanwhile. */
-  readonly stops?: string | undefined;
-}
+export type Outage = Partial<FaultDescription> & { readonly what: string };
 
-/** Every route that needs neither the data warehouse nor what is broken. */
-export const allOthers: readonly Route[] = ['movies', 'adaptor', 'token', 'health', 'refused'];
-/** Routes that need no execution. */
-export const withoutExecution: readonly Route[] = ['token', 'health', 'refused'];
+const usual: readonly Route[] = ['movies', 'adaptor'];
 
-/** The outage lasts as long as `during`; resolves when reads are answered with success. */
-export async function outage(
-  world: World,
-  { what, spares, stops }: Outage,
-  during: () => Promise<unknown>,
-): Promise<void> {
-  world.fault(what, spares, stops);
+/** The outage lasts as long as `during`; resolves when the routes that it breaks are served again. */
+export async function outage(world: World, fault: Outage, during: () => Promise<unknown>): Promise<void> {
+  const { breaks: routes = usual, what, stops: router } = fault;
+  world.fault({ ...fault, breaks: routes });
   await during();
   world.repaired(what);
-  await world.untilServed();
+  await world.untilServed({ routes, router });
 }
 
-/** Clients send requests as long as `during`; resolves when the last of them has been answered. */
+/** Clients send requests as long as `during`, besides the load of the case; resolves when all have been answered. */
 export async function underLoad(world: World, options: LoadOptions, during: () => Promise<unknown>): Promise<void> {
-  const load = startLoad(world.operations, options);
+  const load = world.startLoad(options);
   try {
     await during();
   } finally {
     await load.stop();
   }
 }
-
-/** A few unhurried clients, for cases about what must not be noticed. */
-export const lightLoad: LoadOptions = { clients: 2, pauseMs: 200, patchesPerSecond: 1 };

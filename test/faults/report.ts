@@ -1,72 +1,133 @@
-// The table of results in docs/guarantees.md, made of everything that runs have left in `results/`.
+// What runs found, for people: lines at the end of a run, and the tables of docs/explanation/reliability.md.
 
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Findings } from './run-case.ts';
+import { invariants } from './check-history.ts';
+import { quantilesOf, type Recovery } from './figures.ts';
+import { type Findings, hasHeld, productCode, Results, topologyName } from './results.ts';
 
-export const resultsDir = fileURLToPath(new URL('results/', import.meta.url));
-const page = fileURLToPath(new URL('../../docs/guarantees.md', import.meta.url));
+const page = fileURLToPath(new URL('../../docs/explanation/reliability.md', import.meta.url));
 const marks = ['<!-- results: npm run faults -- --report -->', '<!-- end of results -->'] as const;
 
-/** Every run that is kept, by case and engine. */
-export function readResults(dir = resultsDir): Findings[][] {
-  const files = readdirSync(dir).filter((name) => name.endsWith('.json'));
-  return files.toSorted().map((name) => JSON.parse(readFileSync(join(dir, name), 'utf8')) as Findings[]);
-}
-
-/** Writes the table into the page. */
+/** Removes what other code has left, and writes the tables into the page. */
 export function writeReport(): void {
+  const results = new Results();
+  results.removeStale(productCode());
   const text = readFileSync(page, 'utf8');
   const [before, rest] = split(text, marks[0]);
   const [, after] = split(rest, marks[1]);
-  writeFileSync(page, `${before}${marks[0]}\n\n${reportOf(readResults())}\n\n${marks[1]}${after}`);
+  writeFileSync(page, `${before}${marks[0]}\n\n${reportOf(results.read())}\n\n${marks[1]}${after}`);
 }
 
-/** The table and its sum, in Markdown. */
+/** Returns the tables in Markdown: all runs by case, and what the loss of each part cost. */
 export function reportOf(results: readonly (readonly Findings[])[]): string {
-  const head = [
-    'case',
-    'engine',
-    'tries',
-    'kills',
-    'requests',
-    'how they ended',
-    'I1-I7',
-    'slack',
-    'recovery: median, worst',
-  ];
-  const rows = results.map((runs) => rowOf(runs));
-  const total = (count: (findings: Findings) => number) => sum(results.flat(), count).toLocaleString('en');
-  const totals = `Together: ${total(({ tries }) => tries)} tries, ${total(({ kills }) => kills)} processes killed, ${total(({ requests }) => requests)} requests, ${total(({ violations }) => violations)} violations.`;
-  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
-  return `${lines.join('\n')}\n\n${totals}`;
+  const runs = results.flat();
+  if (runs.length === 0) return 'No run of this code is kept yet.';
+  const commits = [...new Set(runs.map(({ circumstances }) => `\`${circumstances.commit}\``))].join(', ');
+  const machines = [...new Set(runs.map(machineOf))].join('; ');
+  const product = [...new Set(runs.map((run) => run.product))].join(', ');
+  const heading = `Product code \`${product}\` (commit ${commits}), on ${machines}.`;
+  const count = (of: (run: Findings) => number) => sum(runs, of).toLocaleString('en');
+  const totals =
+    `Together: ${count(({ tries }) => tries)} tries, ${count(({ kills }) => kills)} processes killed, ` +
+    `${count(({ requests }) => requests)} requests, ${count(({ violations }) => violations)} violations, ` +
+    `${count((run) => (hasHeld(run) ? 0 : 1))} of ${runs.length} runs with something wrong.`;
+  return [heading, tableOf(caseHead, results.map(caseRow)), totals, recoveryTable(results)].join('\n\n');
 }
 
-function rowOf(runs: readonly Findings[]): string[] {
-  const [first] = runs;
-  const recoveries = runs.flatMap(({ recoveryMs }) => recoveryMs).toSorted((a, b) => a - b);
-  const median = recoveries[Math.floor(recoveries.length / 2)];
-  const worst = recoveries.at(-1);
-  const violations = sum(runs, (findings) => findings.violations);
-  const count = (of: (findings: Findings) => number) => String(sum(runs, of));
+const caseHead = ['case', 'store', 'tries', 'kills', 'requests', 'judged I1 to I7', 'result', 'undisturbed', 'seeds'];
+
+function caseRow(runs: readonly Findings[]): string[] {
+  const count = (of: (run: Findings) => number) => String(sum(runs, of));
+  const [first] = runs as [Findings];
+  const wrong = runs.flatMap(wrongIn);
   return [
-    `\`${first?.case}\``,
-    first?.engine ?? '',
+    `\`${first.case}\``,
+    topologyName(first.topology),
     count(({ tries }) => tries),
     count(({ kills }) => kills),
     count(({ requests }) => requests),
-    endsOf(runs),
-    violations === 0 ? 'held' : `${violations} violations`,
-    [...new Set(runs.map(({ slack }) => slack))].toSorted().join(', '),
-    median === undefined || worst === undefined ? '-' : `${seconds(median)}, ${seconds(worst)}`,
+    invariants.map((invariant) => sum(runs, ({ judged }) => judged[invariant]) || 'not judged').join(' · '),
+    wrong.length === 0 ? 'held' : wrong.join('; ').replaceAll('|', '\\|'),
+    `${count(({ undisturbed }) => undisturbed.succeeded)} of ${count(({ undisturbed }) => undisturbed.requests)}`,
+    runs.map(({ seed, slack }) => (slack === 1 ? String(seed) : `${seed} (slack ${slack})`)).join(', '),
   ];
 }
 
+function wrongIn({ violations, complaints, brokeOff }: Findings): string[] {
+  return [
+    ...(violations === 0 ? [] : [`${violations} violations`]),
+    ...complaints,
+    ...(brokeOff === undefined ? [] : [`broke off: ${brokeOff.split('\n')[0]}`]),
+  ];
+}
+
+const recoveryHead = [
+  'case',
+  'store',
+  'what broke',
+  'times',
+  'from repair to service: median, p99, worst',
+  'from fault to service: median, p99, worst',
+];
+
+/** Without those from which there is nothing to recover: the router itself went on. */
+function recoveryTable(results: readonly (readonly Findings[])[]): string {
+  const rows = results.flatMap((runs) => {
+    const [first] = runs as [Findings];
+    const byKind = Object.entries(
+      Object.groupBy(
+        runs.flatMap(({ recoveries }) => recoveries),
+        ({ kind }) => kind,
+      ),
+    );
+    return byKind.map(([kind, recoveries = []]) => [
+      `\`${first.case}\``,
+      topologyName(first.topology),
+      kind,
+      String(recoveries.length),
+      spread(recoveries, ({ ms }) => ms),
+      spread(recoveries, ({ outageMs }) => outageMs),
+    ]);
+  });
+  return tableOf(recoveryHead, rows);
+}
+
+function spread(recoveries: readonly Recovery[], of: (recovery: Recovery) => number | undefined): string {
+  const never = recoveries.filter((recovery) => of(recovery) === undefined).length;
+  const quantiles = quantilesOf(recoveries.map(of).filter((ms) => ms !== undefined));
+  if (quantiles === undefined) return 'never';
+  const { median, p99, worst } = quantiles;
+  return [median, p99, worst].map(seconds).join(', ') + (never === 0 ? '' : `, ${never} never`);
+}
+
+/** Returns the lines that end a run. */
+export function describeFindings(findings: Findings): string {
+  const { case: name, topology, circumstances, seed, requests, kills, patches, undisturbed, unacknowledged } = findings;
+  const lines = [
+    `${name} on ${topologyName(topology)}: ${hasHeld(findings) ? 'held' : wrongIn(findings).join('; ')}`,
+    `  seed ${seed}, commit ${circumstances.commit}, ${machineOf(findings)}, ${findings.seconds} s`,
+    `  ${requests} requests, ${kills} kills; ${endsOf(findings)}`,
+    `  ${patches.acknowledged} PATCHes answered 2xx: ${patches.lost} lost, ${patches.doubled} doubled; ` +
+      `${unacknowledged.applied} writes applied whose clients were not told so`,
+    `  judged: ${invariants.map((each) => `${each} ${findings.judged[each] || 'not judged'}`).join(', ')}`,
+    `  while nothing was broken: ${undisturbed.succeeded} of ${undisturbed.requests} requests succeeded`,
+    ...findings.examples.map(({ invariant, subject, what }) => `  ${invariant} ${subject}: ${what}`),
+    ...findings.notes.map((note) => `  ${note}`),
+  ];
+  return findings.recoveries.length === 0 ? lines.join('\n') : [...lines, recoveryTable([[findings]])].join('\n');
+}
+
+function machineOf({ circumstances: { machine, busyBefore, loadAverage } }: Findings): string {
+  const { cores, processor, memoryGiB } = machine;
+  const isQuiet = busyBefore <= 0.1;
+  return `${cores} cores (${processor}), ${memoryGiB} GiB, ${isQuiet ? 'quiet' : `busy (load ${loadAverage.toFixed(0)})`}`;
+}
+
 /** `200 × 512, 504 × 20`, the most frequent first. */
-function endsOf(runs: readonly Findings[]): string {
+function endsOf({ ends }: Findings): string {
   const counts = new Map<string, number>();
-  for (const [end, count] of runs.flatMap(({ ends }) => Object.entries(ends))) {
+  for (const [end, count] of Object.entries(ends)) {
     const [word = ''] = end.split(' ');
     counts.set(word, (counts.get(word) ?? 0) + count);
   }
@@ -74,14 +135,18 @@ function endsOf(runs: readonly Findings[]): string {
   return sorted.map(([word, count]) => `${word} × ${count}`).join(', ');
 }
 
+function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 
-function sum(findings: readonly Findings[], of: (each: Findings) => number): number {
-  return findings.reduce((total, each) => total + of(each), 0);
+function sum(runs: readonly Findings[], of: (run: Findings) => number): number {
+  return runs.reduce((total, run) => total + of(run), 0);
 }
 
 function split(text: string, mark: string): [string, string] {
   const at = text.indexOf(mark);
-  if (at === -1) throw new Error(`docs/guarantees.md has no ${mark}`);
+  if (at === -1) throw new Error(`docs/explanation/reliability.md has no ${mark}`);
   return [text.slice(0, at), text.slice(at + mark.length)];
 }

@@ -1,139 +1,148 @@
-// Runs one case on one engine and gives its findings.
+// Runs one case on one engine and returns its findings, also when it broke off.
 
-import type { Violation } from './check-history.ts';
-import { countReplays, countUnacknowledged, recoveryTimes } from './figures.ts';
+import type { Circumstances } from '../../bench/report/machine.ts';
+import type { SeededRandom } from '../stack/seeded-random.ts';
 import type { Case } from './cases/case.ts';
+import { complaintsOf, recoveryLimitMs } from './complaints.ts';
 import type { FaultEngine } from './engine.ts';
-import type { AnyEvent } from './history.ts';
+import { availabilityOf, countEnds, countPatches, countReplays, countUnacknowledged, recoveriesOf } from './figures.ts';
 import type { Levels } from './levels.ts';
-import { startWorld, type World } from './world.ts';
-
-/** What one run of a case found; a file in `results/` holds a list of them. */
-export interface Findings {
-  readonly case: string;
-  readonly engine: string;
-  readonly at: string;
-  readonly tries: number;
-  readonly slack: number;
-  readonly kills: number;
-  /** Without those that found nobody to connect to. */
-  readonly requests: number;
-  /** How many ended how: `200`, `504 wait-budget-spent`, `closed ECONNRESET`. */
-  readonly ends: Readonly<Record<string, number>>;
-  readonly violations: number;
-  /** The first of them. */
-  readonly examples: readonly Violation[];
-  readonly complaints: readonly string[];
-  readonly notes: readonly string[];
-  /** From each repair to the next success, in milliseconds. */
-  readonly recoveryMs: readonly number[];
-  /** Writes that were applied although no client was told so, and PATCHes among them of which MDM did not hear. */
-  readonly unacknowledged: { readonly applied: number; readonly withoutMdm: number };
-  /** Repeated writes that a back end answered from the record of their key. */
-  readonly replays?: number;
-  readonly levels: { readonly before: Levels; readonly after: Levels };
-  readonly seconds: number;
-}
+import { lightLoad } from './load.ts';
+import { scaleResponseTimeouts } from './response-timeouts.ts';
+import { type Findings, hasHeld, productCode, Results } from './results.ts';
+import { startWorld } from './start-world.ts';
+import type { World } from './world.ts';
 
 export interface RunOptions {
   readonly tries: number;
+  /** Ends tries when so many processes have been killed. */
+  readonly kills?: number | undefined;
+  /** The load goes on after the last try until so many requests have been sent. */
+  readonly requests?: number | undefined;
   /** No try begins later than this after the first, in seconds. */
   readonly seconds: number;
   /** Multiplies what times are judged by; 1 on a machine that does nothing else. */
   readonly slack: number;
+  readonly routers?: number | undefined;
+  readonly random: SeededRandom;
+  readonly circumstances: Circumstances;
   readonly say: (line: string) => void;
 }
 
 /** Most examples that are kept of violations and complaints. */
 const mostExamples = 10;
-/** A task whose worker died is handed out again after 65 s, on top of what the queue of events takes. */
-const mdmMs = 150_000;
-/** After its dependency is back the router serves within this time, in milliseconds. */
-const recoveryLimitMs = 5_000;
+/** Response time-outs of tasks, so that what became of a lost one is found soon: 23 s for a write instead of 90. */
+const usualTimeoutScale = 1 / 4;
+/** An engine takes up events half a minute after its start, and looks for time-outs every half minute. */
+const restMs = 150_000;
+/** What a run gathers, so that something is left of it when it breaks off. */
+interface Run {
+  readonly chosen: Case;
+  readonly engine: FaultEngine;
+  readonly options: RunOptions;
+  readonly startedAt: number;
+  world?: World;
+  tried: number;
+  before?: Levels;
+  brokeOff?: string;
+}
 
-export async function runCase(
-  chosen: Case,
-  engine: FaultEngine,
-  { tries, seconds, slack, say }: RunOptions,
-): Promise<Findings> {
-  const startedAt = performance.now();
-  const { router = {}, workers = {}, tearDown } = (await chosen.setUp?.(engine)) ?? {};
+/** Never rejects: what went wrong is part of the findings. */
+export async function runCase(chosen: Case, engine: FaultEngine, options: RunOptions): Promise<Findings> {
+  const run: Run = { chosen, engine, options, startedAt: performance.now(), tried: 0 };
+  const stops: (() => unknown)[] = [];
+  try {
+    await perform(run, (stop) => stops.push(stop));
+  } catch (error) {
+    run.brokeOff = (error as Error).message;
+    await run.world?.operations.end();
+    await run.world?.background.end();
+  }
+  const findings = await findingsOf(run);
+  const { world } = run;
+  if (!hasHeld(findings) && world !== undefined) {
+    const logs = world.texts().map(({ name, text }) => `--- ${name}\n${text}`);
+    const history = world.events().map((event) => JSON.stringify(event));
+    new Results().keepFailure(findings, { 'history.jsonl': history.join('\n'), log: logs.join('\n') });
+  }
+  for (const stop of stops.reverse()) await stop();
+  return findings;
+}
+
+async function perform(run: Run, onStop: (stop: () => unknown) => void): Promise<void> {
+  const { chosen, engine, options } = run;
+  onStop(await scaleResponseTimeouts(engine.url, chosen.timeoutScale ?? usualTimeoutScale));
+  const { router, workers, tearDown } = (await chosen.setUp?.(engine)) ?? {};
+  if (tearDown !== undefined) onStop(tearDown);
   const world = await startWorld(engine, {
     ...chosen.world,
+    routers: options.routers ?? chosen.world?.routers ?? 1,
+    random: options.random,
     router: { ...chosen.world?.router, ...router },
     workers: { ...chosen.world?.workers, ...workers },
   });
-  try {
-    const before = await world.levels();
-    const end = performance.now() + seconds * 1_000;
-    let tried = 0;
-    while (tried < tries && (tried === 0 || performance.now() < end)) {
-      tried += 1;
-      const brokenOff = await chosen.tryOnce(world).then(
-        () => undefined,
-        (error: Error) => error.message,
-      );
-      // What a try leaves behind is unknown then: the next would be judged by it.
-      if (brokenOff !== undefined) {
-        world.expect(false, `try ${tried} broke off: ${brokenOff}`);
-        await world.operations.end();
-        break;
-      }
-      say(`${chosen.name}: try ${tried} of ${tries}, ${world.operations.count} requests, ${world.kills} kills`);
-    }
-    const [reasons] = await Promise.all([world.untilBackAt(before), world.untilMdmHeard(chosen.mdmMs ?? mdmMs)]);
-    for (const reason of reasons) world.expect(false, `after 90 s of quiet: ${reason}`);
-    return await findingsOf(chosen, world, { tries: tried, slack, before, startedAt });
-  } finally {
-    await world.stop();
-    await tearDown?.();
-  }
+  run.world = world;
+  onStop(() => world.stop());
+  run.before = await world.levels();
+  const load = world.startLoad(chosen.load ?? lightLoad);
+  await repeat(run, world);
+  await load.stop();
+  const { nothingOwed = false } = chosen;
+  const [reasons, isAtRest] = await Promise.all([
+    world.untilBackAt(run.before),
+    world.untilAtRest({ timeoutMs: chosen.restMs ?? restMs, nothingOwed }),
+  ]);
+  for (const reason of reasons) world.expect(false, `after 90 s of quiet: ${reason}`);
+  world.expect(isAtRest || !nothingOwed, 'the reconciler had work left');
 }
 
-async function findingsOf(
-  chosen: Case,
-  world: World,
-  { tries, slack, before, startedAt }: { tries: number; slack: number; before: Levels; startedAt: number },
-): Promise<Findings> {
-  const events = world.events();
-  const violations = world.violations(slack);
-  const recoveryMs = recoveryTimes(events).map(({ ms }) => ms);
+/** Tries until there were enough of them, or enough kills, or no time is left. */
+async function repeat(run: Run, world: World): Promise<void> {
+  const { chosen, options } = run;
+  const { tries, kills = Number.POSITIVE_INFINITY, requests = 0, seconds, say } = options;
+  const end = performance.now() + seconds * 1_000;
+  const sent = () => world.operations.count + world.background.count;
+  while (run.tried < tries && world.kills < kills && (run.tried === 0 || performance.now() < end)) {
+    run.tried += 1;
+    const failed = await chosen.tryOnce(world).catch((error: Error) => error);
+    // What a try leaves behind is unknown then: the next would be judged by it.
+    if (failed instanceof Error) return void (run.brokeOff = `try ${run.tried}: ${failed.message}`);
+    say(`${chosen.name}: try ${run.tried}, ${sent()} requests, ${world.kills} kills`);
+  }
+  while (sent() < requests && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 250));
+}
+
+async function findingsOf(run: Run): Promise<Findings> {
+  const { chosen, engine, options, world, tried, before, startedAt, brokeOff } = run;
+  const { slack, circumstances, random } = options;
+  const events = world?.events() ?? [];
+  const verdict = world?.verdict(slack) ?? { violations: [], judged: noneJudged };
+  const recoveries = recoveriesOf(events);
+  const undisturbed = availabilityOf(events, recoveryLimitMs * slack);
   const ends = countEnds(events);
-  for (const ms of recoveryMs) world.expect(ms <= recoveryLimitMs * slack, `recovered only after ${ms} ms`);
+  const figures = { judged: verdict.judged, undisturbed, recoveries };
+  // Of a run that broke off nobody can say what it would have judged.
+  const found = brokeOff === undefined ? complaintsOf(chosen, figures, slack) : [];
+  const complaints = [...(world?.complaints ?? []), ...found];
   return {
     case: chosen.name,
-    engine: world.engine.kind ?? 'given',
-    at: new Date().toISOString(),
-    tries,
-    slack,
-    kills: world.kills,
-    requests: sumOf(ends) - (ends['closed ECONNREFUSED'] ?? 0),
-    ends,
-    violations: violations.length,
-    examples: violations.slice(0, mostExamples),
-    complaints: summarise(world.complaints).slice(0, mostExamples),
-    notes: summarise(world.notes),
-    recoveryMs,
+    topology: { store: engine.kind, engines: engine.nodes.length, routers: world?.routers.length ?? 0 },
+    ...{ circumstances, product: productCode(), seed: random.seed, slack, tries: tried, kills: world?.kills ?? 0 },
+    requests: Object.values(ends).reduce((sum, count) => sum + count, 0) - (ends['closed ECONNREFUSED'] ?? 0),
+    ...{ ends, judged: verdict.judged, violations: verdict.violations.length },
+    examples: verdict.violations.slice(0, mostExamples),
+    complaints: summarise(complaints).slice(0, mostExamples),
+    notes: summarise(world?.notes ?? []),
+    ...{ brokeOff, recoveries, undisturbed },
+    patches: countPatches(events, verdict.violations),
     unacknowledged: countUnacknowledged(events),
     replays: countReplays(events),
-    levels: { before, after: await world.levels() },
+    levels: world === undefined || before === undefined ? undefined : { before, after: await world.levels() },
     seconds: Math.round((performance.now() - startedAt) / 1_000),
   };
 }
 
-function countEnds(events: readonly AnyEvent[]): Record<string, number> {
-  const ends = events.flatMap((event) => {
-    if (event.actor !== 'client' || event.event === 'invoke') return [];
-    if (event.event === 'closed') return [`closed ${event.reason}`];
-    return [event.problem === undefined ? String(event.status) : `${event.status} ${event.problem}`];
-  });
-  const counts: Record<string, number> = {};
-  for (const end of ends.toSorted()) counts[end] = (counts[end] ?? 0) + 1;
-  return counts;
-}
-
-const sumOf = (counts: Readonly<Record<string, number>>) =>
-  Object.values(counts).reduce((sum, count) => sum + count, 0);
+const noneJudged = { I1: 0, I2: 0, I3: 0, I4: 0, I5: 0, I6: 0, I7: 0 };
 
 /** The same complaint once, with how often it came. */
 function summarise(complaints: readonly string[]): string[] {

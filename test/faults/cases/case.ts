@@ -1,12 +1,16 @@
 // What a case is.
 
-import type { GivenEngine, World, WorldOptions } from '../world.ts';
+import type { Invariant } from '../check-history.ts';
+import type { EngineKind, FaultEngineOptions } from '../engine.ts';
+import type { LoadOptions } from '../load.ts';
+import type { WorldOptions } from '../start-world.ts';
+import type { GivenEngine, World } from '../world.ts';
 
 /** What {@link Case.setUp} started. */
 export interface SetUp {
-  readonly router?: Record<string, string>;
-  readonly workers?: Record<string, string>;
-  tearDown(): Promise<void>;
+  readonly router?: Readonly<Record<string, string>>;
+  readonly workers?: Readonly<Record<string, string>>;
+  tearDown(): unknown;
 }
 
 export interface Case {
@@ -15,16 +19,25 @@ export interface Case {
   /** Tries of a usual run. */
   readonly tries: number;
   readonly world?: WorldOptions;
+  /** Clients beside the case, from its first try to its last. Default: a few of every kind. */
+  readonly load?: LoadOptions;
   /** Breaks something once, repairs it, and returns when what it sent has been answered. */
   tryOnce(world: World): Promise<void>;
   /** Starts what the case needs besides a world, which then gets these variables. */
   setUp?(engine: GivenEngine): Promise<SetUp>;
-  /** MDM may take this long after the last try, in milliseconds. Default 150 000. */
-  readonly mdmMs?: number;
-  /** The engine's data lies on a tmpfs of this size (in MiB); needs the right to mount one, and PostgreSQL on this machine. */
-  readonly diskMiB?: number;
-  /** It needs an engine of this kind, whatever the run was asked for, with a PostgreSQL server of its own. */
-  readonly ownServer?: 'postgresql';
+  /** Multiplies the response time-outs of all tasks. Default a quarter. */
+  readonly timeoutScale?: number;
+  /** Everything has this time to come to rest after the last try, in milliseconds. Default 150 000. */
+  readonly restMs?: number;
+  /** At rest no reconciler has anything left to repair. */
+  readonly nothingOwed?: boolean;
+  /** What its engine needs besides; starts one of its own. */
+  readonly engine?: Omit<FaultEngineOptions, 'templateDir' | 'environment'> & {
+    readonly kind?: EngineKind;
+    readonly environment?: () => Readonly<Record<string, string>>;
+  };
   /** What this machine lacks for the case; nothing when it has all. */
-  readonly missing?: () => string | undefined;
+  readonly missing?: () => string | undefined | Promise<string | undefined>;
+  /** Invariants of which it cannot say anything, and why. */
+  readonly notJudged?: Partial<Readonly<Record<Invariant, string>>>;
 }

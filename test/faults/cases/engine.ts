@@ -7,15 +7,16 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { engineMoods } from '../engine-proxy.ts';
-import { outage, underLoad, withoutExecution as spares } from '../outage.ts';
+import { withoutExecution as spares } from '../component.ts';
+import { outage, underLoad } from '../outage.ts';
 import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
 /** The engine fails under load: what does not need it goes on. */
 async function engineOutage(world: World, what: string, during: () => Promise<unknown>): Promise<void> {
   await underLoad(world, { clients: 8 }, async () => {
-    await pause(1_000 + Math.random() * 1_000);
-    await outage(world, { what, spares }, during);
+    await pause(world.random.between(1_000, 2_000));
+    await outage(world, { what, spares, kind: 'engine' }, during);
   });
 }
 
@@ -25,9 +26,8 @@ const killed: Case = {
   world: { budgetMs: 8_000 },
   async tryOnce(world) {
     await engineOutage(world, killed.name, async () => {
-      await world.engine.kill?.();
-      world.kills += 1;
-      await world.engine.start?.();
+      await world.kill(world.component('engine'));
+      await world.component('engine').start();
     });
   },
 };
@@ -51,6 +51,8 @@ const frozen: Case = {
 const slow: Case = {
   name: 'engine-slow-2-s-a-call',
   tries: 2,
+  // A read takes four calls.
+  timeoutScale: 1,
   world: { budgetMs: 25_000 },
   async tryOnce(world) {
     await outage(world, { what: slow.name, spares }, async () => {
@@ -133,7 +135,7 @@ function fillDisk(folder: string): string {
 const diskFull: Case = {
   name: 'engine-disk-full',
   tries: 3,
-  diskMiB: 96,
+  engine: { diskMiB: 96 },
   world: { budgetMs: 8_000 },
   async tryOnce(world) {
     await engineOutage(world, diskFull.name, async () => {

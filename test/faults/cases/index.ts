@@ -2,9 +2,13 @@
 
 import { backEndCases } from './back-ends.ts';
 import type { Case } from './case.ts';
+import { clockCases } from './clocks.ts';
 import { engineCases } from './engine.ts';
 import { frozenCases } from './frozen.ts';
+import { halfOpenCases } from './half-open.ts';
+import { killCases } from './kills.ts';
 import { limitCases } from './limits.ts';
+import { redisCases } from './redis.ts';
 import { routerCases } from './router.ts';
 import { surroundingsCases } from './surroundings.ts';
 import { workerCases } from './workers.ts';
@@ -14,7 +18,11 @@ export const cases: readonly Case[] = [
   ...routerCases,
   ...engineCases,
   ...backEndCases,
+  ...redisCases,
   ...surroundingsCases,
+  ...clockCases,
+  ...halfOpenCases,
   ...frozenCases,
   ...limitCases,
+  ...killCases,
 ];

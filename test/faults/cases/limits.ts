@@ -3,24 +3,28 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Program } from '../../stack/program.ts';
-import { lightLoad, type Outage, outage, underLoad, withoutExecution } from '../outage.ts';
+import { type ProgramComponent, withoutExecution } from '../component.ts';
+import { type Outage, outage, underLoad } from '../outage.ts';
 import type { Supervisor } from '../supervisor.ts';
-import type { World, WorldOptions } from '../world.ts';
+import type { WorldOptions } from '../start-world.ts';
+import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
 /** A few more than the router has open: clients, workers and the engine want more. */
 const spareDescriptors = 8;
 
+const routerAway = { I6: 'the router itself is in need' };
+
 const descriptorsExhausted: Case = {
   name: 'file-descriptors-exhausted',
   tries: 3,
+  notJudged: routerAway,
   async tryOnce(world) {
     const { stack } = world;
     const pid = stack.router.process.pid as number;
     const limit = readdirSync(`/proc/${pid}/fd`).length + spareDescriptors;
     await underLoad(world, { clients: 30, pauseMs: 10 }, () =>
-      outage(world, { what: descriptorsExhausted.name }, async () => {
+      outage(world, { what: descriptorsExhausted.name, stops: stack.url }, async () => {
         execFileSync('prlimit', ['--pid', String(pid), `--nofile=${limit}:`]);
         await pause(8_000);
         execFileSync('prlimit', ['--pid', String(pid), '--nofile=4096:']);
@@ -56,23 +60,17 @@ const worldWith = ({ router, workers = {} }: Pick<WorldOptions, 'router' | 'work
 /** Pause of a client whose connection broke, in milliseconds. */
 const refusedMs = 500;
 
-interface Victim {
-  readonly program: () => Program;
-  /** Starts another in its place. */
-  readonly replace: () => Promise<void>;
-}
-
 const supervisors = new WeakMap<World, Supervisor>();
 
 /** One for all tries of a run. */
-function supervisorOf(world: World, { program, replace }: Victim): Supervisor {
+function supervisorOf(world: World, victim: ProgramComponent): Supervisor {
   const known = supervisors.get(world);
   if (known !== undefined) return known;
   const supervisor = world.supervise({
-    running: () => program().process,
+    running: () => victim.program().process,
     async replace() {
-      const ended = program();
-      await replace();
+      const ended = victim.program();
+      await victim.start();
       // By now all that it wrote has been read.
       world.expect(ended.output().includes('heap out of memory'), 'it did not die for want of memory');
     },
@@ -82,37 +80,28 @@ function supervisorOf(world: World, { program, replace }: Victim): Supervisor {
 }
 
 /** It dies of what it is sent, as often as it takes, and its supervisor starts it again. */
-async function runOutOfMemory(world: World, { program, replace }: Victim, what: Outage): Promise<void> {
-  const supervisor = supervisorOf(world, { program, replace });
+async function runOutOfMemory(world: World, victim: ProgramComponent, what: Outage): Promise<void> {
+  const supervisor = supervisorOf(world, victim);
   const before = supervisor.deaths;
-  await underLoad(world, lightLoad, () => outage(world, what, () => press(world)));
+  await outage(world, what, () => press(world));
   const deaths = supervisor.deaths - before;
-  world.note(`${deaths} deaths`);
+  world.notes.push(`${deaths} deaths`);
   world.expect(deaths > 0, 'the memory was enough');
 }
 
 const routerMemory: Case = {
   name: 'router-memory-limit',
   tries: 3,
+  notJudged: routerAway,
   world: worldWith({ router: { NODE_OPTIONS: '--max-old-space-size=88' } }),
-  tryOnce: (world) =>
-    runOutOfMemory(
-      world,
-      { program: () => world.stack.router, replace: world.replaceRouter },
-      { what: routerMemory.name },
-    ),
+  tryOnce: (world) => runOutOfMemory(world, world.routers[0]!, { what: routerMemory.name, stops: world.stack.url }),
 };
 
 const workerMemory: Case = {
   name: 'worker-memory-limit',
   tries: 3,
   world: worldWith({ workers: { NODE_OPTIONS: '--max-old-space-size=80' } }),
-  tryOnce: (world) =>
-    runOutOfMemory(
-      world,
-      { program: () => world.stack.workers[0] as Program, replace: world.replaceWorkers },
-      { what: workerMemory.name, spares: withoutExecution },
-    ),
+  tryOnce: (world) => runOutOfMemory(world, world.workers[0]!, { what: workerMemory.name, spares: withoutExecution }),
 };
 
 export const limitCases: readonly Case[] = [descriptorsExhausted, routerMemory, workerMemory];

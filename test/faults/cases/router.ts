@@ -1,10 +1,10 @@
-// Routers that die, drain, and processes that are killed at random under load.
+// Routers that die or drain with many requests in flight.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { readCount } from '../../stack/metrics.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
-import { startLoad } from '../load.ts';
-import { outage, underLoad } from '../outage.ts';
+import type { ProgramComponent } from '../component.ts';
+import { outage } from '../outage.ts';
 import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
@@ -28,18 +28,20 @@ async function fill(world: World, count: number) {
 const killed: Case = {
   name: 'router-killed-with-100-in-flight',
   tries: 10,
+  notJudged: { I6: 'the router itself is away' },
   async tryOnce(world) {
     world.proxies.backEnds.freezeAnswers();
     const sent = await fill(world, inFlight);
-    await outage(world, { what: killed.name }, async () => {
+    const { stops } = world.component('router');
+    await outage(world, { what: killed.name, kind: 'router', stops }, async () => {
       const killedAt = performance.now();
-      await world.killRouter();
+      await world.kill(world.component('router'));
       const outcomes = await Promise.all(sent);
       world.expect(performance.now() - killedAt < 2_000, 'a connection outlived its router');
       // What admission control had refused was answered before.
       for (const { status } of outcomes) world.expect(status === undefined || status === 503, `answered ${status}`);
       world.proxies.backEnds.thaw();
-      await world.stack.restartRouter();
+      await world.component('router').start();
     });
   },
 };
@@ -47,13 +49,15 @@ const killed: Case = {
 const drained: Case = {
   name: 'router-drained',
   tries: 10,
+  notJudged: { I6: 'the router itself is away' },
   async tryOnce(world) {
     world.proxies.backEnds.freezeAnswers();
     const sent = await fill(world, 40);
-    const load = startLoad(world.operations, { clients: 20 });
+    const load = world.startLoad({ clients: 20 });
     const startedAt = performance.now();
-    const stopped = world.stack.router.stop();
-    world.fault(drained.name);
+    const [router] = world.routers as [ProgramComponent];
+    const stopped = router.program().stop();
+    world.fault({ what: drained.name, stops: router.stops, breaks: ['movies', 'adaptor'] });
     await pause(500);
     world.proxies.backEnds.thaw();
     for (const { status } of await Promise.all(sent))
@@ -62,42 +66,10 @@ const drained: Case = {
     const ms = performance.now() - startedAt;
     world.expect(ms < 5_000, `draining took ${Math.round(ms)} ms after its requests were answered`);
     await load.stop();
-    await world.stack.restartRouter();
+    await router.start();
     world.repaired(drained.name);
     await world.untilServed();
   },
 };
 
-/** A process at random is ended and started again, about once a second; five times a try, then everything must serve. */
-const random: Case = {
-  name: 'random-kills-under-load',
-  tries: 20,
-  world: { budgetMs: 8_000 },
-  async tryOnce(world) {
-    const killSome = async () => {
-      for (let kills = 0; kills < 5; kills++) {
-        await pause(300 + Math.random() * 900);
-        if (Math.random() < 0.3) {
-          await world.killRouter();
-          await world.stack.restartRouter();
-        } else {
-          await world.killWorkers();
-          await world.startWorkers();
-        }
-      }
-    };
-    await underLoad(world, { clients: 8, patchesPerSecond: 2 }, () => outage(world, { what: random.name }, killSome));
-  },
-};
-
-/** No fault at all: what the others are compared with. */
-const quiet: Case = {
-  name: 'no-fault',
-  tries: 2,
-  world: { budgetMs: 8_000 },
-  async tryOnce(world) {
-    await underLoad(world, { clients: 10, pauseMs: 10 }, () => pause(25_000));
-  },
-};
-
-export const routerCases: readonly Case[] = [killed, drained, random, quiet];
+export const routerCases: readonly Case[] = [killed, drained];

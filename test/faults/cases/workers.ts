@@ -1,14 +1,16 @@
 // Workers that die: before the call, between the call and the report, after the report, and all of them.
 
 import { pollUntil } from '../../stack/poll-until.ts';
-import { now } from '../history.ts';
+import { type AnyEvent, now } from '../history.ts';
 import type { Outcome } from '../operations.ts';
-import { outage, withoutExecution } from '../outage.ts';
+import { withoutExecution } from '../component.ts';
+import { outage } from '../outage.ts';
+import type { WorldOptions } from '../start-world.ts';
 import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
 /** For a world in which workers die. */
-export const withDyingWorkers = {
+export const withDyingWorkers: WorldOptions = {
   /** The circuit breaker of a back end would open: it is not what these cases are about. */
   router: { BREAKER_BACKEND_MINCALLS: '100000' },
   /**
@@ -37,15 +39,11 @@ const isWrite = ({ method }: { method: string }) => method !== 'GET';
 
 /** The requests of this try, by what the history says of them. */
 function progress(world: World, from: number) {
-  const events = world.events().filter((event) => event.at >= from);
+  const isOwn = (event: AnyEvent) => 'op' in event && event.op.startsWith(world.operations.prefix);
+  const events = world.events().filter((event) => event.at >= from && isOwn(event));
   const invoked = events.filter((event) => event.actor === 'client' && event.event === 'invoke');
-  const ops = new Set(invoked.map(({ op }) => op));
-  const arrived = events.filter(
-    (event) => event.actor === 'back-end' && event.event === 'received' && ops.has(event.op),
-  );
-  const applied = events.filter(
-    (event) => event.actor === 'back-end' && event.event === 'applied' && ops.has(event.op),
-  );
+  const arrived = events.filter((event) => event.actor === 'back-end' && event.event === 'received');
+  const applied = events.filter((event) => event.actor === 'back-end' && event.event === 'applied');
   return { invoked, arrived: arrived.length, applied: applied.length, writes: invoked.filter(isWrite).length };
 }
 
@@ -75,15 +73,17 @@ function expectLost(world: World, outcomes: readonly Outcome[], reads: ReadonlyS
 const readsOf = ({ invoked }: ReturnType<typeof progress>) =>
   new Set(invoked.filter((event) => !isWrite(event)).map(({ op }) => op));
 
+const breaks = ['movies', 'adaptor'] as const;
+
 async function kill(world: World, what: string): Promise<void> {
-  world.fault(what, withoutExecution);
-  await world.killWorkers();
+  world.fault({ what, spares: withoutExecution, breaks, kind: 'worker' });
+  await world.kill(world.component('worker'));
 }
 
 async function replace(world: World, what: string): Promise<void> {
   await world.proxies.backEnds.repair();
   await world.proxies.api.repair();
-  await world.startWorkers();
+  await world.component('worker').start();
   world.repaired(what);
   await world.untilServed();
 }
@@ -138,13 +138,11 @@ const allGone: Case = {
   tries: 10,
   world,
   async tryOnce(world) {
-    await outage(world, { what: allGone.name, spares: withoutExecution }, async () => {
-      await world.killWorkers();
-      await world.killWorkers();
+    await outage(world, { what: allGone.name, spares: withoutExecution, kind: 'worker' }, async () => {
+      await Promise.all(world.workers.map((workers) => world.kill(workers)));
       const outcomes = await Promise.all(sendSome(world));
       for (const { status } of outcomes) world.expect(status === 504 || status === 503, `answered ${status}`);
-      await world.stack.addWorkers();
-      await world.stack.addWorkers({ WORKERS_DOMAIN: '002' });
+      await Promise.all(world.workers.map((workers) => workers.start()));
     });
   },
 };

@@ -1,0 +1,85 @@
+// Clocks that differ, and clocks that are set while everything runs.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { call, tokenOf } from '../../stack/client.ts';
+import { type Clock, missingForClock, startClock } from '../clock.ts';
+import { moviePath } from '../operations.ts';
+import { outage } from '../outage.ts';
+import { startIdentityProvider } from '../start-world.ts';
+import type { World } from '../world.ts';
+import type { Case } from './case.ts';
+
+/** The identity provider's clock is off; a new token is used at a router whose clock is right. */
+async function useTokenOf({ stack }: World, clock: Clock, seconds: number): Promise<number> {
+  await stack.identityProvider.kill();
+  clock.set(seconds);
+  await startIdentityProvider(stack, clock.environment);
+  const token = await tokenOf(stack.url);
+  const answer = await call(`${stack.url}${moviePath}`, { headers: { authorization: `bearer ${token}` } });
+  return answer.status;
+}
+
+const apart: Case = {
+  name: 'clocks-off-by-two-minutes',
+  tries: 2,
+  missing: missingForClock,
+  async tryOnce(world) {
+    const { stack } = world;
+    const clock = startClock();
+    await outage(world, { what: apart.name, stops: stack.url }, async () => {
+      const behind = await useTokenOf(world, clock, -120);
+      world.expect(behind === 200, `a token of a provider that is two minutes behind is refused: ${behind}`);
+      const ahead = await useTokenOf(world, clock, 120);
+      world.expect(ahead === 401, `a token from two minutes ahead is not refused by default: ${ahead}`);
+      await stack.router.stop();
+      await stack.restartRouter({ OAUTH_CLOCKTOLERANCESECONDS: '150' });
+      await world.untilServed();
+      const bridged = await useTokenOf(world, clock, 120);
+      world.expect(bridged === 200, `oauth.clockToleranceSeconds=150 does not bridge two minutes: ${bridged}`);
+      await stack.identityProvider.kill();
+      await startIdentityProvider(stack);
+      await stack.router.stop();
+      await stack.restartRouter();
+    });
+    clock.stop();
+  },
+  notJudged: { I6: 'the router is started anew' },
+};
+
+/** How far clocks are set, in seconds: longer than every time-out of a task; tokens live for an hour. */
+const jumps = [900, -900];
+let clock: Clock | undefined;
+
+/** The clock of one of our programs is set forward and back while it runs. */
+const jumpOf = (program: 'router' | 'workers'): Case => ({
+  name: `clock-of-${program}-jumps`,
+  tries: 2,
+  missing: missingForClock,
+  async setUp() {
+    clock = startClock();
+    return { [program]: clock.environment, tearDown: () => clock?.stop() };
+  },
+  tryOnce: (world) => jump(world, program),
+});
+
+/** The engine's clock decides when a task has timed out. */
+const engineJump: Case = {
+  name: 'clock-of-engine-jumps',
+  tries: 2,
+  engine: { environment: () => (clock = startClock()).environment },
+  missing: missingForClock,
+  tryOnce: (world) => jump(world, 'engine'),
+};
+
+async function jump(world: World, program: string): Promise<void> {
+  for (const seconds of jumps) {
+    const what = `clock of the ${program} ${seconds} s`;
+    await outage(world, { what, spares: ['health'], kind: 'clock' }, async () => {
+      clock?.set(seconds);
+      await pause(6_000);
+      clock?.set(0);
+    });
+  }
+}
+
+export const clockCases: readonly Case[] = [apart, jumpOf('router'), jumpOf('workers'), engineJump];

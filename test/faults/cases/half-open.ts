@@ -1,0 +1,84 @@
+// Connections whose other end has gone without a word: between router and engine, engine and database, clients, workers.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { findPostgresqlBin } from '../../cluster/requirements.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
+import { allOthers, withoutExecution } from '../component.ts';
+import { type HalfOpenProxy, startHalfOpenProxy } from '../half-open-proxy.ts';
+import { outage } from '../outage.ts';
+import type { World } from '../world.ts';
+import type { Case } from './case.ts';
+
+let proxy: HalfOpenProxy | undefined;
+
+/** The connections of now are lost; new ones work at once. */
+async function lose(world: World, what: string, end: 'client' | 'server', on = proxy): Promise<void> {
+  await pause(1_500);
+  await outage(world, { what, spares: withoutExecution }, async () => {
+    on?.lose(end);
+    await pause(5_000);
+  });
+}
+
+const engine: Case = {
+  name: 'router-to-engine-half-open',
+  tries: 3,
+  world: { router: { CONDUCTOR_TIMEOUTMS: '3000' } },
+  async setUp({ url }) {
+    proxy = await startHalfOpenProxy(url);
+    return { router: { CONDUCTOR_URL: proxy.url }, tearDown: () => proxy?.stop() };
+  },
+  tryOnce: (world) => lose(world, engine.name, 'server'),
+};
+
+const database: Case = {
+  name: 'engine-to-postgresql-half-open',
+  tries: 3,
+  engine: { kind: 'postgresql', ownServer: true },
+  missing: () => (findPostgresqlBin() === undefined ? 'initdb and postgres (Debian: postgresql)' : undefined),
+  tryOnce: (world) => lose(world, database.name, 'server', world.engine.databaseProxy),
+};
+
+/** A worker whose held polls the router still believes in: what is handed to them is lost. */
+const workers: Case = {
+  name: 'workers-vanish',
+  tries: 3,
+  world: { router: { BREAKER_BACKEND_MINCALLS: '100000' } },
+  async tryOnce(world) {
+    const between = await startHalfOpenProxy(world.stack.url);
+    const added = await world.stack.addWorkers({ CONDUCTOR_APIURL: `${between.url}/conductor/api` });
+    await pause(2_000);
+    await lose(world, workers.name, 'client', between);
+    await added.stop();
+    world.stack.workers.splice(world.stack.workers.indexOf(added), 1);
+    await between.stop();
+  },
+};
+
+/** Clients that are cut off in the middle: the router hears nothing of it, and lets go of what it holds for them. */
+const clients: Case = {
+  name: 'clients-vanish',
+  tries: 5,
+  async tryOnce(world) {
+    const between = await startHalfOpenProxy(world.stack.url);
+    const vanishing = world.operationsAt(between.url);
+    world.proxies.backEnds.freezeAnswers();
+    const sent = Array.from({ length: 20 }, (_, index) => (index % 4 === 0 ? vanishing.patch() : vanishing.movie()));
+    await pause(500);
+    // The load's own requests wait with them for the back ends.
+    world.fault({ what: clients.name, stops: between.url, spares: withoutExecution });
+    between.lose('client');
+    await pause(3_000);
+    world.proxies.backEnds.thaw();
+    await Promise.all(sent);
+    const closed = () => between.halfOpen === 0;
+    await pollUntil('the router to close what nobody reads', closed, { timeoutMs: 60_000 }).catch(() =>
+      world.expect(false, `${between.halfOpen} connections of clients that have gone are open`),
+    );
+    world.repaired(clients.name);
+    await world.untilServed({ routes: allOthers.filter((route) => route !== 'refused') });
+    await between.stop();
+  },
+};
+
+export const halfOpenCases: readonly Case[] = [engine, database, workers, clients];

@@ -1,0 +1,113 @@
+// Parts that are killed one after the other, or two at once, under load of every kind; and the same load without a fault.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { findPostgresqlBin, findRedisServer } from '../../cluster/requirements.ts';
+import type { ComponentKind } from '../component.ts';
+import type { LoadOptions } from '../load.ts';
+import { pick } from '../persons.ts';
+import { missingForProduction } from '../production.ts';
+import type { WorldOptions } from '../start-world.ts';
+import type { World } from '../world.ts';
+import type { Case } from './case.ts';
+
+export const missingRedis = () => (findRedisServer() === undefined ? 'redis-server (Debian: redis-server)' : undefined);
+
+const load: LoadOptions = { clients: 8, pauseMs: 120, patchesPerSecond: 3, keyedClients: 3, laterClients: 3 };
+const everything: WorldOptions = {
+  ...{ budgetMs: 8_000, redis: true, encrypted: true },
+  // The circuit breaker of a back end would open when workers die: it is not what these cases are about.
+  router: { BREAKER_BACKEND_MINCALLS: '100000' },
+  workers: { WORKERS_CONCURRENCY: '24' },
+};
+/** In which every kind of unknown outcome is found and repaired soon enough to be judged. */
+const judgedAtRest = { restMs: 240_000, nothingOwed: true } as const;
+
+const killedKinds: readonly ComponentKind[] = ['engine', 'router', 'worker', 'Redis'];
+/** Where there are several of a kind, one kill in so many is of all of them at once. */
+const allAtOnceOneIn = 5;
+
+/** The kinds in turns, so that each is killed as often; pauses and victims are the seed's. */
+const oneAfterTheOther: Case = {
+  name: 'kills-under-load',
+  tries: 8,
+  load,
+  world: everything,
+  missing: missingRedis,
+  ...judgedAtRest,
+  async tryOnce(world) {
+    const { random, components } = world;
+    const least = killedKinds.toSorted((one, other) => killsOf(world, one) - killsOf(world, other))[0];
+    const candidates = components.filter(({ kind }) => kind === least);
+    const victims = random.below(allAtOnceOneIn) === 0 ? candidates : [pick(random, candidates)];
+    await pause(random.between(200, 1_500));
+    await world.killAndRestart(victims, random.between(0, 1_500));
+  },
+};
+
+/** Times that a kind was killed, per part of it. */
+function killsOf(world: World, kind: ComponentKind): number {
+  return world.events().filter((event) => event.actor === 'nemesis' && event.event === 'fault' && event.kind === kind)
+    .length;
+}
+
+/** Every pair of kinds, both killed at the same moment. */
+const pairs = killedKinds.flatMap((one, index) => killedKinds.slice(index + 1).map((other) => [one, other] as const));
+
+const twoAtOnce: Case = {
+  name: 'two-faults-at-once',
+  tries: pairs.length + 1,
+  load,
+  world: everything,
+  missing: missingRedis,
+  ...judgedAtRest,
+  async tryOnce(world) {
+    const { random, redis } = world;
+    const tried = world.kills / 2;
+    const pair = pairs[tried];
+    await pause(random.between(200, 1_500));
+    if (pair !== undefined)
+      return world.killAndRestart(
+        pair.map((kind) => world.component(kind)),
+        random.between(0, 2_000),
+      );
+    // Not killed but hung, while the engine is killed.
+    world.fault({ what: 'Redis hung', breaks: ['keyed'] });
+    redis?.hang();
+    await world.killAndRestart([{ ...world.component('engine'), breaks: ['movies', 'adaptor'] }], 1_000);
+    redis?.resume();
+    world.repaired('Redis hung');
+    await world.untilServed({ routes: ['keyed'] });
+  },
+};
+
+/** What production has, each part killed once: two engines on PostgreSQL, two routers, Redis, Keycloak, workers. */
+const production: Case = {
+  name: 'production-topology',
+  tries: 10,
+  load,
+  world: { ...everything, budgetMs: 10_000, routers: 2, production: true },
+  engine: { kind: 'postgresql', count: 2, ownServer: true },
+  missing: async () =>
+    missingRedis() ??
+    (findPostgresqlBin() === undefined ? 'initdb and postgres (Debian: postgresql)' : await missingForProduction()),
+  ...judgedAtRest,
+  async tryOnce(world) {
+    const { random, components } = world;
+    const victim = components[world.kills % components.length];
+    await pause(random.between(500, 3_000));
+    if (victim !== undefined) await world.killAndRestart([victim], random.between(200, 2_000));
+  },
+};
+
+/** No fault at all: what the others are compared with. */
+const quiet: Case = {
+  name: 'no-fault',
+  tries: 2,
+  load: { ...load, clients: 10, pauseMs: 10 },
+  world: everything,
+  missing: missingRedis,
+  notJudged: { I6: 'nothing breaks' },
+  tryOnce: () => pause(25_000),
+};
+
+export const killCases: readonly Case[] = [oneAfterTheOther, twoAtOnce, production, quiet];

@@ -1,0 +1,44 @@
+// A wall clock that can be set while the processes that see it run (clock.c, preloaded).
+
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findProgram } from '../cluster/requirements.ts';
+
+export interface Clock {
+  /** Variables of the processes whose clock it is. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Sets it this many seconds ahead of the machine's clock, or behind it. */
+  set(seconds: number): void;
+  stop(): void;
+}
+
+/** What this machine lacks for one; undefined when it has all. */
+export const missingForClock = () =>
+  process.platform !== 'linux' || findProgram('cc') === undefined ? 'a C compiler (cc) on Linux' : undefined;
+
+/** Compiles it. @throws Error when there is no C compiler */
+export function startClock(): Clock {
+  const dir = mkdtempSync(join(tmpdir(), 'service-router-clock-'));
+  const library = join(dir, 'clock.so');
+  const source = fileURLToPath(new URL('clock.c', import.meta.url));
+  execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, source, '-ldl']);
+  const file = join(dir, 'offset');
+  const descriptor = openSync(file, 'w+');
+  const set = (seconds: number) => {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigInt64LE(BigInt(seconds));
+    writeSync(descriptor, bytes, 0, bytes.length, 0);
+  };
+  set(0);
+  return {
+    environment: { LD_PRELOAD: library, CLOCK_OFFSET_FILE: file },
+    set,
+    stop() {
+      closeSync(descriptor);
+      rmSync(dir, { recursive: true });
+    },
+  };
+}

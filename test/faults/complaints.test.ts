@@ -1,0 +1,42 @@
+// A run is wrong when an invariant was judged on nothing, when requests fail without a fault, and when service returns late.
+
+import { describe, expect, it } from 'vitest';
+import { complaintsOf, type Figures } from './complaints.ts';
+
+const good: Figures = {
+  judged: { I1: 1, I2: 1, I3: 1, I4: 1, I5: 1, I6: 1, I7: 1 },
+  undisturbed: { requests: 100, succeeded: 99 },
+  recoveries: [{ kind: 'engine', ms: 5_000, outageMs: 30_000 }],
+};
+const found = (more: Partial<Figures>, notJudged = {}, slack = 1) =>
+  complaintsOf({ notJudged }, { ...good, ...more }, slack);
+
+describe('a run', () => {
+  it('with everything judged, 99 % served and service back in time: nothing is wrong', () => {
+    expect(found({})).toEqual([]);
+  });
+
+  it('in which an invariant was judged on nothing: wrong, unless the case says why', () => {
+    const judged = { ...good.judged, I6: 0 };
+    expect(found({ judged })).toEqual(['I6 was not judged']);
+    expect(found({ judged }, { I6: 'nothing breaks' })).toEqual([]);
+    expect(found({ judged }, { I2: 'no PATCH' })).toEqual(['I6 was not judged']);
+  });
+
+  it.each([
+    ['fewer than 99 % served without a fault', { requests: 1_000, succeeded: 989 }],
+    ['no request without a fault', { requests: 0, succeeded: 0 }],
+  ])('with %s: wrong', (_title, undisturbed) => {
+    const line = `${undisturbed.succeeded} of ${undisturbed.requests} requests succeeded while nothing was broken`;
+    expect(found({ undisturbed })).toEqual([line]);
+  });
+
+  it('whose service returned late or never: wrong; on a busy machine late is later', () => {
+    const recoveries = [
+      { kind: 'engine', ms: 5_001, outageMs: 6_000 },
+      { kind: 'Redis', ms: undefined, outageMs: undefined },
+    ];
+    expect(found({ recoveries })).toEqual(['engine: recovered only after 5001 ms', 'Redis: recovered never']);
+    expect(found({ recoveries }, {}, 2)).toEqual(['Redis: recovered never']);
+  });
+});

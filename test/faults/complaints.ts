@@ -1,0 +1,31 @@
+// What is wrong with a run besides violations: what was not judged, what was not available, what came back too late.
+
+import type { Case } from './cases/case.ts';
+import { invariants, type Verdict } from './check-history.ts';
+import type { Availability, Recovery } from './figures.ts';
+
+/** After its dependency is back a route is served within this time, in milliseconds. */
+export const recoveryLimitMs = 5_000;
+/** Least share of requests that succeed while nothing is broken. */
+const leastAvailable = 0.99;
+
+/** The figures of a run that lasted to its end. */
+export interface Figures {
+  readonly judged: Verdict['judged'];
+  readonly undisturbed: Availability;
+  readonly recoveries: readonly Recovery[];
+}
+
+/** Returns one line for each. @param slack multiplies the times */
+export function complaintsOf(chosen: Pick<Case, 'notJudged'>, figures: Figures, slack: number): string[] {
+  const { judged, undisturbed, recoveries } = figures;
+  const silent = invariants.filter((each) => judged[each] === 0 && chosen.notJudged?.[each] === undefined);
+  const late = recoveries.filter(({ ms }) => ms === undefined || ms > recoveryLimitMs * slack);
+  const { requests, succeeded } = undisturbed;
+  const isAvailable = requests > 0 && succeeded >= leastAvailable * requests;
+  return [
+    ...silent.map((invariant) => `${invariant} was not judged`),
+    ...late.map(({ kind, ms }) => `${kind}: recovered ${ms === undefined ? 'never' : `only after ${ms} ms`}`),
+    ...(isAvailable ? [] : [`${succeeded} of ${requests} requests succeeded while nothing was broken`]),
+  ];
+}

@@ -1,0 +1,79 @@
+// The parts of a world that can be killed and started again, and what the loss of each means for clients.
+
+import type { Program } from '../stack/program.ts';
+import type { WrittenText } from './check-history.ts';
+import type { Route } from './history.ts';
+
+export type ComponentKind = 'engine' | 'router' | 'worker' | 'Redis' | 'PostgreSQL' | 'identity provider';
+
+export interface Component {
+  readonly kind: ComponentKind;
+  /** `engine 2`. */
+  readonly name: string;
+  /** Routes that may fail while it is away. */
+  readonly breaks: readonly Route[];
+  /** Routes that must not notice. */
+  readonly spares: readonly Route[];
+  /** Its address, when it is a router. */
+  readonly stops?: string | undefined;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** Starts it again where it was, also after it has ended by itself; resolves when it works. */
+  start(): Promise<void>;
+}
+
+/** One of the product's programs. */
+export interface ProgramComponent extends Component {
+  /** The process of now. */
+  program(): Program;
+}
+
+/** Routes that need no execution. */
+export const withoutExecution: readonly Route[] = ['token', 'health', 'refused'];
+/** Every route but that of the data warehouse. */
+export const allOthers: readonly Route[] = ['movies', 'adaptor', 'keyed', ...withoutExecution];
+const executing: readonly Route[] = ['movies', 'adaptor', 'keyed'];
+
+const losses: Readonly<Record<ComponentKind, Pick<Component, 'breaks' | 'spares'>>> = {
+  engine: { breaks: executing, spares: withoutExecution },
+  PostgreSQL: { breaks: executing, spares: withoutExecution },
+  worker: { breaks: executing, spares: withoutExecution },
+  router: { breaks: executing, spares: [] },
+  // Without Redis no router can know whether another has the key.
+  Redis: { breaks: ['keyed'], spares: allOthers.filter((route) => route !== 'keyed') },
+  'identity provider': { breaks: ['token'], spares: allOthers.filter((route) => route !== 'token') },
+};
+
+/** A server that is not ours. */
+export function serverComponent(
+  kind: ComponentKind,
+  name: string,
+  server: { kill(): Promise<void>; start(): Promise<void> },
+): Component {
+  return { kind, name, ...losses[kind], kill: () => server.kill(), start: () => server.start() };
+}
+
+/** @param options.keep gets what each process wrote that is replaced */
+export function programComponent(options: {
+  readonly kind: ComponentKind;
+  readonly name: string;
+  readonly stops?: string;
+  /** Instead of what is usual for its kind. */
+  readonly loss?: Pick<Component, 'breaks' | 'spares'>;
+  readonly first: Program;
+  readonly launch: () => Promise<Program>;
+  readonly keep: (text: WrittenText) => void;
+}): ProgramComponent {
+  const { kind, name, stops, loss = losses[kind], first, launch, keep } = options;
+  let program = first;
+  return {
+    ...{ kind, name, stops, ...loss },
+    program: () => program,
+    kill: () => program.kill(),
+    async start() {
+      const ended = program;
+      program = await launch();
+      keep({ name, text: ended.output() });
+    },
+  };
+}

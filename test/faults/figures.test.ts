@@ -1,0 +1,157 @@
+// The figures of a run: availability without a fault, recovery on the broken route, writes nobody was told of.
+
+import { describe, expect, it } from 'vitest';
+import {
+  availabilityOf,
+  countEnds,
+  countLateWrites,
+  countPatches,
+  countReplays,
+  countUnacknowledged,
+  quantilesOf,
+  recoveriesOf,
+} from './figures.ts';
+import type { AnyEvent, FaultDescription } from './history.ts';
+
+const target = '/mock/colleges/001/persons/1';
+const invoke = (op: string, at: number, more: object = {}): AnyEvent => ({
+  ...{ at, actor: 'client', event: 'invoke', op, route: 'adaptor', method: 'PATCH', target, budgetMs: 1_000 },
+  auth: 'good',
+  ...more,
+});
+const read = (op: string, at: number, more: object = {}) => invoke(op, at, { method: 'GET', route: 'movies', ...more });
+const answer = (op: string, at: number, status = 200, more: object = {}): AnyEvent => ({
+  ...{ at, actor: 'client', event: 'answer', op, status },
+  ...more,
+});
+const applied = (op: string, at = 10): AnyEvent => ({
+  ...{ at, actor: 'back-end', event: 'applied', op, key: `key-${op}`, target: `/adaptors/001${target}` },
+});
+const notified = (op: string): AnyEvent => ({
+  ...{ at: 30, actor: 'mdm', event: 'notified', op, executionId: 'e', effective: true },
+});
+const fault = (at: number, more: Partial<FaultDescription> = {}): AnyEvent => ({
+  ...{ at, actor: 'nemesis', event: 'fault', what: 'x', spares: [], breaks: ['movies'] },
+  ...more,
+});
+const repaired = (at: number, what = 'x'): AnyEvent => ({ at, actor: 'nemesis', event: 'repaired', what });
+
+describe('recovery', () => {
+  it('is counted from the repair and from the fault to the first success of a request sent after it', () => {
+    const events = [
+      ...[read('early', 0), fault(50), repaired(100), answer('early', 110)],
+      ...[read('refused', 120), answer('refused', 130, 503), read('served', 140), answer('served', 180)],
+    ];
+    expect(recoveriesOf(events)).toEqual([{ kind: 'x', ms: 80, outageMs: 130 }]);
+  });
+
+  it('comes before the repair where another part takes over', () => {
+    const events = [fault(0), read('a', 10), answer('a', 30), repaired(100), read('b', 110), answer('b', 115)];
+    expect(recoveriesOf(events)).toEqual([{ kind: 'x', ms: 15, outageMs: 30 }]);
+  });
+
+  it.each<[string, AnyEvent[]]>([
+    ['a success on another route', [read('a', 20, { route: 'adaptor' }), answer('a', 30)]],
+    ['a success at another router', [read('a', 20, { router: 'two' }), answer('a', 30)]],
+    ['a success without a good token', [read('a', 20, { auth: 'bad' }), answer('a', 30)]],
+    ['an accepted request', [read('a', 20), answer('a', 30, 202)]],
+    ['nothing at all', []],
+  ])('%s: it has not recovered', (_title, events) => {
+    const [recovery] = recoveriesOf([fault(0, { stops: 'one' }), repaired(10), ...events]);
+    expect(recovery).toEqual({ kind: 'x', ms: undefined, outageMs: undefined });
+  });
+
+  it('waits for the slowest of several broken routes', () => {
+    const served = [read('a', 20), answer('a', 30), read('b', 20, { route: 'keyed' }), answer('b', 90)];
+    const [recovery] = recoveriesOf([fault(0, { breaks: ['movies', 'keyed'] }), repaired(10), ...served]);
+    expect(recovery?.ms).toBe(80);
+  });
+
+  it('has no figure where nothing broke or nothing was repaired', () => {
+    expect(recoveriesOf([fault(0, { breaks: [] }), repaired(1), fault(2, { what: 'y' })])).toEqual([]);
+  });
+});
+
+describe('availability without a fault', () => {
+  it('counts what was neither sent nor answered during a fault or its aftermath', () => {
+    const events = [
+      ...[read('before', 0), answer('before', 10), read('hit', 15), fault(20), answer('hit', 25, 503), repaired(30)],
+      ...[read('aftermath', 40), answer('aftermath', 45, 503), read('after', 90), answer('after', 95)],
+    ];
+    expect(availabilityOf(events, 50)).toEqual({ requests: 2, succeeded: 2 });
+  });
+
+  it.each<[string, AnyEvent[], number]>([
+    ['a problem', [read('a', 0), answer('a', 1, 503)], 0],
+    ['a connection that broke', [read('a', 0), { at: 1, actor: 'client', event: 'closed', op: 'a', reason: 'x' }], 0],
+    ['no end at all', [read('a', 0)], 0],
+    ['an accepted request', [read('a', 0), answer('a', 1, 202)], 1],
+  ])('%s: %o', (_title, events, succeeded) => {
+    expect(availabilityOf(events, 0)).toEqual({ requests: 1, succeeded });
+  });
+
+  it.each<[string, AnyEvent[]]>([
+    ['a bad token', [read('a', 0, { auth: 'bad' }), answer('a', 1, 401)]],
+    ['a path that does not exist', [read('a', 0, { route: 'refused' }), answer('a', 1, 404)]],
+    ['a client that left', [read('a', 0), { at: 1, actor: 'client', event: 'closed', op: 'a', reason: 'gone' }]],
+    ['a repetition that came too early', [read('a', 0), answer('a', 1, 409, { problem: 'idempotency-key-in-use' })]],
+  ])('%s does not count', (_title, events) => {
+    expect(availabilityOf(events, 0)).toEqual({ requests: 0, succeeded: 0 });
+  });
+});
+
+describe('writes', () => {
+  const good = [invoke('a', 0), applied('a'), answer('a', 20), notified('a')];
+
+  it('that nobody was told of are counted, and those of which MDM did not hear', () => {
+    expect(countUnacknowledged([invoke('a', 0), applied('a'), answer('a', 20, 504)])).toEqual({
+      applied: 1,
+      withoutMdm: 1,
+    });
+    expect(countUnacknowledged([invoke('a', 0), applied('a'), notified('a')])).toEqual({ applied: 1, withoutMdm: 0 });
+    expect(countUnacknowledged(good)).toEqual({ applied: 0, withoutMdm: 0 });
+  });
+
+  it('of one operation are acknowledged by any of its requests, and counted once', () => {
+    const lost = [
+      invoke('a', 0, { operation: 'k' }),
+      applied('a'),
+      answer('a', 20, 504),
+      invoke('b', 25, { operation: 'k' }),
+    ];
+    expect(countUnacknowledged(lost)).toEqual({ applied: 1, withoutMdm: 1 });
+    expect(countUnacknowledged([...lost, answer('b', 30)])).toEqual({ applied: 0, withoutMdm: 0 });
+  });
+
+  it('that a back end absorbed are counted apart from those it applied', () => {
+    expect(countReplays([...good, { ...applied('a'), event: 'replayed' } as AnyEvent])).toBe(1);
+    expect(countReplays(good)).toBe(0);
+  });
+
+  it('are late by the time since the request that was applied', () => {
+    const repeated = [invoke('a', 0, { operation: 'k' }), invoke('b', 90, { operation: 'k' }), applied('b', 100)];
+    expect([countLateWrites(repeated, 9), countLateWrites(repeated, 10)]).toEqual([1, 0]);
+  });
+
+  it('are lost or doubled by the violations of I1 and I2', () => {
+    const violations = [
+      { invariant: 'I1', subject: 'a', what: 'one key was applied 2 times' },
+      { invariant: 'I2', subject: 'a', what: 'a 2xx PATCH of which MDM did not hear' },
+      { invariant: 'I2', subject: 'a', what: 'one request made 2 effective updates of MDM' },
+      { invariant: 'I5', subject: 'a', what: 'ended 2 times' },
+    ] as const;
+    expect(countPatches(good, violations)).toEqual({ acknowledged: 1, lost: 1, doubled: 2 });
+  });
+});
+
+it('ends are counted by status, problem and reason', () => {
+  const events = [answer('a', 1), answer('b', 1), answer('c', 1, 504, { problem: 'wait-budget-spent' })];
+  expect(countEnds(events)).toEqual({ 200: 2, '504 wait-budget-spent': 1 });
+});
+
+it('quantiles are values that were measured (nearest rank)', () => {
+  const values = Array.from({ length: 200 }, (_, index) => index + 1);
+  expect(quantilesOf(values)).toEqual({ median: 100, p99: 198, worst: 200 });
+  expect(quantilesOf([7])).toEqual({ median: 7, p99: 7, worst: 7 });
+  expect(quantilesOf([])).toBeUndefined();
+});

@@ -1,0 +1,28 @@
+// The command line of `npm run faults`.
+
+import { describe, expect, it } from 'vitest';
+import { parseOptions } from './options.ts';
+
+describe('the options', () => {
+  it('none: every case, on SQLite, for three minutes each', () => {
+    expect(parseOptions([])).toMatchObject({ cases: [], store: 'sqlite', engines: 1, minutes: 3, slack: 1 });
+  });
+
+  it('kills or requests: the case with kills, for up to two hours', () => {
+    const parsed = parseOptions(['--requests', '20000', '--kills', '200']);
+    expect(parsed).toMatchObject({ cases: ['kills-under-load'], kills: 200, requests: 20_000, minutes: 120 });
+  });
+
+  it('a seed: the same choices again', () => {
+    const [one, other] = [parseOptions(['--seed', '7']), parseOptions(['--seed', '7'])];
+    expect([one.random.seed, one.random.next()]).toEqual([7, other.random.next()]);
+  });
+
+  it.each([
+    [['--store', 'mysql'], '--store is sqlite or postgresql, not mysql'],
+    [['--kills', 'many'], '--kills is a positive number, not many'],
+    [['--engines', '2'], 'several engines need --store postgresql'],
+  ])('%j: refused', (args, message) => {
+    expect(() => parseOptions(args)).toThrow(message);
+  });
+});

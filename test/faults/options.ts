@@ -1,0 +1,88 @@
+// The command line of `npm run faults`.
+
+import { parseArgs } from 'node:util';
+import { seededRandom, type SeededRandom } from '../stack/seeded-random.ts';
+import type { EngineKind } from './engine.ts';
+
+export interface Options {
+  /** Names of cases; none: all. */
+  readonly cases: readonly string[];
+  readonly store: EngineKind;
+  readonly engines: number;
+  readonly routers: number | undefined;
+  readonly tries: number | undefined;
+  readonly kills: number | undefined;
+  readonly requests: number | undefined;
+  readonly minutes: number;
+  readonly slack: number;
+  readonly random: SeededRandom;
+  readonly templateDir: string | undefined;
+  /** Counts what earlier runs of the same code have done. */
+  readonly resume: boolean;
+  /** Keeps nothing. */
+  readonly dry: boolean;
+  /** Only brings the page up to date. */
+  readonly report: boolean;
+  readonly help: boolean;
+}
+
+export const usage = `Usage: npm run faults [-- options]
+
+Breaks the product for real, one case after the other, and judges the history of what clients, back ends and MDM saw.
+Each run is added to test/faults/results/; the history of one in which something was wrong is kept beside it.
+Exit code: 0 nothing was wrong, 1 otherwise.
+
+  --case <name>        may be repeated; default: all
+  --kills <n>          kills so many processes under load (case kills-under-load)
+  --requests <n>       and goes on until so many requests have been sent
+  --store <name>       sqlite (default) or postgresql
+  --engines <n>        engines on one PostgreSQL database (1)
+  --routers <n>        routers (as the case says, mostly 1)
+  --tries <n>          instead of the case's own number
+  --minutes <n>        no try of a case begins later than this (3; with --kills or --requests 120)
+  --resume             only what runs of the same code with the same store, engines and routers have not done yet
+  --slack <n>          multiplies the times that are judged, for a machine busy with other things (1)
+  --seed <n>           makes the same choices and pauses again (TEST_SEED)
+  --template <dir>     keeps an engine's database with the definitions there, for the next run
+  --dry                keeps no results
+  --report             runs nothing: removes the results of other code, and writes the tables of
+                       docs/explanation/reliability.md
+  --help
+`;
+
+/** Parses the options. @throws Error for people */
+export function parseOptions(args: readonly string[]): Options {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean', default: false } as const;
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      case: { type: 'string', multiple: true, default: [] },
+      ...{
+        store: { ...text, default: 'sqlite' },
+        engines: { ...text, default: '1' },
+        slack: { ...text, default: '1' },
+      },
+      ...{ kills: text, requests: text, routers: text, tries: text, minutes: text, seed: text, template: text },
+      ...{ resume: flag, dry: flag, report: flag, help: flag },
+    },
+  });
+  const { store } = values;
+  if (store !== 'sqlite' && store !== 'postgresql') throw new Error(`--store is sqlite or postgresql, not ${store}`);
+  const number = (name: 'kills' | 'requests' | 'routers' | 'tries' | 'minutes' | 'engines' | 'slack') => {
+    const given = values[name];
+    if (given !== undefined && !(Number(given) > 0)) throw new Error(`--${name} is a positive number, not ${given}`);
+    return given === undefined ? undefined : Number(given);
+  };
+  const [kills, requests, engines = 1] = [number('kills'), number('requests'), number('engines')];
+  if (engines > 1 && store === 'sqlite') throw new Error('several engines need --store postgresql');
+  const isMeasured = kills !== undefined || requests !== undefined;
+  return {
+    ...{ cases: isMeasured && values.case.length === 0 ? ['kills-under-load'] : values.case, store, engines },
+    ...{ kills, requests, routers: number('routers'), tries: number('tries'), slack: number('slack') ?? 1 },
+    minutes: number('minutes') ?? (isMeasured ? 120 : 3),
+    random: seededRandom(values.seed ?? process.env['TEST_SEED']),
+    templateDir: values.template,
+    ...{ resume: values.resume, dry: values.dry, report: values.report, help: values.help },
+  };
+}

@@ -1,0 +1,67 @@
+// The persons that a run changes, and what colleges and MDM have of them at its end.
+
+import { call } from '../stack/client.ts';
+import type { SeededRandom } from '../stack/seeded-random.ts';
+import type { HistoryEvent } from './history.ts';
+
+export interface Person {
+  readonly mis: string;
+  readonly id: string;
+}
+
+const of = (mis: string, ...ids: readonly string[]): Person[] => ids.map((id) => ({ mis, id }));
+/** One of a list that is not empty. */
+export const pick = <T>(random: SeededRandom, list: readonly T[]) => list[random.below(list.length)] as T;
+
+/** Hands out persons, one to each PATCH that is under way. */
+export class Persons {
+  /** Changed by PATCH, of which MDM hears. The first four are known at both colleges. */
+  readonly patched: readonly Person[] = [
+    ...of('001', '0318204', '0320991', '0322467', '0101866', '0319375', '0318766', '0321180', '0322903'),
+    ...of('002', 'B00419407'),
+  ];
+  /** Changed by PUT, of which MDM does not hear. */
+  readonly replaced: readonly Person[] = of('001', '0323551', '0324016');
+  readonly #busy = new Set<Person>();
+
+  /** Runs `work` with a person that nobody else changes meanwhile; with any when there is none. */
+  async withOne<T>(random: SeededRandom, work: (person: Person) => Promise<T>): Promise<T> {
+    const free = this.patched.filter((person) => !this.#busy.has(person));
+    const person = pick(random, free.length === 0 ? this.patched : free);
+    this.#busy.add(person);
+    try {
+      return await work(person);
+    } finally {
+      this.#busy.delete(person);
+    }
+  }
+}
+
+interface Link {
+  readonly goldenId: string;
+  readonly misCode: string;
+  readonly sisPersonId: string;
+}
+
+export type Observation = Omit<Extract<HistoryEvent, { actor: 'observer' }>, 'at'>;
+
+/** Gives `append` what the colleges and MDM have of each person. */
+export async function observePersons(
+  backEndsUrl: string,
+  persons: readonly Person[],
+  append: (observation: Observation) => void,
+): Promise<void> {
+  const read = async <T>(path: string) => (await call(`${backEndsUrl}${path}`)).json<T>();
+  const golden = await read<{ goldenId: string; cccid: string | null }[]>('/mdm/golden-records');
+  const crosswalk = await read<Link[]>('/mdm/crosswalk');
+  const cccidOf = async (mis: string, id: string) =>
+    (await read<{ cccid: string }>(`/adaptors/${mis}/mock/colleges/${mis}/persons/${id}`)).cccid;
+  for (const { mis, id } of persons) {
+    const link = crosswalk.find(({ misCode, sisPersonId }) => misCode === mis && sisPersonId === id);
+    const elsewhere = crosswalk.filter(({ goldenId, misCode }) => goldenId === link?.goldenId && misCode !== mis);
+    const others: Record<string, string> = {};
+    for (const { misCode, sisPersonId } of elsewhere) others[misCode] = await cccidOf(misCode, sisPersonId);
+    const mdm = golden.find(({ goldenId }) => goldenId === link?.goldenId)?.cccid;
+    append({ actor: 'observer', event: 'person', mis, id, cccid: await cccidOf(mis, id), mdm, others });
+  }
+}

@@ -1,0 +1,109 @@
+// Results are kept by case and topology, removed when the product has changed, and shown as tables.
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describeFindings, reportOf } from './report.ts';
+import { type Findings, hasHeld, Results } from './results.ts';
+
+const findings = (more: Partial<Findings> = {}): Findings => ({
+  case: 'engine-killed',
+  topology: { store: 'sqlite', engines: 1, routers: 1 },
+  circumstances: {
+    ...{
+      date: '2030-01-01T00:00:00Z',
+      commit: 'abc1234',
+      node: 'v24',
+      engine: 'Conductor',
+      busyBefore: 0,
+      loadAverage: 1,
+    },
+    machine: { cores: 2, processor: 'A processor', memoryGiB: 8, system: 'Linux' },
+  },
+  ...{ product: 'aaaaaaaaaaaa', seed: 7, slack: 1, tries: 2, kills: 2, requests: 300, ends: { 200: 290, '503 x': 10 } },
+  judged: { I1: 1, I2: 2, I3: 3, I4: 4, I5: 5, I6: 0, I7: 7 },
+  ...{ violations: 0, examples: [], complaints: [], notes: [] },
+  recoveries: [
+    { kind: 'engine', ms: 1_000, outageMs: 9_000 },
+    { kind: 'engine', ms: 3_000, outageMs: 11_000 },
+  ],
+  undisturbed: { requests: 100, succeeded: 100 },
+  patches: { acknowledged: 40, lost: 0, doubled: 0 },
+  unacknowledged: { applied: 1, withoutMdm: 0 },
+  ...{ replays: 0, levels: undefined, seconds: 60 },
+  ...more,
+});
+
+let dir: string;
+let results: Results;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'results-'));
+  results = new Results(dir);
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+describe('the results', () => {
+  it('are kept by case and topology', () => {
+    const topology = { store: 'postgresql', engines: 2, routers: 2 } as const;
+    for (const each of [findings(), findings({ seed: 8 }), findings({ topology })]) results.keep(each);
+    expect(readdirSync(dir)).toEqual(['engine-killed.postgresql-2x2.json', 'engine-killed.sqlite.json']);
+    expect(results.runsOf(findings()).map(({ seed }) => seed)).toEqual([7, 8]);
+    expect(results.read().flat()).toHaveLength(3);
+  });
+
+  it('of other product code are removed, with the histories of its failures', () => {
+    const old = findings({ product: 'bbbbbbbbbbbb' });
+    for (const each of [findings(), old, findings({ ...old, case: 'redis-away' })]) results.keep(each);
+    for (const each of [findings(), old]) results.keepFailure(each, { 'history.jsonl': '{}' });
+    results.removeStale('aaaaaaaaaaaa');
+    expect(results.read().flat()).toEqual([findings()].map((each) => JSON.parse(JSON.stringify(each))));
+    expect(readdirSync(join(dir, 'failures'))).toEqual(['engine-killed.sqlite.aaaaaaaaaaaa.7.history.jsonl.gz']);
+  });
+
+  it('of a failure keep its history as it was', () => {
+    results.keepFailure(findings(), { log: 'a line' });
+    const file = join(dir, 'failures', 'engine-killed.sqlite.aaaaaaaaaaaa.7.log.gz');
+    expect(gunzipSync(readFileSync(file)).toString()).toBe('a line');
+  });
+
+  it.each<[string, Partial<Findings>]>([
+    ['violations', { violations: 1 }],
+    ['complaints', { complaints: ['x'] }],
+    ['an end before its time', { brokeOff: 'x' }],
+  ])('with %s have not held', (_title, more) => {
+    expect([hasHeld(findings()), hasHeld(findings(more))]).toEqual([true, false]);
+  });
+});
+
+describe('the tables', () => {
+  it('show code, commit, machine, judged invariants, seeds and recovery', () => {
+    const text = reportOf([[findings()]]);
+    expect(text).toContain('Product code `aaaaaaaaaaaa` (commit `abc1234`), on 2 cores (A processor), 8 GiB, quiet.');
+    expect(text).toContain(
+      '| `engine-killed` | sqlite | 2 | 2 | 300 | 1 · 2 · 3 · 4 · 5 · not judged · 7 | held | 100 of 100 | 7 |',
+    );
+    expect(text).toContain('| `engine-killed` | sqlite | engine | 2 | 1.0 s, 3.0 s, 3.0 s | 9.0 s, 11.0 s, 11.0 s |');
+  });
+
+  it('show what was wrong with a run, and that something never came back', () => {
+    const recoveries = [{ kind: 'engine', ms: undefined, outageMs: undefined }];
+    const wrong = findings({ violations: 2, complaints: ['late'], brokeOff: 'timed out\nsomewhere', recoveries });
+    const text = reportOf([[wrong]]);
+    expect(text).toContain('| 2 violations; late; broke off: timed out |');
+    expect(text).toContain('1 of 1 runs with something wrong');
+    expect(text).toContain('| engine | 1 | never | never |');
+  });
+
+  it('of no run say so', () => {
+    expect(reportOf([])).toBe('No run of this code is kept yet.');
+  });
+
+  it('at the end of a run: what was lost and doubled, and the first violations', () => {
+    const examples = [{ invariant: 'I1', subject: 'op-1', what: 'one PATCH was applied 2 times' }] as const;
+    const text = describeFindings(findings({ violations: 1, examples }));
+    expect(text).toContain('40 PATCHes answered 2xx: 0 lost, 0 doubled');
+    expect(text).toContain('I1 op-1: one PATCH was applied 2 times');
+  });
+});

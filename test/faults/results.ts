@@ -1,0 +1,143 @@
+// The results of runs as files: one for each case and topology, and the histories of runs in which something was wrong.
+
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import type { Circumstances } from '../../bench/report/machine.ts';
+import type { Invariant, Violation } from './check-history.ts';
+import type { Availability, Recovery } from './figures.ts';
+import type { Levels } from './levels.ts';
+
+export interface Topology {
+  readonly store: 'sqlite' | 'postgresql';
+  readonly engines: number;
+  readonly routers: number;
+}
+
+/** What one run of a case found. Times are milliseconds. */
+export interface Findings {
+  readonly case: string;
+  readonly topology: Topology;
+  readonly circumstances: Circumstances;
+  /** Identifies the product's code (see {@link productCode}). */
+  readonly product: string;
+  readonly seed: number;
+  readonly slack: number;
+  readonly tries: number;
+  readonly kills: number;
+  /** Without those that found nobody to connect to. */
+  readonly requests: number;
+  /** How many ended how: `200`, `504 wait-budget-spent`, `closed ECONNRESET`. */
+  readonly ends: Readonly<Record<string, number>>;
+  /** How many things each invariant was judged on. */
+  readonly judged: Readonly<Record<Invariant, number>>;
+  readonly violations: number;
+  /** The first of them. */
+  readonly examples: readonly Violation[];
+  readonly complaints: readonly string[];
+  readonly notes: readonly string[];
+  /** Why the run ended before its end; its figures are those until then. */
+  readonly brokeOff?: string | undefined;
+  readonly recoveries: readonly Recovery[];
+  readonly undisturbed: Availability;
+  /** PATCHes that were answered with 2xx, those of which MDM did not hear, and writes that were applied twice. */
+  readonly patches: { readonly acknowledged: number; readonly lost: number; readonly doubled: number };
+  /** Writes that were applied although no client was told so, and PATCHes among them of which MDM did not hear. */
+  readonly unacknowledged: { readonly applied: number; readonly withoutMdm: number };
+  /** Repeated writes that a back end answered from the record of their key. */
+  readonly replays: number;
+  readonly levels: { readonly before: Levels; readonly after: Levels } | undefined;
+  readonly seconds: number;
+}
+
+/** Whether nothing was wrong with a run. */
+export const hasHeld = ({ violations, complaints, brokeOff }: Findings) =>
+  violations === 0 && complaints.length === 0 && brokeOff === undefined;
+
+const rootDir = fileURLToPath(new URL('../..', import.meta.url));
+const resultsDir = fileURLToPath(new URL('results/', import.meta.url));
+
+/** What runs in production: a change elsewhere, in a test or a page, leaves results valid. */
+const productPaths = [
+  ...['lib', 'gateway', 'plugins', 'workers', 'jobs', 'workflows', 'event-handlers'],
+  ...['gateway.config.yml', 'package-lock.json'],
+];
+
+/** Returns twelve hexadecimal digits for the product's code as committed; with `+` when it has been changed since. */
+export function productCode(): string {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: rootDir, encoding: 'utf8' });
+  const tree = git('ls-tree', 'HEAD', '--', ...productPaths);
+  const isChanged = git('status', '--porcelain', '--', ...productPaths) !== '';
+  return `${createHash('sha256').update(tree).digest('hex').slice(0, 12)}${isChanged ? '+' : ''}`;
+}
+
+/** `postgresql`, `postgresql-2x2` (engines, routers). */
+export const topologyName = ({ store, engines, routers }: Topology) =>
+  engines === 1 && routers === 1 ? store : `${store}-${engines}x${routers}`;
+
+type Named = Pick<Findings, 'case' | 'topology'>;
+
+/** A folder with one file of runs for each case and topology, and the histories of failures. */
+export class Results {
+  readonly #dir: string;
+
+  constructor(dir = resultsDir) {
+    this.#dir = dir;
+  }
+
+  /** Adds a run to the others of its case and topology. */
+  keep(findings: Findings): void {
+    mkdirSync(this.#dir, { recursive: true });
+    write(this.#fileOf(findings), [...this.runsOf(findings), findings]);
+  }
+
+  /** Keeps, compressed, the history of a run in which something was wrong, and what its processes wrote. */
+  keepFailure(run: Named & Pick<Findings, 'product' | 'seed'>, texts: Readonly<Record<string, string>>): void {
+    const dir = join(this.#dir, failures);
+    mkdirSync(dir, { recursive: true });
+    for (const [name, text] of Object.entries(texts)) {
+      const file = `${run.case}.${topologyName(run.topology)}.${run.product}.${run.seed}.${name}.gz`;
+      writeFileSync(join(dir, file), gzipSync(text));
+    }
+  }
+
+  /** Returns every run, by case and topology. */
+  read(): Findings[][] {
+    return this.#names('.json').map((name) => readRuns(join(this.#dir, name)));
+  }
+
+  /** Returns the runs of one case and topology. */
+  runsOf(run: Named): Findings[] {
+    const file = this.#fileOf(run);
+    return existsSync(file) ? readRuns(file) : [];
+  }
+
+  /** Removes what other product code has left. */
+  removeStale(product: string): void {
+    for (const name of this.#names('.json')) {
+      const file = join(this.#dir, name);
+      const current = readRuns(file).filter((run) => run.product === product);
+      if (current.length > 0) write(file, current);
+      else rmSync(file);
+    }
+    for (const name of this.#names('.gz', failures))
+      if (!name.includes(`.${product}.`)) rmSync(join(this.#dir, failures, name));
+  }
+
+  #fileOf({ case: name, topology }: Named): string {
+    return join(this.#dir, `${name}.${topologyName(topology)}.json`);
+  }
+
+  #names(ending: string, folder = '.'): string[] {
+    const dir = join(this.#dir, folder);
+    const names = existsSync(dir) ? readdirSync(dir) : [];
+    return names.filter((name) => name.endsWith(ending)).toSorted();
+  }
+}
+
+const failures = 'failures';
+const readRuns = (file: string) => JSON.parse(readFileSync(file, 'utf8')) as Findings[];
+const write = (file: string, runs: readonly Findings[]) => writeFileSync(file, `${JSON.stringify(runs, null, 2)}\n`);

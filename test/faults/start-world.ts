@@ -1,0 +1,262 @@
+// Starts a world on an engine that runs: back ends, routers, workers, and the servers that a case asks for.
+
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startBreakableProxy } from '../stack/breakable-proxy.ts';
+import { freePort } from '../stack/free-port.ts';
+import { type Program, startProgram } from '../stack/program.ts';
+import { startRedisServer } from '../stack/redis-server.ts';
+import { seededRandom, type SeededRandom } from '../stack/seeded-random.ts';
+import { audience, type Stack, startStack } from '../stack/stack.ts';
+import { type BadBackEnd, startBadBackEnd } from './bad-back-end.ts';
+import type { WrittenText } from './check-history.ts';
+import { keepToken } from './client-token.ts';
+import { allOthers, type Component, programComponent, type ProgramComponent, serverComponent } from './component.ts';
+import { startEngineProxy } from './engine-proxy.ts';
+import { History } from './history.ts';
+import { moviePath, Operations, termsPath } from './operations.ts';
+import { Persons } from './persons.ts';
+import { type Production, startProduction } from './production.ts';
+import { createWorld, type GivenEngine, type World, type WorldParts } from './world.ts';
+
+export interface WorldOptions {
+  /** `router.responseDeadlineMs`; default 6000, so that a lost request does not cost half a minute. */
+  readonly budgetMs?: number;
+  readonly router?: Readonly<Record<string, string>>;
+  readonly workers?: Readonly<Record<string, string>>;
+  /** Routers on the engine, each with workers of its own; clients use all of them. Default 1. */
+  readonly routers?: number;
+  /** A Redis of the world's own, which the routers share. */
+  readonly redis?: boolean;
+  /** Payloads are encrypted inside the engine. */
+  readonly encrypted?: boolean;
+  /** The production profile with Keycloak; needs Redis. */
+  readonly production?: boolean;
+  /** False: no PATCH is sent, so that nobody has to wait for MDM. Default true. */
+  readonly patches?: boolean;
+  /** Default: of a new seed. */
+  readonly random?: SeededRandom;
+}
+
+/** A cold engine on a busy machine may take this long until it has answered its first requests, in milliseconds. */
+const startMs = 120_000;
+
+/** Starts it; both pools of workers poll, and requests have been answered. What was started is stopped when it fails. */
+export async function startWorld(engine: GivenEngine, options: WorldOptions = {}): Promise<World> {
+  const stops: (() => unknown)[] = [];
+  const close = async () => {
+    for (const stop of stops.splice(0).reverse()) await stop();
+  };
+  try {
+    const world = createWorld({ ...(await startParts(engine, options, (stop) => stops.push(stop))), close });
+    await world.untilServed({ timeoutMs: startMs });
+    await warmUp(world.operations);
+    return world;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+type OnStop = (stop: () => unknown) => void;
+
+async function startParts(
+  engine: GivenEngine,
+  options: WorldOptions,
+  onStop: OnStop,
+): Promise<Omit<WorldParts, 'close'>> {
+  const dir = mkdtempSync(join(tmpdir(), 'service-router-faults-'));
+  onStop(() => rmSync(dir, { recursive: true, force: true }));
+  const history = new History(join(dir, 'history.jsonl'));
+  const { budgetMs = 6_000, patches, random = seededRandom() } = options;
+  const ports = { router: await freePort(), backEnds: await freePort() };
+  const badBackEnd = await startBadBackEnd(history.file);
+  onStop(() => badBackEnd.stop());
+  const proxies = await startProxies(engine, ports, onStop);
+  const redis = options.redis === true ? await startRedisServer() : undefined;
+  if (redis !== undefined) onStop(() => redis.stop());
+  const production = options.production === true ? await startProduction() : undefined;
+  if (production !== undefined) onStop(() => production.keycloak.stop());
+  const others = (engine.nodes ?? []).slice(1).map(({ url }) => url);
+  const stack = await startStack({
+    engineUrl: [proxies.engine.url, ...others].join(','),
+    // Its back ends answer what nobody could describe.
+    anyAnswer: true,
+    router: {
+      ROUTER_PORT: String(ports.router),
+      ROUTER_RESPONSEDEADLINEMS: String(budgetMs),
+      ...hasty,
+      ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
+      ...production?.router,
+      ...options.router,
+      ...encryptionOf(options),
+    },
+    workers: {
+      CONDUCTOR_APIURL: `${proxies.api.url}/conductor/api`,
+      ...backEndsBehind(proxies.backEnds.url, badBackEnd),
+      ...production?.workers,
+      ...options.workers,
+      ...encryptionOf(options),
+    },
+    backEnds: { BACKENDS_PORT: String(ports.backEnds), BACKENDS_HISTORY_FILE: history.file },
+  });
+  onStop(() => stack.stop());
+  const endedTexts: WrittenText[] = [];
+  const programs = await startPrograms(stack, options.routers ?? 1, { keep: (text) => endedTexts.push(text), onStop });
+  const clientSecret = production?.secrets['demo'] ?? 'demo-secret';
+  const token = await keepToken(stack.url, clientSecret);
+  onStop(() => token.stop());
+  const persons = new Persons();
+  const common = {
+    ...{ history, random, budgetMs, patches, persons, clientSecret, token: token.value },
+    urls: programs.routers.map(({ stops }) => stops as string),
+    operationsUrls: programs.routers.map((router) => String(router.program().ready['operationsUrl'])),
+    references: await readReferences(stack.backEndsUrl),
+  };
+  const clients: Operations[] = [];
+  const operationsAt = (...urls: string[]) => {
+    const created = new Operations({ ...common, ...(urls.length === 0 ? {} : { urls }) });
+    clients.push(created);
+    return created;
+  };
+  const values = () => clients.flatMap(({ personalValues }) => personalValues.slice(-500));
+  const fixed = production === undefined ? knownSecrets : Object.values(production.secrets);
+  return {
+    ...{ stack, engine, history, random, persons, proxies, badBackEnd, redis, endedTexts, operationsAt },
+    ...{ operations: operationsAt(), background: operationsAt() },
+    ...programs,
+    secrets: () => [token.value(), ...fixed, ...values()],
+    components: [
+      ...engineComponents(engine),
+      ...programs.routers,
+      ...programs.workers,
+      ...(redis === undefined ? [] : [serverComponent('Redis', 'Redis', { kill: redis.kill, start: redis.restart })]),
+      identityProvider(stack, production),
+      ...(engine.server === undefined ? [] : [serverComponent('PostgreSQL', 'PostgreSQL', engine.server)]),
+    ],
+  };
+}
+
+/** A case cannot wait for minutes. */
+const hasty = { ROUTER_KEEPALIVETIMEOUTMS: '8000', RECONCILER_INTERVALMS: '3000', RECONCILER_AFTERMS: '10000' };
+const knownSecrets = ['demo-secret', 'worker-secret', 'ops-secret'];
+
+function encryptionOf({ encrypted }: WorldOptions): Record<string, string> {
+  return encrypted === true ? { PAYLOAD_KEY: `faults:${payloadKey}` } : {};
+}
+const payloadKey = randomBytes(32).toString('base64');
+
+function backEndsBehind(url: string, badBackEnd: BadBackEnd): Record<string, string> {
+  return {
+    ADAPTOR_001_URL: `${url}/adaptors/001`,
+    ADAPTOR_002_URL: `${url}/adaptors/002`,
+    MOVIES_URL: `${url}/movies`,
+    MDM_URL: `${url}/mdm`,
+    LMSDW_URL: badBackEnd.url,
+    ADAPTOR_666_URL: badBackEnd.url,
+  };
+}
+
+async function startProxies(engine: GivenEngine, ports: { router: number; backEnds: number }, onStop: OnStop) {
+  const engineCalls = await startEngineProxy(engine.url);
+  onStop(() => engineCalls.stop());
+  const start = async (target: string) => {
+    const proxy = await startBreakableProxy(target);
+    onStop(async () => {
+      await proxy.repair();
+      await proxy.stop();
+    });
+    return proxy;
+  };
+  return {
+    engineCalls,
+    engine: await start(engineCalls.url),
+    backEnds: await start(`http://127.0.0.1:${ports.backEnds}`),
+    api: await start(`http://127.0.0.1:${ports.router}`),
+  };
+}
+
+/** The programs of the stack as components, and further routers, each with a pool of workers. */
+async function startPrograms(
+  stack: Stack,
+  count: number,
+  { keep, onStop }: { keep: (text: WrittenText) => void; onStop: OnStop },
+): Promise<{ routers: ProgramComponent[]; workers: ProgramComponent[] }> {
+  const routers = [
+    programComponent({
+      ...{ kind: 'router', name: 'router 1', stops: stack.url, first: stack.router, keep },
+      launch: async () => (await stack.restartRouter(), stack.router),
+    }),
+  ];
+  const [pool, colocated] = stack.workers as [Program, Program];
+  const workerComponent = (name: string, first: Program, env: Record<string, string>) =>
+    programComponent({
+      ...{ kind: 'worker', name, first, keep },
+      ...(env['WORKERS_DOMAIN'] === undefined ? {} : { loss: { breaks: [], spares: withoutAdaptor } }),
+      launch: async () => {
+        // The stack stops those that are in its list.
+        stack.workers.splice(0, stack.workers.length, ...stack.workers.filter(({ process }) => isRunning(process)));
+        return stack.addWorkers(env);
+      },
+    });
+  const workers = [
+    workerComponent('worker 1', pool, {}),
+    workerComponent('worker of 002', colocated, { WORKERS_DOMAIN: '002' }),
+  ];
+  for (let n = 2; n <= count; n++) {
+    const ports = { ROUTER_PORT: String(await freePort()), OPS_PORT: String(await freePort()) };
+    const launch = () => startProgram('gateway/main.ts', { ...stack.routerEnv, ...ports });
+    const first = await launch();
+    const stops = String(first.ready['url']);
+    const router = programComponent({ kind: 'router', name: `router ${n}`, stops, first, launch, keep });
+    onStop(() => router.program().stop());
+    routers.push(router);
+    const env = { CONDUCTOR_APIURL: `${stops}/conductor/api` };
+    const pool = await stack.addWorkers(env);
+    workers.push(workerComponent(`worker ${n}`, pool, env));
+    // Before the router that they poll.
+    onStop(() => workers.at(n)?.program().stop());
+  }
+  return { routers, workers };
+}
+
+const withoutAdaptor = allOthers.filter((route) => route !== 'adaptor' && route !== 'keyed');
+const isRunning = ({ exitCode, signalCode }: Program['process']) => exitCode === null && signalCode === null;
+
+function engineComponents({ nodes = [] }: GivenEngine): Component[] {
+  return nodes.map((node, index) => serverComponent('engine', `engine ${index + 1}`, node));
+}
+
+/** Keycloak, or the embedded one. */
+function identityProvider(stack: Stack, production: Production | undefined): Component {
+  const name = 'identity provider';
+  if (production !== undefined) return serverComponent(name, name, production.keycloak);
+  return serverComponent(name, name, {
+    kill: () => stack.identityProvider.kill(),
+    start: () => startIdentityProvider(stack),
+  });
+}
+
+/** Starts the stack's identity provider again on its port, with more variables when given. */
+export async function startIdentityProvider(stack: Stack, env: Readonly<Record<string, string>> = {}): Promise<void> {
+  const { port } = new URL(stack.issuer);
+  const own = { STATE_DIR: stack.stateDir, OAUTH_AUDIENCE: audience, IDP_PORT: port };
+  stack.identityProvider = await startProgram('dev/identity-provider/main.ts', { ...own, ...env });
+}
+
+/** The answers of the stand-ins to the reads that clients make. */
+async function readReferences(backEndsUrl: string): Promise<Map<string, string>> {
+  const read = async (path: string) => (await fetch(`${backEndsUrl}${path}`)).text();
+  return new Map([
+    [moviePath, await read(moviePath)],
+    [termsPath, await read(termsPath.replace('/adaptor/', '/adaptors/'))],
+  ]);
+}
+
+/** A cold engine is slow: what is tried should not be that. */
+async function warmUp({ movie, terms, put, patch }: Operations): Promise<void> {
+  for (let round = 0; round < 5; round++) await Promise.all([movie(), terms(), put()]);
+  await patch();
+}
