@@ -19,7 +19,7 @@ export interface Verdict {
   readonly judged: Readonly<Record<Invariant, number>>;
 }
 
-/** Text that was written somewhere during the run: a log, an answer, a database. */
+/** Text that was written somewhere during the run: a log, a response, a database. */
 export interface WrittenText {
   readonly name: string;
   readonly text: string;

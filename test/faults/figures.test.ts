@@ -45,7 +45,7 @@ describe('recovery', () => {
     expect(recoveriesOf(events)).toEqual([{ kind: 'x', ms: 80, outageMs: 130 }]);
   });
 
-  it('comes before the repair where another part takes over', () => {
+  it('comes before the repair where another part does its work', () => {
     const events = [fault(0), read('a', 10), answer('a', 30), repaired(100), read('b', 110), answer('b', 115)];
     expect(recoveriesOf(events)).toEqual([{ kind: 'x', ms: 15, outageMs: 30 }]);
   });

@@ -31,13 +31,13 @@ export type HistoryEvent = { readonly at: number } & (
       readonly event: 'answer';
       readonly op: string;
       readonly status: number;
-      /** Last part of a problem document's `type`; absent for a back end's own answer. */
+      /** Last part of a problem document's `type`; absent for a back end's own response. */
       readonly problem?: string | undefined;
       readonly executionId?: string | undefined;
-      /** False when a 2xx answer is not the one that the back end gives. */
+      /** False when a 2xx response is not the one that the back end gives. */
       readonly right?: boolean | undefined;
     }
-  /** The connection ended without an answer: `gone` when the client itself left. */
+  /** The connection ended without a response: `gone` when the client itself left. */
   | { readonly actor: 'client'; readonly event: 'closed'; readonly op: string; readonly reason: string }
   | ({ readonly actor: 'nemesis'; readonly event: 'fault' } & FaultDescription)
   /** Everything is there again; what spared routes must hold ends here too. */
@@ -63,7 +63,7 @@ export interface FaultDescription {
   readonly spares: readonly Route[];
   /** Routes whose first success after the repair ends the recovery. */
   readonly breaks: readonly Route[];
-  /** Address of a router that cannot answer while the fault lasts. */
+  /** Address of a router that cannot respond while the fault lasts. */
   readonly stops?: string | undefined;
 }
 

@@ -41,10 +41,10 @@ export function notBack(before: Levels, after: Levels): string[] {
 }
 
 /** Counts what the reconcilers of these routers have found and not repaired. */
-export async function countOwed(routers: readonly ProgramComponent[]): Promise<number> {
+export async function countMissing(routers: readonly ProgramComponent[]): Promise<number> {
   const counts = await Promise.all(routers.map((each) => readCounts(String(each.program().ready['operationsUrl']))));
-  const owed = counts.flatMap((each) => Object.entries(each)).filter(([series]) => series.startsWith(unreconciled));
-  return owed.reduce((sum, [, count]) => sum + count, 0);
+  const missing = counts.flatMap((each) => Object.entries(each)).filter(([series]) => series.startsWith(unreconciled));
+  return missing.reduce((sum, [, count]) => sum + count, 0);
 }
 
 const unreconciled = 'router_events_unreconciled';

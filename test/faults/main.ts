@@ -11,6 +11,7 @@ import { describeFindings, writeReport } from './report.ts';
 import { hasHeld, productCode, Results } from './results.ts';
 import { runCase } from './run-case.ts';
 
+const results = new Results();
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 async function main(options: Options): Promise<number> {
@@ -46,8 +47,9 @@ async function run(chosen: Case, engines: Engines, options: Options): Promise<bo
     tries: options.tries ?? (isMeasured ? Number.POSITIVE_INFINITY : chosen.tries),
     seconds: minutes * 60,
     random: seededRandom(String(options.random.seed)),
+    keepFailure: (found, texts) => dry || results.keepFailure(found, texts),
   });
-  if (!dry) new Results().keep(findings);
+  if (!dry) results.keep(findings);
   say(describeFindings(findings));
   return hasHeld(findings);
 }
@@ -56,7 +58,7 @@ async function run(chosen: Case, engines: Engines, options: Options): Promise<bo
 function doneBefore({ name, world }: Case, { store, engines, routers }: Options): { kills: number; requests: number } {
   const topology = { store, engines, routers: routers ?? world?.routers ?? 1 };
   const product = productCode();
-  const runs = new Results().runsOf({ case: name, topology }).filter((run) => run.product === product);
+  const runs = results.runsOf({ case: name, topology }).filter((run) => run.product === product);
   const sum = (of: 'kills' | 'requests') => runs.reduce((total, run) => total + run[of], 0);
   return { kills: sum('kills'), requests: sum('requests') };
 }

@@ -30,7 +30,7 @@ export interface OperationsOptions {
 /** How one request ended. */
 export interface Outcome {
   readonly op: string;
-  /** Undefined when the connection ended without an answer. */
+  /** Undefined when the connection ended without a response. */
   readonly status: number | undefined;
   readonly problem: string | undefined;
   readonly executionId: string | undefined;
@@ -118,7 +118,7 @@ export class Operations {
 
   movie = (leave?: AbortSignal) => this.#send({ ...this.#readOf('movies', moviePath), leave });
   terms = () => this.#send(this.#readOf('adaptor', termsPath));
-  /** An answer of 8 MiB. */
+  /** A response of 8 MiB. */
   big = () =>
     this.#send({
       route: 'adaptor',

@@ -9,7 +9,7 @@ import { availabilityOf, countEnds, countPatches, countReplays, countUnacknowled
 import type { Levels } from './levels.ts';
 import { lightLoad } from './load.ts';
 import { scaleResponseTimeouts } from './response-timeouts.ts';
-import { type Findings, hasHeld, productCode, Results } from './results.ts';
+import { type Findings, hasHeld, productCode } from './results.ts';
 import { startWorld } from './start-world.ts';
 import type { World } from './world.ts';
 
@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly routers?: number | undefined;
   readonly random: SeededRandom;
   readonly circumstances: Circumstances;
+  /** Gets the history and the logs of a run in which something was wrong. */
+  readonly keepFailure: (findings: Findings, texts: Readonly<Record<string, string>>) => void;
   readonly say: (line: string) => void;
 }
 
@@ -63,7 +65,7 @@ export async function runCase(chosen: Case, engine: FaultEngine, options: RunOpt
   if (!hasHeld(findings) && world !== undefined) {
     const logs = world.texts().map(({ name, text }) => `--- ${name}\n${text}`);
     const history = world.events().map((event) => JSON.stringify(event));
-    new Results().keepFailure(findings, { 'history.jsonl': history.join('\n'), log: logs.join('\n') });
+    options.keepFailure(findings, { 'history.jsonl': history.join('\n'), log: logs.join('\n') });
   }
   for (const stop of stops.reverse()) await stop();
   return findings;
@@ -87,13 +89,13 @@ async function perform(run: Run, onStop: (stop: () => unknown) => void): Promise
   const load = world.startLoad(chosen.load ?? lightLoad);
   await repeat(run, world);
   await load.stop();
-  const { nothingOwed = false } = chosen;
+  const { nothingMissing = false } = chosen;
   const [reasons, isAtRest] = await Promise.all([
     world.untilBackAt(run.before),
-    world.untilAtRest({ timeoutMs: chosen.restMs ?? restMs, nothingOwed }),
+    world.untilAtRest({ timeoutMs: chosen.restMs ?? restMs, nothingMissing }),
   ]);
   for (const reason of reasons) world.expect(false, `after 90 s of quiet: ${reason}`);
-  world.expect(isAtRest || !nothingOwed, 'the reconciler had work left');
+  world.expect(isAtRest || !nothingMissing, 'the reconciler had work left');
 }
 
 /** Tries until there were enough of them, or enough kills, or no time is left. */

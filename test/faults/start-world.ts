@@ -246,7 +246,7 @@ export async function startIdentityProvider(stack: Stack, env: Readonly<Record<s
   stack.identityProvider = await startProgram('dev/identity-provider/main.ts', { ...own, ...env });
 }
 
-/** The answers of the stand-ins to the reads that clients make. */
+/** The responses of the stand-ins to the reads that clients make. */
 async function readReferences(backEndsUrl: string): Promise<Map<string, string>> {
   const read = async (path: string) => (await fetch(`${backEndsUrl}${path}`)).text();
   return new Map([

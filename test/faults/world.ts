@@ -12,7 +12,7 @@ import type { Component, ComponentKind, ProgramComponent } from './component.ts'
 import type { FaultEngine } from './engine.ts';
 import type { EngineProxy } from './engine-proxy.ts';
 import type { AnyEvent, FaultDescription, History, Route } from './history.ts';
-import { countOwed, type Levels, notBack, readLevels } from './levels.ts';
+import { countMissing, type Levels, notBack, readLevels } from './levels.ts';
 import { type Load, type LoadOptions, startLoad } from './load.ts';
 import type { Operations } from './operations.ts';
 import { type Observation, observePersons, type Persons } from './persons.ts';
@@ -161,15 +161,15 @@ class WorldActions {
   }
 
   /**
-   * Waits until MDM and all colleges know what succeeded, and, when `nothingOwed`, until no reconciler has work left;
+   * Waits until MDM and all colleges know what succeeded, and, when `nothingMissing`, until no reconciler has work left;
    * false when that is not so in time. What persons have then is part of the history.
    */
   async untilAtRest({
     timeoutMs,
-    nothingOwed = false,
+    nothingMissing = false,
   }: {
     timeoutMs: number;
-    nothingOwed?: boolean;
+    nothingMissing?: boolean;
   }): Promise<boolean> {
     const { stack, persons, history, routers } = this.#parts;
     const observe = async () => {
@@ -181,9 +181,9 @@ class WorldActions {
     const isAtRest = async () => {
       const persons = (await observe()).map((each) => ({ ...each, at: 0 }));
       const isKnown = !checkHistory({ events: [...history.read(), ...persons] }).violations.some(isOutstanding);
-      const isQuiet = isKnown && (!nothingOwed || (await countOwed(routers)) === 0);
+      const isQuiet = isKnown && (!nothingMissing || (await countMissing(routers)) === 0);
       quietSince = isQuiet ? (quietSince ?? performance.now()) : undefined;
-      return quietSince !== undefined && performance.now() - quietSince >= (nothingOwed ? quietMs : 0);
+      return quietSince !== undefined && performance.now() - quietSince >= (nothingMissing ? quietMs : 0);
     };
     const options = { timeoutMs, everyMs: 1_000 };
     const hasRested = await pollUntil('everything to come to rest', isAtRest, options).catch(() => false);

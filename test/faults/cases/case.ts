@@ -30,7 +30,7 @@ export interface Case {
   /** Everything has this time to come to rest after the last try, in milliseconds. Default 150 000. */
   readonly restMs?: number;
   /** At rest no reconciler has anything left to repair. */
-  readonly nothingOwed?: boolean;
+  readonly nothingMissing?: boolean;
   /** What its engine needs besides; starts one of its own. */
   readonly engine?: Omit<FaultEngineOptions, 'templateDir' | 'environment'> & {
     readonly kind?: EngineKind;
