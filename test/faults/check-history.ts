@@ -118,9 +118,9 @@ function* keysAppliedOnce(events: readonly AnyEvent[]): Findings {
 function* notifiedOnce({ invoke, ends, applied, notified }: Operation): Generator<string> {
   const effective = notified.filter((event) => event.effective).length;
   const succeeded = ends.some((end) => end.event === 'answer' && isSuccess(end.status));
-  const isOwed = invoke.method === 'PATCH' && changesBackEnd(invoke) && succeeded;
-  if (isOwed || effective > 0) yield holds;
-  if (isOwed && effective === 0) yield notHeard;
+  const isExpected = invoke.method === 'PATCH' && changesBackEnd(invoke) && succeeded;
+  if (isExpected || effective > 0) yield holds;
+  if (isExpected && effective === 0) yield notHeard;
   if (effective > 1) yield `one request made ${effective} effective updates of MDM`;
   if (effective > 0 && applied.length === 0) yield 'MDM was told of a change that nobody applied';
 }

@@ -13,8 +13,8 @@ import { type RunningEngine, startEngine } from '../../dev/engine/start-engine.t
 import { findPostgresqlBin } from '../cluster/requirements.ts';
 import { startPostgresql } from '../cluster/postgresql.ts';
 import type { ServerProcess } from '../cluster/server-process.ts';
+import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
 import { freePort } from '../stack/free-port.ts';
-import { type HalfOpenProxy, startHalfOpenProxy } from './half-open-proxy.ts';
 
 export type EngineKind = 'sqlite' | 'postgresql';
 
@@ -42,7 +42,7 @@ export interface FaultEngine extends EngineNode {
   /** The PostgreSQL server that these engines alone use, when they have one. */
   readonly server: ServerProcess | undefined;
   /** Between the engines and that server. */
-  readonly databaseProxy: HalfOpenProxy | undefined;
+  readonly databaseProxy: BreakableProxy | undefined;
   stop(): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export interface FaultEngineOptions {
 interface Storage {
   readonly database?: DatabaseServer | undefined;
   readonly server?: ServerProcess | undefined;
-  readonly proxy?: HalfOpenProxy | undefined;
+  readonly proxy?: BreakableProxy | undefined;
   stop(): Promise<void>;
 }
 
@@ -173,7 +173,7 @@ async function startStorage(dir: string, { ownServer, diskMiB }: FaultEngineOpti
   chmodSync(dir, 0o755);
   const { process, database } = await startPostgresql({ bin, dir });
   const { host, pathname } = new URL(database.url.slice('jdbc:'.length));
-  const proxy = await startHalfOpenProxy(`http://${host}`);
+  const proxy = await startBreakableProxy(`http://${host}`);
   return {
     database: { ...database, url: `jdbc:postgresql://${new URL(proxy.url).host}${pathname}` },
     ...{ server: process, proxy },

@@ -30,7 +30,7 @@ export const lightLoad: LoadOptions = {
 /** Pause after a connection that was refused or broke, in milliseconds. */
 const refusedMs = 500;
 /** Kinds of requests and how many of a hundred they are; PATCHes come by their own clock. */
-const mix = { movie: 40, terms: 24, put: 20, refused: 8, health: 4, sync: 4 } as const;
+const mix = { movie: 36, terms: 24, put: 20, refused: 8, health: 4, sync: 4, left: 4 } as const;
 type Kind = keyof typeof mix;
 const kinds = Object.entries(mix).flatMap(([kind, share]) => Array<Kind>(share).fill(kind as Kind));
 /** A client of its own sends these: the others may all be waiting for an execution. */

@@ -73,6 +73,8 @@ export const termsPathOf = (mis: string) => `/adaptor/${mis}/mock/colleges/${mis
 export const termsPath = termsPathOf('001');
 /** How much longer than its budget a client waits before it gives up, in milliseconds. */
 const patienceMs = 8_000;
+/** How long a client that leaves stays at most, in milliseconds. */
+const longestStayMs = 400;
 /** How long a client that asks for an outcome lets the router wait, in seconds. */
 const askSeconds = 3;
 
@@ -118,6 +120,8 @@ export class Operations {
 
   movie = (leave?: AbortSignal) => this.#send({ ...this.#readOf('movies', moviePath), leave });
   terms = () => this.#send(this.#readOf('adaptor', termsPath));
+  /** Of a client that leaves before it is answered, sooner or later. */
+  left = () => this.movie(AbortSignal.timeout(Math.ceil(this.#options.random.between(1, longestStayMs))));
   /** A response of 8 MiB. */
   big = () =>
     this.#send({

@@ -9,7 +9,7 @@ export interface Person {
   readonly id: string;
 }
 
-const of = (mis: string, ...ids: readonly string[]): Person[] => ids.map((id) => ({ mis, id }));
+const of001 = (id: string): Person => ({ mis: '001', id });
 /** One of a list that is not empty. */
 export const pick = <T>(random: SeededRandom, list: readonly T[]) => list[random.below(list.length)] as T;
 
@@ -17,11 +17,11 @@ export const pick = <T>(random: SeededRandom, list: readonly T[]) => list[random
 export class Persons {
   /** Changed by PATCH, of which MDM hears. The first four are known at both colleges. */
   readonly patched: readonly Person[] = [
-    ...of('001', '0318204', '0320991', '0322467', '0101866', '0319375', '0318766', '0321180', '0322903'),
-    ...of('002', 'B00419407'),
-  ];
+    ...['0318204', '0320991', '0322467', '0101866'],
+    ...['0319375', '0318766', '0321180', '0322903'],
+  ].map(of001);
   /** Changed by PUT, of which MDM does not hear. */
-  readonly replaced: readonly Person[] = of('001', '0323551', '0324016');
+  readonly replaced: readonly Person[] = ['0323551', '0324016'].map(of001);
   readonly #busy = new Set<Person>();
 
   /** Runs `work` with a person that nobody else changes meanwhile; with any when there is none. */

@@ -1,5 +1,6 @@
 // Everything a case needs: a stack of real processes with proxies between them, clients, and one history of it all.
 
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { BreakableProxy } from '../stack/breakable-proxy.ts';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -16,7 +17,6 @@ import { countMissing, type Levels, notBack, readLevels } from './levels.ts';
 import { type Load, type LoadOptions, startLoad } from './load.ts';
 import type { Operations } from './operations.ts';
 import { type Observation, observePersons, type Persons } from './persons.ts';
-import { type Supervised, type Supervisor, supervise } from './supervisor.ts';
 
 /** The engine's address is enough where nobody harms it. */
 export type GivenEngine = Pick<FaultEngine, 'url'> & Partial<FaultEngine>;
@@ -66,6 +66,10 @@ const levelMs = 90_000;
 /** Time without work that counts as rest, in milliseconds: the reconciler looks every 3 s. */
 const quietMs = 10_000;
 const mostProbes = 12;
+/** A program that ends so often is not started again. */
+const mostEnds = 20;
+/** Between two looks at whether this world still lasts, in milliseconds. */
+const watchMs = 1_000;
 
 /** What cases do with a world. */
 class WorldActions {
@@ -76,7 +80,9 @@ class WorldActions {
   readonly complaints: string[] = [];
   /** What happened that is neither good nor bad. */
   readonly notes: string[] = [];
-  readonly #supervisors: Supervisor[] = [];
+  /** What programs wrote that ended by themselves and were started again. */
+  readonly #ends = new Map<ProgramComponent, string[]>();
+  #isOver = false;
 
   constructor(parts: WorldParts) {
     this.#parts = parts;
@@ -126,11 +132,27 @@ class WorldActions {
     return startLoad(this.#parts.background, this.#parts.random, options);
   }
 
-  /** From now on until this world ends. */
-  supervise(program: Supervised): Supervisor {
-    const supervisor = supervise(program);
-    this.#supervisors.push(supervisor);
-    return supervisor;
+  /**
+   * Starts a program again whenever it ends, as systemd does, until this world ends: what workers still offer to a
+   * router can end it long after its clients have gone. @returns what each process wrote that ended
+   */
+  keepRunning(component: ProgramComponent): readonly string[] {
+    const known = this.#ends.get(component);
+    if (known !== undefined) return known;
+    const ends: string[] = [];
+    this.#ends.set(component, ends);
+    const watch = async () => {
+      while (!this.#isOver && ends.length < mostEnds) {
+        const ended = component.program();
+        await once(ended.process, 'exit', { signal: AbortSignal.timeout(watchMs) }).catch(() => undefined);
+        if (ended.process.exitCode === null && ended.process.signalCode === null) continue;
+        // One that ends again before it is ready has ended once more.
+        await component.start().catch(() => undefined);
+        ends.push(ended.output());
+      }
+    };
+    void watch();
+    return ends;
   }
 
   /**
@@ -222,8 +244,8 @@ class WorldActions {
 
   async stop(): Promise<void> {
     const { operations, background, close } = this.#parts;
-    const supervisors = this.#supervisors.map((supervisor) => supervisor.stop());
-    await Promise.allSettled([operations.end(), background.end(), ...supervisors]);
+    this.#isOver = true;
+    await Promise.allSettled([operations.end(), background.end()]);
     await close();
   }
 }

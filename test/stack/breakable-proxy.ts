@@ -13,6 +13,13 @@ export interface BreakableProxy {
   freezeAnswers(): void;
   /** Ends a freeze: what was held back goes on its way. */
   thaw(): void;
+  /**
+   * One end of every connection of now goes, and the other is not told: no FIN and no RST, as when a machine or a
+   * firewall forgets them. What the other end still sends is swallowed. New connections work.
+   */
+  loseEnd(end: 'client' | 'upstream'): void;
+  /** Connections whose other end has not been closed yet. */
+  readonly halfOpen: number;
   /** Everything works again; earlier connections are reset. */
   repair(): Promise<void>;
   stop(): Promise<void>;
@@ -27,6 +34,7 @@ interface Connection {
 export async function startBreakableProxy(target: string): Promise<BreakableProxy> {
   const { protocol, hostname, port } = new URL(target);
   const connections = new Set<Connection>();
+  const orphans = new Set<Socket>();
   let requestsFlow = true;
   let answersFlow = true;
   const applyTo = ({ client, upstream }: Connection) => {
@@ -44,6 +52,7 @@ export async function startBreakableProxy(target: string): Promise<BreakableProx
       reset(connection.client);
       reset(connection.upstream);
     }
+    for (const orphan of orphans) reset(orphan);
   };
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname);
@@ -52,6 +61,7 @@ export async function startBreakableProxy(target: string): Promise<BreakableProx
     for (const socket of [client, upstream]) {
       socket.on('error', () => socket.destroy());
       socket.on('close', () => {
+        orphans.delete(socket);
         if (!connections.delete(connection)) return;
         client.destroy();
         upstream.destroy();
@@ -74,6 +84,20 @@ export async function startBreakableProxy(target: string): Promise<BreakableProx
     freeze: () => set(false, false),
     freezeAnswers: () => set(true, false),
     thaw: () => set(true, true),
+    loseEnd(end) {
+      for (const connection of connections) {
+        connections.delete(connection);
+        const { [end]: lost } = connection;
+        const left = end === 'client' ? connection.upstream : connection.client;
+        left.unpipe(lost);
+        lost.unpipe(left);
+        orphans.add(left.resume());
+        lost.destroy();
+      }
+    },
+    get halfOpen() {
+      return orphans.size;
+    },
     async repair() {
       resetAll();
       set(true, true);

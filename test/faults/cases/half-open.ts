@@ -2,20 +2,20 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { findPostgresqlBin } from '../../cluster/requirements.ts';
+import { type BreakableProxy, startBreakableProxy } from '../../stack/breakable-proxy.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { allOthers, withoutExecution } from '../component.ts';
-import { type HalfOpenProxy, startHalfOpenProxy } from '../half-open-proxy.ts';
 import { outage } from '../outage.ts';
 import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
-let proxy: HalfOpenProxy | undefined;
+let proxy: BreakableProxy | undefined;
 
 /** The connections of now are lost; new ones work at once. */
-async function lose(world: World, what: string, end: 'client' | 'server', on = proxy): Promise<void> {
+async function lose(world: World, what: string, end: 'client' | 'upstream', on = proxy): Promise<void> {
   await pause(1_500);
   await outage(world, { what, spares: withoutExecution }, async () => {
-    on?.lose(end);
+    on?.loseEnd(end);
     await pause(5_000);
   });
 }
@@ -25,10 +25,10 @@ const engine: Case = {
   tries: 3,
   world: { router: { CONDUCTOR_TIMEOUTMS: '3000' } },
   async setUp({ url }) {
-    proxy = await startHalfOpenProxy(url);
+    proxy = await startBreakableProxy(url);
     return { router: { CONDUCTOR_URL: proxy.url }, tearDown: () => proxy?.stop() };
   },
-  tryOnce: (world) => lose(world, engine.name, 'server'),
+  tryOnce: (world) => lose(world, engine.name, 'upstream'),
 };
 
 const database: Case = {
@@ -36,7 +36,7 @@ const database: Case = {
   tries: 3,
   engine: { kind: 'postgresql', ownServer: true },
   missing: () => (findPostgresqlBin() === undefined ? 'initdb and postgres (Debian: postgresql)' : undefined),
-  tryOnce: (world) => lose(world, database.name, 'server', world.engine.databaseProxy),
+  tryOnce: (world) => lose(world, database.name, 'upstream', world.engine.databaseProxy),
 };
 
 /** A worker whose held polls the router still believes in: what is handed to them is lost. */
@@ -45,7 +45,7 @@ const workers: Case = {
   tries: 3,
   world: { router: { BREAKER_BACKEND_MINCALLS: '100000' } },
   async tryOnce(world) {
-    const between = await startHalfOpenProxy(world.stack.url);
+    const between = await startBreakableProxy(world.stack.url);
     const added = await world.stack.addWorkers({ CONDUCTOR_APIURL: `${between.url}/conductor/api` });
     await pause(2_000);
     await lose(world, workers.name, 'client', between);
@@ -60,14 +60,14 @@ const clients: Case = {
   name: 'clients-vanish',
   tries: 5,
   async tryOnce(world) {
-    const between = await startHalfOpenProxy(world.stack.url);
+    const between = await startBreakableProxy(world.stack.url);
     const vanishing = world.operationsAt(between.url);
     world.proxies.backEnds.freezeAnswers();
     const sent = Array.from({ length: 20 }, (_, index) => (index % 4 === 0 ? vanishing.patch() : vanishing.movie()));
     await pause(500);
     // The load's own requests wait with them for the back ends.
     world.fault({ what: clients.name, stops: between.url, spares: withoutExecution });
-    between.lose('client');
+    between.loseEnd('client');
     await pause(3_000);
     world.proxies.backEnds.thaw();
     await Promise.all(sent);

@@ -5,7 +5,6 @@ import { readdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ProgramComponent, withoutExecution } from '../component.ts';
 import { type Outage, outage, underLoad } from '../outage.ts';
-import type { Supervisor } from '../supervisor.ts';
 import type { WorldOptions } from '../start-world.ts';
 import type { World } from '../world.ts';
 import type { Case } from './case.ts';
@@ -60,33 +59,16 @@ const worldWith = ({ router, workers = {} }: Pick<WorldOptions, 'router' | 'work
 /** Pause of a client whose connection broke, in milliseconds. */
 const refusedMs = 500;
 
-const supervisors = new WeakMap<World, Supervisor>();
-
-/** One for all tries of a run. */
-function supervisorOf(world: World, victim: ProgramComponent): Supervisor {
-  const known = supervisors.get(world);
-  if (known !== undefined) return known;
-  const supervisor = world.supervise({
-    running: () => victim.program().process,
-    async replace() {
-      const ended = victim.program();
-      await victim.start();
-      // By now all that it wrote has been read.
-      world.expect(ended.output().includes('heap out of memory'), 'it did not die for want of memory');
-    },
-  });
-  supervisors.set(world, supervisor);
-  return supervisor;
-}
-
-/** It dies of what it is sent, as often as it takes, and its supervisor starts it again. */
+/** It dies of what it is sent, as often as it takes, and is started again. */
 async function runOutOfMemory(world: World, victim: ProgramComponent, what: Outage): Promise<void> {
-  const supervisor = supervisorOf(world, victim);
-  const before = supervisor.deaths;
+  const ends = world.keepRunning(victim);
+  const before = ends.length;
   await outage(world, what, () => press(world));
-  const deaths = supervisor.deaths - before;
-  world.notes.push(`${deaths} deaths`);
-  world.expect(deaths > 0, 'the memory was enough');
+  const outputs = ends.slice(before);
+  world.notes.push(`${outputs.length} deaths`);
+  world.expect(outputs.length > 0, 'the memory was enough');
+  const forMemory = outputs.every((output) => output.includes('heap out of memory'));
+  world.expect(forMemory, 'it did not die for want of memory');
 }
 
 const routerMemory: Case = {

@@ -1,4 +1,4 @@
-// What stands around: identity provider, configuration server, MDM, and clients without manners.
+// What stands around: identity provider, configuration server, MDM.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { call } from '../../stack/client.ts';
 import { ProgramFailed, startProgram } from '../../stack/program.ts';
-import { newCccid } from '../operations.ts';
 import { allOthers } from '../component.ts';
 import { outage, underLoad } from '../outage.ts';
 import type { World } from '../world.ts';
@@ -116,44 +115,4 @@ const mdmAway: Case = {
   },
 };
 
-const patchTwice: Case = {
-  name: 'same-patch-twice',
-  tries: 30,
-  notJudged: { I6: 'nothing breaks' },
-  async tryOnce(world) {
-    const cccid = newCccid();
-    // Nobody else changes this person.
-    const person = { mis: '001', id: '0102214' };
-    const first = world.operations.patchPerson(person, cccid);
-    await pause(world.random.between(0, 30));
-    const outcomes = await Promise.all([first, world.operations.patchPerson(person, cccid)]);
-    for (const { status } of outcomes) world.expect(status === 200, `answered ${status}`);
-    const [one, other] = outcomes;
-    world.expect(one.executionId !== other.executionId, 'both had one execution');
-    const record = await call(`${world.stack.backEndsUrl}/adaptors/001/mock/colleges/001/persons/${person.id}`);
-    world.expect(record.json<{ cccid: string }>().cccid === cccid, 'the person has another cccid');
-  },
-};
-
-const clientGone: Case = {
-  name: 'client-gone',
-  tries: 10,
-  notJudged: { I6: 'nothing breaks' },
-  async tryOnce(world) {
-    const { operations } = world;
-    const leave = () => AbortSignal.timeout(Math.ceil(world.random.between(1, 400)));
-    const sent = Array.from({ length: 20 }, (_, index) =>
-      index % 4 === 0 ? operations.patch(leave()) : operations.movie(leave()),
-    );
-    await Promise.all(sent);
-  },
-};
-
-export const surroundingsCases: readonly Case[] = [
-  providerAway,
-  providerAwayAtStart,
-  configurationAway,
-  mdmAway,
-  patchTwice,
-  clientGone,
-];
+export const surroundingsCases: readonly Case[] = [providerAway, providerAwayAtStart, configurationAway, mdmAway];
