@@ -1,28 +1,27 @@
 // A back end in every bad mood: it stands for the data warehouse and for the adaptor of college 666.
 
 import { once } from 'node:events';
-import { appendFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import express, { type RequestHandler } from 'express';
+import { createFaults } from '../../dev/back-ends/faults.ts';
+import { record, recordHistory } from '../../dev/back-ends/history.ts';
 
-/**
- * - `good`: 200 · `slow`: after its caller's deadline · `frozen`: never · `refusing`: no connection
- * - `reset-in-body`: half of a response, then a reset · `burst-of-5xx`: three of four responses are 500, 502 or 503
- * - `html`: 200 with a page · `wrong-length`: less than announced, then an orderly end
- * - `100-mib`: too much, announced · `endless`: too much, never ending
- */
-export const backEndMoods = [
-  'good',
-  'slow',
-  'frozen',
-  'refusing',
-  'reset-in-body',
-  'burst-of-5xx',
-  'html',
-  'wrong-length',
-  '100-mib',
-  'endless',
-] as const;
+/** The stand-ins' endpoint (dev/back-ends/faults.ts) that every request gets; `slow` takes longer than its caller waits. */
+const endpoints = {
+  good: () => 'status/200',
+  slow: () => 'slow/3500',
+  frozen: () => 'never',
+  'reset-in-body': () => 'cut',
+  // The fourth is a success.
+  'burst-of-5xx': (count: number) => `status/${[500, 502, 503, 200][count % 4]}`,
+  html: () => 'html',
+  'wrong-length': () => 'bad-length',
+  '64-mib': () => 'bytes/67108864',
+} as const;
+
+/** `refusing`: no connection · `endless`: a response that never ends · for the others see `endpoints` */
+export const backEndMoods = [...(Object.keys(endpoints) as (keyof typeof endpoints)[]), 'refusing', 'endless'] as const;
 export type BackEndMood = (typeof backEndMoods)[number];
 
 export interface BadBackEnd {
@@ -33,69 +32,24 @@ export interface BadBackEnd {
   stop(): Promise<void>;
 }
 
-type Answer = (response: ServerResponse, count: number) => void;
-
-const slowMs = 3_500;
-const json = { 'content-type': 'application/json' };
-const mebibyte = Buffer.alloc(1_048_576, 0x20);
-
-const answers: Readonly<Record<Exclude<BackEndMood, 'refusing'>, Answer>> = {
-  good: (response) => void response.writeHead(200, json).end('{"good":true}'),
-  slow: (response) => void setTimeout(() => response.writeHead(200, json).end('{"slow":true}'), slowMs),
-  frozen: () => undefined,
-  'reset-in-body'(response) {
-    response.writeHead(200, { ...json, 'content-length': 100 });
-    response.write('{"half":', () => response.socket?.resetAndDestroy());
-  },
-  'burst-of-5xx'(response, count) {
-    const status = [500, 502, 503, 200][count % 4] as number;
-    response.writeHead(status, json).end(`{"status":${status}}`);
-  },
-  html: (response) =>
-    void response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><h1>Maintenance</h1>'),
-  'wrong-length'(response) {
-    response.writeHead(200, { ...json, 'content-length': 100 });
-    response.write('{"short":true}', () => response.socket?.end());
-  },
-  '100-mib': (response) => pour(response, 100),
-  endless: (response) => pour(response, Number.POSITIVE_INFINITY),
-};
-
-function pour(response: ServerResponse, mebibytes: number): void {
-  const isFinite = Number.isFinite(mebibytes);
-  response.writeHead(200, { ...json, ...(isFinite ? { 'content-length': mebibytes * mebibyte.length } : {}) });
-  let left = mebibytes;
-  const more = () => {
-    if (response.destroyed) return;
-    if (left <= 0) return void response.end();
-    left -= 1;
-    response.write(mebibyte, () => setImmediate(more));
-  };
-  more();
-}
-
 /** @param historyFile where it appends what reached it */
 export async function startBadBackEnd(historyFile: string): Promise<BadBackEnd> {
   let mood: BackEndMood = 'good';
   let count = 0;
-  const open = new Set<ServerResponse>();
-  const append = (request: IncomingMessage, event: object) => {
-    const { url: target, headers } = request;
-    const at = performance.timeOrigin + performance.now();
-    const common = { at, op: headers['x-request-id'], key: headers['idempotency-key'], target, actor: 'back-end' };
-    appendFileSync(historyFile, `${JSON.stringify({ ...common, ...event })}\n`);
-  };
-  const server = createServer((request, response) => {
-    append(request, { event: 'received', method: request.method });
-    request.resume();
-    open.add(response);
-    response.on('close', () => open.delete(response));
-    // Whatever it answers, a write that reached it is done, but for one that it refuses with an error.
+  let open = 0;
+  const misbehave: RequestHandler = (request, response, next) => {
+    open += 1;
+    response.on('close', () => (open -= 1));
     count += 1;
+    // Whatever it responds, a write that reached it is done, but for one that it refuses with an error.
     const refuses = mood === 'burst-of-5xx' && count % 4 !== 3;
-    if (request.method !== 'GET' && !refuses) append(request, { event: 'applied' });
-    if (mood !== 'refusing') answers[mood](response, count);
-  });
+    if (request.method !== 'GET' && !refuses) record(request, { actor: 'back-end', event: 'applied' });
+    if (mood === 'endless') return pour(response.writeHead(200, { 'content-type': 'application/json' }));
+    if (mood === 'refusing') return;
+    request.url = `/${endpoints[mood](count)}`;
+    next();
+  };
+  const server = createServer(express().use(recordHistory(historyFile), misbehave, createFaults()));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -109,7 +63,7 @@ export async function startBadBackEnd(historyFile: string): Promise<BadBackEnd> 
   return {
     url: `http://127.0.0.1:${port}`,
     get open() {
-      return open.size;
+      return open;
     },
     async setMood(next) {
       if (next === 'refusing') await close();
@@ -122,4 +76,10 @@ export async function startBadBackEnd(historyFile: string): Promise<BadBackEnd> 
     },
     stop: close,
   };
+}
+
+const block = Buffer.alloc(1_048_576, 0x20);
+
+function pour(response: express.Response): void {
+  if (!response.destroyed) response.write(block, () => setImmediate(pour, response));
 }

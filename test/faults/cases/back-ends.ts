@@ -20,7 +20,7 @@ const allowed: Readonly<Record<Exclude<BackEndMood, 'good'>, readonly number[]>>
   'burst-of-5xx': [200, 500, 502, 503],
   html: [200],
   'wrong-length': [502, 503],
-  '100-mib': [502, 503],
+  '64-mib': [502, 503],
   endless: [502, 503],
 };
 
