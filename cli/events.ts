@@ -9,7 +9,7 @@ import { parseCount, parseMoment } from './input/duration.ts';
 import { parseName } from './input/names.ts';
 import { parseWords } from './input/states.ts';
 import { type Outcome, CommandError } from './outcome.ts';
-import { describeReason } from './executions/reason.ts';
+import { describeReason } from '#lib/envelope/describe-reason.ts';
 import { countOf, formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 import { withDeprecatedMembers } from './deprecated-members.ts';

@@ -14,7 +14,7 @@ import { alignColumns } from '../table.ts';
 import type { CommandDefinition, CommandContext } from '../command-definition.ts';
 import { paintState } from './paint-state.ts';
 import { readPayload } from './payload.ts';
-import { describeReason } from './reason.ts';
+import { describeReason } from '#lib/envelope/describe-reason.ts';
 import { describeSteps } from './step-lines.ts';
 
 /** Options of `executions show`. */

@@ -5,7 +5,7 @@ import { paint, printable } from '../colours.ts';
 import { formatSpan } from '../input/duration.ts';
 import { formatTable } from '../table.ts';
 import { paintState } from './paint-state.ts';
-import { describeReason } from './reason.ts';
+import { describeReason } from '#lib/envelope/describe-reason.ts';
 
 const columns = ['at', 'task', 'type', 'state', 'attempt', 'waited', 'took', 'worker', 'domain'];
 

@@ -34,14 +34,16 @@ function named(name: keyof Caller, value: unknown): Partial<Caller> {
 }
 
 /**
- * Returns whether a row of the engine's index may belong to this client or route: its text contains them, or was truncated.
+ * Returns whether a row of the engine's index may belong to this client, route or request: its text contains them, or was truncated.
  * Clients can put the same text into their data, so only the execution itself is conclusive.
  */
-export function mayBeOf(inputText: string, { clientId, route }: Pick<Caller, 'clientId' | 'route'>): boolean {
+export function mayBeOf(inputText: string, expected: Pick<Caller, 'clientId' | 'route' | 'requestId'>): boolean {
   if (isCut(inputText)) return true;
+  const { clientId, route, requestId } = expected;
   return [
     ['clientId', clientId],
     ['route', route],
+    ['requestId', requestId],
   ].every(
     ([name, value]) =>
       value === undefined || inputText.includes(`${name}=${value}`) || inputText.includes(`"${name}":"${value}"`),

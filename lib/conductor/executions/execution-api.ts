@@ -59,6 +59,10 @@ export interface ExecutedTask {
   readonly inputData?: Readonly<Record<string, unknown>>;
   readonly outputData?: Readonly<Record<string, unknown>>;
   readonly reasonForIncompletion?: string;
+  /** Number of the iteration of a DO_WHILE, from 1; 0 outside of loops. */
+  readonly iteration?: number;
+  /** Execution that a SUB_WORKFLOW task has started. */
+  readonly subWorkflowId?: string;
 }
 
 /** An execution with its tasks. Times are milliseconds since 1970, 0 = not yet. */
@@ -75,6 +79,8 @@ export interface WholeExecution {
   readonly reasonForIncompletion?: string;
   readonly taskToDomain?: Readonly<Record<string, string>>;
   readonly tasks: readonly ExecutedTask[];
+  /** The definition that the execution was started with, which may differ from the registered one. */
+  readonly workflowDefinition?: unknown;
 }
 
 /** Criteria of a search; all must hold. */

@@ -1,9 +1,14 @@
-// Finds executions by route, client, workflow, state and start time.
+// Finds executions by route, client, workflow, state, start time, correlation id and request id.
 
 import type { WorkflowStatus } from '../types.ts';
 import { type Caller, callerOf, mayBeOf } from './caller.ts';
-import type { ExecutionApi, ExecutionQuery, ExecutionSummary } from './execution-api.ts';
+import type { ExecutionApi, ExecutionQuery, ExecutionSummary, Order } from './execution-api.ts';
+import { hasEnded } from './has-ended.ts';
 import { PageReader } from './page-reader.ts';
+import { timelineOf } from './timeline.ts';
+
+/** The read-only part of the execution API that searches use. */
+export type ExecutionReader = Pick<ExecutionApi, 'search' | 'readWhole' | 'readState'>;
 
 /** Criteria of a search; all must hold. */
 export interface ExecutionFilter {
@@ -12,6 +17,9 @@ export interface ExecutionFilter {
   readonly statuses?: readonly WorkflowStatus[];
   readonly route?: string;
   readonly clientId?: string;
+  readonly correlationId?: string;
+  /** `X-Request-Id` of the response. The index does not know it, so every row in the time range is read. */
+  readonly requestId?: string;
   /** Bounds of the start time, milliseconds since 1970. */
   readonly since?: number;
   readonly until?: number;
@@ -29,90 +37,117 @@ export interface ListedExecution extends Caller {
   readonly durationMs?: number;
   /** Status code of the back end's response. */
   readonly responseStatus?: number;
+  /** What a running execution waits for. */
+  readonly waitsFor?: string;
+}
+
+/** Limits of a search. */
+export interface SearchBounds {
+  /** Number of executions to find. */
+  readonly limit: number;
+  /** Number of rows of the index to read. */
+  readonly maxScanned: number;
+  /** Rows of the index to skip: `nextOffset` of the previous page. Default 0. */
+  readonly offset?: number;
+  /** By start time; default: the newest first. */
+  readonly order?: Extract<Order, 'newest' | 'oldest'>;
 }
 
 /** The result of {@link findExecutions}. */
 export interface ExecutionList {
-  /** Newest first. */
+  /** In the order of the search. */
   readonly executions: readonly ListedExecution[];
   /** False when the search stopped at the limit of rows to read. */
   readonly isComplete: boolean;
   /** Number of rows of the index that were read. */
   readonly scanned: number;
+  /** Number of executions in the index that match workflow, states, times and correlation id. */
+  readonly total: number;
+  /** Offset of the next page; undefined after the last row. Only meaningful for one workflow or none. */
+  readonly nextOffset?: number;
 }
 
-/**
- * Returns the newest executions that match the filter.
- * @param bounds `limit`: number of executions to find; `maxScanned`: number of rows of the index to read
- */
+/** Returns the newest, or the oldest, executions that match the filter. @throws EngineError */
 export async function findExecutions(
-  api: ExecutionApi,
+  api: ExecutionReader,
   filter: ExecutionFilter,
-  bounds: { limit: number; maxScanned: number },
+  bounds: SearchBounds,
 ): Promise<ExecutionList> {
   const types = filter.workflows ?? [undefined];
   const lists = await Promise.all(types.map((workflowType) => findOfType(api, { filter, workflowType, bounds })));
+  const sign = bounds.order === 'oldest' ? -1 : 1;
   const executions = lists
     .flatMap((list) => list.executions)
-    .toSorted((one, other) => Date.parse(other.startedAt) - Date.parse(one.startedAt))
+    .toSorted((one, other) => sign * (Date.parse(other.startedAt) - Date.parse(one.startedAt)))
     .slice(0, bounds.limit);
+  const sum = (field: 'scanned' | 'total') => lists.reduce((total, list) => total + list[field], 0);
+  const [first] = lists;
   return {
     executions,
     isComplete: lists.every((list) => list.isComplete),
-    scanned: lists.reduce((sum, list) => sum + list.scanned, 0),
+    scanned: sum('scanned'),
+    total: sum('total'),
+    ...(first?.nextOffset === undefined ? {} : { nextOffset: first.nextOffset }),
   };
 }
 
 interface TypeSearch {
   readonly filter: ExecutionFilter;
   readonly workflowType: string | undefined;
-  readonly bounds: { limit: number; maxScanned: number };
+  readonly bounds: SearchBounds;
 }
 
-async function findOfType(api: ExecutionApi, { filter, workflowType, bounds }: TypeSearch): Promise<ExecutionList> {
-  const query = toQuery(filter, workflowType);
+async function findOfType(api: ExecutionReader, search: TypeSearch): Promise<ExecutionList> {
+  const { limit, maxScanned, offset: from = 0, order = 'newest' } = search.bounds;
+  const query = toQuery(search.filter, search.workflowType);
   const executions: ListedExecution[] = [];
-  let scanned = 0;
-  const pages = new PageReader(api, bounds.limit);
-  for (;;) {
-    const { rows, isLast } = await pages.read(query, { offset: scanned, order: 'newest' });
-    scanned += rows.length;
+  const pages = new PageReader(api, limit);
+  for (let scanned = 0; ;) {
+    const { rows, isLast, total } = await pages.read(query, { offset: from + scanned, order });
     for (const row of rows) {
-      const listed = await toListed(api, row, { filter, workflowType });
+      scanned += 1;
+      const listed = await toListed(api, row, search);
       if (listed !== null) executions.push(listed);
-      if (executions.length === bounds.limit) return { executions, isComplete: true, scanned };
+      if (executions.length < limit) continue;
+      const nextOffset = from + scanned;
+      return { executions, isComplete: true, scanned, total, ...(nextOffset < total ? { nextOffset } : {}) };
     }
-    if (isLast) return { executions, isComplete: true, scanned };
-    if (scanned >= bounds.maxScanned) return { executions, isComplete: false, scanned };
+    if (isLast) return { executions, isComplete: true, scanned, total };
+    if (scanned >= maxScanned) return { executions, isComplete: false, scanned, total, nextOffset: from + scanned };
   }
 }
 
-function toQuery({ statuses, since, until }: ExecutionFilter, workflowType: string | undefined): ExecutionQuery {
+function toQuery(filter: ExecutionFilter, workflowType: string | undefined): ExecutionQuery {
+  const { statuses, since, until, correlationId } = filter;
   return {
     ...(workflowType === undefined ? {} : { workflowType }),
     ...(statuses === undefined ? {} : { statuses }),
     ...(since === undefined ? {} : { startedAfter: since }),
     ...(until === undefined ? {} : { startedBefore: until }),
+    ...(correlationId === undefined ? {} : { correlationIds: [correlationId] }),
   };
 }
 
 /** Returns the execution of a row, read from the engine; null when the execution does not match the filter. */
 async function toListed(
-  api: ExecutionApi,
+  api: ExecutionReader,
   row: ExecutionSummary,
   { filter, workflowType }: Pick<TypeSearch, 'filter' | 'workflowType'>,
 ): Promise<ListedExecution | null> {
   if (workflowType !== undefined && row.workflowType !== workflowType) return null;
   if (!mayBeOf(row.input, filter)) return null;
-  const execution = await api.readWhole(row.workflowId, { includeTasks: false });
+  // Only the tasks say what an open execution waits for.
+  const execution = await api.readWhole(row.workflowId, { includeTasks: !hasEnded(row) });
   if (execution === null) return null;
   const caller = callerOf(execution.input);
   if (filter.clientId !== undefined && caller.clientId !== filter.clientId) return null;
   if (filter.route !== undefined && caller.route !== filter.route) return null;
+  if (filter.requestId !== undefined && caller.requestId !== filter.requestId) return null;
   // The index may lag behind, so the state of the execution itself counts.
   if (filter.statuses !== undefined && !filter.statuses.includes(execution.status)) return null;
   const { workflowId: executionId, workflowType: workflow, version, startTime: startedAt } = row;
   const responseStatus = responseStatusOf(execution.output);
+  const { waitsFor } = timelineOf(execution, Date.now());
   return {
     executionId,
     workflow,
@@ -121,6 +156,7 @@ async function toListed(
     startedAt,
     ...(execution.endTime > 0 ? { durationMs: execution.endTime - execution.startTime } : {}),
     ...(responseStatus === undefined ? {} : { responseStatus }),
+    ...(waitsFor === undefined ? {} : { waitsFor }),
     ...caller,
   };
 }

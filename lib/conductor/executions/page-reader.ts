@@ -12,6 +12,8 @@ export interface RowPage {
   readonly rows: readonly ExecutionSummary[];
   /** True when no rows follow. */
   readonly isLast: boolean;
+  /** Number of rows on all pages. */
+  readonly total: number;
 }
 
 /** Reads pages, small ones first. */
@@ -28,9 +30,9 @@ export class PageReader {
   /** Returns the rows from `offset` on. @throws EngineError */
   async read(query: ExecutionQuery, from: Pick<Page, 'offset' | 'order'>): Promise<RowPage> {
     const size = this.#size;
-    const { executions, bytes } = await this.#api.search(query, { ...from, size });
+    const { executions, bytes, total } = await this.#api.search(query, { ...from, size });
     const fitting = Math.floor((size * pageBytes) / Math.max(bytes, 1));
     this.#size = Math.max(1, Math.min(maxSize, size * 4, fitting));
-    return { rows: executions, isLast: executions.length < size };
+    return { rows: executions, isLast: executions.length < size, total };
   }
 }

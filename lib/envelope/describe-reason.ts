@@ -1,7 +1,7 @@
 // Formats the reason of a failure without personal data.
 
-import { parseFailure } from '#lib/envelope/failure.ts';
 import { scrubText } from '#lib/telemetry/error-tracking/scrub-text.ts';
+import { parseFailure } from './failure.ts';
 
 /**
  * Returns a failure's reason with personal data scrubbed. Reasons that are not in the format of the router's workers
