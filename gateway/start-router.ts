@@ -111,7 +111,11 @@ async function listen(gatewayHost: GatewayHost, { config, gateway }: ConfigSnaps
   const { log, metrics, tracer } = gatewayHost.services;
   const activity = new Activity();
   const kindOf = (route: string) => gatewayHost.kindOf(route);
-  const operations = await startOperations({ config, readiness: gatewayHost.readiness, metrics, activity, kindOf });
+  const operations = await startOperations({
+    ...{ config, readiness: gatewayHost.readiness, metrics, activity, kindOf },
+    executionRoutes: () => gatewayHost.executionRoutes,
+    definitions: () => gatewayHost.definitions,
+  });
   stops.add('operations', () => operations.stop());
   const { hostname: host, port } = gateway.gatewayConfig.http;
   const onRequestEnd = (request: EndedRequest) => activity.record(request);

@@ -1,4 +1,4 @@
-// A check of the `Host` header field that protects the operations port against DNS rebinding.
+// Checks of the header fields with which browsers say for whom they ask: they protect the operations port from web pages.
 
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
@@ -21,4 +21,13 @@ export function createHostCheck(names: readonly string[]): (request: Pick<Incomi
 /** Host names are case-insensitive and may end with the root dot (RFC 9110 section 4.2.3, RFC 3986 section 3.2.2). */
 function normalise(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
+}
+
+/**
+ * Returns true for a request of a page of another origin that is not a link (Fetch Metadata). That page could not read the
+ * response, but it could make this port search the engine. Other programs do not send these fields.
+ */
+export function isForeignSubrequest({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  const isForeign = ['cross-site', 'same-site'].includes(String(headers['sec-fetch-site']));
+  return isForeign && headers['sec-fetch-dest'] !== 'document';
 }

@@ -1,11 +1,11 @@
-// The HTTP server of the operations port: liveness, readiness, metrics and status page. It has no authentication.
+// The HTTP server of the operations port: liveness, readiness, metrics and the pages for operators. It has no authentication.
 
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { withDeprecatedMetrics } from './deprecated-metrics.ts';
-import { createHostCheck } from './host-check.ts';
+import { createHostCheck, isForeignSubrequest } from './host-check.ts';
 import type { Readiness } from './readiness.ts';
 
 /** A server that listens on the operations port. */
@@ -15,12 +15,19 @@ export interface OperationsServer {
   stop(): Promise<void>;
 }
 
-/** Handlers of GET and HEAD by path, without the query. */
-export type OperationsRoutes = Record<string, (response: ServerResponse) => Promise<void>>;
+/** A GET or HEAD request. */
+export interface OperationsRequest {
+  readonly query: URLSearchParams;
+  /** The last segment of the path, as it was sent, for a route that ends with `/:id`. */
+  readonly id: string;
+}
+
+/** Handlers by path. A path may end with `/:id`, which matches any last segment that no other path has. */
+export type OperationsRoutes = Record<string, (response: ServerResponse, request: OperationsRequest) => Promise<void>>;
 
 /**
  * Starts the server. `GET /health/live` · `GET /health/ready` (200, or 503 with the reasons) · `GET /metrics` · `pages`; 421
- * (RFC 9110 section 15.5.20) for a `Host` that is not this port's.
+ * (RFC 9110 section 15.5.20) for a `Host` that is not this port's, 403 for a request of another origin's page.
  * @throws Error that names `keys` when it cannot listen
  */
 export async function startOperationsServer(options: {
@@ -53,13 +60,8 @@ export async function startOperationsServer(options: {
   const isOwnHost = createHostCheck(hosts);
   const server = createServer((request, response) => {
     if (!isOwnHost(request)) return refuseHost(response);
-    const route = routes[request.url?.split('?')[0] ?? ''];
-    if (route === undefined) return sendJson(response, 404, { status: 404, paths: Object.keys(routes) });
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      response.setHeader('allow', 'GET, HEAD');
-      return sendJson(response, 405, { status: 405 });
-    }
-    route(response).catch((error: Error) => sendJson(response, 500, { status: 500, error: error.name }));
+    if (isForeignSubrequest(request)) return sendJson(response, 403, { status: 403 });
+    serve(routes, request, response);
   });
   server.listen({ host, port });
   try {
@@ -78,6 +80,29 @@ export async function startOperationsServer(options: {
       await closed;
     },
   };
+}
+
+function serve(routes: OperationsRoutes, { url = '', method }: IncomingMessage, response: ServerResponse): void {
+  const [path = '', query = ''] = splitOnce(url, '?');
+  const [, base = '', id = ''] = /^(.*)\/([^/]+)$/.exec(path) ?? [];
+  const route = ownRoute(routes, path) ?? ownRoute(routes, `${base}/:id`);
+  if (route === undefined) return sendJson(response, 404, { status: 404, paths: Object.keys(routes) });
+  if (method !== 'GET' && method !== 'HEAD') {
+    response.setHeader('allow', 'GET, HEAD');
+    return sendJson(response, 405, { status: 405 });
+  }
+  route(response, { query: new URLSearchParams(query), id }).catch((error: Error) =>
+    sendJson(response, 500, { status: 500, error: error.name }),
+  );
+}
+
+function ownRoute(routes: OperationsRoutes, path: string): OperationsRoutes[string] | undefined {
+  return Object.hasOwn(routes, path) ? routes[path] : undefined;
+}
+
+function splitOnce(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 function refuseHost(response: ServerResponse): void {

@@ -1,9 +1,15 @@
-// Starts the operations server of the router with health, metrics and the status page.
+// Starts the operations server of the router with health, metrics and the pages for operators.
 
 import type { Registry } from 'prom-client';
+import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { RouteKind } from '../plugin-api/gateway-routes.ts';
+import { createEngineReaders } from './executions/engine-reader.ts';
+import { createExecutionRoutes } from './executions/execution-page.ts';
+import { createListRoutes } from './executions/list-page.ts';
+import type { Suggestions } from './executions/list-view.ts';
 import { type OperationsServer, startOperationsServer } from './operations-server.ts';
+import { createAssetRoutes } from './pages/assets.ts';
 import type { RouterReadiness } from './readiness.ts';
 import type { Activity } from './status/activity.ts';
 import { createStatus } from './status/status.ts';
@@ -14,24 +20,49 @@ export interface OperationsOptions {
   config: Config;
   readiness: RouterReadiness;
   metrics: Registry;
-  /** The requests that the status page shows. */
+  /** The requests that the overview shows. */
   activity: Activity;
   /** Kind of a route of the active snapshot. */
   kindOf: (route: string) => RouteKind;
+  /** Routes of the active snapshot that start executions. */
+  executionRoutes: () => readonly string[];
+  /** Definitions of the active snapshot. */
+  definitions: () => Definitions;
 }
 
 /** Starts the server at `ops.host` and `ops.port`. @throws Error that names the address when it cannot be bound */
-export function startOperations(options: OperationsOptions): Promise<OperationsServer> {
-  const { config, readiness, metrics, activity, kindOf } = options;
-  const gather = createStatus({ readiness, metrics, activity });
-  const pages = createStatusRoutes(gather, { uiURL: config['conductor.uiURL'], kindOf });
-  return startOperationsServer({
+export async function startOperations(options: OperationsOptions): Promise<OperationsServer> {
+  const { config, readiness, metrics, activity, kindOf, executionRoutes, definitions } = options;
+  const readers = createEngineReaders(config);
+  const suggestions = (): Suggestions => ({
+    routes: executionRoutes(),
+    workflows: [...new Set(definitions().workflows.map(({ definition }) => definition.name))],
+  });
+  const handlers = () => definitions().eventHandlers.map(({ definition }) => definition);
+  const server = await startOperationsServer({
     host: config['ops.host'],
     port: config['ops.port'],
     hosts: config['ops.hosts'],
     readiness,
     metrics,
-    pages,
+    pages: {
+      ...createStatusRoutes({
+        gather: createStatus({ readiness, metrics, activity }),
+        activity,
+        kindOf,
+        executionRoutes,
+      }),
+      ...createListRoutes({ readers, suggestions, latestExecution: () => activity.latestExecution }),
+      ...createExecutionRoutes({ readers, handlers, uiURL: config['conductor.uiURL'] }),
+      ...createAssetRoutes(),
+    },
     keys: 'ops.host, ops.port',
   });
+  return {
+    url: server.url,
+    async stop() {
+      await server.stop();
+      await readers.close();
+    },
+  };
 }

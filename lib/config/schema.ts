@@ -30,7 +30,7 @@ const conductor = {
     'http://127.0.0.1:8080/conductor/api',
   ),
   'conductor.timeoutMs': milliseconds('deadline of one call to the engine', 10_000),
-  'conductor.uiURL': url("the engine's UI, to which the status page links failed executions; no links when absent"),
+  'conductor.uiURL': url("the engine's UI, to which the pages of executions link; no links when absent"),
   'conductor.connections': count('connections that the router keeps to each server of the engine', 64),
   'conductor.maxHeldPollMs': milliseconds("longest time a worker's poll is held", 60_000),
   'conductor.databaseURL': Type.String({

@@ -1,17 +1,17 @@
-// Request statistics of the last ten minutes by route, in ten-second buckets: requests, failures and durations.
+// Request statistics of the last ten minutes by route, in ten-second steps, and the kinds of failures since the start.
 
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { EndedRequest } from '../../server/access-log.ts';
 
 /** Length of one step, in milliseconds. */
 export const stepMs = 10_000;
 /** Number of steps. */
 export const stepCount = 60;
-/** Histogram bins: four per doubling, from 0.1 ms to over a minute. Percentiles are accurate to about 20 %. */
-const binCount = 80;
-const binsPerDouble = 4;
-const shortestMs = 0.1;
-/** Most failures that are kept. */
-const mostFailures = 20;
+/** Durations are recorded in tenths of a millisecond, up to two minutes, to about 10 %: 7 KB a step. */
+const unitsPerMs = 10;
+const histogram = { lowest: 1, highest: 120_000 * unitsPerMs, figures: 1 };
+/** Most kinds of failures that are kept. */
+const maxFailures = 20;
 
 /** One step of one route. */
 export interface ActivityStep {
@@ -22,98 +22,107 @@ export interface ActivityStep {
   readonly p99: number | undefined;
 }
 
-/** Statistics of one route over the last ten minutes. */
+/** Statistics of one route, or of several, over the last ten minutes. */
 export interface RouteActivity extends ActivityStep {
   readonly route: string;
   /** Average over the last minute of completed steps. */
   readonly requestsPerSecond: number;
-  /** Completed steps, oldest first. */
-  readonly steps: readonly ActivityStep[];
 }
 
-/** A request with a 5xx response. */
-export interface Failure extends EndedRequest {
+/** Requests with the same 5xx response on one route, since the start of the router. */
+export interface Failure extends Pick<EndedRequest, 'route' | 'method' | 'status' | 'problem'> {
+  readonly count: number;
   /** Milliseconds since the epoch. */
-  readonly at: number;
+  readonly firstAt: number;
+  readonly lastAt: number;
+  /** Execution of the latest of these requests that started one. */
+  readonly executionId: string | undefined;
 }
 
 interface Bucket {
   step: number;
-  requests: number;
   failures: number;
-  readonly bins: Uint32Array;
+  readonly durations: RecordableHistogram;
 }
 
-/** Request statistics and latest failures. Memory is bounded by the number of routes, steps and failures. */
+/** Request statistics and failures. Memory is bounded by the number of routes, steps and kinds of failures. */
 export class Activity {
   readonly #routes = new Map<string, Bucket[]>();
-  readonly #failures: Failure[] = [];
+  readonly #failures = new Map<string, Failure>();
+  #latestExecution: string | undefined;
 
   /** Records a completed request. @param now performance.now() */
   record(request: EndedRequest, now = performance.now()): void {
-    const { route, status, durationMs } = request;
+    const { route, status, durationMs, executionId } = request;
+    this.#latestExecution = executionId ?? this.#latestExecution;
     const bucket = this.#bucket(route, Math.floor(now / stepMs));
-    bucket.requests += 1;
-    const bin = binOf(durationMs);
-    bucket.bins[bin] = (bucket.bins[bin] as number) + 1;
+    bucket.durations.record(Math.min(Math.max(1, Math.round(durationMs * unitsPerMs)), histogram.highest));
     if (status < 500) return;
     bucket.failures += 1;
-    this.#failures.unshift({ ...request, at: Date.now() });
-    if (this.#failures.length > mostFailures) this.#failures.pop();
+    this.#recordFailure(request);
   }
 
-  /** The latest failures, newest first. */
+  /** Execution of the latest request that started one. */
+  get latestExecution(): string | undefined {
+    return this.#latestExecution;
+  }
+
+  /** The kinds of failures, the one with the latest request first. */
   get failures(): readonly Failure[] {
-    return this.#failures;
+    return [...this.#failures.values()].reverse();
   }
 
   /** Returns the statistics of every route. @param now performance.now() */
   routes(now = performance.now()): RouteActivity[] {
-    const current = Math.floor(now / stepMs);
+    const last = Math.floor(now / stepMs);
     return [...this.#routes].map(([route, buckets]) => {
-      const kept = buckets.filter(({ step }) => step > current - stepCount && step <= current);
-      const steps = Array.from({ length: stepCount - 1 }, (_, index) => {
-        const step = current - stepCount + 1 + index;
-        return summary(kept.filter((bucket) => bucket.step === step));
-      });
-      const lastMinute = steps.slice(-60_000 / stepMs).reduce((sum, { requests }) => sum + requests, 0);
-      return { route, ...summary(kept), requestsPerSecond: lastMinute / 60, steps };
+      const kept = buckets.filter(({ step }) => step > last - stepCount && step <= last);
+      const lastMinute = kept.filter(({ step }) => step < last && step >= last - 60_000 / stepMs);
+      return { route, ...summary(kept), requestsPerSecond: summary(lastMinute).requests / 60 };
     });
+  }
+
+  /** Returns the completed steps of several routes together, oldest first. @param now performance.now() */
+  steps(isCounted: (route: string) => boolean, now = performance.now()): ActivityStep[] {
+    const first = Math.floor(now / stepMs) - stepCount + 1;
+    const buckets = [...this.#routes].flatMap(([route, kept]) => (isCounted(route) ? kept : []));
+    return Array.from({ length: stepCount - 1 }, (_, index) =>
+      summary(buckets.filter(({ step }) => step === first + index)),
+    );
+  }
+
+  #recordFailure({ route, method, status, problem, executionId }: EndedRequest): void {
+    const key = JSON.stringify([route, method, status, problem]);
+    const now = Date.now();
+    const known = this.#failures.get(key);
+    // Kinds are kept in the order of their latest request.
+    this.#failures.delete(key);
+    this.#failures.set(key, {
+      ...{ route, method, status, problem, lastAt: now },
+      count: (known?.count ?? 0) + 1,
+      firstAt: known?.firstAt ?? now,
+      executionId: executionId ?? known?.executionId,
+    });
+    if (this.#failures.size > maxFailures) this.#failures.delete(this.#failures.keys().next().value as string);
   }
 
   #bucket(route: string, step: number): Bucket {
     let buckets = this.#routes.get(route);
     if (buckets === undefined) this.#routes.set(route, (buckets = []));
     const index = step % stepCount;
-    const bucket = (buckets[index] ??= { step, requests: 0, failures: 0, bins: new Uint32Array(binCount) });
+    const bucket = (buckets[index] ??= { step, failures: 0, durations: createHistogram(histogram) });
     if (bucket.step === step) return bucket;
-    bucket.bins.fill(0);
-    return Object.assign(bucket, { step, requests: 0, failures: 0 });
+    bucket.durations.reset();
+    return Object.assign(bucket, { step, failures: 0 });
   }
-}
-
-function binOf(ms: number): number {
-  const bin = Math.floor(Math.log2(Math.max(ms, shortestMs) / shortestMs) * binsPerDouble);
-  return Math.min(bin, binCount - 1);
-}
-
-/** Returns the (geometric) middle of a bin, in milliseconds. */
-function msOf(bin: number): number {
-  return shortestMs * 2 ** ((bin + 0.5) / binsPerDouble);
 }
 
 function summary(buckets: readonly Bucket[]): ActivityStep {
-  const requests = buckets.reduce((sum, bucket) => sum + bucket.requests, 0);
   const failures = buckets.reduce((sum, bucket) => sum + bucket.failures, 0);
-  return { requests, failures, p50: percentile(buckets, requests * 0.5), p99: percentile(buckets, requests * 0.99) };
-}
-
-function percentile(buckets: readonly Bucket[], rank: number): number | undefined {
-  if (rank === 0) return undefined;
-  let seen = 0;
-  for (let bin = 0; bin < binCount; bin++) {
-    for (const { bins } of buckets) seen += bins[bin] as number;
-    if (seen >= rank) return msOf(bin);
-  }
-  return msOf(binCount - 1);
+  const [only] = buckets;
+  const durations = buckets.length === 1 && only !== undefined ? only.durations : createHistogram(histogram);
+  if (buckets.length > 1) for (const bucket of buckets) durations.add(bucket.durations);
+  const requests = Number(durations.count);
+  const percentile = (share: number) => (requests === 0 ? undefined : durations.percentile(share) / unitsPerMs);
+  return { requests, failures, p50: percentile(50), p99: percentile(99) };
 }

@@ -1,38 +1,42 @@
-// Renders the dynamic part of the status page as HTML; the script of the page fetches it repeatedly.
+// Renders the part of the overview that renews itself.
 
 import type { RouteKind } from '../../plugin-api/gateway-routes.ts';
 import { type Failure, type RouteActivity } from './activity.ts';
-import { latencyChart, rateChart } from './chart.ts';
-import { formatAge, formatMs, formatRate } from './format.ts';
-import { type Html, html } from './html.ts';
+import { formatAge, formatMs, formatRate } from '../pages/format.ts';
+import { type Html, html } from '../pages/html.ts';
+import { executionLink, timeOf } from '../pages/links.ts';
+import { table } from '../pages/table.ts';
+import { listAddress } from '../executions/list-filter.ts';
 import type { Reading, Status } from './status.ts';
 
 /** Options of {@link statusView}. */
 export interface StatusViewOptions {
-  /** Base URL of the engine's UI (`conductor.uiURL`); without it, execution ids are not links. */
-  readonly uiURL: string | undefined;
   /** Kind of a route. Durations of workers' routes are not shown, because their polls are held on purpose. */
   readonly kindOf: (route: string) => RouteKind;
+  /** Names of the routes that start executions. */
+  readonly executionRoutes: readonly string[];
+  /** Route of the charts; empty for all client routes. */
+  readonly chartedRoute: string;
 }
 
 /** Renders the status. */
 export function statusView(status: Status, options: StatusViewOptions): Html {
-  return html`${health(status)}
-    <section aria-label="Now">
-      <h2>Now</h2>
-      ${tiles(status)}
+  return html`${health(status)} ${charts(options.chartedRoute)}
+    <section>
+      <h2>What fails <small>5xx of this router since its start, the latest first</small></h2>
+      ${failuresTable(status.failures)}
     </section>
     <section>
       <h2>Routes <small>last ten minutes</small></h2>
       ${routesTable(status.routes, options)}
     </section>
     <section>
-      <h2>Engine, back ends, workers</h2>
-      ${componentsTable(status)}
+      <h2>Now</h2>
+      ${tiles(status)}
     </section>
     <section>
-      <h2>Latest failures</h2>
-      ${failuresTable(status.failures, options)}
+      <h2>Engine, back ends, workers</h2>
+      ${componentsTable(status)}
     </section>`;
 }
 
@@ -50,6 +54,21 @@ function health({ readiness: { ready, reasons, notices }, upSeconds }: Status): 
             ${lines}
           </ul>`
     }`;
+}
+
+/** The script draws the charts, so they are not replaced when the page renews itself. */
+function charts(route: string): Html {
+  return html`<section data-keep>
+    <h2>
+      ${route === '' ? 'Client routes' : `Route ${route}`} <small>last ten minutes</small>
+      ${route === '' ? undefined : html`<a href="/">all client routes</a>`}
+    </h2>
+    <div class="charts" data-route="${route}">
+      <figure data-chart="requests"><figcaption>Requests a second</figcaption></figure>
+      <figure data-chart="durations"><figcaption>Duration, in milliseconds</figcaption></figure>
+    </div>
+    <noscript><p class="none">The charts need scripts. The table of routes has their figures.</p></noscript>
+  </section>`;
 }
 
 function tiles({ inFlight, waitingClients, queued, heldPolls, engineErrors, unreconciled }: Status): Html {
@@ -70,40 +89,32 @@ function tiles({ inFlight, waitingClients, queued, heldPolls, engineErrors, unre
   </dl>`;
 }
 
-function routesTable(routes: readonly RouteActivity[], { kindOf }: StatusViewOptions): Html {
+function routesTable(routes: readonly RouteActivity[], { kindOf, executionRoutes }: StatusViewOptions): Html {
   if (routes.length === 0) return html`<p class="none">No request yet.</p>`;
-  const ordered = routes.toSorted((a, b) => order(a.route, kindOf) - order(b.route, kindOf));
+  const ordered = routes.toSorted(
+    (a, b) => order(a.route, kindOf) - order(b.route, kindOf) || a.route.localeCompare(b.route),
+  );
   const rows = ordered.map((activity) => {
-    const { route, requestsPerSecond, requests, failures, p50, p99, steps } = activity;
+    const { route, requestsPerSecond, requests, failures, p50, p99 } = activity;
     const held = kindOf(route) === 'workers';
     return html`<tr>
-      <th scope="row">${route === 'none' ? 'not routed' : route}</th>
+      <th scope="row">
+        ${route === 'none' ? 'not routed' : html`<a href="/?route=${encodeURIComponent(route)}">${route}</a>`}
+      </th>
       <td data-label="rate">${formatRate(requestsPerSecond)}</td>
       <td data-label="requests">${requests}</td>
       <td data-label="failed" class="${failures > 0 ? 'wrong' : ''}">${failures}</td>
       <td data-label="p50">${held ? 'held' : formatMs(p50)}</td>
       <td data-label="p99">${held ? 'held' : formatMs(p99)}</td>
-      <td class="drawing">${rateChart(steps)}</td>
-      <td class="drawing">${held ? undefined : latencyChart(steps)}</td>
+      <td class="wide">${executionRoutes.includes(route) ? executionsOf(route) : undefined}</td>
     </tr>`;
   });
-  return html`<table class="routes">
-    <thead>
-      <tr>
-        <th scope="col">route</th>
-        <th scope="col">rate</th>
-        <th scope="col">requests</th>
-        <th scope="col">failed</th>
-        <th scope="col">p50</th>
-        <th scope="col">p99</th>
-        <th scope="col">requests a second</th>
-        <th scope="col">p50 and p99</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${rows}
-    </tbody>
-  </table>`;
+  return table('routes', ['route', 'rate', 'requests', 'failed', 'p50', 'p99', 'executions'], rows);
+}
+
+function executionsOf(route: string): Html {
+  return html`<a href="${listAddress({ route })}">executions</a>
+    <a href="${listAddress({ route, state: 'unsuccessful' })}">failed</a>`;
 }
 
 /** Sort key of a route: clients' routes, then requests without a route, then tokens, then workers. */
@@ -128,58 +139,29 @@ function componentsTable({ readiness, breakers, workers }: Status): Html {
     isWrong: engineReasons.length > 0,
     what: 'health',
   });
-  return html`<table class="components">
-    <thead>
-      <tr>
-        <th scope="col">component</th>
-        <th scope="col">what</th>
-        <th scope="col">state</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${[engine, ...breakers.map(breakerOf), ...workers.map(workerOf)]}
-    </tbody>
-  </table>`;
+  return table('components', ['component', 'state'], [engine, ...breakers.map(breakerOf), ...workers.map(workerOf)]);
 }
 
 function row(name: string, { is, isWrong, what }: { is: string; isWrong: boolean; what: string }): Html {
   return html`<tr>
-    <th scope="row">${name}</th>
-    <td data-label="what">${what}</td>
-    <td data-label="state" class="${isWrong ? 'wrong' : 'ok'}">${is}</td>
+    <th scope="row">${name} <small>${what}</small></th>
+    <td class="${isWrong ? 'wrong' : 'ok'}">${is}</td>
   </tr>`;
 }
 
-function failuresTable(failures: readonly Failure[], { uiURL }: StatusViewOptions): Html {
-  if (failures.length === 0) return html`<p class="none">None.</p>`;
-  const rows = failures.map(({ at, route, method, status, problem, durationMs, executionId }) => {
-    const time = new Date(at).toISOString();
+function failuresTable(failures: readonly Failure[]): Html {
+  if (failures.length === 0) return html`<p class="none">Nothing has failed.</p>`;
+  const rows = failures.map(({ route, method, status, problem, count, firstAt, lastAt, executionId }) => {
     return html`<tr>
-      <th scope="row"><time datetime="${time}">${time.slice(11, 19)}</time></th>
-      <td data-label="request">${method} ${route}</td>
+      <th scope="row">${method} ${route}</th>
       <td data-label="response"><b>${status}</b> ${problem ?? 'the back end’s own'}</td>
-      <td data-label="after">${formatMs(durationMs)}</td>
-      <td data-label="execution">${execution(executionId, uiURL)}</td>
+      <td data-label="count" class="wrong">${count}</td>
+      <td data-label="since">${timeOf(firstAt)}</td>
+      <td data-label="last">${timeOf(lastAt)}</td>
+      <td data-label="latest execution" class="wide">
+        ${executionId === undefined ? 'none was started' : executionLink(executionId)}
+      </td>
     </tr>`;
   });
-  return html`<table class="failures">
-    <thead>
-      <tr>
-        <th scope="col">time (UTC)</th>
-        <th scope="col">request</th>
-        <th scope="col">response</th>
-        <th scope="col">after</th>
-        <th scope="col">execution</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${rows}
-    </tbody>
-  </table>`;
-}
-
-function execution(id: string | undefined, uiURL: string | undefined): Html {
-  if (id === undefined) return html`none was started`;
-  if (uiURL === undefined) return html`<code>${id}</code>`;
-  return html`<a href="${uiURL.replace(/\/+$/, '')}/execution/${encodeURIComponent(id)}"><code>${id}</code></a>`;
+  return table('failures', ['request', 'response', 'count', 'since (UTC)', 'last (UTC)', 'latest execution'], rows);
 }

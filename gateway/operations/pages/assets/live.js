@@ -1,30 +1,60 @@
-// Updates the status page: fetches its dynamic part every two seconds and replaces the old one.
+// Renews the content of a page: fetches it and changes what differs, so that focus, selection and charts stay.
 
-const everyMs = 2_000;
 const view = document.getElementById('view');
 const live = document.getElementById('live');
+const pause = document.getElementById('pause');
+const everyMs = Number(view.dataset.every);
+let isPaused = false;
 
+/** Makes `old` equal to `fresh`. Elements with `data-keep` are left as they are. */
+function morph(old, fresh) {
+  if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) return old.replaceWith(fresh);
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
+    return;
+  }
+  if (old.hasAttribute('data-keep')) return;
+  for (const { name } of [...old.attributes])
+    if (!fresh.hasAttribute(name) && name !== 'open') old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  morphChildren(old, fresh);
+}
+
+function morphChildren(old, fresh) {
+  const [before, after] = [[...old.childNodes], [...fresh.childNodes]];
+  before.slice(after.length).forEach((node) => node.remove());
+  after.forEach((node, index) => (index < before.length ? morph(before[index], node) : old.append(node)));
+}
+
+/** Returns false when nothing more is to be expected. */
 async function update() {
   try {
-    const response = await fetch('/status/view', { cache: 'no-store', signal: AbortSignal.timeout(10_000) });
-    if (!response.ok) throw new Error(`status ${response.status}`);
-    const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
-    view.replaceChildren(...fresh.body.childNodes);
-    live.textContent = `live: ${new Date().toLocaleTimeString()}`;
+    const response = await fetch(view.dataset.from, { cache: 'no-store', signal: AbortSignal.timeout(15_000) });
+    if (!response.ok && response.headers.get('content-type') !== 'text/html; charset=utf-8')
+      throw new Error(`status ${response.status}`);
+    const isLast = response.headers.get('refresh-ended') === 'true';
+    morphChildren(view, new DOMParser().parseFromString(await response.text(), 'text/html').body);
+    live.textContent = isLast ? 'ended' : `live: ${new Date().toISOString().slice(11, 19)} UTC`;
     live.className = '';
+    pause.hidden = isLast;
+    return !isLast;
   } catch {
     live.textContent = 'the router does not respond; the values shown are old';
     live.className = 'wrong';
+    return true;
   }
 }
 
 async function follow() {
   // A hidden page sends no requests.
-  if (!document.hidden) await update();
+  if (!document.hidden && !isPaused && !(await update())) return;
   setTimeout(follow, everyMs);
 }
 
-document.addEventListener('visibilitychange', () => {
-  if (!document.hidden) update();
+pause.hidden = false;
+pause.addEventListener('click', () => {
+  isPaused = !isPaused;
+  pause.setAttribute('aria-pressed', String(isPaused));
+  live.textContent = isPaused ? 'paused' : 'live';
 });
 follow();

@@ -1,0 +1,33 @@
+// The parts of a diagram: nodes, one after the other, side by side, or in a loop.
+
+/** How a part ended or stands. `idle`: not reached. */
+export type Meaning = 'good' | 'open' | 'late' | 'bad' | 'idle';
+
+/** A box with two lines of text. */
+export interface NodeBlock {
+  readonly kind: 'node';
+  readonly title: string;
+  readonly subtitle: string;
+  readonly meaning: Meaning;
+  /** Control tasks of the engine have round ends. */
+  readonly isControl?: boolean;
+  /** Page that the node links to. */
+  readonly href?: string | undefined;
+  /** True for the execution that the page is about. */
+  readonly isCurrent?: boolean;
+}
+
+/** One branch of a split. */
+export interface Branch {
+  readonly label: string;
+  readonly block: Block;
+  /** False: the execution did not go this way. */
+  readonly isTaken: boolean;
+}
+
+/** A part of a diagram. */
+export type Block =
+  | NodeBlock
+  | { readonly kind: 'sequence'; readonly blocks: readonly Block[] }
+  | { readonly kind: 'split'; readonly branches: readonly Branch[] }
+  | { readonly kind: 'loop'; readonly title: string; readonly block: Block };

@@ -1,0 +1,29 @@
+// Detects an engine without a search index: its searches succeed and find nothing.
+
+import type { ExecutionList, ExecutionReader } from '#lib/conductor/executions/find-executions.ts';
+import { type Html, html } from '../pages/html.ts';
+
+/**
+ * Returns a notice when the whole index is empty although the engine has an execution, or may have some.
+ * @param known `latestExecution`: an execution that this router has started
+ * @throws EngineError
+ */
+export async function indexNotice(
+  { total }: Pick<ExecutionList, 'total'>,
+  { reader, latestExecution }: { reader: ExecutionReader; latestExecution: string | undefined },
+): Promise<Html | undefined> {
+  if (total > 0) return undefined;
+  const all = await reader.search({}, { offset: 0, size: 1 });
+  if (all.total > 0) return undefined;
+  const state = latestExecution === undefined ? null : await reader.readState(latestExecution);
+  if (state === null)
+    return html`<p class="notice">
+      The engine’s search finds no execution at all. Either none was started, or the engine has no index
+      (<code>conductor.indexing.enabled=false</code>).
+    </p>`;
+  return html`<p class="notice bad" role="alert">
+    <strong>This engine has no search index</strong> (<code>conductor.indexing.enabled=false</code>), so executions
+    cannot be listed or filtered, and what followed from an execution is not found. A single execution can be opened by
+    its <code>X-Execution-Id</code>.
+  </p>`;
+}

@@ -1,0 +1,124 @@
+// The executions that follow from one change: from the request through the events to the last execution that they start.
+
+import type { EventHandler } from '#lib/conductor/definitions/schema.ts';
+import { callerOf } from '#lib/conductor/executions/caller.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutionReader } from '#lib/conductor/executions/find-executions.ts';
+import { isExecutionId, isQueryName } from '#lib/conductor/executions/names.ts';
+
+/** One execution, or one that an event should have started, and what follows from it. */
+export interface RoundStep {
+  readonly workflow: string;
+  /** Undefined: the engine has none. */
+  readonly execution: WholeExecution | undefined;
+  /** Task domain or college, for one of several executions of a workflow. */
+  readonly college: string | undefined;
+  /** Name of the event that starts it; empty for the first step and when it is unknown. */
+  readonly event: string;
+  readonly next: readonly RoundStep[];
+}
+
+/** All steps of a change. */
+export interface Round {
+  /** Usually the request alone. */
+  readonly first: readonly RoundStep[];
+  /** True when the engine has more followers than are read. */
+  readonly isCut: boolean;
+}
+
+/** Followers that are read. Each is a call to the engine. */
+const maxFollowers = 20;
+/** Events can start executions that produce events; a loop of definitions must end. */
+const maxDepth = 5;
+
+/** Returns the round that an execution belongs to. @throws EngineError */
+export async function readRound(
+  reader: ExecutionReader,
+  execution: WholeExecution,
+  handlers: readonly EventHandler[],
+): Promise<Round> {
+  const sourceId = sourceOf(execution);
+  const source = sourceId === execution.workflowId ? execution : await readSource(reader, sourceId);
+  const { executions: rows, total } = isQueryName(sourceId)
+    ? await reader.search({ correlationIds: [sourceId] }, { offset: 0, size: maxFollowers })
+    : { executions: [], total: 0 };
+  const followers: WholeExecution[] = [];
+  for (const { workflowId } of rows) {
+    if (workflowId === sourceId) continue;
+    const follower = workflowId === execution.workflowId ? execution : await reader.readWhole(workflowId);
+    if (follower !== null) followers.push(follower);
+  }
+  const tree = new RoundTree(followers, handlers);
+  const start = source === null ? [] : [tree.stepOf(source, '', 0)];
+  return { first: [...start, ...tree.others()], isCut: total > maxFollowers };
+}
+
+/** Executions that an event has started carry the id of their source. */
+function sourceOf({ workflowId, input, correlationId }: WholeExecution): string {
+  const named = input['sourceExecutionId'] ?? input['executionId'] ?? input['updateId'];
+  return typeof named === 'string' && named === correlationId ? named : workflowId;
+}
+
+async function readSource(reader: ExecutionReader, id: string): Promise<WholeExecution | null> {
+  return isExecutionId(id) ? reader.readWhole(id) : null;
+}
+
+/** Builds the steps from the events that the executions have produced. */
+class RoundTree {
+  readonly #rest: Set<WholeExecution>;
+  readonly #handlers: readonly EventHandler[];
+
+  constructor(followers: readonly WholeExecution[], handlers: readonly EventHandler[]) {
+    this.#rest = new Set(followers.toSorted((one, other) => one.startTime - other.startTime));
+    this.#handlers = handlers.filter(({ active }) => active);
+  }
+
+  stepOf(execution: WholeExecution, event: string, depth: number): RoundStep {
+    const { workflowName: workflow, input } = execution;
+    const next = depth === maxDepth ? [] : this.#next(execution, depth + 1);
+    return { workflow, execution, college: callerOf(input).college, event, next };
+  }
+
+  /** Followers whose event is unknown: of another version of the handlers, or started by the reconciler. */
+  others(): RoundStep[] {
+    const steps: RoundStep[] = [];
+    for (const execution of this.#rest) {
+      this.#rest.delete(execution);
+      steps.push(this.stepOf(execution, '', 1));
+    }
+    return steps;
+  }
+
+  #next({ tasks }: WholeExecution, depth: number): RoundStep[] {
+    const events = tasks.flatMap(({ taskType, status, outputData }) => {
+      const event = outputData?.['event_produced'];
+      return taskType === 'EVENT' && status === 'COMPLETED' && typeof event === 'string' ? [event] : [];
+    });
+    return events.flatMap((event) =>
+      this.#handlers
+        .filter((handler) => handler.event === event)
+        .flatMap(({ actions }) => actions)
+        .flatMap(({ start_workflow }) => this.#started(start_workflow, event, depth)),
+    );
+  }
+
+  #started(start: EventHandler['actions'][number]['start_workflow'], event: string, depth: number): RoundStep[] {
+    const { name: workflow, taskToDomain } = start;
+    const started = [...this.#rest].filter(
+      (follower) => follower.workflowName === workflow && domainsOf(follower.taskToDomain) === domainsOf(taskToDomain),
+    );
+    for (const follower of started) this.#rest.delete(follower);
+    const label = event.slice(event.lastIndexOf(':') + 1);
+    if (started.length > 0) return started.map((follower) => this.stepOf(follower, label, depth));
+    return [{ workflow, execution: undefined, college: Object.values(taskToDomain)[0], event: label, next: [] }];
+  }
+}
+
+function domainsOf(taskToDomain: Readonly<Record<string, string>> = {}): string {
+  return JSON.stringify(Object.entries(taskToDomain).toSorted());
+}
+
+/** Returns all steps, each before what follows from it. */
+export function stepsOf(steps: readonly RoundStep[]): RoundStep[] {
+  return steps.flatMap((step) => [step, ...stepsOf(step.next)]);
+}

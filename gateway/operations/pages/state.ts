@@ -1,0 +1,30 @@
+// The state of an execution or of a task as a badge.
+
+import { type Html, html } from './html.ts';
+
+/** Meanings of states; they select colours. States that are not listed are failures. */
+const meanings: Readonly<Record<string, string>> = {
+  COMPLETED: 'good',
+  COMPLETED_WITH_ERRORS: 'late',
+  RUNNING: 'open',
+  IN_PROGRESS: 'open',
+  SCHEDULED: 'open',
+  PAUSED: 'late',
+  SKIPPED: 'idle',
+  CANCELED: 'idle',
+};
+
+/** Returns the meaning of a state: `good`, `open`, `late`, `idle` or `bad`; `idle` without a state. */
+export function meaningOf(state: string | undefined): string {
+  return state === undefined ? 'idle' : (meanings[state] ?? 'bad');
+}
+
+/** Returns a state in words: `timed out`. */
+export function nameOfState(state: string): string {
+  return state.toLowerCase().replaceAll('_', ' ');
+}
+
+/** Returns the state as a badge. The word says it as well as the colour. */
+export function stateBadge(state: string): Html {
+  return html`<span class="state ${meaningOf(state)}">${nameOfState(state)}</span>`;
+}

@@ -1,0 +1,45 @@
+// The list of executions on an engine without a search index: it says so, and one execution is still found by its id.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { engineProperties } from '../../dev/engine/engine-arguments.ts';
+import { type RunningEngine, startEngine } from '../../dev/engine/start-engine.ts';
+import { runCli } from '../cli/run-cli.ts';
+import { call, callerFor } from '../stack/client.ts';
+import { freePort } from '../stack/free-port.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined)('an engine without an index', () => {
+  const stateDir = mkdtempSync(join(tmpdir(), 'service-router-no-index-'));
+  let engine: RunningEngine;
+  let stack: Stack;
+
+  beforeAll(async () => {
+    const properties = join(stateDir, 'no-index.properties');
+    writeFileSync(properties, 'conductor.indexing.enabled=false\nconductor.indexing.type=none\n');
+    const tuning = { properties: [engineProperties, properties] };
+    engine = await startEngine({ port: await freePort(), stateDir, tuning, say: () => undefined });
+    await runCli(['register', '--engine', engine.url]);
+    stack = await startStack({ engineUrl: engine.url });
+  }, 150_000);
+  afterAll(async () => {
+    await stack?.stop();
+    await engine?.stop();
+    rmSync(stateDir, { recursive: true, force: true });
+  });
+
+  const get = (path: string) => call(`${stack.operationsUrl}${path}`);
+
+  it('is told from an engine that has run nothing once this router has started an execution', async () => {
+    const before = await get('/executions');
+    expect([before.status, before.text]).toEqual([200, expect.stringContaining('Either none was started, or')]);
+    const answer = await (await callerFor(stack.url))('/movies/Metropolis');
+    const { status, text } = await get('/executions');
+    expect([status, text]).toEqual([200, expect.stringContaining('This engine has no search index')]);
+    const id = String(answer.headers['x-execution-id']);
+    expect((await get(`/executions/find?id=${id}`)).headers['location']).toBe(`/executions/${id}`);
+    expect((await get(`/executions/${id}`)).text).toContain('movies_intake');
+  });
+});

@@ -1,0 +1,98 @@
+// The round of a change: followers by events and handlers, what is missing, and followers whose event is unknown.
+
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { EventHandler } from '#lib/conductor/definitions/schema.ts';
+import type { ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutionReader } from '#lib/conductor/executions/find-executions.ts';
+import { readRound, type RoundStep } from '../../../gateway/operations/executions/round.ts';
+
+const handlers = ['mdm', 'mdm-share-002'].map(
+  (name) => JSON.parse(readFileSync(`event-handlers/${name}.json`, 'utf8')) as EventHandler,
+);
+
+function execution(workflowId: string, workflowName: string, fields: Partial<WholeExecution> = {}): WholeExecution {
+  return {
+    ...{ workflowId, workflowName, workflowVersion: 1, status: 'COMPLETED', startTime: 1, endTime: 2 },
+    ...{ input: {}, output: {}, tasks: [] },
+    ...fields,
+  };
+}
+const producing = (...events: string[]) => ({
+  tasks: events.map((event, index) => ({
+    ...{ taskId: `${index}`, taskType: 'EVENT', referenceTaskName: `e${index}`, status: 'COMPLETED' },
+    outputData: { event_produced: event },
+  })),
+});
+
+const patch = execution('patch-0001', 'college-adaptorWF', producing('conductor:college-adaptorWF:person_patched'));
+const followed = { correlationId: 'patch-0001', input: { executionId: 'patch-0001' } };
+const notification = execution('mdm-000001', 'mdmWF', {
+  ...followed,
+  ...producing('conductor:mdmWF:mdm_share_002', 'conductor:mdmWF:mdm_share_003'),
+});
+const share = execution('share-0001', 'mdm-shareWF', {
+  correlationId: 'patch-0001',
+  input: { sourceExecutionId: 'patch-0001', misCode: '002' },
+  taskToDomain: { mdm_share: '002' },
+});
+
+/** Has these executions, found by their correlation id. */
+function readerOf(...executions: WholeExecution[]): ExecutionReader {
+  return {
+    async search({ correlationIds = [] }) {
+      const rows = executions.filter(({ correlationId = '' }) => correlationIds.includes(correlationId));
+      return { executions: rows as unknown as ExecutionSummary[], total: rows.length, bytes: 0 };
+    },
+    readWhole: async (id) => executions.find(({ workflowId }) => workflowId === id) ?? null,
+    readState: async () => null,
+  };
+}
+
+const outline = (steps: readonly RoundStep[]): unknown[] =>
+  steps.map(({ workflow, college, execution: found, next }) => [
+    `${workflow} ${college ?? '-'} ${found?.status ?? 'missing'}`,
+    ...outline(next),
+  ]);
+
+describe('readRound', () => {
+  it.each([
+    ['the PATCH', patch],
+    ['the notification', notification],
+    ['the share', share],
+  ])('is the same from %s', async (_name, from) => {
+    const { first } = await readRound(readerOf(patch, notification, share), from, handlers);
+    expect(outline(first)).toEqual([
+      ['college-adaptorWF - COMPLETED', ['mdmWF - COMPLETED', ['mdm-shareWF 002 COMPLETED']]],
+    ]);
+  });
+
+  it('shows a share that is missing, for the college of its handler', async () => {
+    const { first } = await readRound(readerOf(patch, notification), patch, handlers);
+    expect(outline(first)).toEqual([
+      ['college-adaptorWF - COMPLETED', ['mdmWF - COMPLETED', ['mdm-shareWF 002 missing']]],
+    ]);
+  });
+
+  it('shows nothing beside an execution without events', async () => {
+    const movie = execution('movie-0001', 'moviesWF');
+    expect(outline((await readRound(readerOf(movie), movie, handlers)).first)).toEqual([['moviesWF - COMPLETED']]);
+  });
+
+  it('shows followers of a source that is gone, or whose handlers have changed', async () => {
+    const { first } = await readRound(readerOf(notification, share), share, handlers);
+    expect(outline(first)).toEqual([['mdmWF - COMPLETED', ['mdm-shareWF 002 COMPLETED']]]);
+    const unknown = await readRound(readerOf(patch, notification, share), patch, []);
+    expect(outline(unknown.first)).toEqual([
+      ['college-adaptorWF - COMPLETED'],
+      ['mdmWF - COMPLETED'],
+      ['mdm-shareWF 002 COMPLETED'],
+    ]);
+  });
+
+  it('does not look for the source of an execution whose client named another one', async () => {
+    const forged = execution('forged-001', 'moviesWF', { correlationId: 'r-1', input: { executionId: 'patch-0001' } });
+    const { first } = await readRound(readerOf(forged, patch), forged, handlers);
+    expect(outline(first)).toEqual([['moviesWF - COMPLETED']]);
+  });
+});

@@ -1,0 +1,77 @@
+// Pages in a real browser: opened, with what the browser complains of; measured, and photographed on request.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+
+/** An open page. */
+export interface OpenPage {
+  readonly page: Page;
+  /** Console errors and warnings, exceptions, violations of the content security policy. */
+  readonly complaints: readonly string[];
+  /** Addresses that the page asked for. */
+  readonly requests: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Opens an address in a new context. */
+export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const requests: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => requests.push(request.url()));
+  await page.goto(url);
+  return { page, complaints, requests, close: () => context.close() };
+}
+
+/** Takes a picture of the whole page; it is kept where SCREENSHOTS_DIR says. */
+export async function shoot(page: Page, name: string): Promise<void> {
+  const directory = process.env['SCREENSHOTS_DIR'];
+  if (directory === undefined) return;
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, `${name}.png`), await page.screenshot({ fullPage: true }));
+}
+
+/** By how many pixels the content is wider than the window. */
+export function overflowOf(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth - window.innerWidth') as Promise<number>;
+}
+
+/**
+ * The texts of a page that stand off their background by less than WCAG 2 asks for (4.5 to 1), with their contrast. Texts in
+ * drawings are compared with the background of the page.
+ */
+export function faintTexts(page: Page): Promise<string[]> {
+  return page.evaluate(`(() => {
+    const parse = (colour) => (colour.match(/[\\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
+    const luminance = ([r, g, b]) => {
+      const [red, green, blue] = [r, g, b].map((value) => {
+        const part = value / 255;
+        return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+      });
+      return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    };
+    const backgroundOf = (element) => {
+      for (let at = element; at !== null; at = at.parentElement) {
+        const colour = parse(getComputedStyle(at).backgroundColor);
+        if (colour[3] === undefined || colour[3] > 0) return colour;
+      }
+      return [255, 255, 255];
+    };
+    return [...document.querySelectorAll('body *')].flatMap((element) => {
+      const text = [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.nodeValue).join('').trim();
+      if (text === '' || element.closest('noscript, title') || element.getClientRects().length === 0) return [];
+      if (element.matches('.sign')) return [];
+      const style = getComputedStyle(element);
+      const colour = parse(element instanceof SVGElement ? style.fill : style.color);
+      const [dark, light] = [luminance(colour), luminance(backgroundOf(element))].sort((a, b) => a - b);
+      const contrast = (light + 0.05) / (dark + 0.05);
+      return contrast < 4.5 ? [element.className?.baseVal ?? element.className + ': ' + text.slice(0, 30) + ' ' + contrast.toFixed(2)] : [];
+    });
+  })()`) as Promise<string[]>;
+}
