@@ -12,6 +12,8 @@ export interface ListQuery {
   readonly client: string;
   readonly since: string;
   readonly until: string;
+  /** Time of the first page; empty on the first page. */
+  readonly asOf: string;
   /** Correlation id or request id. */
   readonly id: string;
   readonly offset: number;
@@ -52,7 +54,7 @@ export function parseListQuery(query: URLSearchParams): ListQuery {
     ...{ route: text('route'), workflow: text('workflow'), state, client: text('client'), id: text('id') },
     // A running execution that hangs may be old.
     since: text('since') === '' ? (state === 'running' ? 'all' : defaultAge) : text('since'),
-    until: text('until'),
+    ...{ until: text('until'), asOf: text('asOf') },
     offset: Number.isSafeInteger(offset) && offset > 0 ? offset : 0,
   };
 }
@@ -77,39 +79,42 @@ export interface Search {
  * @param now milliseconds since 1970
  */
 export function toSearch(query: ListQuery, now: number): Search | { readonly problems: readonly string[] } {
-  const { route, workflow, state, client, since, until, offset } = query;
-  const names = { route, workflow, client, id: query.id };
-  const startedAfter = momentOf(since, now);
-  const startedBefore = momentOf(until, now);
+  const { route, workflow, state, client, id, offset } = query;
+  const since = momentOf(query.since, now);
+  const until = momentOf(query.until, now);
+  const asOf = momentOf(query.asOf, now);
+  const example = 'not a time such as 2026-11-21T08:00Z';
   const problems = [
-    ...Object.entries(names).flatMap(([name, text]) =>
+    ...Object.entries({ route, workflow, client, id }).flatMap(([name, text]) =>
       text === '' || isQueryName(text) ? [] : [`${name}: only letters, digits and . : @ / + - _ are possible`],
     ),
     ...(state === '' || Object.hasOwn(stateChoices, state) ? [] : ['state: unknown']),
-    ...(startedAfter === null ? ['from: not a time such as 2026-11-21T08:00Z'] : []),
-    ...(startedBefore === null ? ['until: not a time such as 2026-11-21T08:00Z'] : []),
+    ...Object.entries({ since, until, asOf }).flatMap(([name, time]) =>
+      Number.isNaN(time) ? [`${name}: ${example}`] : [],
+    ),
   ];
   if (problems.length > 0) return { problems };
   const statuses = stateChoices[state]?.statuses;
+  const before = Math.min(until ?? Number.POSITIVE_INFINITY, asOf ?? Number.POSITIVE_INFINITY);
   return {
     filter: {
       ...(route === '' ? {} : { route }),
       ...(workflow === '' ? {} : { workflows: [workflow] }),
       ...(client === '' ? {} : { clientId: client }),
       ...(statuses === undefined ? {} : { statuses }),
-      ...(startedAfter === undefined || startedAfter === null ? {} : { since: startedAfter }),
-      ...(startedBefore === undefined || startedBefore === null ? {} : { until: startedBefore }),
+      ...(since === undefined ? {} : { since }),
+      ...(before === Number.POSITIVE_INFINITY ? {} : { until: before }),
     },
     bounds: { limit: pageSize, maxScanned, offset, order: state === 'running' ? 'oldest' : 'newest' },
   };
 }
 
-/** Returns milliseconds since 1970; undefined for no bound, null for an invalid text. Times without a zone are UTC. */
-function momentOf(text: string, now: number): number | undefined | null {
+/** Returns milliseconds since 1970; undefined for no bound, NaN for an invalid text. Times without a zone are UTC. */
+function momentOf(text: string, now: number): number | undefined {
   const age = Object.hasOwn(ageChoices, text) ? ageChoices[text] : undefined;
   if (age !== undefined) return age.ms === Number.POSITIVE_INFINITY ? undefined : now - age.ms;
   if (text === '') return undefined;
-  const zone = /T/.test(text) && !/(?:Z|[+-]\d{2}:?\d{2})$/i.test(text) ? 'Z' : '';
-  const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(`${text}${zone}`) : Number.NaN;
-  return Number.isNaN(time) ? null : time;
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text)) return Number.NaN;
+  const isLocal = /T/.test(text) && !/(?:Z|[+-]\d{2}:?\d{2})$/i.test(text);
+  return Date.parse(isLocal ? `${text}Z` : text);
 }

@@ -120,16 +120,18 @@ function waits({ waitsFor }: ListedExecution): Html | undefined {
   return waitsFor === undefined ? undefined : html`<small>waits for ${waitsFor}</small>`;
 }
 
-/** The further pages are those of the same moment: what starts later does not shift them. */
+/** The further pages show executions up to the moment of the first one: those that start later do not shift them. */
 function pages({ total, nextOffset }: ExecutionList, query: ListQuery, now: number): Html {
-  const until = query.until === '' ? new Date(now).toISOString() : query.until;
+  const asOf = query.asOf === '' ? new Date(now).toISOString() : query.asOf;
   const order = query.state === 'running' ? 'Newer' : 'Older';
-  const first = query.offset > 0 ? html`<a href="${listAddress({ ...query, offset: 0 })}">First page</a>` : undefined;
+  const first =
+    query.offset > 0 ? html`<a href="${listAddress({ ...query, asOf: '', offset: 0 })}">First page</a>` : undefined;
   const next =
     nextOffset === undefined
       ? undefined
-      : html`<a href="${listAddress({ ...query, until, offset: nextOffset })}" rel="next">${order}</a>`;
+      : html`<a href="${listAddress({ ...query, asOf, offset: nextOffset })}" rel="next">${order}</a>`;
   return html`<p class="pages">
-    <span>${total} in the engine’s index match state, workflow and time</span> ${first} ${next}
+    <span>${total} in the engine’s index match state, workflow and time, at ${timeOf(now)} UTC</span>
+    <a href="${listAddress(query)}">Refresh</a> ${first} ${next}
   </p>`;
 }

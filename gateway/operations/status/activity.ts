@@ -78,7 +78,7 @@ export class Activity {
     return [...this.#routes].map(([route, buckets]) => {
       const kept = buckets.filter(({ step }) => step > last - stepCount && step <= last);
       const lastMinute = kept.filter(({ step }) => step < last && step >= last - 60_000 / stepMs);
-      return { route, ...summary(kept), requestsPerSecond: summary(lastMinute).requests / 60 };
+      return { route, ...summary(kept), requestsPerSecond: requestsOf(lastMinute) / 60 };
     });
   }
 
@@ -117,12 +117,19 @@ export class Activity {
   }
 }
 
+function requestsOf(buckets: readonly Bucket[]): number {
+  return buckets.reduce((sum, { durations }) => sum + durations.count, 0);
+}
+
 function summary(buckets: readonly Bucket[]): ActivityStep {
-  const failures = buckets.reduce((sum, bucket) => sum + bucket.failures, 0);
-  const [only] = buckets;
-  const durations = buckets.length === 1 && only !== undefined ? only.durations : createHistogram(histogram);
-  if (buckets.length > 1) for (const bucket of buckets) durations.add(bucket.durations);
-  const requests = Number(durations.count);
-  const percentile = (share: number) => (requests === 0 ? undefined : durations.percentile(share) / unitsPerMs);
-  return { requests, failures, p50: percentile(50), p99: percentile(99) };
+  const [first, ...others] = buckets;
+  if (first === undefined) return { requests: 0, failures: 0, p50: undefined, p99: undefined };
+  const durations = others.length === 0 ? first.durations : createHistogram(histogram);
+  if (others.length > 0) for (const bucket of buckets) durations.add(bucket.durations);
+  return {
+    requests: requestsOf(buckets),
+    failures: buckets.reduce((sum, bucket) => sum + bucket.failures, 0),
+    p50: durations.percentile(50) / unitsPerMs,
+    p99: durations.percentile(99) / unitsPerMs,
+  };
 }

@@ -46,9 +46,18 @@ describe('toSearch', () => {
     ['id=a,b', /^id: /],
     ['state=constructor', /^state: /],
     ['until=soon', /^until: /],
-    ['since=yesterday', /^from: /],
+    ['since=yesterday', /^since: /],
+    ['asOf=2026-99-99', /^asOf: /],
   ])('refuses %s', (query, problem) => {
     expect(search(query)).toEqual({ problems: [expect.stringMatching(problem)] });
+  });
+
+  it('searches up to the time of the first page on the pages that follow', () => {
+    const asOf = '2026-11-22T11:00:00.500Z';
+    expect(search(`asOf=${asOf}`)).toMatchObject({ filter: { until: Date.parse(asOf) } });
+    expect(search(`asOf=${asOf}&until=2026-11-22T10:00`)).toMatchObject({
+      filter: { until: Date.parse('2026-11-22T10:00Z') },
+    });
   });
 
   it.each(['-1', '1.5', 'x', '99999999999999999999'])('ignores the offset %s', (offset) => {

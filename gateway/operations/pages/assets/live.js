@@ -2,9 +2,16 @@
 
 const view = document.getElementById('view');
 const live = document.getElementById('live');
+const renewed = document.getElementById('renewed');
 const pause = document.getElementById('pause');
 const everyMs = Number(view.dataset.every);
 let isPaused = false;
+
+/** A screen reader speaks each change of this text, so an unchanged one is not written again. */
+function say(text, kind = '') {
+  if (live.textContent !== text) live.textContent = text;
+  live.className = kind;
+}
 
 /** Makes `old` equal to `fresh`. Elements with `data-keep` are left as they are. */
 function morph(old, fresh) {
@@ -34,13 +41,12 @@ async function update() {
       throw new Error(`status ${response.status}`);
     const isLast = response.headers.get('refresh-ended') === 'true';
     morphChildren(view, new DOMParser().parseFromString(await response.text(), 'text/html').body);
-    live.textContent = isLast ? 'ended' : `live: ${new Date().toISOString().slice(11, 19)} UTC`;
-    live.className = '';
+    say(isLast ? 'ended' : 'live');
+    renewed.textContent = `${new Date().toISOString().slice(11, 19)} UTC`;
     pause.hidden = isLast;
     return !isLast;
   } catch {
-    live.textContent = 'the router does not respond; the values shown are old';
-    live.className = 'wrong';
+    say('the router does not respond; the values shown are old', 'wrong');
     return true;
   }
 }
@@ -55,6 +61,6 @@ pause.hidden = false;
 pause.addEventListener('click', () => {
   isPaused = !isPaused;
   pause.setAttribute('aria-pressed', String(isPaused));
-  live.textContent = isPaused ? 'paused' : 'live';
+  say(isPaused ? 'paused' : 'live');
 });
 follow();
