@@ -5,7 +5,7 @@ import { Engine } from '#lib/conductor/engine.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { ExecutionReader } from '#lib/conductor/executions/find-executions.ts';
-import type { EngineCall } from '#lib/conductor/metadata/metadata-api.ts';
+import type { SendRequest } from '#lib/conductor/send-call.ts';
 import type { Config } from '#lib/config/schema.ts';
 
 /** Time for all calls of one page, in milliseconds. */
@@ -39,7 +39,7 @@ export function createEngineReaders(config: Pick<Config, 'conductor.url' | 'cond
 }
 
 /** Returns a call that sends nothing but GET. */
-export function readOnly(call: EngineCall): EngineCall {
+export function readOnly(call: SendRequest): SendRequest {
   return async (request) => {
     if (request.method === 'GET') return call(request);
     throw new EngineError('refused', `${request.method} is not possible here: pages only read`);

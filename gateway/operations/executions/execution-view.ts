@@ -2,7 +2,7 @@
 
 import { callerOf } from '#lib/conductor/executions/caller.ts';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
-import { answeredOf } from '#lib/conductor/executions/find-executions.ts';
+import { responseStatusOf } from '#lib/conductor/executions/find-executions.ts';
 import { type Timeline, timelineOf } from '#lib/conductor/executions/timeline.ts';
 import { describeReason } from '#lib/envelope/describe-reason.ts';
 import { maskPayload } from '#lib/envelope/mask-payload.ts';
@@ -56,7 +56,7 @@ function head(execution: WholeExecution, { totalMs, waitsFor }: Timeline): Html 
     ['execution', html`<code>${workflowId}</code>`, 'two'],
     ['started (UTC)', timeOf(startTime)],
     [endTime > 0 ? 'took' : 'runs for', formatMs(totalMs)],
-    ['response', answeredOf(output)],
+    ['response', responseStatusOf(output)],
     ['request', [method, route].filter((part) => part !== undefined).join(' ') || undefined],
     ['college', college],
     ['client', clientId],

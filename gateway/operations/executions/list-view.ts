@@ -97,14 +97,14 @@ function tableOf(executions: readonly ListedExecution[], now: number): Html {
 }
 
 function row(execution: ListedExecution, now: number): Html {
-  const { executionId, startedAt, durationMs, state, answered, clientId, workflow } = execution;
+  const { executionId, startedAt, durationMs, state, responseStatus, clientId, workflow } = execution;
   const started = Date.parse(startedAt);
   return html`<tr>
     <th scope="row">${executionLink(executionId)}</th>
     <td data-label="started">${timeOf(started, now)}</td>
     <td data-label="took">${durationMs === undefined ? `${formatMs(now - started)} so far` : formatMs(durationMs)}</td>
     <td data-label="state">${stateBadge(state)} ${waits(execution)}</td>
-    <td data-label="response">${answered ?? '–'}</td>
+    <td data-label="response">${responseStatus ?? '–'}</td>
     <td data-label="request" class="wide">${requestOf(execution)}</td>
     <td data-label="client">${clientId ?? '–'}</td>
     <td data-label="workflow" class="wide">${workflow} <small>v${execution.version}</small></td>

@@ -1,7 +1,7 @@
 // Renders a round: one picture from the request to the last execution, and its steps as a table.
 
 import { timelineOf } from '#lib/conductor/executions/timeline.ts';
-import { answeredOf } from '#lib/conductor/executions/find-executions.ts';
+import { responseStatusOf } from '#lib/conductor/executions/find-executions.ts';
 import type { Block, Meaning, NodeBlock } from '../diagram/block.ts';
 import { drawDiagram } from '../diagram/draw.ts';
 import { formatMs } from '../pages/format.ts';
@@ -56,8 +56,8 @@ function nodeOf(step: RoundStep, { currentId, startedAt }: Context): NodeBlock {
   const { execution } = step;
   if (execution === undefined) return { kind: 'node', title: titleOf(step), subtitle: 'not started', meaning: 'late' };
   const { workflowId, status, endTime } = execution;
-  const answered = answeredOf(execution.output);
-  const result = answered === undefined ? nameOfState(status) : `${nameOfState(status)}, ${answered}`;
+  const responseStatus = responseStatusOf(execution.output);
+  const result = responseStatus === undefined ? nameOfState(status) : `${nameOfState(status)}, ${responseStatus}`;
   return {
     kind: 'node',
     title: titleOf(step),

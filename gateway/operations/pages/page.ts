@@ -63,7 +63,7 @@ const navigation: readonly (readonly [address: string, name: string])[] = [
 /** Interval at which a page reloads without scripts, in seconds. */
 const reloadSeconds = 10;
 
-/** Returns the document. */
+/** Returns a whole HTML document: the content in the frame, with the files that it needs. */
 export function documentOf({ title, at, main, refresh, charts = false }: Page): string {
   return html`<!doctype html>
     <html lang="en">

@@ -1,6 +1,7 @@
 // Request statistics of the last ten minutes by route, in ten-second steps, and the kinds of failures since the start.
 
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
+import { BoundedMap } from '#lib/gc/bounded.ts';
 import type { EndedRequest } from '../../server/access-log.ts';
 
 /** Length of one step, in milliseconds. */
@@ -48,7 +49,7 @@ interface Bucket {
 /** Request statistics and failures. Memory is bounded by the number of routes, steps and kinds of failures. */
 export class Activity {
   readonly #routes = new Map<string, Bucket[]>();
-  readonly #failures = new Map<string, Failure>();
+  readonly #failures = new BoundedMap<string, Failure>(maxFailures);
   #latestExecution: string | undefined;
 
   /** Records a completed request. @param now performance.now() */
@@ -69,7 +70,7 @@ export class Activity {
 
   /** The kinds of failures, the one with the latest request first. */
   get failures(): readonly Failure[] {
-    return [...this.#failures.values()].reverse();
+    return [...this.#failures].map(([, failure]) => failure).reverse();
   }
 
   /** Returns the statistics of every route. @param now performance.now() */
@@ -103,7 +104,6 @@ export class Activity {
       firstAt: known?.firstAt ?? now,
       executionId: executionId ?? known?.executionId,
     });
-    if (this.#failures.size > maxFailures) this.#failures.delete(this.#failures.keys().next().value as string);
   }
 
   #bucket(route: string, step: number): Bucket {
