@@ -5,10 +5,11 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMarkers } from '../secrets/markers.ts';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
-import { chromiumPath, startBrowser } from '../stack/browser.ts';
+import { startBrowser } from '../stack/browser.ts';
 import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
 import { faintTexts, type OpenPage, openPage, overflowOf, shoot } from '../stack/pages.ts';
 import { pollUntil } from '../stack/poll-until.ts';
+import { requires } from '../run/requirements.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
@@ -246,7 +247,7 @@ describe('access', () => {
   });
 });
 
-describe.skipIf(chromiumPath === undefined)('in a browser', () => {
+describe('in a browser', requires('chromium'), () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await startBrowser();

@@ -28,7 +28,7 @@ function rowOf(step: TimelineStep, longestMs: number): Html {
   ].join(', ');
   return html`<tr>
     <th scope="row">${task} <small>${type === task ? 'SIMPLE' : type}</small></th>
-    <td data-label="state">
+    <td data-label="state" class="wide">
       ${stateBadge(state)} ${attempts === '' ? undefined : html`<small>${attempts}</small>`} ${why(step)}
     </td>
     <td data-label="after">${formatMs(scheduledAfterMs)}</td>

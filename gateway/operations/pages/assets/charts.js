@@ -6,7 +6,7 @@ const everyMs = 10_000;
 const height = 150;
 const container = document.querySelector('.charts');
 /** A canvas does not know `light-dark()`: the computed colour of an element is resolved. */
-const probe = container.appendChild(document.createElement('i'));
+const probe = document.body.appendChild(document.createElement('span'));
 function colour(name) {
   probe.style.color = `var(${name})`;
   return getComputedStyle(probe).color;
@@ -52,7 +52,7 @@ function optionsOf({ series, format }, width) {
     hooks: { setLegend: [showLatest] },
     scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
     axes: [
-      { ...axis, space: 70 },
+      { ...axis, space: 70, size: 30, values: (_plot, ticks) => ticks.map((tick) => timeOf(tick).slice(0, 5)) },
       { ...axis, size: 52, space: 30, values: (_plot, ticks) => ticks.map(format) },
     ],
     series: [
@@ -62,6 +62,7 @@ function optionsOf({ series, format }, width) {
         stroke: () => colour(stroke),
         ...(fill === undefined ? {} : { fill: () => colour(fill) }),
         width: 2,
+        points: { show: true, size: 4 },
         value: (_plot, value) => (value == null ? '–' : format(value)),
       })),
     ],
