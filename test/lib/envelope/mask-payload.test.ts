@@ -1,6 +1,6 @@
 // Masked payloads: the structure and the fields without personal data are shown, and nothing else.
 
-import fc from 'fast-check';
+import { fc } from '../../run/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { maskPayload } from '#lib/envelope/mask-payload.ts';
 
