@@ -517,7 +517,7 @@ describe('routers come and go', () => {
 
   it('SIGTERM: who can look later is answered at once, and the execution goes on', async () => {
     await stack.router.stop();
-    await stack.restartRouter({ ROUTER_WAITBUDGETMS: '30000', ROUTER_MAXWAITMS: '30000' });
+    await stack.restartRouter({ ROUTER_RESPONSEDEADLINEMS: '30000', ROUTER_MAXWAITMS: '30000' });
     await meet();
     const accepted = demo(person, prefer('wait=20'));
     const task = await worker.take();

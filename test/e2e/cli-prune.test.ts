@@ -10,6 +10,7 @@ import type { EngineDatabase } from '#lib/conductor/database/database.ts';
 import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type EngineKind, type FaultEngine, startFaultEngine } from '../faults/engine.ts';
+import { byDepth } from '../run/depth.ts';
 import { requires } from '../run/requirements.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -203,7 +204,7 @@ const prunes = (kind: EngineKind) => {
   });
 
   it('killed with SIGKILL in the middle: the next run deletes the rest, and only ended ones', async () => {
-    await movies(120);
+    await movies(byDepth(60, 120));
     const events = await database.countEvents(Date.now() + 1_000);
     await patch('0318204');
     await patch('nobody');
