@@ -36,7 +36,7 @@ async function main(options: Options): Promise<number> {
 /** Runs one case; its seed is that of the run, so that one case can be repeated alone. */
 async function run(chosen: Case, engines: Engines, options: Options): Promise<boolean> {
   const { store, slack, minutes, dry, routers } = options;
-  const isMeasured = options.kills !== undefined || options.requests !== undefined;
+  const isMeasured = options.kills !== undefined;
   const done = options.resume ? doneBefore(chosen, options) : { kills: 0, requests: 0 };
   const left = (wanted: number | undefined, before: number) => (wanted === undefined ? undefined : wanted - before);
   const [kills, requests] = [left(options.kills, done.kills), left(options.requests, done.requests)];

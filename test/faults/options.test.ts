@@ -13,6 +13,10 @@ describe('the options', () => {
     expect(parsed).toMatchObject({ cases: ['kills-under-load'], kills: 200, requests: 20_000, minutes: 120 });
   });
 
+  it('requests alone: nothing is killed', () => {
+    expect(parseOptions(['--requests', '500'])).toMatchObject({ cases: ['kills-under-load'], kills: 0, requests: 500 });
+  });
+
   it('a seed: the same choices again', () => {
     const [one, other] = [parseOptions(['--seed', '7']), parseOptions(['--seed', '7'])];
     expect([one.random.seed, one.random.next()]).toEqual([7, other.random.next()]);

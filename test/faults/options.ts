@@ -74,9 +74,11 @@ export function parseOptions(args: readonly string[]): Options {
     if (given !== undefined && !(Number(given) > 0)) throw new Error(`--${name} is a positive number, not ${given}`);
     return given === undefined ? undefined : Number(given);
   };
-  const [kills, requests, engines = 1] = [number('kills'), number('requests'), number('engines')];
+  const [requests, engines = 1] = [number('requests'), number('engines')];
+  // Requests alone: nothing is killed.
+  const kills = number('kills') ?? (requests === undefined ? undefined : 0);
   if (engines > 1 && store === 'sqlite') throw new Error('several engines need --store postgresql');
-  const isMeasured = kills !== undefined || requests !== undefined;
+  const isMeasured = kills !== undefined;
   return {
     ...{ cases: isMeasured && values.case.length === 0 ? ['kills-under-load'] : values.case, store, engines },
     ...{ kills, requests, routers: number('routers'), tries: number('tries'), slack: number('slack') ?? 1 },
