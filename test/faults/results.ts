@@ -62,7 +62,7 @@ const resultsDir = fileURLToPath(new URL('results/', import.meta.url));
 
 /** What runs in production: a change elsewhere, in a test or a page, leaves results valid. */
 const productPaths = [
-  ...['lib', 'gateway', 'plugins', 'workers', 'jobs', 'workflows', 'event-handlers'],
+  ...['lib', 'gateway', 'plugins', 'workers', 'jobs', 'workflows', 'event-handlers', 'config'],
   ...['gateway.config.yml', 'package-lock.json'],
 ];
 
