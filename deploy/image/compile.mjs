@@ -6,8 +6,7 @@ import { readdir } from 'node:fs/promises';
 if (getCompileCacheDir() === undefined) throw new Error('set NODE_COMPILE_CACHE to a folder that can be written');
 // The programs' entries would start them; what they import has no effect.
 const modules = [
-  'lib/telemetry/error-tracking/error-tracker.ts',
-  'lib/telemetry/tracing/create-tracer.ts',
+  'lib/telemetry/program-telemetry.ts',
   'gateway/open-engine.ts',
   'gateway/start-router.ts',
   'workers/start-workers.ts',

@@ -9,7 +9,7 @@ import type { Tracer } from './tracing/tracer.ts';
 /** How long reports and spans that are not sent yet may delay the end of the program, in milliseconds. */
 const closeTimeoutMs = 2_000;
 
-/** Telemetry of a program. */
+/** The tracer and the error tracker of a running program. */
 export interface ProgramTelemetry {
   /** Undefined while tracing is off. */
   readonly tracer: Tracer | undefined;

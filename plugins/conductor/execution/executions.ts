@@ -58,7 +58,7 @@ export interface StartOptions extends Pick<WaitOptions, 'deadlineAt' | 'readOnly
   isKeyed: boolean;
 }
 
-/** A started execution. */
+/** An execution that the engine has started, and what its wait needs. */
 export interface StartedExecution {
   readonly executionId: string;
   /** Deletes the entries that exist for its wait. */
