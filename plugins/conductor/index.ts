@@ -27,7 +27,7 @@ const urgentTimeoutMs = 2_000;
 export function init({ services, registerPolicy }: PluginContext): void {
   const { config, definitions, routes } = services;
   const sharedState = services.share('conductor', [], createSharedState);
-  const { dependencies, telemetry, inUse } = sharedState;
+  const { dependencies, inUse } = sharedState;
   const { engine, queues, updates, metadata } = dependencies;
   const workflowSteps = workflowStepsOf(routes);
   const versions = createVersions(services, sharedState.versions, workflowSteps);
@@ -47,7 +47,7 @@ export function init({ services, registerPolicy }: PluginContext): void {
     }),
   );
   const limits = new WorkerLimits({ config, engine, recall: (taskId) => updates.recall(taskId) });
-  registerPolicy(createEngineApiPolicy(config, { ...dependencies, ...telemetry, limits }));
+  registerPolicy(createEngineApiPolicy(config, { ...dependencies, limits }));
 
   services.addReadinessCheck(
     'engine',
@@ -65,7 +65,7 @@ export function init({ services, registerPolicy }: PluginContext): void {
 }
 
 function createWorkflowDependencies(
-  { dependencies, telemetry, engines, clientDependencies, admission: { admission, backEnds } }: SharedState,
+  { dependencies, telemetry, engines, clientDependencies, admission, backEnds }: SharedState,
   config: Config,
   { versions, linksOf }: { versions: Versions; linksOf: LinksOf },
 ): WorkflowDependencies {
@@ -78,7 +78,7 @@ function createWorkflowDependencies(
       admission,
       backEnds,
       engine: engines.clients,
-      telemetry: telemetry.index,
+      telemetry,
       versions,
       responseOptions,
       asyncExecutions,

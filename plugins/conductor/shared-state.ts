@@ -3,7 +3,7 @@
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
 import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
-import type { Task } from '#lib/conductor/types.ts';
+import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import type { SharedServices } from '../../gateway/plugin-api/plugin-api.ts';
 import { outageNotice } from '#lib/redis/connect-redis.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
@@ -14,6 +14,7 @@ import { connectEngine } from './engine-connections.ts';
 import type { InFlightExecutions } from './dispatch/in-flight-executions.ts';
 import type { ExecutionDependencies } from './execution/executions.ts';
 import { WakeUps, type PeerWakeUp, type Peers } from './dispatch/wake-ups.ts';
+import { createEngineCallMetrics } from './telemetry/engine-calls.ts';
 import { createGauges, createTelemetry } from './telemetry/create-telemetry.ts';
 import { RedisPeers } from './dispatch/redis-wake-ups.ts';
 import { ResultBudget } from './dispatch/result-budget.ts';
@@ -39,16 +40,15 @@ interface InUse {
 /** Creates the state that all policies share: a task update through one policy wakes a waiter of another. */
 export function createSharedState(services: SharedServices) {
   const { config, log, draining } = services;
-  const admission = createAdmission(services);
+  const { admission, backEnds } = createAdmission(services);
   const versions = createVersionState(services);
-  const telemetry = createTelemetry(services, {
-    observe(call) {
-      admission.observe(call);
-      versions.observe(call);
-    },
-    handedOut: (executionId) => admission.handedOut(executionId),
+  const telemetry = createTelemetry(services);
+  const countCall = createEngineCallMetrics(services.metrics);
+  const engines = connectEngine(config, log, (call) => {
+    admission.observe(call);
+    versions.observe(call);
+    countCall(call);
   });
-  const engines = connectEngine(config, log, telemetry.observe);
   const engine = engines.workers;
   const waiters = new CompletionWaiters(engines.clients, log);
   const clientExecutions = { workflows: new Set<string>(), awaited: new Set<string>() };
@@ -64,16 +64,15 @@ export function createSharedState(services: SharedServices) {
     executions: new ExecutionApi((request) => engines.clients.request(request)),
     updates: new TaskUpdates(engine, { wakeUps, metadata, inFlight, queues, log }),
     results: new ResultBudget({ bytes: config['router.resultBytes'], maxWaitMs: maxResultWaitMs }),
+    handedOut(task: Task) {
+      admission.handedOut(task.workflowInstanceId);
+      telemetry.handedOut(task);
+    },
+    reported: (result: TaskResult) => telemetry.reported(result),
+    withTrace: (task: Task) => telemetry.traces.withTrace(task),
     dispatchesTasks: () => !draining.aborted || waiters.size > 0,
   };
-  const { results } = dependencies;
-  createGauges(services, {
-    waiters,
-    queues,
-    results,
-    calls: () => engines.calls(),
-    taskTypes: () => inUse.taskTypes,
-  });
+  createGauges(services, { ...dependencies, calls: () => engines.calls(), taskTypes: () => inUse.taskTypes });
   const clientDependencies = createClientDependencies(services, { ...dependencies, engine: engines.clients });
 
   services.addReadinessNotice('engine-servers', () =>
@@ -89,7 +88,7 @@ export function createSharedState(services: SharedServices) {
   });
   services.onStop('withheld tasks', () => withheld.stop());
   return {
-    ...{ admission, versions, telemetry, engines, dependencies, clientDependencies, inUse },
+    ...{ admission, backEnds, versions, telemetry, engines, dependencies, clientDependencies, inUse },
     /** Call once, after the start. A configuration loaded later is rejected when a version is missing. */
     reportMissing() {
       const report = reportMissing(engine, () => inUse.needed, log);

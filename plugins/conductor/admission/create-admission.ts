@@ -1,6 +1,6 @@
 // Creates admission control from the configuration.
 
-import { Engine, type EngineCall } from '#lib/conductor/engine.ts';
+import { Engine } from '#lib/conductor/engine.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { SharedServices } from '../../../gateway/plugin-api/plugin-api.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
@@ -11,14 +11,10 @@ import type { BreakerState, BreakerThresholds } from './circuit-breaker.ts';
 import { EngineBreaker } from './engine-breaker.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 
-/** Admission control and the events that it must be notified of. */
+/** Admission control, and the back ends that it knows. */
 export interface AdmissionControl {
   readonly admission: Admission;
   readonly backEnds: BackEnds;
-  /** Call it after every call to the engine. */
-  observe(call: EngineCall): void;
-  /** Call it when a task of an execution was handed to a worker. */
-  handedOut(executionId: string): void;
 }
 
 const healthTimeoutMs = 1_000;
@@ -62,11 +58,7 @@ export function createAdmission(services: SharedServices): AdmissionControl {
     engine.stop();
     await health.close();
   });
-  return {
-    ...{ admission, backEnds },
-    observe: (call) => admission.observe(call),
-    handedOut: (executionId) => admission.handedOut(executionId),
-  };
+  return { admission, backEnds };
 }
 
 function createLimit(config: Config): AdaptiveLimit {

@@ -1,64 +1,22 @@
-// Creates the telemetry of the plugin: metrics of executions, engine calls, held polls and workers, and execution
-// spans.
+// Creates the telemetry of executions, and the gauges of held polls, large results and workers.
 
-import type { EngineCall } from '#lib/conductor/engine.ts';
-import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
 import type { SharedServices } from '../../../gateway/plugin-api/plugin-api.ts';
 import type { ResultBudget } from '../dispatch/result-budget.ts';
 import type { TaskQueues } from '../dispatch/task-queues.ts';
 import type { CompletionWaiters } from '../dispatch/completion-waiters.ts';
-import { createEngineCallMetrics } from './engine-calls.ts';
 import { createExecutionMetrics } from './execution-metrics.ts';
 import { TelemetryIndex } from './telemetry-index.ts';
 
-/** Further receivers of the events that telemetry receives. */
-export interface Listeners {
-  observe(call: EngineCall): void;
-  handedOut(executionId: string): void;
-}
-
-/** Telemetry and the events that it must be notified of. */
-export interface Telemetry {
-  /** Telemetry of the executions in flight. */
-  readonly index: TelemetryIndex;
-  /** Call it after every call to the engine. */
-  observe(call: EngineCall): void;
-  /** Call it for every task that is handed to a worker. */
-  handedOut(task: Task): void;
-  /** Call it for every task result that a worker reports. */
-  reported(result: TaskResult): void;
-  /** Returns the task with the trace context of its execution. */
-  withTrace(task: Task): Task;
-}
-
-/**
- * Creates the telemetry and registers its metrics.
- * @param listeners are notified first
- */
-export function createTelemetry({ config, metrics, tracer }: SharedServices, listeners: Listeners): Telemetry {
-  const countCall = createEngineCallMetrics(metrics);
-  const executions = createExecutionMetrics(metrics);
-  const index = new TelemetryIndex({
-    metrics: executions,
+/** Creates the telemetry of executions and registers its metrics. */
+export function createTelemetry({ config, metrics, tracer }: SharedServices): TelemetryIndex {
+  return new TelemetryIndex({
+    metrics: createExecutionMetrics(metrics),
     tracer,
     get timingScope() {
       return config['router.timingScope'];
     },
   });
-  return {
-    index,
-    observe(call) {
-      listeners.observe(call);
-      countCall(call);
-    },
-    handedOut(task) {
-      listeners.handedOut(task.workflowInstanceId);
-      index.handedOut(task);
-    },
-    reported: (result) => index.reported(result),
-    withTrace: (task) => index.traces.withTrace(task),
-  };
 }
 
 /** Where {@link createGauges} reads the values at each scrape. */
