@@ -53,11 +53,15 @@ export function maskPayload(value: unknown, depth = 0): unknown {
   }
   const entries = Object.entries(value);
   const masked = entries.slice(0, maxItems).map(([key, member], index) => {
-    const shown = clearFields[key]?.test(String(member)) === true && typeof member !== 'object';
+    const shown = typeof member !== 'object' && isClear(key, String(member));
     return [isFieldName(key) ? key : `‹name ${index + 1}›`, shown ? member : maskPayload(member, depth + 1)];
   });
   if (entries.length > maxItems) masked.push(['‹more›', entries.length - maxItems]);
   return Object.fromEntries(masked) as unknown;
+}
+
+function isClear(key: string, text: string): boolean {
+  return Object.hasOwn(clearFields, key) && clearFields[key]?.test(text) === true;
 }
 
 /** Returns false for a name that may be data: a map can be keyed by persons. */

@@ -42,6 +42,13 @@ describe('maskPayload', () => {
     });
   });
 
+  it('masks fields that are called like members of every object', () => {
+    expect(maskPayload({ toString: 'x', constructor: 1 })).toEqual({
+      toString: '‹text, length 1›',
+      constructor: '‹number›',
+    });
+  });
+
   it('masks names that are data', () => {
     const masked = maskPayload({ 'ada@example.org': 1, B00417733: 2, ABC1234: 3, 'a b': 4 });
     expect(masked).toEqual({
