@@ -1,25 +1,28 @@
 // Events that the engine loses: it takes them from their queue while their handler is switched off.
 
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { call } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
+import type { EngineOfRun } from './engine-of-run.ts';
 
 /** Calls of an engine's API. */
 export interface LostEvents {
   /** Runs `work` while a handler is switched off: the engine takes its events and does nothing with them. */
   withoutHandler(name: string, work: () => Promise<void>): Promise<void>;
-  /** The engine has taken the events of this queue, or does not listen yet: then it has them still, and they come twice. */
+  /** The engine has taken the events of this queue and done what it does with them. */
   untilEventsTaken(queue: string): Promise<void>;
 }
 
-export function lostEventsOf(engineUrl: string): LostEvents {
+export function lostEventsOf({ url, stateDir }: EngineOfRun): LostEvents {
   const put = async (handler: object) => {
     const headers = { 'content-type': 'application/json' };
-    const { status } = await call(`${engineUrl}/api/event`, { method: 'PUT', headers, body: JSON.stringify(handler) });
+    const { status } = await call(`${url}/api/event`, { method: 'PUT', headers, body: JSON.stringify(handler) });
     if (status !== 200) throw new Error(`the handler was not changed: ${status}`);
   };
   return {
     async withoutHandler(name, work) {
-      const handlers = (await call(`${engineUrl}/api/event`)).json<{ name: string }[]>();
+      const handlers = (await call(`${url}/api/event`)).json<{ name: string }[]>();
       const handler = handlers.find((each) => each.name === name);
       if (handler === undefined) throw new Error(`the engine has no handler ${name}`);
       await put({ ...handler, active: false });
@@ -30,11 +33,22 @@ export function lostEventsOf(engineUrl: string): LostEvents {
       }
     },
     async untilEventsTaken(queue) {
-      const size = async () =>
-        (await call(`${engineUrl}/api/tasks/queue/all`)).json<Record<string, number>>()[queue] ?? 0;
-      await pollUntil(`the queue ${queue} to be empty`, async () => (await size()) === 0, { timeoutMs: 2_000 }).catch(
-        () => undefined,
-      );
+      const size = async () => (await call(`${url}/api/tasks/queue/all`)).json<Record<string, number>>()[queue] ?? 0;
+      const isDone = async () => (await size()) === 0 && unfinished(stateDir, queue) === 0;
+      await pollUntil(`the events of ${queue} to be dropped`, isDone, { timeoutMs: 20_000 });
     },
   };
+}
+
+/** Returns how many events of a queue the engine has not acknowledged: it takes an event first, and looks for handlers then. */
+function unfinished(stateDir: string, queue: string): number {
+  // Of an engine that was given, nothing but its API is known.
+  if (stateDir === '') return 0;
+  const database = new DatabaseSync(join(stateDir, 'engine', 'conductor.db'), { readOnly: true, timeout: 5_000 });
+  try {
+    const row = database.prepare('SELECT count(*) AS events FROM queue_message WHERE queue_name = ?').get(queue);
+    return Number(row?.['events']);
+  } finally {
+    database.close();
+  }
 }

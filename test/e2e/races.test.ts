@@ -39,6 +39,7 @@ const json = (body: unknown) => ({
   body: JSON.stringify(body),
 });
 const metric = (name: string) => readCount(stack.operationsUrl, name);
+const heldPolls = () => metric('router_held_polls');
 const isHandedOver = ({ taskId }: Task) => taskId.includes('.');
 
 interface Execution {
@@ -65,15 +66,15 @@ describe('a task that is dispatched directly', () => {
     const [first] = await poll();
     await report(first!);
     await warm;
-    const answers = Array.from({ length: 20 }, (_, n) => reader(`/movies/${n}`));
-    for (let reported = 0; reported < answers.length;) {
-      for (const task of await poll({ count: 20 })) {
-        expect(isHandedOver(task)).toBe(true);
-        expect(task).toMatchObject({ referenceTaskName: taskType, taskDefName: taskType, workflowType: 'moviesWF' });
-        expect((task.inputData as { inbound: { httpMethod: string } }).inbound.httpMethod).toBe('GET');
-        expect((await report(task)).text).toBe(task.taskId);
-        reported += 1;
-      }
+    const polls = Array.from({ length: 20 }, () => poll({ timeoutMs: 20_000 }));
+    // A task that finds no poll is polled from the engine a moment later.
+    await pollUntil('the polls to be held', async () => (await heldPolls()) === polls.length);
+    const answers = polls.map((_, n) => reader(`/movies/${n}`));
+    for (const [task] of await Promise.all(polls)) {
+      expect(isHandedOver(task!)).toBe(true);
+      expect(task).toMatchObject({ referenceTaskName: taskType, taskDefName: taskType, workflowType: 'moviesWF' });
+      expect((task!.inputData as { inbound: { httpMethod: string } }).inbound.httpMethod).toBe('GET');
+      expect((await report(task!)).text).toBe(task!.taskId);
     }
     for (const answer of answers) expect(await answer).toMatchObject({ status: 200, text: 'done' });
   });

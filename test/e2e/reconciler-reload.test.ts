@@ -17,7 +17,7 @@ import { lostEventsOf } from './lost-events.ts';
 
 const productDir = fileURLToPath(new URL('../..', import.meta.url));
 const engineUrl = engineOfRun().url;
-const { withoutHandler, untilEventsTaken } = lostEventsOf(engineUrl);
+const { withoutHandler, untilEventsTaken } = lostEventsOf(engineOfRun());
 const version = 100_000 + Number.parseInt(randomBytes(2).toString('hex'), 16);
 
 /** The product in a directory of its own: its definitions can be changed. */

@@ -88,7 +88,7 @@ const person = (id: string) => `/adaptor/001/mock/colleges/001/persons/${id}`;
 const patch = (path: string, body: unknown, caller = demo) =>
   caller(path, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
-const { withoutHandler, untilEventsTaken } = lostEventsOf(engineOfRun().url);
+const { withoutHandler, untilEventsTaken } = lostEventsOf(engineOfRun());
 
 const untilNotified = (source: string, entries: string[]) =>
   pollUntil(`MDM to hear of ${source}`, async () => (await kindsOf(source)).length === entries.length, {

@@ -4,35 +4,56 @@
 // their queues at once, not within a minute.
 
 import { execFile } from 'node:child_process';
-import { createHash, randomUUID } from 'node:crypto';
-import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { engineRelease } from '../../dev/engine/release.ts';
 import { type EngineOptions, type RunningEngine, startEngine } from '../../dev/engine/start-engine.ts';
+import { acquireLock } from '../../dev/setup/lock.mjs';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 const registered = ['workflows/**/*.json', 'event-handlers/**/*.json', 'lib/conductor/**/*.{ts,properties}'];
 
 /** Starts an engine on SQLite with the definitions registered. @throws Error with what `register` wrote */
 export async function startPreparedEngine(options: EngineOptions): Promise<RunningEngine> {
-  const database = join(options.stateDir, 'engine', 'conductor.db');
-  const prepared = join(preparedFolder(), 'conductor.db');
-  const isPrepared = existsSync(prepared);
+  const isGiven = process.env['CONDUCTOR_URL'] !== undefined;
+  const isPrepared = !isGiven && (await prepare(options.port));
   if (isPrepared) {
-    mkdirSync(dirname(database), { recursive: true });
-    copyFileSync(prepared, database);
+    const folder = join(options.stateDir, 'engine');
+    mkdirSync(folder, { recursive: true });
+    copyFileSync(join(preparedFolder(), 'conductor.db'), join(folder, 'conductor.db'));
   }
   const engine = await startEngine(options);
+  if (!isPrepared) {
+    await register(engine.url).catch(async (error: Error) => {
+      await engine.stop();
+      throw error;
+    });
+  }
+  return engine;
+}
+
+/** Makes the copy where there is none, by an engine that ends; false when that engine keeps no file that can be copied. */
+async function prepare(port: number): Promise<boolean> {
+  const copy = join(preparedFolder(), 'conductor.db');
+  if (existsSync(copy)) return true;
+  mkdirSync(dirname(copy), { recursive: true });
+  const release = await acquireLock(join(preparedFolder(), 'lock'), { onWait: () => undefined });
+  const stateDir = mkdtempSync(join(tmpdir(), 'service-router-prepare-'));
+  const database = join(stateDir, 'engine', 'conductor.db');
   try {
-    if (!isPrepared || engine.pid === undefined) await register(engine.url);
-    if (!isPrepared && existsSync(database)) keepCopy(database, prepared);
-    return engine;
-  } catch (error) {
-    await engine.stop();
-    throw error;
+    if (existsSync(copy)) return true;
+    const engine = await startEngine({ port, stateDir });
+    await register(engine.url).finally(() => engine.stop());
+    if (existsSync(database)) keepCopy(database, copy);
+    return existsSync(copy);
+  } finally {
+    rmSync(stateDir, { recursive: true, force: true });
+    await release();
   }
 }
 
@@ -50,11 +71,11 @@ export function preparedFolder(): string {
   return join(rootDir, 'node_modules/.cache/engine', digest.digest('hex'));
 }
 
-/** Copies the database of a running engine. The copy gets its name last, so a copy with its name is complete. */
+/** Writes a copy without what the engine still had in its log. It gets its name last: a copy with its name is complete. */
 function keepCopy(database: string, copy: string): void {
-  mkdirSync(dirname(copy), { recursive: true });
-  const draft = `${copy}.${randomUUID()}`;
-  const source = new DatabaseSync(database, { readOnly: true });
+  const draft = `${copy}.draft`;
+  rmSync(draft, { force: true });
+  const source = new DatabaseSync(database);
   source.prepare('VACUUM INTO ?').run(draft);
   source.close();
   renameSync(draft, copy);
