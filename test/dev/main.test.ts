@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';
+import { compileCache } from '../stack/compile-cache.ts';
 
 let stateDir: string;
 
@@ -20,7 +21,7 @@ function launch(args: string[], env: NodeJS.ProcessEnv = {}) {
   const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
   const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry, ...args], {
-    env: { PATH: process.env['PATH'], STATE_DIR: stateDir, ...ports, ...env },
+    env: { ...compileCache, PATH: process.env['PATH'], STATE_DIR: stateDir, ...ports, ...env },
   });
   const output = { printed: '' };
   for (const stream of [child.stdout, child.stderr])

@@ -17,6 +17,7 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { preparedFolder } from '../stack/prepared-engine.ts';
 import { startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { compileCache } from '../stack/compile-cache.ts';
 
 const main = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 /** What ended a moment ago may go. */
@@ -278,5 +279,5 @@ function spawnPrune(engineUrl: string, databaseUrl: string): ChildProcess {
     '--yes',
   ];
   const { PATH, HOME } = process.env;
-  return spawn(process.execPath, args, { env: { PATH, HOME, ...young }, stdio: 'ignore' });
+  return spawn(process.execPath, args, { env: { ...compileCache, PATH, HOME, ...young }, stdio: 'ignore' });
 }

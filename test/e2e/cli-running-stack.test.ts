@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
 import { pollUntil } from '../stack/poll-until.ts';
+import { compileCache } from '../stack/compile-cache.ts';
 
 const stateDir = mkdtempSync(join(tmpdir(), 'cli-running-stack-'));
 const stackFile = join(stateDir, 'stack.json');
@@ -21,7 +22,7 @@ beforeAll(async () => {
   const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
   const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
   stack = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry], {
-    env: { PATH, HOME, JAVA_HOME, STATE_DIR: stateDir, ...ports },
+    env: { ...compileCache, PATH, HOME, JAVA_HOME, STATE_DIR: stateDir, ...ports },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   for (const stream of [stack.stdout, stack.stderr])

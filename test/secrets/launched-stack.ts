@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stopIdleWorkers } from '../stack/idle-stack.ts';
 import { pollUntil } from '../stack/poll-until.ts';
+import { compileCache } from '../stack/compile-cache.ts';
 
 export interface LaunchedStack {
   readonly url: string;
@@ -27,7 +28,14 @@ export async function launchStack(env: Record<string, string>): Promise<Launched
   const stateDir = mkdtempSync(join(tmpdir(), 'service-router-launched-'));
   const ports = { ROUTER_PORT: '0', OPS_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry, '--verbose'], {
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], STATE_DIR: stateDir, ...ports, ...env },
+    env: {
+      ...compileCache,
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      STATE_DIR: stateDir,
+      ...ports,
+      ...env,
+    },
   });
   let printed = '';
   for (const stream of [child.stdout, child.stderr])
