@@ -22,7 +22,7 @@ const everything: WorldOptions = {
 /** In which every kind of unknown outcome is found and repaired soon enough to be judged. */
 const judgedAtRest = { restMs: 240_000, nothingMissing: true } as const;
 
-const killedKinds: readonly ComponentKind[] = ['engine', 'router', 'worker', 'Redis'];
+const killedKinds: readonly ComponentKind[] = ['engine', 'worker', 'router', 'Redis'];
 /** Where there are several of a kind, one kill in so many is of all of them at once. */
 const allAtOnceOneIn = 5;
 

@@ -75,7 +75,7 @@ const routerMemory: Case = {
   name: 'router-memory-limit',
   tries: 3,
   notJudged: routerAway,
-  world: worldWith({ router: { NODE_OPTIONS: '--max-old-space-size=88' } }),
+  world: worldWith({ router: { NODE_OPTIONS: '--max-old-space-size=72' } }),
   tryOnce: (world) => runOutOfMemory(world, world.routers[0]!, { what: routerMemory.name, stops: world.stack.url }),
 };
 
