@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { cliEntry, runCli } from '../cli/run-cli.ts';
 import { definitionNames, productDir } from '../lib/conductor/definitions/copy-of-product.ts';
-import { type GatedProxy, startGatedProxy } from '../stack/gated-proxy.ts';
+import { type RecordingProxy, startRecordingProxy } from '../stack/recording-proxy.ts';
 import { shareStack } from '../stack/shared-stack.ts';
 import type { Stack } from '../stack/stack.ts';
 import { definitionIn, definitionsOn, type DefinitionsOnEngine } from './definitions-on-engine.ts';
@@ -357,9 +357,10 @@ describe('the confirmation', () => {
 });
 
 describe('something comes between', () => {
-  let gate: GatedProxy;
+  let gate: RecordingProxy;
+  const calls = () => gate.requests.map(({ method, target }) => `${method} ${target}`);
   beforeEach(async () => {
-    gate = await startGatedProxy(engineUrl);
+    gate = await startRecordingProxy(engineUrl);
   });
   afterEach(() => gate.stop());
 
@@ -439,7 +440,7 @@ describe('something comes between', () => {
     expect(stderr).toContain('does not respond');
     expect(stderr).toContain('2 of 9 changes made; `apply` again does the rest');
     expect((await on.run('apply', '--yes')).exitCode).toBe(0);
-    gate = await startGatedProxy(engineUrl);
+    gate = await startRecordingProxy(engineUrl);
   });
 
   it('the engine changes after the plan was shown and before the first write: nothing is written, exit 2', async () => {
@@ -457,7 +458,7 @@ describe('something comes between', () => {
     expect(exitCode).toBe(2);
     expect(stdout).toContain('the engine has changed since the plan was shown; 0 of 1 change made');
     expect(stdout).toContain(`  change task type ${movies.task}\n`);
-    expect(gate.requests.filter(isWrite)).toEqual([]);
+    expect(calls().filter(isWrite)).toEqual([]);
     expect((await on.run('plan')).stdout).toContain('-  "responseTimeoutSeconds": 99,');
   });
 
@@ -474,7 +475,7 @@ describe('something comes between', () => {
     const { exitCode, stderr } = await result;
     expect(exitCode).toBe(1);
     expect(stderr).toContain('1 of 2 changes made. Run `plan` again. What it did not show:');
-    expect(gate.requests.filter(isWrite)).toEqual(['PUT /api/metadata/taskdefs']);
+    expect(calls().filter(isWrite)).toEqual(['PUT /api/metadata/taskdefs']);
   });
 
   it('--plan with the number that was shown: applied; with another: nothing is written, exit 2', async () => {

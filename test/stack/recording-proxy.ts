@@ -1,4 +1,5 @@
-// An HTTP proxy between two of our programs that writes down every request, and can answer in the other's place.
+// An HTTP proxy between two of our programs that writes down every request. It can answer in the other's place, and hold
+// one request: before the other side has seen it, or after the other side has done it and before we hear of it.
 
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
@@ -24,20 +25,44 @@ export interface RecordingProxy {
   readonly requests: RecordedRequest[];
   /** When set, every request is answered with this and passed on to nobody. */
   answer: StandInAnswer | undefined;
+  /** Holds the first request for which this is true (`POST /api/metadata/workflow` …); resolves once it is held. */
+  hold(chosen: (call: string) => boolean, when: 'before' | 'after'): Promise<void>;
+  /** Lets the held request go on. */
+  release(): void;
   stop(): Promise<void>;
+}
+
+interface Gate {
+  readonly chosen: (call: string) => boolean;
+  readonly when: 'before' | 'after';
+  readonly reached: PromiseWithResolvers<void>;
+  readonly open: PromiseWithResolvers<void>;
 }
 
 /** Listens on a free port and passes every request to `target` (an http URL), path and headers as they are. */
 export async function startRecordingProxy(target: string): Promise<RecordingProxy> {
   const { hostname, port } = new URL(target);
+  let armed: Gate | undefined;
+  let held: Gate | undefined;
+  const pass = async (gate: Gate | undefined, when: Gate['when']) => {
+    if (gate?.when !== when) return;
+    held = gate;
+    gate.reached.resolve();
+    await gate.open.promise;
+  };
   const server = createServer(async (incoming, response) => {
-    const body = await readAll(incoming);
     const { method = '', url = '', headers } = incoming;
+    const gate = armed?.chosen(`${method} ${url}`) === true ? armed : undefined;
+    if (gate !== undefined) armed = undefined;
+    const body = await readAll(incoming);
     proxy.requests.push({ method, target: url, headers, body: body.toString('utf8') });
     if (proxy.answer !== undefined) {
       response.writeHead(proxy.answer.status, proxy.answer.headers).end(proxy.answer.body);
       return;
     }
+    await pass(gate, 'before');
+    // Its client may be gone: what was held goes nowhere then, as on a cut connection.
+    if (response.destroyed) return;
     const outgoing = httpRequest({
       hostname,
       port,
@@ -46,7 +71,8 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
       headers: { ...headers, host: `${hostname}:${port}` },
     });
     outgoing.on('error', () => response.destroy());
-    outgoing.on('response', (answer) => {
+    outgoing.on('response', async (answer) => {
+      await pass(gate, 'after');
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
     });
@@ -67,7 +93,16 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests: [],
     answer: undefined,
+    hold(chosen, when) {
+      armed = { chosen, when, reached: Promise.withResolvers(), open: Promise.withResolvers() };
+      return armed.reached.promise;
+    },
+    release() {
+      held?.open.resolve();
+      held = undefined;
+    },
     async stop() {
+      proxy.release();
       server.closeAllConnections();
       server.close();
       await once(server, 'close');
