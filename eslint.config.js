@@ -58,7 +58,7 @@ export default tseslint.config(
   {
     // A run has one seed (TEST_SEED), so that a failure can be repeated. Names are made by randomUUID.
     files: ['test/**'],
-    ignores: ['test/run/properties.ts', 'test/faults/**', 'test/cluster/**'],
+    ignores: ['test/run/properties.ts'],
     rules: {
       'no-restricted-properties': [
         'error',

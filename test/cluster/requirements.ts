@@ -1,32 +1,15 @@
-// Finds the programs of servers that tests start for themselves.
+// Where the programs of the servers are that tests start for themselves (test/run/requirements.ts looks for them).
 
-import { accessSync, constants, globSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { dirname } from 'node:path';
+import { pathOf } from '../run/requirements.ts';
+
+export { findProgram } from '../run/requirements.ts';
 
 /** Path of redis-server. */
-export const findRedisServer = () => findProgram('redis-server');
-
-/** Path of the first program of this name on the PATH. */
-export function findProgram(name: string): string | undefined {
-  return searchPath()
-    .map((dir) => join(dir, name))
-    .find(isExecutable);
-}
+export const findRedisServer = () => pathOf('redis-server');
 
 /** Directory with `initdb` and `postgres`. */
 export function findPostgresqlBin(): string | undefined {
-  // Debian keeps the server's programs out of the path.
-  const dirs = [...searchPath(), ...globSync('/usr/lib/postgresql/*/bin').toSorted().toReversed()];
-  return dirs.find((dir) => ['initdb', 'postgres'].every((name) => isExecutable(join(dir, name))));
-}
-
-const searchPath = () => (process.env['PATH'] ?? '').split(delimiter).filter((dir) => dir !== '');
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  const server = pathOf('postgres');
+  return server === undefined ? undefined : dirname(server);
 }

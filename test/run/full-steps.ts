@@ -8,22 +8,18 @@ interface WholeRun extends Step {
   readonly needs: readonly Requirement[];
 }
 
-const wholeRuns = (): readonly WholeRun[] => [
-  { title: 'faults', command: ['test/faults/main.ts', '--tries', '1', '--slack', '3', '--dry'], needs: [] },
-  {
-    title: 'faults of the topology',
-    command: ['test/cluster/main.ts', '--seed', seedOfRun()],
-    needs: ['postgresql', 'redis'],
-  },
-  {
-    title: 'kills under PATCHes',
-    command: [
-      ...['test/jobs/reconcile/kill/main.ts', '--database', 'postgresql', '--engines', '2'],
-      ...['--kills', '8', '--seed', seedOfRun()],
-    ],
-    needs: ['postgresql'],
-  },
-];
+const wholeRuns = (): readonly WholeRun[] => {
+  const faults = ['test/faults/main.ts', '--dry', '--slack', '3', '--seed', seedOfRun()];
+  const cluster = ['--store', 'postgresql', '--engines', '2', '--routers', '2'];
+  return [
+    { title: 'faults', command: [...faults, '--tries', '1'], needs: [] },
+    {
+      title: 'kills of two engines and two routers',
+      command: [...faults, ...cluster, '--case', 'kills-under-load', '--kills', '8', '--requests', '600'],
+      needs: ['postgresql', 'redis'],
+    },
+  ];
+};
 
 /** Runs them below `dir`: they kill and freeze processes, and judge times. */
 export async function runWholeRuns(dir: string): Promise<EndedStep[]> {
