@@ -60,19 +60,20 @@ export function programComponent(options: {
   readonly stops?: string;
   /** Instead of what is usual for its kind. */
   readonly loss?: Pick<Component, 'breaks' | 'spares'>;
-  readonly first: Program;
-  readonly launch: () => Promise<Program>;
+  /** Its process of now. */
+  readonly program: () => Program;
+  /** Starts another in its place. */
+  readonly launch: () => Promise<unknown>;
   readonly keep: (text: WrittenText) => void;
 }): ProgramComponent {
-  const { kind, name, stops, loss = losses[kind], first, launch, keep } = options;
-  let program = first;
+  const { kind, name, stops, loss = losses[kind], program, launch, keep } = options;
   return {
     ...{ kind, name, stops, ...loss },
-    program: () => program,
-    kill: () => program.kill(),
+    program,
+    kill: () => program().kill(),
     async start() {
-      const ended = program;
-      program = await launch();
+      const ended = program();
+      await launch();
       keep({ name, text: ended.output() });
     },
   };

@@ -49,7 +49,7 @@ interface Request {
   readonly target?: string;
   readonly body?: string;
   readonly auth?: 'good' | 'bad';
-  /** Undefined: no token at all. Default: a token whose signature is cut, where `auth` is bad. */
+  /** No token at all. Default: a token whose signature is cut, where `auth` is bad. */
   readonly withoutToken?: boolean;
   /** Says whether a 2xx body is the right one. */
   readonly isRight?: (answer: RouterAnswer) => boolean;
@@ -69,8 +69,7 @@ interface Request {
 }
 
 export const moviePath = '/movies/Metropolis';
-export const termsPathOf = (mis: string) => `/adaptor/${mis}/mock/colleges/${mis}/terms`;
-export const termsPath = termsPathOf('001');
+export const termsPath = '/adaptor/001/mock/colleges/001/terms';
 /** How much longer than its budget a client waits before it gives up, in milliseconds. */
 const patienceMs = 8_000;
 /** How long a client that leaves stays at most, in milliseconds. */
@@ -120,8 +119,12 @@ export class Operations {
 
   movie = (leave?: AbortSignal) => this.#send({ ...this.#readOf('movies', moviePath), leave });
   terms = () => this.#send(this.#readOf('adaptor', termsPath));
-  /** Of a client that leaves before it is answered, sooner or later. */
-  left = () => this.movie(AbortSignal.timeout(Math.ceil(this.#options.random.between(1, longestStayMs))));
+  /** Of a client that leaves, before it is answered or after. */
+  left = () => {
+    const { random } = this.#options;
+    const leave = AbortSignal.timeout(Math.ceil(random.between(1, longestStayMs)));
+    return random.below(4) === 0 ? this.patch(leave) : this.movie(leave);
+  };
   /** A response of 8 MiB. */
   big = () =>
     this.#send({
@@ -150,8 +153,6 @@ export class Operations {
     this.#change(this.#anyWrite(), (request) => this.#repeat({ ...request, router }, giveUp));
   /** A write that is accepted with 202; its outcome is asked for until it is known or `giveUp` aborts. */
   later = (giveUp: AbortSignal) => this.#change(this.#anyWrite(), (request) => this.#fetchLater(request, giveUp));
-  /** A PATCH whose person and value the caller chooses. */
-  patchPerson = (person: Person, cccid: string) => this.#send(this.#writeRequest('PATCH', person, { cccid }));
   patchAt = (path: string, body: string) =>
     this.#send({ route: 'lmsDW', method: 'PATCH', path, target: path.replace(/^\/adaptor\/[^/]+/, ''), body });
 
@@ -197,12 +198,8 @@ export class Operations {
   async #repeat(request: Request, giveUp: AbortSignal): Promise<Outcome> {
     const key = `${this.prefix}${randomBytes(8).toString('hex')}`;
     for (let count = 0; ; count++) {
-      const outcome = await this.#send({
-        ...request,
-        route: 'keyed',
-        key,
-        spelledKey: count % 2 === 0 ? key : `"${key}"`,
-      });
+      const spelledKey = count % 2 === 0 ? key : `"${key}"`;
+      const outcome = await this.#send({ ...request, route: 'keyed', key, spelledKey });
       const isKnown = outcome.isReplay || (outcome.status !== undefined && !repeatable.has(outcome.status));
       if (isKnown || giveUp.aborted || this.#isOver) return outcome;
       await pause(repeatMs, undefined, { signal: giveUp }).catch(() => undefined);
@@ -298,7 +295,7 @@ export class Operations {
   }
 }
 
-export const newCccid = () => `F${randomBytes(6).toString('hex').toUpperCase()}`;
+const newCccid = () => `F${randomBytes(6).toString('hex').toUpperCase()}`;
 
 const syncRequest: Request = { route: 'lmsDW', path: '/lmsDW/001/dataSync/', target: '/001/dataSync/' };
 const healthRequest: Request = { route: 'health', path: '/health/live', budgetMs: 2_000 };

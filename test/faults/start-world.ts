@@ -186,44 +186,48 @@ async function startPrograms(
 ): Promise<{ routers: ProgramComponent[]; workers: ProgramComponent[] }> {
   const routers = [
     programComponent({
-      ...{ kind: 'router', name: 'router 1', stops: stack.url, first: stack.router, keep },
-      launch: async () => (await stack.restartRouter(), stack.router),
+      ...{ kind: 'router', name: 'router 1', stops: stack.url, keep },
+      program: () => stack.router,
+      launch: () => stack.restartRouter(),
     }),
   ];
-  const [pool, colocated] = stack.workers as [Program, Program];
-  const workerComponent = (name: string, first: Program, env: Record<string, string>) =>
-    programComponent({
-      ...{ kind: 'worker', name, first, keep },
+  const workerComponent = (name: string, first: Program, env: Record<string, string>) => {
+    let current = first;
+    return programComponent({
+      ...{ kind: 'worker', name, keep },
       ...(env['WORKERS_DOMAIN'] === undefined ? {} : { loss: { breaks: [], spares: withoutAdaptor } }),
-      launch: async () => {
+      program: () => current,
+      async launch() {
         // The stack stops those that are in its list.
-        stack.workers.splice(0, stack.workers.length, ...stack.workers.filter(({ process }) => isRunning(process)));
-        return stack.addWorkers(env);
+        stack.workers = stack.workers.filter((program) => program !== current);
+        current = await stack.addWorkers(env);
       },
     });
+  };
+  const [pool, colocated] = stack.workers as [Program, Program];
   const workers = [
     workerComponent('worker 1', pool, {}),
     workerComponent('worker of 002', colocated, { WORKERS_DOMAIN: '002' }),
   ];
   for (let n = 2; n <= count; n++) {
     const ports = { ROUTER_PORT: String(await freePort()), OPS_PORT: String(await freePort()) };
-    const launch = () => startProgram('gateway/main.ts', { ...stack.routerEnv, ...ports });
-    const first = await launch();
-    const stops = String(first.ready['url']);
-    const router = programComponent({ kind: 'router', name: `router ${n}`, stops, first, launch, keep });
-    onStop(() => router.program().stop());
-    routers.push(router);
+    const start = () => startProgram('gateway/main.ts', { ...stack.routerEnv, ...ports });
+    let current = await start();
+    onStop(() => current.stop());
+    const stops = String(current.ready['url']);
+    const launch = async () => (current = await start());
+    routers.push(
+      programComponent({ kind: 'router', name: `router ${n}`, stops, program: () => current, launch, keep }),
+    );
     const env = { CONDUCTOR_APIURL: `${stops}/conductor/api` };
-    const pool = await stack.addWorkers(env);
-    workers.push(workerComponent(`worker ${n}`, pool, env));
+    workers.push(workerComponent(`worker ${n}`, await stack.addWorkers(env), env));
     // Before the router that they poll.
-    onStop(() => workers.at(n)?.program().stop());
+    onStop(() => workers[n]?.program().stop());
   }
   return { routers, workers };
 }
 
 const withoutAdaptor = allOthers.filter((route) => route !== 'adaptor' && route !== 'keyed');
-const isRunning = ({ exitCode, signalCode }: Program['process']) => exitCode === null && signalCode === null;
 
 function engineComponents({ nodes = [] }: GivenEngine): Component[] {
   return nodes.map((node, index) => serverComponent('engine', `engine ${index + 1}`, node));
