@@ -6,7 +6,7 @@ import type { Method, Operation, Parameter } from '#lib/openapi/openapi.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 import { compressedHeaders } from '../execution/compress-response.ts';
 import { problemsOfExecutions } from '../execution/execution-problems.ts';
-import { executionComponents, executionRef, preferWait } from './describe-later.ts';
+import { executionComponents, executionRef, preferWait } from './describe-async.ts';
 
 const id: Parameter = {
   name: 'id',

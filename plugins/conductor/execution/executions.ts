@@ -4,7 +4,7 @@ import type { Engine } from '#lib/conductor/engine.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { ExecutionStatus, StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
-import { waitBudgetSpent, withLinks } from './response.ts';
+import { responseDeadlineSpent, withLinks } from './response.ts';
 import type { LinksOf } from './links.ts';
 import type { WakeUps } from '../dispatch/wake-ups.ts';
 import type { TaskQueues } from '../dispatch/task-queues.ts';
@@ -169,7 +169,7 @@ export async function waitForEnd(
   }
   if (respondsAsync) return 'later';
   if (readOnly) void abandon(execution, deadlineReason(deadlineMs), dependencies);
-  throw withLinks(waitBudgetSpent(deadlineMs, { readOnly }), executionId, { readOnly, linksOf });
+  throw withLinks(responseDeadlineSpent(deadlineMs, { readOnly }), executionId, { readOnly, linksOf });
 }
 
 /**

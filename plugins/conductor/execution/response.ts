@@ -106,12 +106,12 @@ function terminationOf({ reasonForIncompletion }: ExecutionStatus, request: Requ
   if (reasonForIncompletion === superseded)
     return new Problem('idempotency-key-in-use', { headers: { 'retry-after': '1' }, cause });
   const budgetMs = deadlineOf(reasonForIncompletion);
-  if (budgetMs !== undefined) return waitBudgetSpent(budgetMs, request);
+  if (budgetMs !== undefined) return responseDeadlineSpent(budgetMs, request);
   return new Problem('execution-failed', { detail: 'The execution was terminated.', cause });
 }
 
 /** Returns the problem for an execution that did not end before the response deadline. */
-export function waitBudgetSpent(budgetMs: number, { readOnly }: RequestKind): Problem {
+export function responseDeadlineSpent(budgetMs: number, { readOnly }: RequestKind): Problem {
   return new Problem('wait-budget-spent', {
     detail: readOnly
       ? `No response within ${budgetMs} ms; the execution was terminated. Reading again is safe.`

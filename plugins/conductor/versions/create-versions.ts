@@ -13,7 +13,7 @@ export interface NeededWorkflow {
 }
 
 /** One use of the policy `workflow` in gateway.config.yml. */
-export interface Place {
+export interface WorkflowRoute {
   readonly workflow: string;
   /** Common prefix of its public paths. */
   readonly prefix: string;
@@ -44,7 +44,7 @@ export interface Versions {
 export function createVersions(
   services: RouterServices,
   state: VersionState,
-  policies: ReadonlyMap<object, Place>,
+  policies: ReadonlyMap<object, WorkflowRoute>,
 ): Versions {
   const { config, log, addReadinessNotice, onActivate } = services;
   const dependencies = {
@@ -85,7 +85,7 @@ export function createVersions(
  */
 function shareGuardedRoutes(
   { share }: Pick<RouterServices, 'share'>,
-  { workflow, prefix, pinned, guard }: Place,
+  { workflow, prefix, pinned, guard }: WorkflowRoute,
 ): GuardedRoutes | undefined {
   if (guard === undefined) return undefined;
   const identity = [workflow, prefix, [...pinned.shares], guard];

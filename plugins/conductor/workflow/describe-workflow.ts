@@ -14,8 +14,8 @@ import {
   acceptedBeside,
   describeRetries,
   executionComponents,
-  preferLater,
-} from '../async-executions/describe-later.ts';
+  preferAsync,
+} from '../async-executions/describe-async.ts';
 
 /** Problem codes of every route with the policy. */
 const problems: readonly ProblemCode[] = [
@@ -67,7 +67,7 @@ export function describeWorkflow(
           ...versions.problems,
           ...retries.problems,
         ],
-        parameters: [...code, preferLater, ...versions.parameters, ...retries.parameters],
+        parameters: [...code, preferAsync, ...versions.parameters, ...retries.parameters],
         headers: {
           'X-Execution-Id': headerRef('XExecutionId'),
           ...(compresses ? compressedHeaders : {}),

@@ -9,7 +9,7 @@ import type { GatewayRoute } from '../../../gateway/plugin-api/gateway-routes.ts
 import { compressParameter } from '../execution/compress-response.ts';
 import { linkProblems } from '../execution/links.ts';
 import { describeWorkflow } from './describe-workflow.ts';
-import type { Place } from '../versions/create-versions.ts';
+import type { WorkflowRoute } from '../versions/create-versions.ts';
 import { describeVersions } from '../versions/describe-versions.ts';
 import { guardOf, pinnedVersionsOf, versionGuard } from '../versions/parameters.ts';
 
@@ -109,7 +109,7 @@ function deadlineProblems({ responseDeadlineMs, waitBudgetMs }: DeadlineParamete
 }
 
 /** Returns every step with this policy in a valid gateway configuration, by its parameters. */
-export function workflowStepsOf(routes: readonly GatewayRoute[]): ReadonlyMap<Parameters, Place> {
+export function workflowStepsOf(routes: readonly GatewayRoute[]): ReadonlyMap<Parameters, WorkflowRoute> {
   const steps = routes.flatMap((route) => route.steps.filter(({ policy }) => policy === 'workflow'));
   return new Map(
     steps.map(({ action }) => {

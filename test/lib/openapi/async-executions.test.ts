@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument, Operation, Response, Responses } from '#lib/openapi/openapi.ts';
-import { acceptedBeside } from '../../../plugins/conductor/async-executions/describe-later.ts';
+import { acceptedBeside } from '../../../plugins/conductor/async-executions/describe-async.ts';
 import { describeVersions } from '../../../plugins/conductor/versions/describe-versions.ts';
 import { describeWorkflow } from '../../../plugins/conductor/workflow/describe-workflow.ts';
 import { type LoneRouter, startLoneRouter } from './lone-router.ts';

@@ -7,13 +7,13 @@ import type { Config } from '#lib/config/schema.ts';
 import { type RouterServices, setContext } from '../../../../gateway/plugin-api/plugin-api.ts';
 import { SharedResources } from '../../../../gateway/snapshots/shared-resources.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
-import { createVersions, type Place } from '../../../../plugins/conductor/versions/create-versions.ts';
+import { createVersions, type WorkflowRoute } from '../../../../plugins/conductor/versions/create-versions.ts';
 import type { RouteVersions } from '../../../../plugins/conductor/versions/route-versions.ts';
 import { createVersionState, type VersionState } from '../../../../plugins/conductor/versions/version-state.ts';
 
 const log = createLog('test', 'silent');
 const sharesOf = (...shares: [version: number, share: number][]) => ({ shares: new Map(shares), isSplit: true });
-const place: Place = {
+const place: WorkflowRoute = {
   ...{ workflow: 'moviesWF', prefix: '/movies' },
   pinned: sharesOf([1, 50], [2, 50]),
   guard: { failurePercent: 20, windowMs: 60_000, minRequests: 5 },
@@ -31,7 +31,7 @@ beforeEach(() => {
 });
 
 /** A configuration with these places. */
-function load(...places: Place[]) {
+function load(...places: WorkflowRoute[]) {
   const takes: (() => void)[] = [];
   const user = {};
   const services: Partial<RouterServices> = {
@@ -87,7 +87,7 @@ describe('createVersions', () => {
     expect(versionsOf(second.at[0])).toEqual([1]);
   });
 
-  const others: [string, Place, number[]][] = [
+  const others: [string, WorkflowRoute, number[]][] = [
     ['shares', { ...place, pinned: sharesOf([1, 50], [2, 51]) }, [1, 2]],
     ['versions', { ...place, pinned: sharesOf([1, 50], [3, 50]) }, [1, 3]],
     ['limits', { ...place, guard: { failurePercent: 21, windowMs: 60_000, minRequests: 5 } }, [1, 2]],

@@ -42,7 +42,7 @@ export const executionComponents: Components = { schemas: { Execution: execution
 export const executionRef: Schema = { $ref: '#/components/schemas/Execution' };
 
 /** `Prefer` of a request that starts an execution. */
-export const preferLater: Parameter = {
+export const preferAsync: Parameter = {
   name: 'Prefer',
   in: 'header',
   description:
