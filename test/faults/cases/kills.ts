@@ -20,7 +20,7 @@ const everything: WorldOptions = {
   workers: { WORKERS_CONCURRENCY: '24' },
 };
 /** In which every kind of unknown outcome is found and repaired soon enough to be judged. */
-const judgedAtRest = { restMs: 240_000, nothingMissing: true } as const;
+const judgedAtRest = { restMs: 420_000, nothingMissing: true } as const;
 
 const killedKinds: readonly ComponentKind[] = ['engine', 'worker', 'router', 'Redis'];
 /** Where there are several of a kind, one kill in so many is of all of them at once. */
