@@ -3,7 +3,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { BackEndFailure } from '../../../workers/back-end/back-end-failure.ts';
 import { type BackEndRequest, createBackEndCaller } from '../../../workers/back-end/call-back-end.ts';
 import { answers, ok, type RawBackEnd, type Reaction, startRawBackEnd } from '../raw-back-end.ts';
@@ -183,15 +183,19 @@ describe('the response', () => {
 });
 
 describe('calls without a complete response', () => {
+  /** Not the short deadline of the other tests: a lookup of a name waits for one of the process's few threads. */
+  const patient = createBackEndCaller({ timeoutMs: 10_000, maxResponseBytes });
+  afterAll(() => patient.close());
+
   test('back-end-unreachable when the connection is refused; a write was not applied', async () => {
     const server = createServer().listen(0);
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
     for (const host of ['127.0.0.1', 'localhost']) {
-      expect(await failureOf(caller.call(read(`http://${host}:${port}`)))).toMatchObject({
+      expect(await failureOf(patient.call(read(`http://${host}:${port}`)))).toMatchObject({
         code: 'back-end-unreachable',
       });
-      const failure = await failureOf(caller.call(write(`http://${host}:${port}`)));
+      const failure = await failureOf(patient.call(write(`http://${host}:${port}`)));
       expect(failure.reason).toBe('back-end-unreachable: no connection; nothing was changed');
     }
   });
@@ -199,10 +203,7 @@ describe('calls without a complete response', () => {
   test('back-end-unreachable when the host does not exist', async () => {
     // The resolver rejects a label of over 63 characters without a query to a name server.
     const host = `${'x'.repeat(64)}.invalid`;
-    // Not the short deadline of the other tests: a lookup waits for a thread.
-    const patient = createBackEndCaller({ timeoutMs: 10_000, maxResponseBytes });
     expect((await failureOf(patient.call(read(`http://${host}`)))).code).toBe('back-end-unreachable');
-    patient.close();
   });
 
   test('an https base with an http server behind it → back-end-unreachable', async () => {
