@@ -83,7 +83,7 @@ it('a write whose client waited in vain: 504 names the execution at a path that 
   await demo(`/runs/${id}`, { method: 'DELETE' });
 });
 
-it('a poll of a worker: no line in the log at level info, and held on the status page', async () => {
+it('a poll of a worker: no line in the log at level info, and held on the overview', async () => {
   const worker = await callerFor(stack.url, 'worker');
   const id = `poll-${randomBytes(4).toString('hex')}`;
   const path = `/engine/api/tasks/poll/batch/movies_intake?timeout=100&domain=${domain}`;
@@ -94,6 +94,6 @@ it('a poll of a worker: no line in the log at level info, and held on the status
   await pollUntil('the line of a later request', () => stack.router.output().includes(later));
   expect(stack.router.output()).not.toContain(id);
   const page = (await call(`${stack.operationsUrl}/status`)).text;
-  const row = page.split('<tr>').find((text) => text.includes('>engine</th>'));
+  const row = page.split('<tr>').find((text) => text.includes('>engine</a>'));
   expect(row).toContain('>held</td>');
 });
