@@ -62,7 +62,8 @@ function optionsOf({ series, format }, width) {
         stroke: () => colour(stroke),
         ...(fill === undefined ? {} : { fill: () => colour(fill) }),
         width: 2,
-        points: { show: true, size: 4 },
+        // A line of one step would not be visible.
+        points: { show: fill === undefined, size: 4 },
         value: (_plot, value) => (value == null ? '–' : format(value)),
       })),
     ],
