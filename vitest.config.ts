@@ -22,8 +22,9 @@ export default defineConfig({
           maxWorkers: 4,
           // Modules of the product have no state of their own: a worker evaluates them once for all its files.
           isolate: false,
-          testTimeout: 20_000,
-          hookTimeout: 30_000,
+          // A deadline for what hangs, also on a machine that does several things at once; not a measure of speed.
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {
@@ -37,8 +38,8 @@ export default defineConfig({
           maxWorkers: countEngines(),
           // A worker keeps its stack for the next file (test/stack/shared-stack.ts).
           isolate: false,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
     ],

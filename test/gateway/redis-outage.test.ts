@@ -76,8 +76,9 @@ describe('a router whose Redis hangs', requires('redis'), () => {
   });
 
   it('says so in log, metric and readiness notices, at each outage', async () => {
-    const [losses, recoveries] = [countOf('Redis does not respond'), countOf('Redis responds again')];
-    for (const outage of [1, 2]) {
+    // On a machine without time Redis may seem to hang once more: then both lines are there once more.
+    for (let outage = 1; outage <= 2; outage++) {
+      const [losses, recoveries] = [countOf('Redis does not respond'), countOf('Redis responds again')];
       redis.hang();
       await untilUp(0);
       expect(await notices()).toMatchObject({
@@ -90,9 +91,9 @@ describe('a router whose Redis hangs', requires('redis'), () => {
       });
       redis.resume();
       await untilUp(1);
-      expect(await notices()).toEqual({});
-      await pollUntil('the recovery to be logged', () => countOf('Redis responds again') === recoveries + outage);
-      expect(countOf('Redis does not respond')).toBe(losses + outage);
+      await pollUntil('the notices to end', async () => Object.keys(await notices()).length === 0);
+      await pollUntil('the recovery to be logged', () => countOf('Redis responds again') > recoveries);
+      expect(countOf('Redis does not respond')).toBeGreaterThan(losses);
     }
   });
 
