@@ -178,7 +178,7 @@ describe('an execution', () => {
     expect(text).toContain(`http://127.0.0.1:9/ui/execution/${executionOf(patched)}`);
     expect(text).toMatch(/class="diagram"[\s\S]*on_patch[\s\S]*person_patched/);
     expect(text).toContain('&quot;httpMethod&quot;: &quot;PATCH&quot;');
-    expect(text).toMatch(/&quot;body&quot;: &quot;‹text, length \d+›&quot;/);
+    expect(text).toMatch(/‹text, length \d+›/);
   });
 
   it('no page holds a value of a person, whatever the request was', async () => {
