@@ -1,6 +1,22 @@
-// What every file of the suite ends with: files share a process, and one that failed may have left programs running.
+// What every file of the suite ends with: files share a process, an engine and its stack, and one that failed may have left
+// programs and executions running.
 
 import { afterAll } from 'vitest';
+import { call } from '../stack/client.ts';
 import { killLeftovers } from '../stack/idle-stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
 
-afterAll(killLeftovers);
+afterAll(async () => {
+  await killLeftovers();
+  // An engine that was given may have executions of somebody else.
+  if (process.env['CONDUCTOR_URL'] === undefined) await terminateExecutions(engineOfRun().url);
+});
+
+async function terminateExecutions(engineUrl: string): Promise<void> {
+  const query = encodeURIComponent('status = RUNNING');
+  const { results } = (await call(`${engineUrl}/api/workflow/search?query=${query}&size=500`)).json<{
+    results: { workflowId: string }[];
+  }>();
+  for (const { workflowId } of results)
+    await call(`${engineUrl}/api/workflow/${workflowId}?reason=end-of-file`, { method: 'DELETE' });
+}

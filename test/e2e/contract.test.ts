@@ -3,8 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument, Operation, Parameter } from '#lib/openapi/openapi.ts';
 import { call, type CallOptions, checkAnswersOf, tokenOf } from '../stack/client.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 interface Step {
@@ -21,7 +20,8 @@ let operationOf: Awaited<ReturnType<typeof checkAnswersOf>>['operationOf'];
 const tokens = new Map<string, string>();
 
 beforeAll(async () => {
-  stack = await shareStack({ engineUrl: engineOfRun().url });
+  // Its own: the examples also remove persons whom other files know.
+  stack = await startStack({ engineUrl: engineOfRun().url });
   document = (await call(`${stack.url}/openapi.json`)).json<OpenApiDocument & Record<string, unknown>>();
   steps = Object.entries(document.paths).flatMap(([template, item]) =>
     Object.entries(item).map(([method, operation]) => ({
