@@ -5,7 +5,6 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findProgram } from '../cluster/requirements.ts';
 
 export interface Clock {
   /** Variables of the processes whose clock it is. */
@@ -14,10 +13,6 @@ export interface Clock {
   set(seconds: number): void;
   stop(): void;
 }
-
-/** What this machine lacks for one; undefined when it has all. */
-export const missingForClock = () =>
-  process.platform !== 'linux' || findProgram('cc') === undefined ? 'a C compiler (cc) on Linux' : undefined;
 
 /** Compiles it. @throws Error when there is no C compiler */
 export function startClock(): Clock {

@@ -10,11 +10,11 @@ import { createDatabase } from '../../bench/programs/postgresql.ts';
 import { clusterProperties, type DatabaseServer, postgresqlProperties } from '../../dev/engine/engine-arguments.ts';
 import type { EngineTuning } from '../../dev/engine/java-engine.ts';
 import { type RunningEngine, startEngine } from '../../dev/engine/start-engine.ts';
-import { findPostgresqlBin } from '../cluster/requirements.ts';
-import { startPostgresql } from '../cluster/postgresql.ts';
-import type { ServerProcess } from '../cluster/server-process.ts';
+import { pathOf } from '../run/requirements.ts';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
 import { freePort } from '../stack/free-port.ts';
+import { startPostgresql } from '../stack/postgresql-server.ts';
+import type { ServerProcess } from '../stack/server-process.ts';
 
 export type EngineKind = 'sqlite' | 'postgresql';
 
@@ -167,11 +167,11 @@ async function startStorage(dir: string, { ownServer, diskMiB }: FaultEngineOpti
     const { server, drop } = await createDatabase(diskMiB === undefined ? undefined : createTablespace(dir));
     return { database: server, stop: drop };
   }
-  const bin = findPostgresqlBin();
-  if (bin === undefined) throw new Error('initdb and postgres: apt-get install postgresql');
+  const program = pathOf('postgres');
+  if (program === undefined) throw new Error('initdb and postgres: apt-get install postgresql');
   // As root, PostgreSQL runs as another user and has to get in.
   chmodSync(dir, 0o755);
-  const { process, database } = await startPostgresql({ bin, dir });
+  const { process, database } = await startPostgresql({ bin: dirname(program), dir });
   const { host, pathname } = new URL(database.url.slice('jdbc:'.length));
   const proxy = await startBreakableProxy(`http://${host}`);
   return {

@@ -2,6 +2,7 @@
 
 import { lookAround } from '../../bench/report/machine.ts';
 import { engineRelease } from '../../dev/engine/release.ts';
+import { whyNot } from '../run/requirements.ts';
 import { seededRandom } from '../stack/seeded-random.ts';
 import type { Case } from './cases/case.ts';
 import { cases } from './cases/index.ts';
@@ -23,9 +24,9 @@ async function main(options: Options): Promise<number> {
   let isGood = true;
   try {
     for (const chosen of choose(options.cases)) {
-      const missing = await chosen.missing?.();
-      if (missing === undefined) isGood = (await run(chosen, engines, options)) && isGood;
-      else say(`${chosen.name}: not run, this machine has no ${missing}`);
+      const missing = whyNot(chosen.needs ?? []) || (await chosen.missing?.());
+      if (!missing) isGood = (await run(chosen, engines, options)) && isGood;
+      else say(`${chosen.name}: not run, ${missing}`);
     }
   } finally {
     await engines.stop();

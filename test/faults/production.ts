@@ -20,9 +20,9 @@ const clients = ['demo', 'reader', 'worker', 'ops'];
 /** What this machine lacks for it; undefined when it has all. */
 export async function missingForProduction(): Promise<string | undefined> {
   const { java } = await findJava({ minMajor: keycloakRelease.minJava });
-  if (java === undefined) return `Java ${keycloakRelease.minJava} or newer`;
+  if (java === undefined) return `needs Java ${keycloakRelease.minJava} or newer`;
   const isCached = await isStamped(join(cacheFolder(), keycloakRelease.fileName), keycloakRelease);
-  return isCached || (await findMaven(process.env)) !== undefined ? undefined : 'Maven, which fetches Keycloak';
+  return isCached || (await findMaven(process.env)) !== undefined ? undefined : 'needs Maven, which fetches Keycloak';
 }
 
 /** Starts Keycloak with the realm of `deploy/` and new secrets. */

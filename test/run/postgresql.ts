@@ -3,7 +3,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { startPostgresql } from '../cluster/postgresql.ts';
+import { startPostgresql } from '../stack/postgresql-server.ts';
 import { depthOfRun } from './depth.ts';
 import { pathOf } from './requirements.ts';
 

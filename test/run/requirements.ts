@@ -69,6 +69,7 @@ const requirements = {
   linux: () => (process.platform === 'linux' ? undefined : 'needs /proc of Linux'),
   'dev-full': () => (existsSync('/dev/full') ? undefined : 'needs /dev/full'),
   autogroup: () => (existsSync('/proc/self/autogroup') ? undefined : 'needs /proc/self/autogroup'),
+  compiler: install('cc', 'a C compiler (apt-get install gcc)'),
   'open-files': () =>
     spawnSync('sh', ['-c', 'test "$(ulimit -Hn)" = unlimited || test "$(ulimit -Hn)" -ge 10000']).status === 0
       ? undefined

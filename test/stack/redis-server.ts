@@ -1,11 +1,13 @@
 // A Redis server of a test's own, which it may stop, continue, kill and start again.
 
 import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from 'redis';
-import { startRedis } from '../cluster/redis.ts';
 import { pathOf } from '../run/requirements.ts';
+import { freePort } from './free-port.ts';
+import { serverProcess } from './server-process.ts';
 
 export interface RedisServer {
   readonly url: string;
@@ -24,12 +26,22 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-/** Starts one on a free port. @throws Error when the machine has no redis-server */
+/** Starts one on a free port, with an append-only file as in production: killed, it keeps what it was told. @throws Error when the machine has no redis-server */
 export async function startRedisServer(): Promise<RedisServer> {
   const command = pathOf('redis-server');
   if (command === undefined) throw new Error('redis-server is not installed');
   const dir = mkdtempSync(join(tmpdir(), 'service-router-redis-'));
-  const { process: server, url } = await startRedis({ command, dir });
+  const port = await freePort();
+  const settings = { port, bind: '127.0.0.1', dir, save: '', appendonly: 'yes', appendfsync: 'everysec' };
+  const server = serverProcess({
+    name: 'Redis',
+    command,
+    args: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]),
+    logFile: join(dir, 'redis.log'),
+    isReady: () => answersPing(port),
+  });
+  await server.start();
+  const url = `redis://127.0.0.1:${port}`;
   const send = async (...parts: string[]) => {
     const client = createClient({ url });
     await client.connect();
@@ -53,4 +65,17 @@ export async function startRedisServer(): Promise<RedisServer> {
       rmSync(dir, { recursive: true });
     },
   };
+}
+
+function answersPing(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write('PING\r\n'));
+    const settle = (isUp: boolean) => {
+      socket.destroy();
+      resolve(isUp);
+    };
+    socket.setTimeout(1_000, () => settle(false));
+    socket.once('data', (answer) => settle(answer.toString('latin1') === '+PONG\r\n'));
+    socket.once('error', () => settle(false));
+  });
 }

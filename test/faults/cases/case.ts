@@ -1,5 +1,6 @@
 // What a case is.
 
+import type { Requirement } from '../../run/requirements.ts';
 import type { Invariant } from '../check-history.ts';
 import type { EngineKind, FaultEngineOptions } from '../engine.ts';
 import type { LoadOptions } from '../load.ts';
@@ -36,8 +37,10 @@ export interface Case {
     readonly kind?: EngineKind;
     readonly environment?: () => Readonly<Record<string, string>>;
   };
-  /** What this machine lacks for the case; nothing when it has all. */
-  readonly missing?: () => string | undefined | Promise<string | undefined>;
+  /** What it needs of this machine. */
+  readonly needs?: readonly Requirement[];
+  /** What else this machine lacks for the case; nothing when it has all. */
+  readonly missing?: () => Promise<string | undefined>;
   /** Invariants of which it cannot say anything, and why. */
   readonly notJudged?: Partial<Readonly<Record<Invariant, string>>>;
 }

@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { call, tokenOf } from '../../stack/client.ts';
-import { type Clock, missingForClock, startClock } from '../clock.ts';
+import { type Clock, startClock } from '../clock.ts';
 import { moviePath } from '../operations.ts';
 import { outage } from '../outage.ts';
 import { startIdentityProvider } from '../start-world.ts';
@@ -22,7 +22,7 @@ async function useTokenOf({ stack }: World, clock: Clock, seconds: number): Prom
 const apart: Case = {
   name: 'clocks-off-by-two-minutes',
   tries: 2,
-  missing: missingForClock,
+  needs: ['compiler', 'linux'],
   async tryOnce(world) {
     const { stack } = world;
     const clock = startClock();
@@ -58,7 +58,7 @@ const jumpOf = (program: 'router' | 'workers', more: Partial<Case> = {}): Case =
   name: `clock-of-${program}-jumps`,
   ...more,
   tries: 2,
-  missing: missingForClock,
+  needs: ['compiler', 'linux'],
   async setUp() {
     clock = startClock();
     return { [program]: clock.environment, tearDown: () => clock?.stop() };
@@ -71,7 +71,7 @@ const engineJump: Case = {
   name: 'clock-of-engine-jumps',
   tries: 2,
   engine: { environment: () => (clock = startClock()).environment },
-  missing: missingForClock,
+  needs: ['compiler', 'linux'],
   tryOnce: (world) => jump(world, 'engine'),
 };
 

@@ -1,7 +1,6 @@
 // Processes that are stopped (SIGSTOP) past every time-out and then continued: nothing is applied twice or too late.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { findPostgresqlBin } from '../../cluster/requirements.ts';
 import type { Program } from '../../stack/program.ts';
 import { withoutExecution } from '../component.ts';
 import { countLateWrites } from '../figures.ts';
@@ -10,7 +9,6 @@ import { type Outage, outage } from '../outage.ts';
 import type { WorldOptions } from '../start-world.ts';
 import type { World } from '../world.ts';
 import type { Case } from './case.ts';
-import { missingRedis } from './kills.ts';
 
 /**
  * Time-outs are a quarter of their defaults: response time-outs (writes 90 s, reads 22 s), calls to back ends (20 s) and
@@ -34,7 +32,7 @@ const world: WorldOptions = {
   workers: { WORKERS_BACKENDTIMEOUTMS: '5000', CONDUCTOR_TIMEOUTMS: '2500', WORKERS_CONCURRENCY: '24' },
 };
 const load: LoadOptions = { clients: 4, pauseMs: 200, patchesPerSecond: 1, keyedClients: 4, laterClients: 2 };
-const common = { load, world, missing: missingRedis };
+const common: Partial<Case> = { load, world, needs: ['redis'] };
 
 type Frozen = Outage & {
   readonly ms: number;
@@ -113,8 +111,7 @@ const postgresql: Case = {
   tries: 1,
   ...common,
   engine: { kind: 'postgresql', ownServer: true },
-  missing: () =>
-    missingRedis() ?? (findPostgresqlBin() === undefined ? 'initdb and postgres (Debian: postgresql)' : undefined),
+  needs: ['redis', 'postgresql'],
   async tryOnce(world) {
     const frozen = { what: postgresql.name, ms: stoppedMs.postgresql, spares: withoutExecution };
     await freeze(world, frozen, (name) => world.engine.server?.signal(name));

@@ -1,7 +1,6 @@
 // Connections whose other end has gone without a word: between router and engine, engine and database, clients, workers.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { findPostgresqlBin } from '../../cluster/requirements.ts';
 import { type BreakableProxy, startBreakableProxy } from '../../stack/breakable-proxy.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { allOthers, withoutExecution } from '../component.ts';
@@ -35,7 +34,7 @@ const database: Case = {
   name: 'engine-to-postgresql-half-open',
   tries: 3,
   engine: { kind: 'postgresql', ownServer: true },
-  missing: () => (findPostgresqlBin() === undefined ? 'initdb and postgres (Debian: postgresql)' : undefined),
+  needs: ['postgresql'],
   tryOnce: (world) => lose(world, database.name, 'upstream', world.engine.databaseProxy),
 };
 

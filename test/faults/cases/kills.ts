@@ -1,7 +1,6 @@
 // Parts that are killed one after the other, or two at once, under load of every kind; and the same load without a fault.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { findPostgresqlBin, findRedisServer } from '../../cluster/requirements.ts';
 import type { ComponentKind } from '../component.ts';
 import type { LoadOptions } from '../load.ts';
 import { pick } from '../persons.ts';
@@ -9,8 +8,6 @@ import { missingForProduction } from '../production.ts';
 import type { WorldOptions } from '../start-world.ts';
 import type { World } from '../world.ts';
 import type { Case } from './case.ts';
-
-export const missingRedis = () => (findRedisServer() === undefined ? 'redis-server (Debian: redis-server)' : undefined);
 
 const load: LoadOptions = { clients: 8, pauseMs: 120, patchesPerSecond: 3, keyedClients: 3, laterClients: 3 };
 const everything: WorldOptions = {
@@ -32,7 +29,7 @@ const oneAfterTheOther: Case = {
   tries: 8,
   load,
   world: everything,
-  missing: missingRedis,
+  needs: ['redis'],
   ...judgedAtRest,
   async tryOnce(world) {
     const { random, components } = world;
@@ -58,7 +55,7 @@ const twoAtOnce: Case = {
   tries: pairs.length + 1,
   load,
   world: everything,
-  missing: missingRedis,
+  needs: ['redis'],
   ...judgedAtRest,
   async tryOnce(world) {
     const { random, redis } = world;
@@ -87,9 +84,8 @@ const production: Case = {
   load,
   world: { ...everything, budgetMs: 10_000, routers: 2, production: true },
   engine: { kind: 'postgresql', count: 2, ownServer: true },
-  missing: async () =>
-    missingRedis() ??
-    (findPostgresqlBin() === undefined ? 'initdb and postgres (Debian: postgresql)' : await missingForProduction()),
+  needs: ['redis', 'postgresql'],
+  missing: missingForProduction,
   ...judgedAtRest,
   async tryOnce(world) {
     const { random, components } = world;
@@ -105,7 +101,7 @@ const quiet: Case = {
   tries: 2,
   load: { ...load, clients: 10, pauseMs: 10 },
   world: everything,
-  missing: missingRedis,
+  needs: ['redis'],
   notJudged: { I6: 'nothing breaks' },
   tryOnce: () => pause(25_000),
 };

@@ -2,7 +2,6 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Case } from './case.ts';
-import { missingRedis } from './kills.ts';
 
 /** The locks of keys are gone while their requests are under way and are repeated at the other router. */
 const dataLost: Case = {
@@ -10,7 +9,7 @@ const dataLost: Case = {
   tries: 5,
   load: { clients: 3, pauseMs: 300, patchesPerSecond: 1, keyedClients: 6, laterClients: 1 },
   world: { routers: 2, redis: true },
-  missing: missingRedis,
+  needs: ['redis'],
   async tryOnce(world) {
     await pause(1_000);
     // Its file has the deletion: it starts empty.

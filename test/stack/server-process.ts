@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
-import { pollUntil } from '../stack/poll-until.ts';
+import { pollUntil } from './poll-until.ts';
 
 export interface ServerProcessOptions {
   readonly name: string;

@@ -5,7 +5,7 @@ import { chownSync, mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { DatabaseServer } from '../../dev/engine/engine-arguments.ts';
-import { freePort } from '../stack/free-port.ts';
+import { freePort } from './free-port.ts';
 import { type ServerProcess, serverProcess } from './server-process.ts';
 
 export interface PostgresqlServer {
