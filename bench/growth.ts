@@ -43,8 +43,8 @@ async function untilIdle(api: ExecutionApi, database: EngineDatabase, events: nu
   await pollUntil(
     'every event to be handled and every execution to end',
     async () => {
-      const running = await api.search({ statuses: ['RUNNING'] }, { offset: 0, size: 1 });
-      return running.total === 0 && (await database.countEvents(Date.now() + 2_000)) >= events;
+      const running = await api.count({ statuses: ['RUNNING'] });
+      return running === 0 && (await database.countEvents(Date.now() + 2_000)) >= events;
     },
     { timeoutMs: 180_000, everyMs: 500 },
   );

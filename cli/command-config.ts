@@ -10,10 +10,11 @@ import { rootDir } from './root-dir.ts';
 /** A configuration key whose value can come from a running stack. */
 export type StackKey = keyof ReturnType<typeof valuesOf>;
 
-function valuesOf({ engine, engineDatabase, router, identityProvider, audience }: RunningStack) {
+function valuesOf({ engine, engineDatabase, redis, router, identityProvider, audience }: RunningStack) {
   return {
     'conductor.url': [engine],
     'conductor.databaseURL': engineDatabase,
+    'redis.url': redis,
     'conductor.apiURL': `${router}/conductor/api`,
     'oauth.issuer': identityProvider,
     'oauth.audience': audience,

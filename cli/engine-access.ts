@@ -4,8 +4,11 @@ import type { Command } from 'commander';
 import type { Config } from '#lib/config/schema.ts';
 import type { EngineError } from '#lib/conductor/engine-error.ts';
 import { Engine, type EngineRequest, type EngineResponse } from '#lib/conductor/engine.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
+import { openExecutions } from '#lib/records/open-executions.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
 import { loadCommandConfig, type StackKey } from './command-config.ts';
 import type { Host } from './host.ts';
 import { CommandError } from './outcome.ts';
@@ -44,6 +47,8 @@ export interface EngineAccess {
   /** The requested address, for messages. */
   readonly address: string;
   readonly api: MetadataApi;
+  /** Finds executions by the engine's index, or by the routers' records in Redis. */
+  readonly executions: ExecutionApi;
   /** Sends any request to the engine's API. The router forwards only some of them. */
   readonly call: SendRequest;
   readonly config: Config;
@@ -76,12 +81,15 @@ export async function openEngine(
     const token = router === undefined ? undefined : await fetchToken(send, clientOf(options, config));
     const headers: Record<string, string> = token === undefined ? {} : { 'x-authorization': token };
     const call: SendRequest = (request) => send({ ...request, headers: { ...headers, ...request.headers } });
+    // Each search says why it fails, so the connection to Redis need not.
+    const executions = openExecutions(call, config, createLog('cli', 'silent'));
     return {
       address: base.address,
       api: new MetadataApi(call),
+      executions: executions.api,
       call,
       config,
-      close: () => client.close(),
+      close: async () => void (await Promise.all([executions.close(), client.close()])),
     };
   } catch (error) {
     await client.close();
@@ -90,8 +98,8 @@ export async function openEngine(
 }
 
 function addressKeys({ engine, router }: EngineAccessOptions, keys: readonly StackKey[]): readonly StackKey[] {
-  if (router === undefined) return engine === undefined ? ['conductor.url', ...keys] : [];
-  return router === true ? ['conductor.apiURL'] : [];
+  if (router === undefined) return engine === undefined ? ['conductor.url', 'redis.url', ...keys] : [];
+  return router === true ? ['conductor.apiURL', 'redis.url'] : [];
 }
 
 /** Returns the base URL of the router: the given one, or that of `conductor.apiURL`, which the workers use. */

@@ -1,7 +1,6 @@
 // The command `prune`: deletes executions that ended long ago, and the engine's records of events.
 
 import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
-import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { workflowRoutes } from '../gateway/plugin-api/gateway-routes.ts';
 import { planPrune, prune, type PruneOptions, type PrunePlan, type PruneReport } from '../jobs/prune/prune.ts';
@@ -109,7 +108,7 @@ async function toPlan(
     options.olderThan === undefined
       ? config['prune.eventDays'] * 86_400_000
       : parseDuration(options.olderThan, '--older-than');
-  return { api: new ExecutionApi(engine.call), now: Date.now(), batchSize, rules, eventsOlderThanMs };
+  return { api: engine.executions, now: Date.now(), batchSize, rules, eventsOlderThanMs };
 }
 
 const withoutDatabase =

@@ -57,7 +57,7 @@ export async function runReconcile(options: ReconcileOptions, context: CommandCo
   try {
     const config = withTimes(engine.config, options);
     const definitions = loadDefinitions(rootDir);
-    const sources = { config, definitions: () => definitions, call: engine.call };
+    const sources = { config, definitions: () => definitions, api: engine.executions };
     const reconcileOnce = (dryRun: boolean) => runUntilComplete(createReconcileRounds(sources), { dryRun });
     const note = context.onlyShows ?? (options.router === undefined ? undefined : routerForwardsNoRepair);
     if (note === routerForwardsNoRepair && options.yes === true) throw new CommandError([note]);

@@ -26,6 +26,7 @@ const layers: readonly (readonly string[])[] = [
   ['plugins/conductor/dispatch'],
   ['gateway/configuration'],
   ['gateway/plugin-api'],
+  ['lib/records'],
   ['lib/openapi', 'lib/envelope', 'lib/redis', 'lib/process'],
   ['lib/conductor', 'lib/problem'],
   ['lib/telemetry'],

@@ -116,6 +116,8 @@ const calls: readonly [pattern: RegExp, answer: (match: RegExpExecArray, body: s
     },
   ],
   [/^GET \/api\/metadata\/workflow\//, () => workflowDefinition],
+  // An engine with an index, which the router asks about.
+  [/^GET \/api\/workflow\/search/, () => ({ totalHits: 1, results: [] })],
   [/^GET \/health/, () => ({ healthy: true })],
   [/^GET /, () => []],
   [/^/, () => ''],

@@ -1,6 +1,5 @@
 // The shared implementation of `executions retry`, `terminate` and `cancel`.
 
-import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import {
   previewInterventions,
   carryOutIntervention,
@@ -62,7 +61,7 @@ async function run(
   const ids = [...new Set(context.args.map(parseExecutionId))];
   const engine = await openEngine(options, context.host);
   try {
-    const api = new ExecutionApi(engine.call);
+    const api = engine.executions;
     const previews: InterventionPreview[] = [];
     for (const id of ids) previews.push(await previewInterventions(intervention, id, api));
     const possible = previews.filter((preview) => preview.kind === 'possible');

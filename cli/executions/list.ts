@@ -1,6 +1,5 @@
 // The command `executions list`: the newest executions by route, client, workflow, state and time.
 
-import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import {
   type ExecutionFilter,
   type ExecutionList,
@@ -69,7 +68,7 @@ export async function runList(options: ListOptions, { host }: Pick<CommandContex
   const engine = await openEngine(options, host);
   try {
     const filter = await toFilter(options, engine.config);
-    return describe(await findExecutions(new ExecutionApi(engine.call), filter, { limit, maxScanned }));
+    return describe(await findExecutions(engine.executions, filter, { limit, maxScanned }));
   } finally {
     await engine.close();
   }

@@ -1,7 +1,8 @@
 // The command `executions show`: one execution with its tasks, in order.
 
 import { callerOf } from '#lib/conductor/executions/caller.ts';
-import { ExecutionApi, type WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import { withDeprecatedMembers } from '../deprecated-members.ts';
 import { responseStatusOf } from '#lib/conductor/executions/find-executions.ts';
 import { type Timeline, timelineOf } from '#lib/conductor/executions/timeline.ts';
@@ -53,19 +54,13 @@ export async function runShow(
   const id = parseExecutionId(args[0] ?? '');
   const engine = await openEngine(options, host);
   try {
-    const api = new ExecutionApi(engine.call);
+    const api = engine.executions;
     const execution = await api.readWhole(id);
     if (execution === null)
       throw new CommandError([`${engine.address} has no execution ${id}: it may have been pruned`]);
-    const { executions: followers } = await api.search({ correlationIds: [id] }, { offset: 0, size: 20 });
-    const follows = followers.filter(({ workflowId }) => workflowId !== id);
     return describe(execution, {
       timeline: timelineOf(execution, Date.now()),
-      follows: follows.map(({ workflowId, workflowType, status }) => ({
-        executionId: workflowId,
-        workflow: workflowType,
-        state: status,
-      })),
+      ...(await findFollowers(id, api)),
       payload: options.payload === true ? readPayload(execution, engine.config) : undefined,
     });
   } finally {
@@ -73,14 +68,34 @@ export async function runShow(
   }
 }
 
-interface Shown {
-  readonly timeline: Timeline;
+/** The executions that follow from one; `followsUnknown`: why they cannot be found. */
+interface Followers {
   readonly follows: readonly { readonly executionId: string; readonly workflow: string; readonly state: string }[];
+  readonly followsUnknown?: string;
+}
+
+async function findFollowers(id: string, api: ExecutionApi): Promise<Followers> {
+  try {
+    const { executions } = await api.search({ correlationIds: [id] }, { offset: 0, size: 20 });
+    const others = executions.filter(({ workflowId }) => workflowId !== id);
+    return {
+      follows: others.map(({ workflowId: executionId, workflowType: workflow, status: state }) => ({
+        ...{ executionId, workflow, state },
+      })),
+    };
+  } catch (error) {
+    if (!(error instanceof NoExecutionIndex)) throw error;
+    return { follows: [], followsUnknown: error.message };
+  }
+}
+
+interface Shown extends Followers {
+  readonly timeline: Timeline;
   readonly payload: ReturnType<typeof readPayload> | undefined;
 }
 
 function describe(execution: WholeExecution, shown: Shown): Outcome {
-  const { timeline, follows, payload } = shown;
+  const { timeline, follows, followsUnknown, payload } = shown;
   const followers = follows.map(({ executionId, workflow, state }) => [executionId, workflow, paintState(state)]);
   return {
     exitCode: 0,
@@ -89,6 +104,7 @@ function describe(execution: WholeExecution, shown: Shown): Outcome {
       '',
       ...describeSteps(timeline),
       ...(followers.length === 0 ? [] : ['', 'what followed', ...alignColumns(followers).map((line) => `  ${line}`)]),
+      ...(followsUnknown === undefined ? [] : ['', `what followed is unknown: ${followsUnknown}`]),
       ...(payload === undefined ? [] : ['', ...payload.lines]),
     ],
     json: toJson(execution, shown),
@@ -121,7 +137,10 @@ function describeHead(execution: WholeExecution, { totalMs, waitsFor }: Timeline
   return alignColumns(rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
 
-function toJson(execution: WholeExecution, { timeline, follows, payload }: Shown): Record<string, unknown> {
+function toJson(
+  execution: WholeExecution,
+  { timeline, follows, followsUnknown, payload }: Shown,
+): Record<string, unknown> {
   const { workflowId, workflowName, workflowVersion, status, startTime, endTime, input, output } = execution;
   const reason = reasonOf(execution);
   const responseStatus = responseStatusOf(output);
@@ -142,6 +161,7 @@ function toJson(execution: WholeExecution, { timeline, follows, payload }: Shown
     ...callerOf(input),
     timeline: { ...timeline, steps },
     follows,
+    ...(followsUnknown === undefined ? {} : { followsUnknown }),
     ...(payload === undefined ? {} : { payload: payload.json }),
   };
 }

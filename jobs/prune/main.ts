@@ -36,7 +36,7 @@ function startPruning(config: Config, intervalMs: number, log: Logger): PruneLoo
   const file = resolve(rootDir, config['router.gatewayConfigFile']);
   const { routes, problems } = readGatewayConfig({ file, rootDir, config });
   if (problems.count > 0) throw new GatewayConfigError(problems.lines);
-  const round = createPruneRound(config, workflowRoutes(routes));
+  const round = createPruneRound(config, workflowRoutes(routes), log);
   const loop = startPruneLoop({ round: (signal) => round.run(signal), intervalMs, log });
   return {
     failure: () => loop.failure(),

@@ -43,7 +43,7 @@ const recheckPauseMs = 100;
 
 /** Counts the executions that a rule would delete, from the engine's index; an upper bound when routes share a workflow. */
 export async function countPrunable(rule: PruneRule, { api, now }: Pick<PruneContext, 'api' | 'now'>): Promise<number> {
-  return (await api.search(queryOf(rule, now), { offset: 0, size: 1 })).total;
+  return api.count(queryOf(rule, now));
 }
 
 /**

@@ -65,6 +65,7 @@ export async function prune(
     executions += done.removed;
     kept += done.kept;
     orphans += done.orphans.length;
+    await rest.api.forget(done.orphans);
     await database?.removeIndexRows(done.orphans);
   }
   const events = database === null ? null : await pruneEvents(database, options, { pacer, onProgress });

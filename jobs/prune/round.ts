@@ -2,9 +2,10 @@
 
 import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
 import { Engine } from '#lib/conductor/engine.ts';
-import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import type { Config } from '#lib/config/schema.ts';
+import { openExecutions } from '#lib/records/open-executions.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { prune, type PruneReport } from './prune.ts';
 import { problemsOf, type RouteWorkflow, rulesOf } from './rules.ts';
 import { workflowNames } from './workflow-names.ts';
@@ -21,12 +22,14 @@ export interface PruneRound {
  * Creates a round. Each run opens its own database connection.
  * @throws Error when the rules would delete executions that the reconciler needs
  */
-export function createPruneRound(config: Config, routes: readonly RouteWorkflow[]): PruneRound {
+export function createPruneRound(config: Config, routes: readonly RouteWorkflow[], log: Logger): PruneRound {
   const problems = problemsOf(rulesOf(config, routes, []), config);
   if (problems.length > 0) throw new Error(problems.join('; '));
   const engine = new Engine({ url: config['conductor.url'], timeoutMs: config['conductor.timeoutMs'], connections: 4 });
   const call = engine.request.bind(engine);
-  const [api, metadata] = [new ExecutionApi(call), new MetadataApi(call)];
+  const executions = openExecutions(call, config, log);
+  const { api } = executions;
+  const metadata = new MetadataApi(call);
   return {
     async run(signal) {
       const rules = rulesOf(config, routes, await workflowNames(metadata, routes));
@@ -38,6 +41,6 @@ export function createPruneRound(config: Config, routes: readonly RouteWorkflow[
         database?.close(),
       );
     },
-    close: () => engine.close(),
+    close: async () => void (await Promise.all([executions.close(), engine.close()])),
   };
 }

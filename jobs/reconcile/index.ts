@@ -4,9 +4,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Registry } from 'prom-client';
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { Engine } from '#lib/conductor/engine.ts';
-import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
 import type { Config } from '#lib/config/schema.ts';
+import { createExecutionApi, createRecords } from '#lib/records/chosen-index.ts';
 import type { Redis } from '#lib/redis/redis.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
@@ -21,15 +22,14 @@ export interface ReconcileSources {
   readonly config: Config;
   /** Returns the active definitions; called in each round. */
   readonly definitions: () => Definitions;
-  /** Sends a request to the engine. */
-  readonly call: SendRequest;
+  readonly api: ExecutionApi;
 }
 
 /** Creates the reconcile rounds from a configuration and its definitions. */
-export function createReconcileRounds({ config, definitions, call }: ReconcileSources): ReconcileRounds {
+export function createReconcileRounds({ config, definitions, api }: ReconcileSources): ReconcileRounds {
   const mdmDefinitions = mdmDefinitionsOf(definitions);
   return new ReconcileRounds({
-    api: new ExecutionApi(call),
+    api,
     get mdmDefinitions() {
       return mdmDefinitions();
     },
@@ -75,8 +75,13 @@ export function startRouterReconciler(options: RouterReconcilerOptions): Reconci
   // Stopping aborts the current round. Any router can repeat it, so a graceful end has no value.
   const stopping = new AbortController();
   const call: SendRequest = (request) => engine.request({ ...request, signal: stopping.signal });
+  const api = createExecutionApi({
+    call,
+    records: redis === undefined ? undefined : createRecords(redis, config),
+    ...(redis === undefined ? {} : { whenReady: () => redis.firstAttempt }),
+  });
   const reconciler = startReconciler({
-    rounds: createReconcileRounds({ config, definitions, call }),
+    rounds: createReconcileRounds({ config, definitions, api }),
     lock: redis === undefined ? noLock : new RedisLock(redis, intervalMs * 3),
     intervalMs,
     metrics,

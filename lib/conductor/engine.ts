@@ -4,7 +4,6 @@ import { EngineError } from './engine-error.ts';
 import { EngineContact } from './engine-contact.ts';
 import { EngineServers, type EngineServersOptions } from './engine-servers.ts';
 import {
-  correlatedRequest,
   executionRequest,
   jsonBody,
   startedId,
@@ -90,15 +89,6 @@ export class Engine {
   async getExecution(executionId: string, timeoutMs = this.#timeoutMs): Promise<ExecutionStatus> {
     const request = executionRequest(executionId, { includeTasks: false });
     return parseResponse(await this.#expect({ ...request, timeoutMs }));
-  }
-
-  /** Returns whether an execution of this workflow with this correlation id was ever started. */
-  async hasExecution(name: string, options: { correlationId: string; timeoutMs: number }): Promise<boolean> {
-    const { correlationId, timeoutMs } = options;
-    const request = correlatedRequest(name, correlationId, { includeTasks: false });
-    const found = parseResponse<unknown>(await this.#expect({ ...request, timeoutMs }));
-    if (Array.isArray(found)) return found.length > 0;
-    throw new EngineError('refused', 'the engine responded with something other than a list');
   }
 
   /** Terminates an execution. No error when the execution has already ended, or when the engine does not know it. */

@@ -5,7 +5,7 @@ const backslash = 0x5c;
 const unicodeEscape = 0x75;
 
 /** Ends a truncated string. */
-const cutMark = '…';
+export const cutMark = '…';
 const markBytes = Buffer.from(cutMark);
 
 /** Returns true for a truncated text, whose missing part may contain anything. */

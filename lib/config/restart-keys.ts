@@ -20,6 +20,8 @@ export const restartKeys = [
   'conductor.uiURL',
   'admission.initialLimit',
   'redis.url',
+  'records.keyPrefix',
+  'records.max',
   'reconciler.intervalMs',
   'reconciler.afterMs',
   'reconciler.lookBackSeconds',

@@ -21,6 +21,8 @@ export interface RunningStack {
   readonly backEnds: string;
   /** `sqlite:<file>`, the database of the embedded engine. Absent when an external engine is used. */
   readonly engineDatabase?: string;
+  /** URL of the Redis of the stack's own engine and of its router. */
+  readonly redis?: string;
 }
 
 const fileIn = (stateDir: string) => join(stateDir, 'stack.json');

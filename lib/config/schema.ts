@@ -155,6 +155,14 @@ const operations = {
     description:
       'Redis that shares wake-ups and locks of Idempotency-Keys between router instances, and the limits with limits.store; none when absent',
   }),
+  'records.keyPrefix': withDefault(
+    text('prefix of the keys in redis.url with the records of executions, for an engine without an index'),
+    'service-router:records:',
+  ),
+  'records.max': count(
+    'limit of records of executions in redis.url; beyond it, that of the first ended one is dropped',
+    1_000_000,
+  ),
   'limits.store': withDefault(
     Type.Enum(['memory', 'redis'], {
       description: 'where rate-limit and in-flight count: in each router, or in redis.url for all',

@@ -29,7 +29,7 @@ export interface ClientDependencies {
 /** Creates the shared dependencies. @param dependencies with the engine connections for client requests */
 export function createClientDependencies(
   services: SharedServices,
-  dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine' | 'executions' | 'draining'>,
+  dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine' | 'executions' | 'recorder' | 'draining'>,
 ): ClientDependencies {
   const { config, metrics } = services;
   return {

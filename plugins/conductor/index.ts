@@ -1,6 +1,5 @@
 // The conductor plugin: policies `workflow` (requests become executions), `executions` and `engine-api`.
 
-import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { PluginContext } from '../../gateway/plugin-api/plugin-api.ts';
 import { createResponseOptions } from './create-client-parts.ts';
@@ -65,7 +64,7 @@ export function init({ services, registerPolicy }: PluginContext): void {
 }
 
 function createWorkflowDependencies(
-  { dependencies, telemetry, engines, clientDependencies, admission, backEnds }: SharedState,
+  { dependencies, telemetry, engines, finding, clientDependencies, admission, backEnds }: SharedState,
   config: Config,
   { versions, linksOf }: { versions: Versions; linksOf: LinksOf },
 ): WorkflowDependencies {
@@ -89,9 +88,9 @@ function createWorkflowDependencies(
       ...{ locks, linksOf, callMs },
       ...{ executions: dependencies.executions, codec: responseOptions.codec, requests: keyRequests },
       isRefusing: () => admission.isRefusing,
-      urgent: new ExecutionApi((call) =>
-        engines.clients.request({ timeoutMs: Math.min(urgentTimeoutMs, callMs), ...call }),
-      ),
+      urgent: finding.apiOf({
+        request: (call) => engines.clients.request({ timeoutMs: Math.min(urgentTimeoutMs, callMs), ...call }),
+      }),
     }),
   };
 }

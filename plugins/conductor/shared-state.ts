@@ -2,7 +2,6 @@
 
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
-import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import type { SharedServices } from '../../gateway/plugin-api/plugin-api.ts';
 import { outageNotice } from '#lib/redis/connect-redis.ts';
@@ -11,6 +10,7 @@ import { createAdmission } from './admission/create-admission.ts';
 import { createClientDependencies } from './create-client-parts.ts';
 import { WithheldTasks } from './async-executions/withheld-tasks.ts';
 import { connectEngine } from './engine-connections.ts';
+import { createFinding } from './create-finding.ts';
 import type { InFlightExecutions } from './dispatch/in-flight-executions.ts';
 import type { ExecutionDependencies } from './execution/executions.ts';
 import { WakeUps, type PeerWakeUp, type Peers } from './dispatch/wake-ups.ts';
@@ -51,8 +51,9 @@ export function createSharedState(services: SharedServices) {
   });
   const engine = engines.workers;
   const waiters = new CompletionWaiters(engines.clients, log);
-  const clientExecutions = { workflows: new Set<string>(), awaited: new Set<string>() };
-  const { queues, withheld } = createQueues(engine, clientExecutions, log);
+  const finding = createFinding(services, engine);
+  const clientExecutions = { workflows: new Set<string>(), awaited: new Set<string>(), recorder: finding.recorder };
+  const { queues, withheld } = createQueues(engine, { ...clientExecutions, executions: finding.apiOf(engine) }, log);
   const metadata = new WorkflowMetadataCache(engine);
   const inFlight: InFlightExecutions = new TransientMap();
   const peers = connectPeers(services, (wakeUp) => wakeUps.receive(wakeUp));
@@ -61,7 +62,7 @@ export function createSharedState(services: SharedServices) {
   const dependencies = {
     ...{ engine, waiters, queues, wakeUps, metadata, inFlight, log, draining },
     ...clientExecutions,
-    executions: new ExecutionApi((request) => engines.clients.request(request)),
+    executions: finding.apiOf(engines.clients),
     updates: new TaskUpdates(engine, { wakeUps, metadata, inFlight, queues, log }),
     results: new ResultBudget({ bytes: config['router.resultBytes'], maxWaitMs: maxResultWaitMs }),
     handedOut(task: Task) {
@@ -88,7 +89,7 @@ export function createSharedState(services: SharedServices) {
   });
   services.onStop('withheld tasks', () => withheld.stop());
   return {
-    ...{ admission, backEnds, versions, telemetry, engines, dependencies, clientDependencies, inUse },
+    ...{ admission, backEnds, versions, telemetry, engines, finding, dependencies, clientDependencies, inUse },
     /** Call once, after the start. A configuration loaded later is rejected when a version is missing. */
     reportMissing() {
       const report = reportMissing(engine, () => inUse.needed, log);
@@ -103,12 +104,16 @@ export type SharedState = ReturnType<typeof createSharedState>;
 /** Creates the queues, whose polls withhold the tasks of cancelled executions. */
 function createQueues(
   engine: Engine,
-  { workflows, awaited }: Pick<ExecutionDependencies, 'workflows' | 'awaited'>,
+  {
+    workflows,
+    awaited,
+    recorder,
+    executions,
+  }: Pick<ExecutionDependencies, 'workflows' | 'awaited' | 'recorder' | 'executions'>,
   log: Logger,
 ) {
-  const executions = new ExecutionApi((request) => engine.request(request));
   const giveBack = (task: Task) => queues.queue({ taskType: task.taskDefName, domain: task.domain }).giveBack([task]);
-  const withheld = new WithheldTasks({ engine, executions, workflows, waitedFor: awaited, giveBack, log });
+  const withheld = new WithheldTasks({ engine, executions, recorder, workflows, waitedFor: awaited, giveBack, log });
   const queues: TaskQueues = new TaskQueues(
     { pollTasks: (...poll) => withheld.poll(...poll), updateTask: (result) => engine.updateTask(result) },
     log,

@@ -12,9 +12,10 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 
 const key = createKey();
-/** Has no task for anybody, and every definition. */
+/** Has no task for anybody, every definition, and an index, which refuses a malformed query. */
 const engine = createServer((request, response) => {
   const isList = /\/(?:tasks\/poll|polldata)\//.test(String(request.url)) || request.url?.endsWith('/all');
+  if (request.url?.includes('query=indexed')) response.statusCode = 400;
   response.setHeader('content-type', 'application/json').end(isList ? '[]' : '{"results":[],"totalHits":0}');
 });
 let provider: ProviderStandIn;

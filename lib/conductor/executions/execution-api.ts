@@ -3,8 +3,9 @@
 import { expectSuccess, parseResponse } from '../read-response.ts';
 import type { EngineRequest, EngineResponse, SendRequest } from '../send-call.ts';
 import type { StartWorkflowRequest, WorkflowStatus } from '../types.ts';
+import { EngineIndex } from './engine-index.ts';
+import type { CorrelatedOptions, ExecutionIndex } from './execution-index.ts';
 import {
-  correlatedRequest,
   executionRequest,
   jsonBody,
   startedId,
@@ -14,7 +15,7 @@ import {
   transitionRequest,
 } from './requests.ts';
 
-/** A row of the engine's index (`WorkflowSummary`). After a crash of the engine it may lag behind the execution. */
+/** A row of the index (`WorkflowSummary`). After a crash of the engine it may lag behind the execution. */
 export interface ExecutionSummary {
   readonly workflowId: string;
   readonly workflowType: string;
@@ -42,6 +43,8 @@ export interface ExecutedTask {
   readonly status: string;
   /** Number of the attempt, from 0. */
   readonly retryCount?: number;
+  /** True for a failed attempt after which the engine has scheduled another one, or has tried to. */
+  readonly retried?: boolean;
   /** Number of polls that returned this attempt. */
   readonly pollCount?: number;
   /** Worker of the last poll. */
@@ -108,16 +111,10 @@ export interface Page {
 /** Sort order: `oldest` and `newest` by start time, `first-ended` by end time. */
 export type Order = 'oldest' | 'newest' | 'first-ended';
 
-const sortOf: Readonly<Record<Order, string>> = {
-  oldest: 'startTime:ASC|workflowId:ASC',
-  newest: 'startTime:DESC|workflowId:DESC',
-  'first-ended': 'endTime:ASC|workflowId:ASC',
-};
-
 /** A page of executions, with the size of the response. */
 export interface FoundExecutions {
   readonly executions: readonly ExecutionSummary[];
-  /** Number of executions on all pages. */
+  /** Number of executions on all pages; of records at least, since each search would have to read all of them. */
   readonly total: number;
   /** Bytes received. */
   readonly bytes: number;
@@ -130,36 +127,28 @@ export interface RemovedExecutions {
   readonly refused: Readonly<Record<string, string>>;
 }
 
-/** Bytes kept of an input or output in a row, so that a page of 8 MiB responses fits into the memory of a small router. */
-const longestString = 65_536;
-
 /** Client of the execution API. Every call throws an EngineError on failure. */
 export class ExecutionApi {
   readonly #call: SendRequest;
-
-  /** @param call sends each request: `engine.request`, or the equivalent through the router */
-  constructor(call: SendRequest) {
-    this.#call = call;
-  }
+  readonly #index: ExecutionIndex;
 
   /**
-   * Searches the engine's index. The engine sends the whole input and output of every row, and this client truncates them:
-   * request small pages where payloads may be large.
+   * @param call sends each request: `engine.request`, or the equivalent through the router
+   * @param index finds executions. Default: the engine's index
    */
-  async search(query: ExecutionQuery, { offset, size, order = 'oldest' }: Page): Promise<FoundExecutions> {
-    const parameters = new URLSearchParams({
-      query: formatQuery(query),
-      sort: sortOf[order],
-      start: String(offset),
-      size: String(size),
-    });
-    const { body, received } = await this.#send({
-      method: 'GET',
-      path: `/api/workflow/search?${parameters}`,
-      longestString,
-    });
-    const { results, totalHits } = parseResponse<{ results: ExecutionSummary[]; totalHits: number }>({ body });
-    return { executions: results, total: totalHits, bytes: received ?? body.length };
+  constructor(call: SendRequest, index: ExecutionIndex = new EngineIndex(call)) {
+    this.#call = call;
+    this.#index = index;
+  }
+
+  /** Returns a page of the executions that match, from the index. @throws NoExecutionIndex */
+  search(query: ExecutionQuery, page: Page): Promise<FoundExecutions> {
+    return this.#index.search(query, page);
+  }
+
+  /** Returns the number of executions that match. @throws NoExecutionIndex */
+  count(query: ExecutionQuery): Promise<number> {
+    return this.#index.count(query);
   }
 
   /** Returns the state; null when there is no such execution. Cheap: neither input nor output is read. */
@@ -179,14 +168,24 @@ export class ExecutionApi {
   }
 
   /**
-   * Returns the executions of a workflow with this correlation id, oldest first. The engine reads them from its execution
-   * store, not from the index, so every execution that was started before is found.
-   * @param includeTasks default false; tasks repeat input and output
+   * Returns the executions of a workflow with this correlation id, oldest first. Every execution that was started before
+   * is found.
+   * @throws NoExecutionIndex
    */
-  async correlated(name: string, correlationId: string, { includeTasks = false } = {}): Promise<WholeExecution[]> {
-    const request = correlatedRequest(name, correlationId, { includeTasks });
-    const found = parseResponse<WholeExecution[]>(await this.#send(request));
-    return found.toSorted((one, other) => one.startTime - other.startTime);
+  correlated(name: string, correlationId: string, options: CorrelatedOptions = {}): Promise<WholeExecution[]> {
+    return this.#index.correlated(name, correlationId, options);
+  }
+
+  /** Removes executions that the engine no longer has from the router's records. */
+  forget(executionIds: readonly string[]): Promise<void> {
+    return this.#index.forget(executionIds);
+  }
+
+  /** Returns the ids of a workflow's running executions, of every version. The engine keeps this list without an index. */
+  async running(name: string): Promise<string[]> {
+    return parseResponse(
+      await this.#send({ method: 'GET', path: `/api/workflow/running/${encodeURIComponent(name)}` }),
+    );
   }
 
   /** Starts a pinned workflow version and returns its execution id. */
@@ -222,29 +221,12 @@ export class ExecutionApi {
     const result = parseResponse<{ bulkSuccessfulResults?: string[]; bulkErrorResults?: Record<string, string> }>({
       body,
     });
-    return { removed: result.bulkSuccessfulResults ?? [], refused: result.bulkErrorResults ?? {} };
+    const removed = result.bulkSuccessfulResults ?? [];
+    await this.#index.forget(removed);
+    return { removed, refused: result.bulkErrorResults ?? {} };
   }
 
   async #send(request: EngineRequest): Promise<EngineResponse> {
     return expectSuccess(await this.#call(request), `${request.method} ${request.path.split('?')[0]}`);
   }
-}
-
-/**
- * Formats a query in Conductor's syntax. A type always gets a final `*`: for an exact type SQLite would scan all rows of the
- * type; for a pattern it uses the index on the start time or the correlation id.
- */
-function formatQuery(query: ExecutionQuery): string {
-  const { workflowType, statuses, correlationIds, startedAfter, startedBefore, endedAfter, endedBefore } = query;
-  return [
-    workflowType === undefined ? '' : `workflowType = ${workflowType.replace(/\*?$/, '*')}`,
-    statuses === undefined ? '' : `status IN (${statuses.join(',')})`,
-    correlationIds === undefined ? '' : `correlationId IN (${correlationIds.join(',')})`,
-    startedAfter === undefined ? '' : `startTime > ${startedAfter}`,
-    startedBefore === undefined ? '' : `startTime < ${startedBefore}`,
-    endedAfter === undefined ? '' : `endTime > ${endedAfter}`,
-    endedBefore === undefined ? '' : `endTime < ${endedBefore}`,
-  ]
-    .filter((condition) => condition !== '')
-    .join(' AND ');
 }

@@ -13,11 +13,11 @@ const unobserved: ExecutionEnding = { problem: undefined, clientGone: true };
 
 /** Follows executions behind a 202 to their end. */
 export class AsyncExecutions {
-  readonly #dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine' | 'executions' | 'draining'>;
+  readonly #dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine' | 'executions' | 'recorder' | 'draining'>;
   #size = 0;
 
   constructor(
-    dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine' | 'executions' | 'draining'>,
+    dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine' | 'executions' | 'recorder' | 'draining'>,
     metrics: Registry,
   ) {
     this.#dependencies = dependencies;

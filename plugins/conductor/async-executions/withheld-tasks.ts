@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { Task } from '#lib/conductor/types.ts';
+import type { ExecutionRecorder } from '#lib/records/recorder.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { isKeyed, readSoleExecution } from '../idempotency/sole-execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
@@ -17,6 +18,7 @@ import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 export interface WithheldTasksOptions {
   readonly engine: Pick<Engine, 'getStatus' | 'pollTasks'>;
   readonly executions: Pick<ExecutionApi, 'correlated' | 'terminate'>;
+  readonly recorder: Pick<ExecutionRecorder, 'polled'>;
   /** Names of the workflows that clients start. Only their executions can be cancelled. */
   readonly workflows: ReadonlySet<string>;
   /** Executions whose client waits on this router and does not know their id yet: nobody can cancel them. */
@@ -42,7 +44,10 @@ export class WithheldTasks {
 
   /** Polls the engine. Withheld tasks are handed out later or never. */
   async poll(...poll: Parameters<Engine['pollTasks']>): Promise<Task[]> {
-    const tasks = await this.#options.engine.pollTasks(...poll);
+    const { engine, recorder, waitedFor } = this.#options;
+    const tasks = await engine.pollTasks(...poll);
+    // Recorded before the check for other executions of a key: of two routers that check, each sees the other's.
+    await recorder.polled(tasks.filter(({ workflowInstanceId }) => !waitedFor.has(workflowInstanceId)));
     const mayDispatch = await Promise.all(tasks.map((task) => this.#mayDispatch(task)));
     return tasks.filter((_task, index) => mayDispatch[index]);
   }

@@ -3,6 +3,7 @@
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { ExecutionStatus, StartWorkflowRequest } from '#lib/conductor/types.ts';
+import type { ExecutionRecorder, StartRecord } from '#lib/records/recorder.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { responseDeadlineSpent, withLinks } from './response.ts';
 import type { LinksOf } from './links.ts';
@@ -30,6 +31,7 @@ export interface ExecutionDependencies {
   awaited: Set<string>;
   /** Reads complete executions from the engine. */
   executions: ExecutionApi;
+  recorder: ExecutionRecorder;
   /** True when tasks may be dispatched directly: no other router may serve the same queues. */
   dispatchesDirectly: boolean;
   log: Logger;
@@ -84,13 +86,8 @@ export async function startExecution(
   { readOnly, deadlineAt, respondsAsync, isKeyed }: StartOptions,
   dependencies: ExecutionDependencies,
 ): Promise<StartedExecution> {
-  const { engine, wakeUps, metadata, inFlight, awaited, dispatchesDirectly } = dependencies;
-  let executionId: string;
-  try {
-    executionId = await engine.startWorkflow(request, remainingMs(deadlineAt));
-  } catch (error) {
-    throw await startProblem(error, { request, readOnly }, engine);
-  }
+  const { wakeUps, metadata, inFlight, awaited, dispatchesDirectly } = dependencies;
+  const executionId = await startRecorded(request, { deadlineAt, readOnly, isKeyed }, dependencies);
   if (!respondsAsync && !isKeyed) awaited.add(executionId);
   const workflow = await before(deadlineAt, metadata.metadataOf(request.name, request.version));
   const first = workflow?.first;
@@ -111,6 +108,25 @@ export async function startExecution(
   const types = workflow?.taskTypes.slice(0, 1) ?? [];
   wakeUps.tasksAppeared(types.map((taskType) => queueOf(taskType, request.taskToDomain)));
   return { executionId, forget, directDispatch: undefined };
+}
+
+/** Starts an execution, between its two records. @throws Problem as {@link startExecution} */
+async function startRecorded(
+  request: StartWorkflowRequest,
+  { readOnly, deadlineAt, isKeyed }: Omit<StartOptions, 'respondsAsync'>,
+  { engine, executions, recorder }: ExecutionDependencies,
+): Promise<string> {
+  let record: StartRecord | undefined;
+  try {
+    record = await recorder.starting(request, { isLookedUp: !readOnly || isKeyed });
+    const executionId = await engine.startWorkflow(request, remainingMs(deadlineAt));
+    record.started(executionId);
+    return executionId;
+  } catch (error) {
+    const problem = await startProblem(error, { request, readOnly }, executions);
+    if (problem.status === 503 && !readOnly) record?.notStarted();
+    throw problem;
+  }
 }
 
 /**
@@ -180,9 +196,10 @@ export async function waitForEnd(
 export async function awaitEnd(
   executionId: string,
   { timeoutMs, signals }: { timeoutMs: number; signals: readonly AbortSignal[] },
-  dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine'>,
+  dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine' | 'recorder'>,
 ): Promise<ExecutionStatus | null> {
   const ended = timeoutMs <= 0 ? null : await dependencies.waiters.waitFor(executionId, timeoutMs, ...signals);
+  if (ended !== null) dependencies.recorder.ended(executionId, ended.status);
   return ended === null || ended.status === 'COMPLETED' ? ended : withReason(ended, dependencies);
 }
 

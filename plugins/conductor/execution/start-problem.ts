@@ -1,7 +1,7 @@
 // The problem document for a failed start: tells clients whether an execution may have started.
 
-import type { Engine } from '#lib/conductor/engine.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
+import type { ExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { engineUnavailable } from './engine-unavailable.ts';
@@ -26,7 +26,7 @@ const lookupTimeoutMs = 1_500;
 export async function startProblem(
   error: unknown,
   { request, readOnly }: FailedStart,
-  engine: Pick<Engine, 'hasExecution'>,
+  executions: Pick<ExecutionIndex, 'correlated'>,
 ): Promise<Problem> {
   if (!(error instanceof EngineError) || error.kind === 'interrupted') {
     return outcomeUnknown('The connection to the engine broke while the workflow was being started.', error);
@@ -36,7 +36,7 @@ export async function startProblem(
     return new Problem('definition-missing', { detail, headers: { 'retry-after': '5' }, cause: error });
   }
   const mayBeStarted = error.kind === 'refused' && (error.status ?? 500) >= 500;
-  if (mayBeStarted && !readOnly && !(await isAbsent(error, request, engine))) {
+  if (mayBeStarted && !readOnly && !(await isAbsent(error, request, executions))) {
     return outcomeUnknown('The engine failed while the workflow was being started.', error);
   }
   return engineUnavailable(error);
@@ -46,11 +46,11 @@ export async function startProblem(
 async function isAbsent(
   { status }: EngineError,
   { name, correlationId }: StartWorkflowRequest,
-  engine: Pick<Engine, 'hasExecution'>,
+  executions: Pick<ExecutionIndex, 'correlated'>,
 ): Promise<boolean> {
   if (status !== 500 || correlationId === undefined) return false;
-  return engine.hasExecution(name, { correlationId, timeoutMs: lookupTimeoutMs }).then(
-    (found) => !found,
+  return executions.correlated(name, correlationId, { timeoutMs: lookupTimeoutMs }).then(
+    (found) => found.length === 0,
     () => false,
   );
 }

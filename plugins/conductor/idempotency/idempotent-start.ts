@@ -2,6 +2,7 @@
 
 import { Counter, type Registry } from 'prom-client';
 import { EngineError } from '#lib/conductor/engine-error.ts';
+import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { type Extensions, Problem } from '#lib/problem/problem.ts';
@@ -112,6 +113,7 @@ export class IdempotentStart {
       lock?.release();
       this.#count('unavailable');
       if (!(cause instanceof EngineError)) throw cause;
+      if (cause instanceof NoExecutionIndex) throw idempotencyUnavailable(cause);
       throw engineUnavailable(cause);
     }
   }
@@ -154,4 +156,9 @@ export class IdempotentStart {
   #count(outcome: 'started' | 'not_started' | 'replayed' | 'in_use' | 'reused' | 'unavailable'): void {
     this.#dependencies.requests.inc({ outcome });
   }
+}
+
+function idempotencyUnavailable(cause: NoExecutionIndex): Problem {
+  const detail = 'The executions of earlier requests cannot be searched.';
+  return new Problem('idempotency-unavailable', { detail, headers: { 'retry-after': '1' }, cause });
 }

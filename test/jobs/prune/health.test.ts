@@ -25,8 +25,9 @@ it('returns 503 with the reason while the engine is unavailable, then 200', asyn
   await pollUntil('a round that failed', async () => (await health()).status === 503);
   expect((await health()).body.reasons).toEqual({ pruner: [expect.stringContaining('ECONNREFUSED')] });
 
-  // A fake engine without executions.
+  // A fake engine whose index has no executions: it refuses a malformed query.
   const engine = createServer(({ url }, response) => {
+    response.statusCode = url?.includes('query=indexed') ? 400 : 200;
     response.setHeader('content-type', 'application/json');
     response.end(url?.includes('/search') ? '{"totalHits":0,"results":[]}' : '[]');
   }).listen(port, '127.0.0.1');

@@ -23,6 +23,7 @@ function setUp(tasks: Task[], answers: (WorkflowStatus | Error)[], waitedFor: st
   };
   const withheld = new WithheldTasks({
     engine,
+    recorder: { polled: async () => undefined },
     executions: { correlated: async () => [], terminate: async () => undefined },
     workflows: new Set(['college-adaptorWF']),
     waitedFor: new Set(waitedFor),

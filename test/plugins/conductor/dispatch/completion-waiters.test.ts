@@ -4,6 +4,7 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { createLog } from '#lib/telemetry/logging/log.ts';
 import { type ExecutionDependencies, waitForEnd } from '../../../../plugins/conductor/execution/executions.ts';
+import { noRecorder } from '#lib/records/recorder.ts';
 import { CompletionWaiters } from '../../../../plugins/conductor/dispatch/completion-waiters.ts';
 import type { ExecutionStatus } from '#lib/conductor/types.ts';
 
@@ -100,6 +101,7 @@ describe('the signal that lives as long as the router', () => {
   const client = new AbortController();
   const parts = {
     waiters: new CompletionWaiters(engineThatSays(running), log),
+    recorder: noRecorder,
     draining: draining.signal,
   } as unknown as ExecutionDependencies;
   const execution = { executionId: 'x', forget: () => undefined, directDispatch: undefined };

@@ -2,13 +2,14 @@
 
 import { expect, it } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import { startProblem } from '../../../../plugins/conductor/execution/start-problem.ts';
 
 const request = { name: 'college-adaptorWF', version: 2, correlationId: 'request-1', input: {} };
 const refused = (status: number) => new EngineError('refused', 'x', { status });
-const found = { hasExecution: async () => true };
-const absent = { hasExecution: async () => false };
-const silent = { hasExecution: async () => Promise.reject(new Error('no response')) };
+const found = { correlated: async () => [{} as WholeExecution] };
+const absent = { correlated: async () => [] };
+const silent = { correlated: async () => Promise.reject(new Error('no response')) };
 
 it.each([
   ['a connection that broke', new EngineError('interrupted', 'x'), absent, 504, 'outcome-unknown'],

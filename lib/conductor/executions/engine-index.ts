@@ -1,0 +1,88 @@
+// The engine's own index of executions.
+
+import { expectSuccess, parseResponse } from '../read-response.ts';
+import type { SendRequest } from '../send-call.ts';
+import type {
+  ExecutionQuery,
+  ExecutionSummary,
+  FoundExecutions,
+  Order,
+  Page,
+  WholeExecution,
+} from './execution-api.ts';
+import type { CorrelatedOptions, ExecutionIndex } from './execution-index.ts';
+import { correlatedRequest } from './requests.ts';
+
+const sortOf: Readonly<Record<Order, string>> = {
+  oldest: 'startTime:ASC|workflowId:ASC',
+  newest: 'startTime:DESC|workflowId:DESC',
+  'first-ended': 'endTime:ASC|workflowId:ASC',
+};
+
+/** Bytes kept of an input or output in a row, so that a page of 8 MiB responses fits into the memory of a small router. */
+export const longestString = 65_536;
+
+/** The engine's index. An engine without one responds to every search with an empty result: see index-presence.ts. */
+export class EngineIndex implements ExecutionIndex {
+  readonly #call: SendRequest;
+
+  /** @param call sends each request */
+  constructor(call: SendRequest) {
+    this.#call = call;
+  }
+
+  /**
+   * Returns a page. The engine sends the whole input and output of every row, and this client truncates them: request
+   * small pages where payloads may be large.
+   */
+  async search(query: ExecutionQuery, { offset, size, order = 'oldest' }: Page): Promise<FoundExecutions> {
+    const parameters = new URLSearchParams({
+      query: formatQuery(query),
+      sort: sortOf[order],
+      start: String(offset),
+      size: String(size),
+    });
+    const response = await this.#call({ method: 'GET', path: `/api/workflow/search?${parameters}`, longestString });
+    const { body, received } = expectSuccess(response, 'GET /api/workflow/search');
+    const { results, totalHits } = parseResponse<{ results: ExecutionSummary[]; totalHits: number }>({ body });
+    return { executions: results, total: totalHits, bytes: received ?? body.length };
+  }
+
+  async count(query: ExecutionQuery): Promise<number> {
+    return (await this.search(query, { offset: 0, size: 1 })).total;
+  }
+
+  /** Reads the execution store, where an execution is found before its row is in the index; on Redis the engine asks the index. */
+  async correlated(
+    name: string,
+    correlationId: string,
+    { includeTasks = false, timeoutMs }: CorrelatedOptions = {},
+  ): Promise<WholeExecution[]> {
+    const request = correlatedRequest(name, correlationId, { includeTasks });
+    const response = await this.#call({ ...request, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+    const found = parseResponse<WholeExecution[]>(expectSuccess(response, 'GET /api/workflow/{name}/correlated/{id}'));
+    return found.toSorted((one, other) => one.startTime - other.startTime);
+  }
+
+  /** The engine removes the rows itself. */
+  async forget(): Promise<void> {}
+}
+
+/**
+ * Formats a query in Conductor's syntax. A type always gets a final `*`: for an exact type SQLite would scan all rows of the
+ * type; for a pattern it uses the index on the start time or the correlation id.
+ */
+function formatQuery(query: ExecutionQuery): string {
+  const { workflowType, statuses, correlationIds, startedAfter, startedBefore, endedAfter, endedBefore } = query;
+  return [
+    workflowType === undefined ? '' : `workflowType = ${workflowType.replace(/\*?$/, '*')}`,
+    statuses === undefined ? '' : `status IN (${statuses.join(',')})`,
+    correlationIds === undefined ? '' : `correlationId IN (${correlationIds.join(',')})`,
+    startedAfter === undefined ? '' : `startTime > ${startedAfter}`,
+    startedBefore === undefined ? '' : `startTime < ${startedBefore}`,
+    endedAfter === undefined ? '' : `endTime > ${endedAfter}`,
+    endedBefore === undefined ? '' : `endTime < ${endedBefore}`,
+  ]
+    .filter((condition) => condition !== '')
+    .join(' AND ');
+}

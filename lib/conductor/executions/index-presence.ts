@@ -1,0 +1,45 @@
+// Asks an engine whether it has an index of executions.
+
+import { EngineError } from '../engine-error.ts';
+import { parseResponse, expectSuccess } from '../read-response.ts';
+import type { SendRequest } from '../send-call.ts';
+
+/**
+ * A query without an operator. Every index parses queries and refuses it (400 on SQL, 500 by Elasticsearch); an engine
+ * without index (`NoopIndexDAO`) responds to any query with an empty result.
+ */
+const malformedQuery = 'indexed';
+
+/** Whether an engine has an index; asked once, because only a restart of the engine with other properties changes it. */
+export class IndexPresence {
+  readonly #call: SendRequest;
+  #known: boolean | undefined;
+  #asked: Promise<boolean> | undefined;
+
+  /** @param call sends each request to the engine */
+  constructor(call: SendRequest) {
+    this.#call = call;
+  }
+
+  /** The response of the engine; undefined before the first one. */
+  get known(): boolean | undefined {
+    return this.#known;
+  }
+
+  /** Returns whether the engine has an index. @throws EngineError while the engine does not say */
+  async exists(): Promise<boolean> {
+    if (this.#known !== undefined) return this.#known;
+    this.#asked ??= this.#ask().finally(() => {
+      this.#asked = undefined;
+    });
+    return this.#asked;
+  }
+
+  async #ask(): Promise<boolean> {
+    const response = await this.#call({ method: 'GET', path: `/api/workflow/search?query=${malformedQuery}&size=1` });
+    if (response.status === 400 || response.status === 500) return (this.#known = true);
+    const { totalHits } = parseResponse<{ totalHits: number }>(expectSuccess(response, 'GET /api/workflow/search'));
+    if (typeof totalHits === 'number') return (this.#known = totalHits > 0);
+    throw new EngineError('refused', 'the engine responded to a search with something other than a result');
+  }
+}

@@ -1,0 +1,189 @@
+// Records of executions in Redis, for engines without an index: one for each execution, and one before each write starts.
+//
+// Keys, behind the prefix: `executions` (hash: execution id → record), `started` and `open` (sorted sets of ids by start
+// time), `ended` (by the time at which the end was recorded), `starts` (writes whose start is not confirmed, by time), and
+// `correlation:<id>` (ids and unconfirmed starts by time; expires).
+
+import { randomUUID } from 'node:crypto';
+import type { WorkflowStatus } from '#lib/conductor/types.ts';
+import type { Redis, RedisClient } from '#lib/redis/redis.ts';
+import type { NewRecord } from './record-of.ts';
+import { endScript, forgetScript, putScript, startScript } from './scripts.ts';
+
+/** A record. It contains no payload and no personal data. */
+export interface ExecutionRecord {
+  readonly workflow: string;
+  /** Absent when only a task of the execution was seen. */
+  readonly version?: number;
+  readonly correlationId?: string;
+  /** Method, route and client of the request; absent for an execution that an event has started. */
+  readonly method?: string;
+  readonly route?: string;
+  readonly clientId?: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  /** Absent while the end is not recorded. */
+  readonly status?: WorkflowStatus;
+  /** Time at which the end was recorded, at or after the end: no reader that goes by it misses a late entry. */
+  readonly endedAt?: number;
+}
+
+/** A record with the id of its execution. */
+export interface RecordedExecution extends ExecutionRecord {
+  readonly executionId: string;
+}
+
+/** A write that was sent to the engine, or was about to be, and is not confirmed. */
+export interface UnconfirmedStart {
+  readonly token: string;
+  readonly workflow: string;
+  readonly correlationId: string;
+  readonly startedAt: number;
+}
+
+/** The sorted sets that can be read in ranges. */
+export type RecordSet = 'started' | 'open' | 'ended';
+
+/** A part of a sorted set: scores (exclusive), direction, position. */
+export interface RecordRange {
+  readonly after?: number | undefined;
+  readonly before?: number | undefined;
+  readonly isNewestFirst?: boolean;
+  readonly offset: number;
+  readonly count: number;
+}
+
+/** Options of {@link ExecutionRecords}. */
+export interface RecordOptions {
+  readonly keyPrefix: string;
+  /** Largest number of records. Beyond it, the oldest record of an ended execution is dropped. */
+  readonly maxRecords: number;
+  /** How long executions are found by correlation id, in milliseconds. */
+  readonly correlationTtlMs: number;
+}
+
+/** Marks an unconfirmed start among the execution ids of a correlation id. */
+const startMark = 'start:';
+
+/** The records. Every method throws RedisUnavailable during an outage, unless it says otherwise. */
+export class ExecutionRecords {
+  readonly #redis: Redis;
+  readonly #options: RecordOptions;
+
+  constructor(redis: Redis, options: RecordOptions) {
+    this.#redis = redis;
+    this.#options = options;
+  }
+
+  /** Records that a write is about to start, and returns the token of the record. */
+  async addStart(start: Omit<UnconfirmedStart, 'token' | 'startedAt'>): Promise<string> {
+    const token = `${startMark}${randomUUID()}`;
+    const keys = [this.#key('starts'), this.#correlationKey(start.correlationId)];
+    const values = [token, JSON.stringify({ ...start, token }), String(Date.now()), this.#ttl];
+    await this.#redis.run((client) => client.eval(startScript, { keys, arguments: values }));
+    return token;
+  }
+
+  /** Removes the record of a start that had no effect or is confirmed. Never rejects. */
+  removeStart({ token, workflow, correlationId }: Omit<UnconfirmedStart, 'startedAt'>): Promise<void> {
+    return this.#redis.runEventually(async (client) => {
+      await client.zRem(this.#key('starts'), JSON.stringify({ workflow, correlationId, token }));
+      await client.zRem(this.#correlationKey(correlationId), token);
+    });
+  }
+
+  /** Records an execution; a known one is not changed. Never rejects: during an outage it is recorded at its end. */
+  put({ record, isLookedUp }: NewRecord): Promise<void> {
+    const { executionId, ...value } = record;
+    const { keyPrefix, maxRecords } = this.#options;
+    const keys = [
+      ...['executions', 'started', 'open', 'ended'].map((name) => this.#key(name)),
+      ...(isLookedUp && record.correlationId !== undefined ? [this.#correlationKey(record.correlationId)] : []),
+    ];
+    const values = [executionId, JSON.stringify(value), record.startedAt, maxRecords, this.#ttl, keyPrefix].map(String);
+    return this.#redis.runEventually((client) => client.eval(putScript, { keys, arguments: values }));
+  }
+
+  /** Records the end of an execution. Never rejects: during an outage it is recorded at its end. */
+  putEnd(executionId: string, status: WorkflowStatus): Promise<void> {
+    const keys = ['executions', 'open', 'ended'].map((name) => this.#key(name));
+    return this.#redis.runEventually((client) =>
+      // The time of the command counts, which an outage may have postponed.
+      client.eval(endScript, { keys, arguments: [executionId, status, String(Date.now())] }),
+    );
+  }
+
+  /** Removes records. */
+  async forget(executionIds: readonly string[]): Promise<void> {
+    if (executionIds.length === 0) return;
+    const keys = ['executions', 'started', 'open', 'ended'].map((name) => this.#key(name));
+    const values = [this.#options.keyPrefix, ...executionIds];
+    await this.#redis.run((client) => client.eval(forgetScript, { keys, arguments: values }));
+  }
+
+  /** Returns a part of a sorted set in its order. */
+  async range(set: RecordSet, range: RecordRange): Promise<RecordedExecution[]> {
+    const ids = await this.#redis.run((client) => rangeOf(client, this.#key(set), range));
+    return this.#read(ids);
+  }
+
+  /** Returns those of the ids that have no record. */
+  async unknown(executionIds: readonly string[]): Promise<string[]> {
+    const known = new Set((await this.#read(executionIds)).map(({ executionId }) => executionId));
+    return executionIds.filter((id) => !known.has(id));
+  }
+
+  /** Returns the execution ids of each correlation id, and whether a start is not confirmed, oldest first. */
+  async correlated(correlationIds: readonly string[]): Promise<{ executionIds: string[]; hasStart: boolean }> {
+    const lists = await Promise.all(
+      correlationIds.map((id) => this.#redis.run((client) => client.zRange(this.#correlationKey(id), 0, -1))),
+    );
+    const members = lists.flat();
+    const executionIds = members.filter((member) => !member.startsWith(startMark));
+    return { executionIds, hasStart: executionIds.length < members.length };
+  }
+
+  /** Returns the unconfirmed starts before a time, oldest first, at most 1,000. */
+  async starts(before: number): Promise<UnconfirmedStart[]> {
+    const found = await this.#redis.run((client) =>
+      client.zRangeWithScores(this.#key('starts'), 0, before, { BY: 'SCORE', LIMIT: { offset: 0, count: 1_000 } }),
+    );
+    return found.map(({ value, score }) => ({
+      ...(JSON.parse(value) as Omit<UnconfirmedStart, 'startedAt'>),
+      startedAt: score,
+    }));
+  }
+
+  async #read(executionIds: readonly string[]): Promise<RecordedExecution[]> {
+    if (executionIds.length === 0) return [];
+    const records = await this.#redis.run((client) => client.hmGet(this.#key('executions'), [...executionIds]));
+    return records.flatMap((record, index) =>
+      record === null
+        ? []
+        : [{ executionId: executionIds[index] as string, ...(JSON.parse(record) as ExecutionRecord) }],
+    );
+  }
+
+  get #ttl(): string {
+    return String(this.#options.correlationTtlMs);
+  }
+
+  #key(name: string): string {
+    return `${this.#options.keyPrefix}${name}`;
+  }
+
+  #correlationKey(correlationId: string): string {
+    return this.#key(`correlation:${correlationId}`);
+  }
+}
+
+function rangeOf(
+  client: RedisClient,
+  key: string,
+  { after, before, isNewestFirst = false, offset, count }: RecordRange,
+): Promise<string[]> {
+  const from = after === undefined ? '-inf' : `(${after}`;
+  const to = before === undefined ? '+inf' : `(${before}`;
+  const limit = { BY: 'SCORE', LIMIT: { offset, count } } as const;
+  return isNewestFirst ? client.zRange(key, to, from, { ...limit, REV: true }) : client.zRange(key, from, to, limit);
+}

@@ -1,0 +1,34 @@
+// Opens the execution API for a program that has no Redis connection of its own: the CLI and the prune job.
+
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import type { SendRequest } from '#lib/conductor/send-call.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { Redis } from '#lib/redis/redis.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
+import { createExecutionApi, createRecords } from './chosen-index.ts';
+
+/** An open execution API. */
+export interface OpenExecutions {
+  readonly api: ExecutionApi;
+  /** Closes the connection to Redis. */
+  close(): Promise<void>;
+}
+
+/** Opens it. Redis is connected at the first search of an engine without an index. */
+export function openExecutions(call: SendRequest, config: Config, log: Logger): OpenExecutions {
+  const url = config['redis.url'];
+  if (url === undefined) {
+    return { api: createExecutionApi({ call, records: undefined }), close: async () => undefined };
+  }
+  const redis = new Redis(url, log);
+  let connected: Promise<void> | undefined;
+  const connect = () => {
+    redis.start();
+    return redis.firstAttempt;
+  };
+  const records = createRecords(redis, config);
+  return {
+    api: createExecutionApi({ call, records, whenReady: () => (connected ??= connect()) }),
+    close: () => redis.stop(),
+  };
+}

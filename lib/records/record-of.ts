@@ -1,0 +1,60 @@
+// Makes records of executions, from a start request, a polled task or the execution itself.
+
+import { callerOf } from '#lib/conductor/executions/caller.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { StartWorkflowRequest, Task } from '#lib/conductor/types.ts';
+import { isSafeMethod } from '#lib/http/methods.ts';
+import type { RecordedExecution } from './execution-records.ts';
+
+/** A record, and whether anything looks for its execution by correlation id. */
+export interface NewRecord {
+  readonly record: RecordedExecution;
+  /** False for a read without an Idempotency-Key. */
+  readonly isLookedUp: boolean;
+}
+
+type Input = Readonly<Record<string, unknown>>;
+
+/** Returns the record of an execution that the engine has started for a request. */
+export function recordOfStart(executionId: string, request: StartWorkflowRequest): NewRecord {
+  const { name: workflow, version, correlationId, input } = request;
+  return recordFrom({ executionId, workflow, version, correlationId, startedAt: Date.now() }, input);
+}
+
+/** Returns the record of a task's execution. A task does not have the version. */
+export function recordOfTask(task: Task): NewRecord {
+  const { workflowInstanceId: executionId, workflowType, correlationId, scheduledTime, inputData = {} } = task;
+  const names = { executionId, workflow: String(workflowType), correlationId: textOf(correlationId) };
+  return recordFrom({ ...names, startedAt: Number(scheduledTime) || Date.now() }, inputData);
+}
+
+/** Returns the record of an execution. */
+export function recordOfExecution(execution: WholeExecution): NewRecord {
+  const { workflowId: executionId, workflowName: workflow, workflowVersion: version, correlationId } = execution;
+  return recordFrom({ executionId, workflow, version, correlationId, startedAt: execution.startTime }, execution.input);
+}
+
+interface Names extends Pick<RecordedExecution, 'executionId' | 'workflow' | 'startedAt'> {
+  readonly version?: number;
+  readonly correlationId: string | undefined;
+}
+
+/** An execution that an event has started repeats the request of its source, whose id it has: it has no caller. */
+function recordFrom({ correlationId, ...names }: Names, input: Input): NewRecord {
+  const { method, route, clientId, requestId } = input['executionId'] === undefined ? callerOf(input) : {};
+  return {
+    record: {
+      ...names,
+      ...(correlationId === undefined ? {} : { correlationId }),
+      ...(method === undefined ? {} : { method }),
+      ...(route === undefined ? {} : { route }),
+      ...(clientId === undefined ? {} : { clientId }),
+    },
+    // Without a key, the correlation id is the request id.
+    isLookedUp: !isSafeMethod(method) || correlationId !== requestId,
+  };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

@@ -1,0 +1,160 @@
+// Finds executions by the router's records, for engines without an index.
+
+import type {
+  ExecutionQuery,
+  ExecutionSummary,
+  FoundExecutions,
+  Page,
+  WholeExecution,
+} from '#lib/conductor/executions/execution-api.ts';
+import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import {
+  type CorrelatedOptions,
+  type ExecutionIndex,
+  NoExecutionIndex,
+} from '#lib/conductor/executions/execution-index.ts';
+import { openStatuses } from '#lib/conductor/executions/has-ended.ts';
+import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
+import type { SendRequest } from '#lib/conductor/send-call.ts';
+import { RedisUnavailable } from '#lib/redis/redis.ts';
+import type { ExecutionRecords, RecordedExecution } from './execution-records.ts';
+import { RunningExecutions } from './running-executions.ts';
+import { compareByStart, mayMatch, rangeOf, setOf, summaryOf, toSummary } from './rows.ts';
+
+/** Records read in one command. */
+const chunkSize = 500;
+/** Executions read from the engine at a time. */
+const concurrentReads = 8;
+
+type Rows = Pick<FoundExecutions, 'executions' | 'total'>;
+
+/** An index on the router's records. Rows of requests have no payload: their input has method, route and client alone. */
+export class RecordedIndex implements ExecutionIndex {
+  readonly #records: ExecutionRecords;
+  readonly #engine: ExecutionApi;
+  readonly #running: RunningExecutions;
+
+  constructor(call: SendRequest, records: ExecutionRecords) {
+    this.#records = records;
+    this.#engine = new ExecutionApi(call);
+    this.#running = new RunningExecutions(this.#engine, new MetadataApi(call), records);
+  }
+
+  /** Searches open executions and correlation ids in the engine too: events start executions that no router knows. */
+  search(query: ExecutionQuery, page: Page): Promise<FoundExecutions> {
+    return this.#withRecords(async () => {
+      const { executions, total } = await (query.correlationIds === undefined
+        ? this.#searchRecords(query, page)
+        : this.#searchCorrelated(query.correlationIds, page));
+      const bytes = executions.reduce((sum, { input, output }) => sum + input.length + output.length, 0);
+      return { executions, total, bytes };
+    });
+  }
+
+  count(query: ExecutionQuery): Promise<number> {
+    return this.#withRecords(async () => {
+      let count = 0;
+      for await (const _ of this.#matching(query, 'first-ended')) count++;
+      return count;
+    });
+  }
+
+  correlated(
+    name: string,
+    correlationId: string,
+    { includeTasks = false }: CorrelatedOptions = {},
+  ): Promise<WholeExecution[]> {
+    return this.#withRecords(async () => {
+      // A start whose response was lost: until a worker polls its task, only the engine knows its execution.
+      const { hasStart } = await this.#records.correlated([correlationId]);
+      if (hasStart) await this.#running.record([name]);
+      const found = await this.#withCorrelation([correlationId], { includeTasks });
+      return found.filter(({ workflowName }) => workflowName === name);
+    });
+  }
+
+  forget(executionIds: readonly string[]): Promise<void> {
+    return this.#withRecords(() => this.#records.forget(executionIds));
+  }
+
+  async #searchCorrelated(correlationIds: readonly string[], { offset, size }: Page): Promise<Rows> {
+    const found = await this.#withCorrelation(correlationIds, { includeTasks: false });
+    return { executions: found.map(summaryOf).slice(offset, offset + size), total: found.length };
+  }
+
+  async #searchRecords(query: ExecutionQuery, { offset, size, order = 'oldest' }: Page): Promise<Rows> {
+    if (setOf(query, order) === 'open' && offset === 0) await this.#running.record();
+    const found: RecordedExecution[] = [];
+    let total = 0;
+    for await (const record of this.#matching(query, order)) {
+      total++;
+      // One more than the page, so that the total says whether another page follows.
+      if (total > offset + size) break;
+      if (total > offset) found.push(record);
+    }
+    return { executions: await this.#rowsOf(found), total };
+  }
+
+  /** Yields the records that match, in order. An open execution that has ended is recorded as such and left out. */
+  async *#matching(query: ExecutionQuery, order: NonNullable<Page['order']>): AsyncGenerator<RecordedExecution> {
+    const set = setOf(query, order);
+    const range = { ...rangeOf(query, set), isNewestFirst: order === 'newest', count: chunkSize };
+    for (let offset = 0; ;) {
+      const chunk = await this.#records.range(set, { ...range, offset });
+      const matching = chunk.filter((record) => mayMatch(record, query));
+      const left = set === 'open' ? await this.#stillOpen(matching) : matching;
+      yield* left;
+      if (chunk.length < chunkSize) return;
+      offset += chunk.length - (matching.length - left.length);
+    }
+  }
+
+  async #stillOpen(records: readonly RecordedExecution[]): Promise<RecordedExecution[]> {
+    const open = await mapInParallel(records, async (record) => {
+      const status = await this.#engine.readState(record.executionId);
+      if (status !== null && openStatuses.includes(status)) return record;
+      if (status === null) await this.#records.forget([record.executionId]);
+      else await this.#records.putEnd(record.executionId, status);
+      return null;
+    });
+    return open.filter((record) => record !== null);
+  }
+
+  /** Executions that events have started are read, since their rows need input and output; so are those without version. */
+  async #rowsOf(records: readonly RecordedExecution[]): Promise<ExecutionSummary[]> {
+    return mapInParallel(records, async (record) => {
+      if (record.method !== undefined && record.version !== undefined) return toSummary(record);
+      const execution = await this.#engine.readWhole(record.executionId, { includeTasks: false });
+      return execution === null ? toSummary(record) : { ...summaryOf(execution), ...endTimeOf(record) };
+    });
+  }
+
+  async #withCorrelation(
+    correlationIds: readonly string[],
+    options: { includeTasks: boolean },
+  ): Promise<WholeExecution[]> {
+    const { executionIds } = await this.#records.correlated(correlationIds);
+    const read = await mapInParallel([...new Set(executionIds)], (id) => this.#engine.readWhole(id, options));
+    return read.filter((execution) => execution !== null).toSorted(compareByStart);
+  }
+
+  async #withRecords<T>(read: () => Promise<T>): Promise<T> {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof RedisUnavailable)) throw error;
+      throw new NoExecutionIndex('Redis, which has the records of executions, does not respond', error);
+    }
+  }
+}
+
+function endTimeOf({ endedAt }: RecordedExecution): { endTime?: string } {
+  return endedAt === undefined ? {} : { endTime: new Date(endedAt).toISOString() };
+}
+
+async function mapInParallel<T, R>(items: readonly T[], map: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let at = 0; at < items.length; at += concurrentReads)
+    results.push(...(await Promise.all(items.slice(at, at + concurrentReads).map(map))));
+  return results;
+}

@@ -1,0 +1,79 @@
+// Writes the records of executions that pass through a router, while its engine has no index.
+
+import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
+import type { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
+import type { StartWorkflowRequest, Task, WorkflowStatus } from '#lib/conductor/types.ts';
+import type { ExecutionRecords } from './execution-records.ts';
+import { recordOfStart, recordOfTask } from './record-of.ts';
+
+/** The record of one start. */
+export interface StartRecord {
+  /** Called with the id once the engine has started the execution. */
+  started(executionId: string): void;
+  /** Called when nothing was started. Neither is called for an unknown outcome: the record of the start remains. */
+  notStarted(): void;
+}
+
+/** Records executions. */
+export interface ExecutionRecorder {
+  /**
+   * Records a start before it is sent.
+   * @param isLookedUp false: no record is needed before the start, since a lost read has no effect and nothing looks
+   *   for it
+   * @throws EngineError when the engine does not say whether it has an index, or Redis does not respond: nothing may be
+   *   started
+   */
+  starting(request: StartWorkflowRequest, options: { isLookedUp: boolean }): Promise<StartRecord>;
+  /** Records the executions of tasks that a worker is about to get. Resolves once they are recorded; never rejects. */
+  polled(tasks: readonly Task[]): Promise<void>;
+  /** Records the end of an execution. */
+  ended(executionId: string, status: WorkflowStatus): void;
+}
+
+const noRecord: StartRecord = { started: () => undefined, notStarted: () => undefined };
+
+/** The recorder of a router without Redis. */
+export const noRecorder: ExecutionRecorder = {
+  starting: async () => noRecord,
+  polled: async () => undefined,
+  ended: () => undefined,
+};
+
+/** Records nothing while the engine has an index. */
+export class RedisRecorder implements ExecutionRecorder {
+  readonly #records: ExecutionRecords;
+  readonly #presence: IndexPresence;
+
+  constructor(records: ExecutionRecords, presence: IndexPresence) {
+    this.#records = records;
+    this.#presence = presence;
+  }
+
+  async starting(request: StartWorkflowRequest, { isLookedUp }: { isLookedUp: boolean }): Promise<StartRecord> {
+    if (this.#presence.known ?? (await this.#presence.exists())) return noRecord;
+    const start = { workflow: request.name, correlationId: request.correlationId ?? '' };
+    const token = isLookedUp ? await this.#addStart(start) : undefined;
+    const confirm = () => void (token !== undefined && this.#records.removeStart({ ...start, token }));
+    return {
+      started: (executionId) => void this.#records.put(recordOfStart(executionId, request)).then(confirm),
+      notStarted: confirm,
+    };
+  }
+
+  async polled(tasks: readonly Task[]): Promise<void> {
+    if (this.#presence.known !== false) return;
+    await Promise.all(tasks.map((task) => this.#records.put(recordOfTask(task))));
+  }
+
+  ended(executionId: string, status: WorkflowStatus): void {
+    if (this.#presence.known === false) void this.#records.putEnd(executionId, status);
+  }
+
+  async #addStart(start: { workflow: string; correlationId: string }): Promise<string> {
+    try {
+      return await this.#records.addStart(start);
+    } catch (cause) {
+      throw new NoExecutionIndex('Redis, which has the records of executions, does not respond', cause);
+    }
+  }
+}

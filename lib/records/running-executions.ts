@@ -1,0 +1,50 @@
+// Records the running executions that no router has recorded: events have started them, or the response to a start was lost.
+
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
+import type { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
+import type { ExecutionRecords } from './execution-records.ts';
+import { recordOfExecution } from './record-of.ts';
+
+/** Time after which a start without an execution had no effect, in milliseconds: longer than any call to the engine. */
+const lostStartMs = 300_000;
+
+/** Reads the engine's lists of running executions, which every store keeps and which need no index. */
+export class RunningExecutions {
+  readonly #engine: ExecutionApi;
+  readonly #metadata: Pick<MetadataApi, 'readDefinitions'>;
+  readonly #records: ExecutionRecords;
+
+  constructor(engine: ExecutionApi, metadata: Pick<MetadataApi, 'readDefinitions'>, records: ExecutionRecords) {
+    this.#engine = engine;
+    this.#metadata = metadata;
+    this.#records = records;
+  }
+
+  /** Records the running executions of these workflows. Default: all, and unconfirmed starts without one are removed. */
+  async record(workflows?: readonly string[]): Promise<void> {
+    for (const workflow of workflows ?? (await this.#workflows())) {
+      for (const executionId of await this.#records.unknown(await this.#engine.running(workflow))) {
+        const execution = await this.#engine.readWhole(executionId, { includeTasks: false });
+        if (execution === null) continue;
+        await this.#records.put(recordOfExecution(execution));
+        if (hasEnded(execution)) await this.#records.putEnd(executionId, execution.status);
+      }
+    }
+    if (workflows === undefined) await this.#removeLostStarts();
+  }
+
+  /**
+   * Removes starts that have an execution by now, and those that had no effect. An execution that is not running has been
+   * polled, so a router has recorded it.
+   */
+  async #removeLostStarts(): Promise<void> {
+    const now = Date.now();
+    for (const start of await this.#records.starts(now - lostStartMs)) await this.#records.removeStart(start);
+  }
+
+  async #workflows(): Promise<readonly string[]> {
+    const { workflows } = await this.#metadata.readDefinitions();
+    return [...new Set(workflows.map(({ name }) => name))];
+  }
+}

@@ -1,0 +1,49 @@
+// The Lua scripts that change execution records, each atomic and idempotent.
+
+/** KEYS: starts, correlation. ARGV: token, start, time, time to live. */
+export const startScript = `
+redis.call('zadd', KEYS[1], ARGV[3], ARGV[2])
+redis.call('zadd', KEYS[2], ARGV[3], ARGV[1])
+return redis.call('pexpire', KEYS[2], ARGV[4])`;
+
+/** Removes a record. KEYS: executions, started, open, ended. The key of its correlation id follows from the prefix. */
+const forget = `
+local function forget(id, prefix)
+  local record = redis.call('hget', KEYS[1], id)
+  if not record then return end
+  redis.call('hdel', KEYS[1], id)
+  for set = 2, 4 do redis.call('zrem', KEYS[set], id) end
+  local correlation = cjson.decode(record).correlationId
+  if correlation then redis.call('zrem', prefix .. 'correlation:' .. correlation, id) end
+end`;
+
+/**
+ * KEYS: executions, started, open, ended, correlation (optional). ARGV: id, record, start time, limit, time to live,
+ * prefix.
+ */
+export const putScript = `${forget}
+if KEYS[5] then
+  redis.call('zadd', KEYS[5], ARGV[3], ARGV[1])
+  redis.call('pexpire', KEYS[5], ARGV[5])
+end
+if redis.call('hsetnx', KEYS[1], ARGV[1], ARGV[2]) == 0 then return 0 end
+redis.call('zadd', KEYS[2], ARGV[3], ARGV[1])
+redis.call('zadd', KEYS[3], ARGV[3], ARGV[1])
+if redis.call('hlen', KEYS[1]) <= tonumber(ARGV[4]) then return 1 end
+local oldest = redis.call('zrange', KEYS[4], 0, 0)[1] or redis.call('zrange', KEYS[3], 0, 0)[1]
+forget(oldest, ARGV[6])
+return 1`;
+
+/** KEYS: executions, open, ended. ARGV: id, status, time. */
+export const endScript = `
+if redis.call('zrem', KEYS[2], ARGV[1]) == 0 then return 0 end
+local record = cjson.decode(redis.call('hget', KEYS[1], ARGV[1]))
+record.status = ARGV[2]
+record.endedAt = tonumber(ARGV[3])
+redis.call('hset', KEYS[1], ARGV[1], cjson.encode(record))
+return redis.call('zadd', KEYS[3], ARGV[3], ARGV[1])`;
+
+/** KEYS: executions, started, open, ended. ARGV: prefix, ids. */
+export const forgetScript = `${forget}
+for index = 2, #ARGV do forget(ARGV[index], ARGV[1]) end
+return #ARGV - 1`;

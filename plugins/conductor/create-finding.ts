@@ -1,0 +1,61 @@
+// Creates what finds executions: the engine's index or records in Redis, and the recorder that writes the records.
+
+import type { Engine } from '#lib/conductor/engine.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
+import type { SendRequest } from '#lib/conductor/send-call.ts';
+import { createExecutionApi, createRecords } from '#lib/records/chosen-index.ts';
+import { type ExecutionRecorder, noRecorder, RedisRecorder } from '#lib/records/recorder.ts';
+import { outageNotice } from '#lib/redis/connect-redis.ts';
+import type { SharedServices } from '../../gateway/plugin-api/plugin-api.ts';
+
+/** What finds and records executions. */
+export interface Finding {
+  readonly recorder: ExecutionRecorder;
+  /** Returns a client of the execution API that sends its calls through an engine connection. */
+  apiOf(connection: { request: SendRequest }): ExecutionApi;
+}
+
+/** Deadline for the engine's response to whether it has an index, in milliseconds. */
+const askTimeoutMs = 2_000;
+/** Pause before the engine is asked again, in milliseconds. */
+const askAgainMs = 500;
+
+/** What does not work without an index and without records. */
+const consequence =
+  'the engine has no index of executions and redis.url is not set: requests with an Idempotency-Key are refused, and neither the reconciler nor the prune job nor searches of the CLI work';
+
+/**
+ * Creates it. The engine is asked for its index in the background, and the log says once what finds executions.
+ * @param engine the connection that asks
+ */
+export function createFinding({ config, redis, log, ...services }: SharedServices, engine: Engine): Finding {
+  const presence = new IndexPresence((request) => engine.request({ timeoutMs: askTimeoutMs, ...request }));
+  const records = redis === undefined ? undefined : createRecords(redis, config);
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+  const ask = async () => {
+    const hasIndex = await presence.exists().catch(() => undefined);
+    if (isStopped || hasIndex === true) return;
+    if (hasIndex === undefined) timer = setTimeout(() => void ask(), askAgainMs).unref();
+    else if (records === undefined) log.warn(consequence);
+    else log.info('the engine has no index of executions: records in Redis stand in for it');
+  };
+  void ask();
+  services.onStop('index check', () => {
+    isStopped = true;
+    clearTimeout(timer);
+  });
+  const outage =
+    redis === undefined ? () => [consequence] : outageNotice(redis, 'the engine has no index: writes are refused');
+  services.addReadinessNotice('executions', () => (presence.known === false ? outage() : []));
+  return {
+    recorder: records === undefined ? noRecorder : new RedisRecorder(records, presence),
+    apiOf: (connection) =>
+      createExecutionApi({
+        call: (request) => connection.request(request),
+        ...{ presence, records },
+        ...(redis === undefined ? {} : { whenReady: () => redis.firstAttempt }),
+      }),
+  };
+}

@@ -1,0 +1,65 @@
+// An in-memory fake of an engine without index, as Conductor is on Redis: limited to the calls of the records.
+
+import { randomUUID } from 'node:crypto';
+import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { EngineRequest, EngineResponse, SendRequest } from '#lib/conductor/send-call.ts';
+import type { StartWorkflowRequest, Task, WorkflowStatus } from '#lib/conductor/types.ts';
+
+export interface EngineWithoutIndex {
+  readonly call: SendRequest;
+  start(request: StartWorkflowRequest): string;
+  end(executionId: string, status: WorkflowStatus, output?: Record<string, unknown>): void;
+  /** Loses an execution, as Redis does that was killed before it wrote its log. */
+  lose(executionId: string): void;
+  taskOf(executionId: string): Task;
+}
+
+export function engineWithoutIndex(): EngineWithoutIndex {
+  const executions = new Map<string, WholeExecution>();
+  const all = () => [...executions.values()];
+  const answer = (value: unknown, status = 200): EngineResponse => {
+    return { status, headers: {}, body: Buffer.from(JSON.stringify(value)) };
+  };
+  const call = async ({ method, path, body }: EngineRequest): Promise<EngineResponse> => {
+    const { pathname } = new URL(path, 'http://engine');
+    const segments = pathname.split('/').slice(3);
+    if (pathname === '/api/workflow/search') return answer({ totalHits: 0, results: [] });
+    if (pathname === '/api/metadata/workflow') return answer(all().map(({ workflowName: name }) => ({ name })));
+    if (pathname.startsWith('/api/metadata/') || pathname === '/api/event') return answer([]);
+    if (segments[1] === 'correlated') return answer([]);
+    if (segments[0] === 'running') {
+      const running = all().filter(({ workflowName, status }) => workflowName === segments[1] && status === 'RUNNING');
+      return answer(running.map(({ workflowId }) => workflowId));
+    }
+    if (method === 'DELETE') {
+      const ids = JSON.parse(String(body)) as string[];
+      return answer({ bulkSuccessfulResults: ids.filter((id) => executions.delete(id)) });
+    }
+    const found = executions.get(String(segments[0]));
+    return found === undefined ? answer({}, 404) : answer(found);
+  };
+  return {
+    call,
+    start({ name: workflowName, version: workflowVersion, correlationId, input }) {
+      const workflowId = randomUUID();
+      executions.set(workflowId, {
+        ...{ workflowId, workflowName, workflowVersion, input, status: 'RUNNING', startTime: Date.now(), endTime: 0 },
+        ...(correlationId === undefined ? {} : { correlationId }),
+        ...{ output: {}, tasks: [] },
+      });
+      return workflowId;
+    },
+    end(executionId, status, output = {}) {
+      const execution = executions.get(executionId) as WholeExecution;
+      executions.set(executionId, { ...execution, status, output, endTime: Date.now() });
+    },
+    lose: (executionId) => void executions.delete(executionId),
+    taskOf(workflowInstanceId) {
+      const { workflowName, correlationId, input, startTime } = executions.get(workflowInstanceId) as WholeExecution;
+      return {
+        ...{ taskId: randomUUID(), taskDefName: 't', taskType: 't', referenceTaskName: 't', workflowInstanceId },
+        ...{ workflowType: workflowName, correlationId, inputData: input, scheduledTime: startTime },
+      };
+    },
+  };
+}

@@ -1,0 +1,216 @@
+// Records of executions in a real Redis of their own, and the index that finds executions by them.
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
+import { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import type { StartWorkflowRequest, Task } from '#lib/conductor/types.ts';
+import { createExecutionApi } from '#lib/records/chosen-index.ts';
+import { ExecutionRecords } from '#lib/records/execution-records.ts';
+import { RedisRecorder } from '#lib/records/recorder.ts';
+import { Redis } from '#lib/redis/redis.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
+import { requires } from '../../run/requirements.ts';
+import { type RedisServer, startRedisServer } from '../../stack/redis-server.ts';
+import { type EngineWithoutIndex, engineWithoutIndex } from './engine-without-index.ts';
+
+const log = createLog('test', 'silent');
+const dayMs = 86_400_000;
+const open = ['RUNNING', 'PAUSED'] as const;
+
+describe('records of executions', requires('redis'), () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let engine: EngineWithoutIndex;
+  let records: ExecutionRecords;
+  let recorder: RedisRecorder;
+  let api: ExecutionApi;
+  let keyPrefix: string;
+
+  beforeAll(async () => (server = await startRedisServer()));
+  afterAll(() => server?.stop());
+  beforeEach(async () => {
+    redis = new Redis(server.url, log);
+    redis.start();
+    await redis.firstAttempt;
+    engine = engineWithoutIndex();
+    keyPrefix = `test:${randomUUID()}:`;
+    useLimit(1_000);
+    const presence = new IndexPresence(engine.call);
+    await presence.exists();
+    recorder = new RedisRecorder(records, presence);
+  });
+  afterEach(() => redis.stop());
+
+  function useLimit(maxRecords: number): void {
+    records = new ExecutionRecords(redis, { keyPrefix, maxRecords, correlationTtlMs: dayMs });
+    api = createExecutionApi({ call: engine.call, records });
+  }
+
+  const request = (httpMethod: string, correlationId: string): StartWorkflowRequest => ({
+    ...{ name: 'college-adaptorWF', version: 2, correlationId },
+    input: { inbound: { httpMethod, route: 'adaptor', clientId: 'demo', requestId: correlationId } },
+  });
+  /** Starts an execution as the router does. */
+  async function start(started: StartWorkflowRequest, { isLookedUp = true } = {}): Promise<string> {
+    const record = await recorder.starting(started, { isLookedUp });
+    const executionId = engine.start(started);
+    record.started(executionId);
+    await settle();
+    return executionId;
+  }
+  /** Commands have their effects in order, so a reply means that those before it have had theirs. */
+  const settle = async () => {
+    for (let round = 0; round < 3; round++) await redis.run((client) => client.ping());
+  };
+  const idsOf = async (query: Parameters<ExecutionApi['search']>[0], page: object = {}) => {
+    const { executions } = await api.search(query, { offset: 0, size: 50, ...page });
+    return executions.map(({ workflowId }) => workflowId);
+  };
+
+  it('finds a write by its correlation id and among the running executions', async () => {
+    const id = await start(request('PATCH', 'r-1'));
+    expect(await idsOf({ correlationIds: ['r-1'] })).toEqual([id]);
+    expect(await api.correlated('college-adaptorWF', 'r-1')).toMatchObject([{ workflowId: id }]);
+    expect(await api.correlated('otherWF', 'r-1')).toEqual([]);
+    expect(await idsOf({ statuses: open })).toEqual([id]);
+  });
+
+  it('gives the row of a request method, route and client, and nothing of its payload', async () => {
+    await start(request('PATCH', 'r-1'));
+    const { executions } = await api.search({}, { offset: 0, size: 1 });
+    expect(executions).toMatchObject([
+      {
+        ...{ workflowType: 'college-adaptorWF', version: 2, correlationId: 'r-1', status: 'RUNNING' },
+        input: '{"inbound":{"httpMethod":"PATCH","route":"adaptor","clientId":"demo"}}',
+      },
+    ]);
+  });
+
+  it('finds a start whose response was lost, by the record before it, while it runs', async () => {
+    await recorder.starting(request('PATCH', 'lost'), { isLookedUp: true });
+    expect(await api.correlated('college-adaptorWF', 'lost')).toEqual([]);
+    const id = engine.start(request('PATCH', 'lost'));
+    expect(await api.correlated('college-adaptorWF', 'lost')).toMatchObject([{ workflowId: id }]);
+  });
+
+  it('finds a start whose response was lost after its end, when a worker has polled its task', async () => {
+    await recorder.starting(request('PATCH', 'lost'), { isLookedUp: true });
+    const id = engine.start(request('PATCH', 'lost'));
+    await recorder.polled([engine.taskOf(id)]);
+    engine.end(id, 'COMPLETED');
+    expect(await api.correlated('college-adaptorWF', 'lost')).toMatchObject([{ workflowId: id }]);
+  });
+
+  it('forgets a start that had no effect', async () => {
+    (await recorder.starting(request('PATCH', 'r-1'), { isLookedUp: true })).notStarted();
+    await settle();
+    expect(await records.correlated(['r-1'])).toEqual({ executionIds: [], hasStart: false });
+    expect(await records.starts(Date.now() + 1)).toEqual([]);
+  });
+
+  it('finds executions that an event has started: those that run, and those that a worker has polled', async () => {
+    const input = { executionId: 'patch-1', inbound: { httpMethod: 'PATCH' }, mis: '001' };
+    const event = { name: 'mdmWF', version: 1, correlationId: 'patch-1', input };
+    const ended = engine.start(event);
+    await recorder.polled([engine.taskOf(ended)]);
+    engine.end(ended, 'COMPLETED', { interestedSystems: [] });
+    const running = engine.start(event);
+    expect(await idsOf({ statuses: open })).toEqual([running]);
+    expect((await idsOf({ correlationIds: ['patch-1'] })).toSorted()).toEqual([ended, running].toSorted());
+    const { executions } = await api.search(
+      { workflowType: 'mdmWF', endedAfter: 0 },
+      { offset: 0, size: 5, order: 'first-ended' },
+    );
+    expect(executions).toMatchObject([{ workflowId: ended, output: '{"interestedSystems":[]}' }]);
+  });
+
+  it('lists ended executions by the time at which their end was recorded', async () => {
+    const [first, second] = [await start(request('GET', 'a')), await start(request('GET', 'b'))];
+    engine.end(second, 'FAILED');
+    recorder.ended(second, 'FAILED');
+    await settle();
+    // Nobody waited for this one: a search of open executions notices its end.
+    engine.end(first, 'COMPLETED');
+    expect(await idsOf({ statuses: open })).toEqual([]);
+    const order = 'first-ended';
+    expect(await idsOf({ endedAfter: 0, endedBefore: Date.now() + 1 }, { order })).toEqual([second, first]);
+    expect(await idsOf({ statuses: ['COMPLETED'] }, { order })).toEqual([first]);
+    expect(await api.count({ statuses: ['COMPLETED', 'FAILED'], endedBefore: Date.now() + 1 })).toBe(2);
+    expect(await api.count({ workflowType: 'college*', statuses: ['FAILED'] })).toBe(1);
+  });
+
+  it('pages through more records than one command reads', async () => {
+    const ids = [];
+    for (let count = 0; count < 620; count++) ids.push(await start(request('GET', 'x'), { isLookedUp: false }));
+    const found = [...(await idsOf({}, { size: 600 })), ...(await idsOf({}, { offset: 600, size: 600 }))];
+    expect(new Set(found)).toEqual(new Set(ids));
+    expect(found).toHaveLength(620);
+    expect(await idsOf({}, { order: 'newest', size: 1 })).toHaveLength(1);
+  });
+
+  it('removes records with their executions, and those of executions that the engine has lost', async () => {
+    const [removed, lost] = [await start(request('PATCH', 'a')), await start(request('PATCH', 'b'))];
+    expect((await api.remove([removed])).removed).toEqual([removed]);
+    engine.lose(lost);
+    expect(await idsOf({ statuses: open })).toEqual([]);
+    expect(await idsOf({ correlationIds: ['a', 'b'] })).toEqual([]);
+    expect(await server.command('KEYS', `${keyPrefix}*`)).toEqual([]);
+  });
+
+  it('drops the record of the first ended execution beyond the limit', async () => {
+    useLimit(2);
+    const presence = new IndexPresence(engine.call);
+    recorder = new RedisRecorder(records, presence);
+    const [first, second] = [await start(request('PATCH', 'a')), await start(request('PATCH', 'b'))];
+    recorder.ended(second, 'COMPLETED');
+    const third = await start(request('PATCH', 'c'));
+    expect(await records.unknown([first, second, third])).toEqual([second]);
+    expect(await server.command('EXISTS', `${keyPrefix}correlation:b`)).toBe(0);
+  });
+
+  it('keeps nothing under a correlation id for longer than executions are kept', async () => {
+    await start(request('PATCH', 'a'));
+    const left = Number(await server.command('PTTL', `${keyPrefix}correlation:a`));
+    expect(left).toBeGreaterThan(dayMs - 60_000);
+    expect(left).toBeLessThanOrEqual(dayMs);
+  });
+
+  it('does not record a read before its start, nor under its correlation id', async () => {
+    const id = await start(request('GET', 'a'), { isLookedUp: false });
+    expect(await server.command('KEYS', `${keyPrefix}correlation:*`)).toEqual([]);
+    expect(await idsOf({})).toEqual([id]);
+  });
+
+  it('does not change a record that another router has made', async () => {
+    const id = await start(request('GET', 'a'), { isLookedUp: false });
+    await recorder.polled([{ ...engine.taskOf(id), inputData: {} } as Task]);
+    const { executions } = await api.search({}, { offset: 0, size: 1 });
+    expect(executions).toMatchObject([{ version: 2, input: expect.stringContaining('adaptor') }]);
+  });
+
+  it('refuses searches and starts of writes while Redis does not respond, and records the ends later', async () => {
+    const id = await start(request('PATCH', 'a'));
+    await server.kill();
+    await expect(recorder.starting(request('PATCH', 'b'), { isLookedUp: true })).rejects.toThrow(NoExecutionIndex);
+    await expect(idsOf({})).rejects.toThrow('Redis, which has the records of executions, does not respond');
+    engine.end(id, 'COMPLETED');
+    recorder.ended(id, 'COMPLETED');
+    await server.restart();
+    await pollUntil('the recorded end', async () => {
+      const ended = await idsOf({ statuses: ['COMPLETED'] }, { order: 'first-ended' }).catch((): string[] => []);
+      return ended.includes(id);
+    });
+  });
+});
+
+describe('an engine without index', () => {
+  it('and no Redis: every search says what is missing, and none is empty', async () => {
+    const api = createExecutionApi({ call: engineWithoutIndex().call, records: undefined });
+    const page = { offset: 0, size: 1 };
+    for (const search of [() => api.search({}, page), () => api.count({}), () => api.correlated('w', 'c')])
+      await expect(search()).rejects.toThrow('the engine has no index of executions');
+  });
+});
