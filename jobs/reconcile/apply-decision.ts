@@ -21,6 +21,7 @@ const reasons: Readonly<Record<Case, string>> = {
   event_lost: 'its event was lost',
   outcome_unknown: 'its worker has not been heard of',
   never_scheduled: 'it was never given a task',
+  never_retried: 'the next attempt of its task was lost',
   share_lost: 'its event was lost',
   unknown_version: 'its workflow version is not known',
 };
@@ -49,12 +50,12 @@ export async function applyDecision(
       return { action: 'terminated', started };
     }
     case 'end':
-      if (await endsWhenEvaluated(execution, api)) return { action: 'continued', started: [] };
+      if (await endsWell(execution, decision.case, api)) return { action: 'continued', started: [] };
       await terminate(workflowId, decision.case, api);
       return { action: 'terminated', started: [] };
     case 'resume':
       if (!hasEnded(execution)) {
-        if (await endsWhenEvaluated(execution, api)) return { action: 'continued', started: [] };
+        if (await endsWell(execution, decision.case, api)) return { action: 'continued', started: [] };
         await terminate(workflowId, decision.case, api);
       }
       return resume(workflowId, decision.fallback, api);
@@ -65,6 +66,11 @@ export async function applyDecision(
 
 function terminate(executionId: string, why: Case, api: ExecutionApi): Promise<void> {
   return api.terminate(executionId, `${terminationReason}: ${reasons[why]}`);
+}
+
+/** An execution whose next attempt was lost would be completed by an evaluation, without its work. */
+async function endsWell(execution: WholeExecution, why: Case, api: ExecutionApi): Promise<boolean> {
+  return why !== 'never_retried' && (await endsWhenEvaluated(execution, api));
 }
 
 /**

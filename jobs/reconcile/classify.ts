@@ -17,6 +17,8 @@ export type ExecutionKind = 'patch' | 'notification' | 'share' | 'update' | 'oth
 /** The router and the workers write the first field of `inbound` and `outbound`, so client data cannot match here. */
 const methodPattern = /^\{"?inbound"?[=:]\{"?httpMethod"?[=:]"?([A-Z]+)"?[,}]/;
 const statusPattern = /^\{"?outbound"?[=:]\{"?statusCodeValue"?[=:](\d{3})[,}]/;
+/** Output of a share whose task did not end. */
+const noOutput = '{}';
 const noInterestedSystems = /"?interestedSystems"?[=:]\[\]\}$/;
 
 /** Returns the kind of an execution that needs inspection; null when nothing can be missing. */
@@ -32,8 +34,15 @@ export function classify(summary: ExecutionSummary, mdmDefinitions: MdmDefinitio
     return status === 'COMPLETED' && noInterestedSystems.test(output) ? null : 'notification';
   }
   if (workflowType === updateWorkflow) return 'update';
-  if (hasEnded(summary)) return null;
-  return workflowType === shareWorkflow ? 'share' : 'other';
+  if (workflowType === shareWorkflow) {
+    return hasEnded(summary) && (status !== 'COMPLETED' || output !== noOutput) ? null : 'share';
+  }
+  return hasEnded(summary) ? null : 'other';
+}
+
+/** Returns true when MDM has responded to a notification. */
+export function namesInterestedSystems({ output }: ExecutionSummary): boolean {
+  return /interestedSystems"?[=:]\[/.test(output);
 }
 
 /**

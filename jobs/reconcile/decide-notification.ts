@@ -9,6 +9,7 @@ import {
   eventTasks,
   hasNoTasks,
   hasElapsed,
+  isMissingRetry,
   isOverdue,
   lastTask,
   scopeOf,
@@ -30,6 +31,7 @@ export function decideNotification(
   if (hasNoTasks(execution)) {
     return hasElapsed(execution.startTime, context) ? replace(execution) : waiting;
   }
+  if (isMissingRetry(execution, context)) return retryLost(execution);
   const running = !hasEnded(execution);
   const notified = lastTask(execution, notifyTask);
   // A repeated call is safe: MDM and the adaptors detect it by its idempotency key.
@@ -69,6 +71,7 @@ export function decideUpdate(
 
 /** Decides for an execution of mdm-shareWF: its task may never have been scheduled, or its worker may have died. */
 export function decideShare(execution: WholeExecution, context: DecisionContext): Decision {
+  if (isMissingRetry(execution, context)) return retryLost(execution);
   if (hasEnded(execution)) return settled;
   if (execution.tasks.some((task) => isOverdue(task, context))) return resumeOverdue(execution);
   return hasNoTasks(execution) && hasElapsed(execution.startTime, context) ? replace(execution) : waiting;
@@ -76,6 +79,11 @@ export function decideShare(execution: WholeExecution, context: DecisionContext)
 
 function resumeOverdue(execution: WholeExecution): Decision {
   return { kind: 'resume', case: 'outcome_unknown', fallback: [restartRequest(execution)] };
+}
+
+/** A repeated attempt is safe, as after a time-out: MDM and the adaptors detect it by its idempotency key. */
+function retryLost(execution: WholeExecution): Decision {
+  return { kind: 'resume', case: 'never_retried', fallback: [restartRequest(execution)] };
 }
 
 /** Restarts an execution without tasks: nothing else would start it. */

@@ -12,6 +12,7 @@ export const cases = [
   'event_lost',
   'outcome_unknown',
   'never_scheduled',
+  'never_retried',
   'share_lost',
   'unknown_version',
 ] as const;
@@ -90,6 +91,22 @@ export function isOverdue(task: ExecutedTask | undefined, { now, afterMs }: Deci
   const { startTime = 0, updateTime = 0, responseTimeoutSeconds = 0 } = task;
   const heardAt = Math.max(startTime, updateTime);
   return heardAt > 0 && responseTimeoutSeconds > 0 && now - heardAt >= responseTimeoutSeconds * 1_000 + afterMs;
+}
+
+/**
+ * Returns true for an execution whose failed task the engine marked as retried without storing the next attempt: on Redis
+ * the two writes are not atomic, and after a crash between them the engine takes the attempt for scheduled
+ * (conductor-oss 1021). It never runs. At its next evaluation the engine completes the execution, as all of its tasks have
+ * ended.
+ */
+export function isMissingRetry({ tasks }: WholeExecution, context: Pick<DecisionContext, 'now' | 'afterMs'>): boolean {
+  return tasks.some(
+    (task) =>
+      task.retried === true &&
+      task.status !== 'COMPLETED' &&
+      hasElapsed(Math.max(task.endTime ?? 0, task.updateTime ?? 0), context) &&
+      tasks.findLast(({ referenceTaskName }) => referenceTaskName === task.referenceTaskName) === task,
+  );
 }
 
 /** Returns true for an open execution without tasks: the engine was killed while starting it. */

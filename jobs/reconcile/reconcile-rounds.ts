@@ -2,24 +2,17 @@
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
-import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { applyDecision } from './apply-decision.ts';
 import { classify, type ExecutionKind } from './classify.ts';
 import { decideNotification, decideShare, decideUpdate } from './decide-notification.ts';
+import { decideOther } from './decide-other.ts';
 import { decidePatch } from './decide-patch.ts';
-import {
-  type Case,
-  type Decision,
-  type DecisionContext,
-  hasNoTasks,
-  hasElapsed,
-  settled,
-  waiting,
-} from './decision.ts';
+import type { Case, Decision, DecisionContext } from './decision.ts';
 import {
   type MdmDefinitions,
   notifyWorkflow,
   patchWorkflow,
+  shareWorkflow,
   UnknownVersion,
   updateWorkflow,
 } from './mdm-definitions.ts';
@@ -153,7 +146,7 @@ export class ReconcileRounds {
   #createScans(): readonly EndedScan[] {
     const { api, withUpdates, lookBackMs } = this.#options;
     const from = this.#now() - lookBackMs;
-    return [patchWorkflow, notifyWorkflow, ...(withUpdates ? [updateWorkflow] : [])].map(
+    return [patchWorkflow, notifyWorkflow, shareWorkflow, ...(withUpdates ? [updateWorkflow] : [])].map(
       (workflowType) => new EndedScan(api, { workflowType, from }),
     );
   }
@@ -281,11 +274,4 @@ function probeTargetFor(execution: WholeExecution): ProbeTarget {
 function kindOf({ input }: WholeExecution, kind: ExecutionKind): ExecutionKind {
   const { httpMethod } = (input['inbound'] ?? {}) as { httpMethod?: unknown };
   return kind === 'patch' && httpMethod !== 'PATCH' ? 'other' : kind;
-}
-
-/** Decides for any other workflow: an execution without tasks would run forever, so it is terminated. */
-function decideOther(execution: WholeExecution, context: DecisionContext): Decision {
-  if (hasEnded(execution)) return settled;
-  if (!hasNoTasks(execution) || !hasElapsed(execution.startTime, context)) return waiting;
-  return { kind: 'replace', case: 'never_scheduled', requests: [] };
 }

@@ -2,7 +2,7 @@
 
 import type { ExecutionApi, ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
-import { collegeOf, interestedColleges } from './classify.ts';
+import { collegeOf, interestedColleges, namesInterestedSystems } from './classify.ts';
 import { notifyWorkflow, patchWorkflow, readVersion, shareWorkflow, updateWorkflow } from './mdm-definitions.ts';
 import type { OpenExecution } from './open-executions.ts';
 import { isProbe } from './probe.ts';
@@ -47,6 +47,7 @@ export class RelatedExecutions {
     if (summary === null || !hasEnded(summary)) return false;
     if (kind === 'patch') return this.isNotified(source);
     if (summary.status !== 'COMPLETED') return false;
+    if (kind === 'notification' && !namesInterestedSystems(summary)) return false;
     if (kind === 'notification') return this.#isSharedWith(source, interestedColleges(summary));
     // Two updates with the same id may be for two colleges.
     const isOnly = kind === 'update' && this.#followersOf(source, updateWorkflow).length === 1;

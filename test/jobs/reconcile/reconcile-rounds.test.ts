@@ -102,6 +102,7 @@ const share = (workflowId: string, misCode: string): WholeExecution =>
   execution('mdm-shareWF', {
     ...{ workflowId, correlationId: 'patch-1' },
     input: { ...system(misCode), requestId: 'r-1', sourceExecutionId: 'patch-1' },
+    output: { status: 'shared' },
   });
 const names = () => engine.started.map(({ name }) => name);
 

@@ -1,0 +1,28 @@
+// Decides for executions outside of the MDM flow, which can only hang.
+
+import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
+import { isSafeMethod } from '#lib/http/methods.ts';
+import {
+  type Decision,
+  type DecisionContext,
+  hasElapsed,
+  hasNoTasks,
+  isMissingRetry,
+  settled,
+  waiting,
+} from './decision.ts';
+
+/** An execution without tasks would run forever, so it is terminated. */
+export function decideOther(execution: WholeExecution, context: DecisionContext): Decision {
+  if (hasEnded(execution)) return settled;
+  if (isMissingRetry(execution, context)) {
+    const { httpMethod } = (execution.input['inbound'] ?? {}) as { httpMethod?: unknown };
+    // A read may be repeated; whether a write was applied is unknown.
+    return isSafeMethod(httpMethod)
+      ? { kind: 'resume', case: 'never_retried', fallback: [] }
+      : { kind: 'end', case: 'never_retried' };
+  }
+  if (!hasNoTasks(execution) || !hasElapsed(execution.startTime, context)) return waiting;
+  return { kind: 'replace', case: 'never_scheduled', requests: [] };
+}
