@@ -9,6 +9,8 @@ export const engineProperties = fileURLToPath(new URL('../../lib/conductor/serve
 export const postgresqlProperties = fileURLToPath(
   new URL('../../lib/conductor/server/postgresql.properties', import.meta.url),
 );
+/** Path of the properties of an engine on Redis. */
+export const redisProperties = fileURLToPath(new URL('../../lib/conductor/server/redis.properties', import.meta.url));
 /** Path of the additional properties of several engines on one PostgreSQL database. */
 export const clusterProperties = fileURLToPath(
   new URL('../../lib/conductor/server/cluster.properties', import.meta.url),
@@ -54,12 +56,19 @@ export interface DatabaseServer {
   readonly password: string;
 }
 
+/** A Redis server on 127.0.0.1. */
+export interface RedisStore {
+  readonly redisPort: number;
+}
+
+/** Where an engine keeps its data: an SQLite file, a database server or Redis. */
+export type EngineStore = string | DatabaseServer | RedisStore;
+
 /** The variable part of the engine's arguments. */
 export interface EngineArguments {
   /** Paths of the property files; later files take precedence. */
   readonly properties: readonly string[];
-  /** Path of the SQLite file, or a database server. */
-  readonly database: string | DatabaseServer;
+  readonly database: EngineStore;
   readonly port: number;
 }
 
@@ -72,13 +81,20 @@ export function engineArguments({ properties, database, port }: EngineArguments)
   ];
 }
 
-function dataSourceArguments(database: string | DatabaseServer): string[] {
+function dataSourceArguments(database: EngineStore): string[] {
+  // The zone is part of the syntax and has no effect with one server.
+  if (isRedisStore(database)) return [`--conductor.redis.hosts=127.0.0.1:${database.redisPort}:local`];
   if (typeof database !== 'string') {
     return Object.entries(database).map(([key, value]) => `--spring.datasource.${key}=${value}`);
   }
   // With WAL and NORMAL, a commit survives a crash of the engine and needs no fsync of its own.
   const pragmas = 'busy_timeout=15000&journal_mode=WAL&synchronous=NORMAL';
   return [`--spring.datasource.url=jdbc:sqlite:${database}?${pragmas}`];
+}
+
+/** Returns true for a Redis server. */
+export function isRedisStore(store: EngineStore | undefined): store is RedisStore {
+  return typeof store === 'object' && 'redisPort' in store;
 }
 
 /** Returns only the variables that Java needs, since Spring turns every environment variable into a property. */

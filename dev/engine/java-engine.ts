@@ -10,9 +10,12 @@ import {
   engineArguments,
   engineEnvironment,
   engineProperties,
+  isRedisStore,
   javaOptions,
   queueEnvironment,
   queueProperties,
+  redisProperties,
+  type RedisStore,
 } from './engine-arguments.ts';
 import type { Java } from './find-java.ts';
 import type { InstalledEngine } from './install-engine.ts';
@@ -22,7 +25,7 @@ export interface EngineTuning {
   /** Path of one or several property files; later files take precedence. */
   readonly properties?: string | readonly string[] | undefined;
   /** Default: an SQLite file in the state directory. */
-  readonly database?: DatabaseServer | undefined;
+  readonly database?: DatabaseServer | RedisStore | undefined;
   /** Makes the engine consume MDM's update queue from the broker in these variables (`CONDUCTOR_EVENTQUEUES_AMQP_…`). */
   readonly updateQueue?: NodeJS.ProcessEnv | undefined;
   /** JVM options that replace all others. */
@@ -62,7 +65,8 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
   mkdirSync(folder, { recursive: true });
   const url = `http://127.0.0.1:${port}`;
   const { jar, classArchive } = installed;
-  const { properties = engineProperties, database = join(folder, 'conductor.db'), updateQueue } = tuning;
+  const { database = join(folder, 'conductor.db'), updateQueue } = tuning;
+  const { properties = isRedisStore(database) ? redisProperties : engineProperties } = tuning;
   const ownProperties = typeof properties === 'string' ? [properties] : properties;
   const files = updateQueue === undefined ? ownProperties : [...ownProperties, queueProperties];
   return startChild({

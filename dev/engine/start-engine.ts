@@ -7,6 +7,7 @@ import { launchContainerEngine, isDockerRunning } from './container-engine.ts';
 import { findJava, type JavaSearch } from './find-java.ts';
 import { installEngine } from './install-engine.ts';
 import { type EngineTuning, isHealthy, launchJavaEngine } from './java-engine.ts';
+import { isRedisStore } from './engine-arguments.ts';
 import { engineRelease } from './release.ts';
 
 /** Which engine to use or start. */
@@ -64,6 +65,7 @@ export async function planEngine(options: EngineOptions): Promise<EnginePlan> {
       'mdm.updateQueue needs an engine that Java runs here, or one at CONDUCTOR_URL that listens to the broker',
     );
   }
+  if (isRedisStore(tuning?.database)) throw new Error(`an engine on Redis needs Java\n${noEngineMessage(search)}`);
   if (await isDockerRunning()) {
     return { kind: 'own', how: 'Docker', launch: (output) => launchContainerEngine({ port, stateDir, output }) };
   }

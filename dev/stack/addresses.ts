@@ -1,10 +1,16 @@
 // The addresses that a running stack publishes for the CLI, without secrets.
 
 import type { RunningStack } from '#lib/config/running-stack.ts';
+import { redisUrlOf } from '../engine/redis-server.ts';
 import type { StackSettings } from './options.ts';
 
 /** Returns the addresses of the stack that this process starts. */
-export function addressesOf({ urls, env, givenEngine }: Pick<StackSettings, 'urls' | 'env' | 'givenEngine'>) {
+export function addressesOf({
+  urls,
+  env,
+  givenEngine,
+  redisPort,
+}: Pick<StackSettings, 'urls' | 'env' | 'givenEngine'> & Partial<Pick<StackSettings, 'redisPort'>>) {
   const { OAUTH_ISSUER: identityProvider, OAUTH_AUDIENCE: audience, CONDUCTOR_DATABASEURL: database = '' } = env;
   return {
     pid: process.pid,
@@ -15,6 +21,7 @@ export function addressesOf({ urls, env, givenEngine }: Pick<StackSettings, 'url
     ...(identityProvider === undefined ? {} : { identityProvider }),
     ...(audience === undefined ? {} : { audience }),
     backEnds: urls.backEnds,
+    ...(redisPort === undefined ? {} : { redis: redisUrlOf(redisPort) }),
     ...(givenEngine === undefined && database.startsWith('sqlite:') ? { engineDatabase: database } : {}),
   } satisfies RunningStack;
 }

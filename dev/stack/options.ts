@@ -5,13 +5,15 @@ import { parseArgs } from 'node:util';
 import { loadConfig } from '#lib/config/load.ts';
 import { variableOf } from '#lib/config/environment.ts';
 import { queueEnvironment } from '../engine/engine-arguments.ts';
+import { redisUrlOf } from '../engine/redis-server.ts';
 import { findFreePort, type StackPort, stackPorts } from '../setup/ports.mjs';
 
 /** The output of `npm start -- --help`. */
-export const help = `Usage: npm start [-- --verbose]
+export const help = `Usage: npm start [-- [--store sqlite|redis] [--verbose]]
 
 Runs the whole stack on this machine until Ctrl-C: workflow engine, identity provider, back-end stand-ins, router, workers.
 
+  --store     where the workflow engine keeps its data: sqlite (default), or redis, which is faster and needs redis-server
   --verbose   shows every program's log lines here as well (they always go to <STATE_DIR>/logs/)
   --help      this text
 
@@ -27,14 +29,22 @@ Every other key of the configuration can be set as well: docs/configuration.md.
 export interface Flags {
   readonly verbose: boolean;
   readonly help: boolean;
+  /** Store of the stack's own engine. */
+  readonly store: Store;
 }
 
-/** Parses the flags. @throws Error with the help when a flag is unknown */
+const stores = ['sqlite', 'redis'] as const;
+/** Stores of the stack's own engine. */
+export type Store = (typeof stores)[number];
+
+/** Parses the flags. @throws Error with the help when a flag or the store is unknown */
 export function parseFlags(args: readonly string[]): Flags {
   try {
-    const options = { verbose: { type: 'boolean' }, help: { type: 'boolean' } } as const;
-    const { values } = parseArgs({ args: [...args], options });
-    return { verbose: values.verbose ?? false, help: values.help ?? false };
+    const options = { verbose: { type: 'boolean' }, help: { type: 'boolean' }, store: { type: 'string' } } as const;
+    const { verbose = false, help = false, store: name = 'sqlite' } = parseArgs({ args: [...args], options }).values;
+    const store = stores.find((known) => known === name);
+    if (store === undefined) throw new Error(`--store ${name}: there is ${stores.join(' and ')}`);
+    return { verbose, help, store };
   } catch (error) {
     throw new Error(`${(error as Error).message}\n\n${help}`, { cause: error });
   }
@@ -53,6 +63,8 @@ export interface StackSettings {
   readonly urls: StackUrls;
   /** Environment variables with the broker of MDM's update queue; undefined without an update queue. */
   readonly updateQueue: NodeJS.ProcessEnv | undefined;
+  /** Port of the stack's own Redis server; undefined when its engine does not run on Redis. */
+  readonly redisPort: number | undefined;
   readonly ports: readonly StackPort[];
   /** Environment of every program. */
   readonly env: NodeJS.ProcessEnv;
@@ -70,9 +82,12 @@ export interface StackUrls {
 /**
  * Reads the configuration and fills in the addresses that follow from the ports. Values of property files, profiles
  * and the environment take precedence.
- * @throws ConfigError, or an Error when NODE_ENV is production
+ * @throws ConfigError, or an Error when NODE_ENV is production or a store is chosen for a given engine
  */
-export async function readSettings(env: NodeJS.ProcessEnv): Promise<StackSettings> {
+export async function readSettings(
+  env: NodeJS.ProcessEnv,
+  { store = 'sqlite' }: Partial<Pick<Flags, 'store'>> = {},
+): Promise<StackSettings> {
   if (env['NODE_ENV'] === 'production') {
     throw new Error(
       'npm start is for development: its clients and secrets are public. It refuses NODE_ENV=production.',
@@ -81,6 +96,8 @@ export async function readSettings(env: NodeJS.ProcessEnv): Promise<StackSetting
   const { config, origins } = await loadConfig({ env });
   const [firstEngine] = config['conductor.url'];
   const givenEngine = origins['conductor.url'] === undefined ? undefined : firstEngine;
+  if (store === 'redis' && givenEngine !== undefined)
+    throw new Error(`--store redis is for an engine of the stack's own, and conductor.url names ${givenEngine}`);
   const givenIssuer = origins['oauth.issuer'] === undefined ? undefined : config['oauth.issuer'];
   const isGiven = { 'conductor.url': givenEngine !== undefined, 'oauth.issuer': givenIssuer !== undefined };
   const ports = await Promise.all(
@@ -91,6 +108,7 @@ export async function readSettings(env: NodeJS.ProcessEnv): Promise<StackSetting
   const urls = { ...own, engine: givenEngine ?? own.engine, identityProvider: givenIssuer ?? own.identityProvider };
   const following = followingKeys(urls);
   const stateDir = resolve(config['state.dir']);
+  const redisPort = store === 'redis' ? await findFreePort() : undefined;
   const isOurs = (key: string) => origins[key] === undefined || origins[key] === 'config/default.properties';
   return {
     stateDir,
@@ -99,14 +117,17 @@ export async function readSettings(env: NodeJS.ProcessEnv): Promise<StackSetting
     workersClient: config['workers.clientId'] ?? String(following['workers.clientId']),
     urls,
     updateQueue: config['mdm.updateQueue'] ? queueEnvironment(env) : undefined,
+    redisPort,
     ports: ports.filter(({ unless }) => unless === undefined || !isGiven[unless]),
     env: {
       ...env,
       ...toVariables(Object.entries(following).filter(([key]) => isOurs(key))),
       // The stack's own engine keeps its data there, with Java and in a container.
-      ...(givenEngine === undefined && isOurs('conductor.databaseURL')
+      ...(givenEngine === undefined && redisPort === undefined && isOurs('conductor.databaseURL')
         ? { CONDUCTOR_DATABASEURL: `sqlite:${join(stateDir, 'engine', 'conductor.db')}` }
         : {}),
+      // Without an index, the router's records of executions are as durable as the executions.
+      ...(redisPort !== undefined && isOurs('redis.url') ? { REDIS_URL: redisUrlOf(redisPort) } : {}),
       ...(givenIssuer === undefined ? { OAUTH_AUDIENCE: env['OAUTH_AUDIENCE'] ?? 'urn:service-router' } : {}),
       ...Object.fromEntries(ports.map(({ variable, port }) => [variable, String(port)])),
       STATE_DIR: stateDir,

@@ -43,8 +43,11 @@ export function programsOf({ givenIssuer }: Pick<StackSettings, 'givenIssuer'>):
   return longRunningPrograms.filter(({ name }) => givenIssuer === undefined || name !== 'identity-provider');
 }
 
-/** The engine stops last, since all other programs may still call it. */
+/** The engine stops after all programs that may call it. */
 export const engineStopOrder = 4;
+
+/** The engine's Redis server stops after it. */
+export const redisStopOrder = 5;
 
 /** Environment and output of a program. */
 export interface LaunchOptions {

@@ -27,7 +27,7 @@ export async function runStack(args: readonly string[], env: NodeJS.ProcessEnv):
   try {
     const flags = parseFlags(args);
     if (flags.help) return (process.stdout.write(help), 0);
-    const settings = await readSettings(env);
+    const settings = await readSettings(env, flags);
     unlock = openStateDir(settings.stateDir);
     const taken = await findTakenPorts(settings.ports);
     if (taken.length > 0) throw new Error(taken.join('\n'));

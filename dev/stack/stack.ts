@@ -1,6 +1,7 @@
 // The development stack: starts all programs in parallel, restarts them when they crash, and stops them in order.
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { findRedisServer, launchRedisServer } from '../engine/redis-server.ts';
 import { type EnginePlan, planEngine } from '../engine/start-engine.ts';
 import { type Child, describeEnding } from './child.ts';
 import type { StackSettings } from './options.ts';
@@ -11,6 +12,7 @@ import {
   type LongRunningProgram,
   type Program,
   programsOf,
+  redisStopOrder,
   registrationProgram,
   runProgramOnce,
 } from './programs.ts';
@@ -45,6 +47,7 @@ export class Stack {
   readonly #options: StackOptions;
   readonly #failure = Promise.withResolvers<never>();
   readonly #supervised: SupervisedProgram[] = [];
+  #redis: ((output: ProgramLog) => Child) | undefined;
   #registration: Child | undefined;
   #stopping: Promise<void> | undefined;
   #plan: EnginePlan | undefined;
@@ -57,7 +60,8 @@ export class Stack {
 
   /** How the engine is run, for the summary. */
   get engineKind(): string {
-    return this.#plan?.kind === 'own' ? this.#plan.how : 'given by CONDUCTOR_URL';
+    if (this.#plan?.kind !== 'own') return 'given by CONDUCTOR_URL';
+    return this.#redis === undefined ? this.#plan.how : `${this.#plan.how}, on Redis`;
   }
 
   /**
@@ -67,9 +71,14 @@ export class Stack {
    */
   async prepare(signal: AbortSignal): Promise<void> {
     const { settings, say } = this.#options;
-    const { stateDir, givenEngine, updateQueue } = settings;
+    const { stateDir, givenEngine, updateQueue, redisPort } = settings;
     const port = Number(new URL(settings.urls.engine).port);
-    this.#plan = await planEngine({ port, stateDir, url: givenEngine, say, signal, tuning: { updateQueue } });
+    if (redisPort !== undefined) {
+      const command = findRedisServer();
+      this.#redis = (output) => launchRedisServer({ command, port: redisPort, stateDir, output });
+    }
+    const database = redisPort === undefined ? undefined : { redisPort };
+    this.#plan = await planEngine({ port, stateDir, url: givenEngine, say, signal, tuning: { updateQueue, database } });
   }
 
   /** Starts all programs; resolves when each of them is ready and the definitions are registered. */
@@ -96,6 +105,9 @@ export class Stack {
 
   async #startEngine(plan: EnginePlan): Promise<void> {
     if (plan.kind === 'given') return;
+    if (this.#redis !== undefined)
+      await this.#supervise({ name: 'redis', stopOrder: redisStopOrder }, this.#redis).supervisor.ready;
+    if (this.#stopping) return;
     await this.#supervise({ name: 'engine', stopOrder: engineStopOrder }, plan.launch).supervisor.ready;
   }
 

@@ -21,8 +21,11 @@ describe('secrets', () => {
     );
     expect(secrets.length).toBeGreaterThan(12);
     for (const [name, value] of secrets)
-      expect([name, value]).toEqual([name, expect.stringMatching(/^(redis:\/\/:)?\$\{\w+:[?-].*\}(@redis:6379)?$/)]);
-    const optional = secrets.filter(([, value]) => value.includes(':-')).map(([name]) => name);
+      expect([name, value]).toEqual([
+        name,
+        expect.stringMatching(/^(redis:\/\/:)?\$\{\w+:[?-].*\}(@\$\{REDIS_HOST:-redis\}:6379)?$/),
+      ]);
+    const optional = secrets.filter(([, value]) => /^\$\{\w+:-/.test(value)).map(([name]) => name);
     expect(new Set(optional)).toEqual(new Set(['SENTRY_DSN', 'PAYLOAD_KEY', 'PAYLOAD_DECRYPTIONKEYS']));
   });
 
@@ -74,7 +77,7 @@ describe('what can reach what', () => {
     (engine) => {
       const near = services.map(([name]) => name).filter((name) => name !== engine && shareNetwork(name, engine));
       // Keycloak is there as a client of the same database server.
-      const others = ['conductor-a', 'conductor-b'].filter((name) => name !== engine);
+      const others = ['conductor-a', 'conductor-b', 'conductor-redis'].filter((name) => name !== engine);
       const expected = [
         'conductor-ui',
         'keycloak',
@@ -107,10 +110,10 @@ describe('what can reach what', () => {
     }
   });
 
-  it('the routers do not reach the back ends, and Redis is theirs alone', () => {
+  it('the routers do not reach the back ends, and share Redis with the pruner and the engine on Redis alone', () => {
     expect(shareNetwork('router-a', 'back-ends')).toBe(false);
     const near = services.map(([name]) => name).filter((name) => name !== 'redis' && shareNetwork(name, 'redis'));
-    expect(near.sort()).toEqual(['router-a', 'router-b']);
+    expect(near.sort()).toEqual(['conductor-redis', 'engine-redis', 'pruner', 'router-a', 'router-b']);
   });
 });
 

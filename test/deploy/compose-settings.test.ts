@@ -128,10 +128,10 @@ describe('addresses', () => {
   it('routers, registration and pruner know every server of the engine', () => {
     const engines = services
       .map(([name]) => name)
-      .filter((name) => name.startsWith('conductor-') && name !== 'conductor-ui');
+      .filter((name) => name.startsWith('conductor-') && name !== 'conductor-ui' && name !== 'conductor-redis');
     for (const name of ['router-a', 'router-b', 'register', 'pruner'])
       expect(compose.services[name]?.environment?.['CONDUCTOR_URL']).toBe(
-        engines.map((engine) => `http://${engine}:8080`).join(),
+        `\${ENGINE_SERVERS:-${engines.map((engine) => `http://${engine}:8080`).join()}}`,
       );
   });
 });
@@ -161,6 +161,15 @@ describe('files', () => {
   it('every volume is used', () => {
     const used = services.flatMap(([, { volumes = [] }]) => volumes.map((volume) => volume.split(':')[0]));
     expect(used.toSorted()).toEqual(Object.keys(compose.volumes).toSorted());
+  });
+
+  it('the engine on Redis reads its own properties, and Redis never evicts its data', () => {
+    const { command, environment } = compose.services['conductor-redis'] ?? {};
+    expect([command].flat()).toContain('--spring.config.additional-location=file:/etc/conductor/redis.properties');
+    expect(environment).toEqual({
+      CONDUCTOR_REDIS_HOSTS: expect.stringMatching(/^engine-redis:6379:local:\$\{REDIS_PASS/),
+    });
+    expect(textOf('deploy/redis/engine.conf')).toMatch(/^maxmemory-policy noeviction$/m);
   });
 
   it('both servers of the engine take the lock of their database', () => {

@@ -48,6 +48,7 @@ function createStack(programs: readonly LongRunningProgram[], options: { verbose
       workersClient: 'worker',
       urls,
       updateQueue: undefined,
+      redisPort: undefined,
       ports: [],
       env: process.env,
     },

@@ -1,0 +1,206 @@
+// A whole stack on an engine on Redis, which has no index: the calls of clients, keys, MDM, the CLI. Opt-in.
+
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RedisEngine, startRedisEngine } from '../../dev/engine/start-redis-engine.ts';
+import { runCli } from '../cli/run-cli.ts';
+import { type EngineProxy, startEngineProxy } from '../faults/engine-proxy.ts';
+import { isAskedFor } from '../opt-in.ts';
+import { call, type Caller, callerFor, type CallOptions } from '../stack/client.ts';
+import { freePort } from '../stack/free-port.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { hasRedisServer } from '../stack/redis-server.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+import { lostEventsOf } from './lost-events.ts';
+
+const asked =
+  isAskedFor('WITH_REDIS', 'an engine on Redis', 'WITH_REDIS=1 npm test -- test/e2e/redis-engine.test.ts') &&
+  hasRedisServer('an engine on Redis');
+
+describe.skipIf(!asked)('a stack on an engine on Redis', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'service-router-redis-engine-'));
+  let engine: RedisEngine;
+  let proxy: EngineProxy;
+  let stack: Stack;
+  let demo: Caller;
+
+  beforeAll(async () => {
+    engine = await startRedisEngine({ port: await freePort(), stateDir: folder, say: () => undefined });
+    await runCli(['register', '--engine', engine.url]);
+    proxy = await startEngineProxy(engine.url);
+    const router = { REDIS_URL: engine.redis.url, RECONCILER_INTERVALMS: '500', RECONCILER_AFTERMS: '3000' };
+    stack = await startStack({ engineUrl: proxy.url, router });
+    demo = await callerFor(stack.url);
+    // The engine subscribes to the queue of a new handler within a minute of its registration: wait for it once.
+    const source = executionOf(await patch('0320991', newCccid()));
+    await untilEntries(source, 3, 90_000);
+  }, 300_000);
+  afterAll(async () => {
+    await stack?.stop();
+    await proxy?.stop();
+    await engine?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  const newCccid = () => `T${Math.random().toString(36).slice(2, 9).toUpperCase()}`;
+  const executionOf = ({ headers }: Awaited<ReturnType<Caller>>) => String(headers['x-execution-id']);
+  const patch = (id: string, cccid: string, headers: Record<string, string> = {}) =>
+    demo(`/adaptor/001/mock/colleges/001/persons/${id}`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ cccid }),
+    });
+  const entriesOf = async (source: string) =>
+    (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json<{ kind: string }[]>();
+  const untilEntries = (source: string, count: number, timeoutMs = 30_000) =>
+    pollUntil(`${count} entries of MDM for ${source}`, async () => (await entriesOf(source)).length >= count, {
+      timeoutMs,
+    });
+  const read = async (id: string) =>
+    (await call(`${engine.url}/api/workflow/${id}`)).json<{ status: string; tasks: { status: string }[] }>();
+  const cli = (...args: string[]) => runCli([...args, '--engine', engine.url], { REDIS_URL: engine.redis.url });
+  const notices = async (operationsUrl: string) =>
+    (await call(`${operationsUrl}/health/ready`)).json<{ notices: Record<string, string[]> }>().notices;
+
+  it.each(['/lmsDW/001/dataSync/', '/adaptor/001/terms?mis=001', '/movies/Metropolis'])('GET %s', async (path) => {
+    expect((await demo(path)).status).toBe(200);
+  });
+
+  it('GET sections', async () => {
+    const path = '/adaptor/001/sections?sisTermId=2026FA&sisCourseId=MATH-31&mis=001';
+    expect((await demo(path)).json<unknown[]>().length).toBeGreaterThan(0);
+  });
+
+  it('has nothing to say in its readiness: records stand in for the index', async () => {
+    expect(await notices(stack.operationsUrl)).not.toHaveProperty('executions');
+  });
+
+  it('replays a response after a restart of the router', async () => {
+    const key = { 'idempotency-key': randomUUID() };
+    const cccid = newCccid();
+    const first = await patch('0318204', cccid, key);
+    expect(first.status).toBe(200);
+    await stack.router.stop();
+    await stack.restartRouter();
+    const second = await pollUntil('the router', async () => {
+      const response = await patch('0318204', cccid, key);
+      return response.status === 200 && response;
+    });
+    expect(second.headers['idempotency-replayed']).toBe('true');
+    expect(executionOf(second)).toBe(executionOf(first));
+    expect(second.text).toBe(first.text);
+  });
+
+  it('finds the execution of a key whose start had no response, and starts no other', async () => {
+    const options: CallOptions = {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json', 'idempotency-key': randomUUID() },
+      body: '{"name":"x"}',
+    };
+    const path = `/adaptor/001/mock/echo/${randomUUID()}`;
+    proxy.concerns = ({ method, url }) => method === 'POST' && url === '/api/workflow';
+    proxy.mood = 'reset';
+    expect((await demo(path, options)).status).toBe(504);
+    proxy.mood = 'pass';
+    const repeated = await pollUntil(
+      'the response of the execution',
+      async () => {
+        const response = await demo(path, options);
+        return response.status === 200 && response;
+      },
+      { timeoutMs: 30_000 },
+    );
+    expect(repeated.headers['idempotency-replayed']).toBe('true');
+  });
+
+  it('brings a cccid to MDM and the interested college, once', async () => {
+    const cccid = newCccid();
+    const source = executionOf(await patch('0318204', cccid));
+    await untilEntries(source, 3);
+    const there = await call(`${stack.backEndsUrl}/adaptors/002/mock/colleges/002/persons/B00417733`);
+    expect(there.json()).toMatchObject({ cccid });
+  });
+
+  it('starts what should have followed a PATCH whose event was lost', async () => {
+    const { withoutHandler, untilEventsTaken } = lostEventsOf(engine.url);
+    let source = '';
+    await withoutHandler('mdm', async () => {
+      source = executionOf(await patch('0318204', newCccid()));
+      await untilEventsTaken('conductor:college-adaptorWF:person_patched');
+    });
+    await untilEntries(source, 3);
+    const { text } = await call(`${stack.operationsUrl}/metrics`);
+    expect(text).toMatch(/router_reconciled_total\{case="event_lost",action="started"\} [1-9]/);
+  }, 60_000);
+
+  it('the CLI lists, shows and prunes executions', async () => {
+    const source = executionOf(await patch('0318204', newCccid()));
+    await untilEntries(source, 3);
+    const list = (await cli('executions', 'list', '--route', 'adaptor', '--json')).json<{
+      executions: { executionId: string; state: string; clientId: string }[];
+    }>();
+    expect(list.executions).toContainEqual(
+      expect.objectContaining({ executionId: source, state: 'COMPLETED', clientId: 'demo' }),
+    );
+    const shown = (await cli('executions', 'show', source, '--json')).json<{ follows: { workflow: string }[] }>();
+    expect(shown.follows.map(({ workflow }) => workflow)).toEqual(expect.arrayContaining(['mdmWF', 'mdm-shareWF']));
+    // Rules that would delete what the reconciler needs are refused, so only the plan of the configured ones is made.
+    const planned = await cli('prune', '--dry-run', '--no-events', '--json');
+    expect(planned.json()).toMatchObject({ ok: true, rules: expect.any(Array) });
+    expect((await cli('reconcile', '--dry-run', '--json')).json()).toMatchObject({ ok: true, findings: [] });
+  }, 60_000);
+
+  it('without redis.url, says what does not work and finds nothing silently', async () => {
+    for (const command of ['executions list', 'reconcile --dry-run', 'prune --dry-run --no-events']) {
+      const { exitCode, stderr, stdout } = await runCli([...command.split(' '), '--engine', engine.url]);
+      expect({ command, exitCode }).toEqual({ command, exitCode: 1 });
+      expect(stdout + stderr).toContain('the engine has no index of executions');
+    }
+    const alone = await startStack({ engineUrl: engine.url, withWorkers: false, anyAnswer: true });
+    try {
+      const client = await callerFor(alone.url);
+      await pollUntil('the notice', async () => 'executions' in (await notices(alone.operationsUrl)));
+      expect((await notices(alone.operationsUrl))['executions']).toEqual([
+        expect.stringContaining('the engine has no index of executions and redis.url is not set'),
+      ]);
+      const refused = await client('/adaptor/001/mock/echo/x', {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json', 'idempotency-key': randomUUID() },
+        body: '{}',
+      });
+      expect(refused.status).toBe(503);
+      expect(refused.json()).toMatchObject({ type: '/problems/idempotency-unavailable' });
+    } finally {
+      await alone.stop();
+    }
+  }, 60_000);
+
+  it('keeps what was acknowledged when Redis and the engine are killed', async () => {
+    const key = { 'idempotency-key': randomUUID() };
+    const cccid = newCccid();
+    const first = await patch('0318204', cccid, key);
+    // Everysec: what is older than a second is on disk.
+    const { headers } = await pollUntil('a later second', async () => {
+      const response = await demo('/movies/Metropolis');
+      return (
+        Date.parse(String(response.headers['date'])) - Date.parse(String(first.headers['date'])) > 2_000 && response
+      );
+    });
+    expect(headers).toBeDefined();
+    process.kill(engine.redis.pid as number, 'SIGKILL');
+    await engine.redis.restart();
+    const second = await pollUntil(
+      'the repeated response',
+      async () => {
+        const response = await patch('0318204', cccid, key);
+        return response.status === 200 && response;
+      },
+      { timeoutMs: 30_000 },
+    );
+    expect(executionOf(second)).toBe(executionOf(first));
+    expect((await read(executionOf(first))).status).toBe('COMPLETED');
+  }, 60_000);
+});

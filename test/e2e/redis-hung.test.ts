@@ -1,0 +1,135 @@
+// Executions whose next attempt an engine on Redis has lost (conductor-oss 1021) are retried. Opt-in.
+//
+// They are made for real: Conductor writes the field of the attempt in `SCHEDULED_TASKS`, then the attempt. The field is
+// written here beforehand, which is what a kill between the two leaves behind.
+
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createClient } from 'redis';
+import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import { Engine } from '#lib/conductor/engine.ts';
+import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import { loadConfig } from '#lib/config/load.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { type OpenExecutions, openExecutions } from '#lib/records/open-executions.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
+import { type RedisEngine, startRedisEngine } from '../../dev/engine/start-redis-engine.ts';
+import { createReconcileRounds } from '../../jobs/reconcile/index.ts';
+import { runCli } from '../cli/run-cli.ts';
+import { isAskedFor } from '../opt-in.ts';
+import { call } from '../stack/client.ts';
+import { freePort } from '../stack/free-port.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { hasRedisServer } from '../stack/redis-server.ts';
+
+const asked =
+  isAskedFor('WITH_REDIS', 'lost attempts on Redis', 'WITH_REDIS=1 npm test -- test/e2e/redis-hung.test.ts') &&
+  hasRedisServer('lost attempts on Redis');
+
+/** How long the reconciler waits before it decides, in milliseconds. */
+const afterMs = 1_000;
+
+describe.skipIf(!asked)('an execution whose next attempt was lost', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'service-router-hung-'));
+  let engine: RedisEngine;
+  let connection: Engine;
+  let executions: OpenExecutions;
+  let api: ExecutionApi;
+  let config: Config;
+
+  beforeAll(async () => {
+    engine = await startRedisEngine({ port: await freePort(), stateDir: folder, say: () => undefined });
+    await runCli(['register', '--engine', engine.url]);
+    const env = { REDIS_URL: engine.redis.url, RECONCILER_AFTERMS: String(afterMs), CONDUCTOR_URL: engine.url };
+    config = (await loadConfig({ env })).config;
+    connection = new Engine({ url: [engine.url], timeoutMs: 5_000, connections: 4 });
+    executions = openExecutions((request) => connection.request(request), config, createLog('test', 'silent'));
+    api = executions.api;
+    for (const task of ['mdm_notify', 'mdm_share', 'movies_intake']) await shortenTimeOut(task);
+  }, 300_000);
+  afterAll(async () => {
+    await executions?.close();
+    await connection?.close();
+    await engine?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  /** Otherwise the tests would wait a minute for each time-out. */
+  async function shortenTimeOut(name: string): Promise<void> {
+    const path = `${engine.url}/api/metadata/taskdefs`;
+    const definition = (await call(`${path}/${name}`)).json<object>();
+    const headers = { 'content-type': 'application/json' };
+    const changed = {
+      ...definition,
+      retryCount: 3,
+      retryDelaySeconds: 0,
+      responseTimeoutSeconds: 1,
+      timeoutPolicy: 'RETRY',
+    };
+    await call(path, { method: 'PUT', headers, body: JSON.stringify(changed) });
+  }
+
+  const poll = async (taskType: string) =>
+    (await connection.pollTasks(taskType, { count: 10, workerId: 'test' })).map((task) => task.workflowInstanceId);
+
+  /** Starts an execution, takes its task, and leaves what a kill of the engine leaves behind. */
+  async function startHung(name: string, taskType: string, input: Record<string, unknown>): Promise<WholeExecution> {
+    const id = await api.start({ name, version: 1, correlationId: 'patch-1', input });
+    const redis = createClient({ url: engine.redis.url });
+    await redis.connect();
+    const [key] = await redis.keys(`*SCHEDULED_TASKS.${id}`);
+    await redis.hSet(String(key), `${taskType}1`, randomUUID());
+    await redis.quit();
+    await pollUntil('its task', async () => (await poll(taskType)).includes(id));
+    return pollUntil('its time-out', async () => {
+      const execution = await api.readWhole(id);
+      return execution?.tasks.some(({ status }) => status === 'TIMED_OUT') === true && execution;
+    });
+  }
+
+  const rounds = () => {
+    const definitions = loadDefinitions(process.cwd());
+    return createReconcileRounds({ config, definitions: () => definitions, api });
+  };
+  /** Runs rounds until one has repaired the execution, and returns its finding. */
+  const repaired = (id: string) => {
+    const reconcile = rounds();
+    return pollUntil(
+      'its repair',
+      async () =>
+        (await reconcile.run()).findings.find(({ executionId, action }) => executionId === id && action !== 'none'),
+      { timeoutMs: 20_000 },
+    );
+  };
+  const system = { misCode: '002', sisPersonId: 'B1', cccid: 'C1', requestId: 'r', sourceExecutionId: 'patch-1' };
+  const read = { inbound: { httpMethod: 'GET', route: 'movies', clientId: 'demo', requestId: 'r' } };
+
+  it.each([
+    ['mdmWF', 'mdm_notify', { mis: '001', executionId: 'patch-1', requestId: 'r' }],
+    ['mdm-shareWF', 'mdm_share', system],
+    ['moviesWF', 'movies_intake', read],
+  ])('%s: is retried while it hangs', async (name, taskType, input) => {
+    const hung = await startHung(name, taskType, input);
+    expect(hung).toMatchObject({ status: 'RUNNING', tasks: [{ status: 'TIMED_OUT', retryCount: 0, retried: true }] });
+    const { workflowId } = hung;
+    expect(await repaired(workflowId)).toMatchObject({ case: 'never_retried', action: 'retried' });
+    await pollUntil('its next attempt', async () => (await poll(taskType)).includes(workflowId));
+  });
+
+  it.each([
+    ['mdmWF', 'mdm_notify', { mis: '001', executionId: 'patch-2', requestId: 'r' }],
+    ['mdm-shareWF', 'mdm_share', system],
+  ])('%s: is retried after the engine has completed it without its work', async (name, taskType, input) => {
+    const { workflowId } = await startHung(name, taskType, input);
+    // Records it: no router has started it.
+    await api.search({ statuses: ['RUNNING'] }, { offset: 0, size: 1 });
+    // What the engine's sweeper does after half a minute.
+    await api.decide(workflowId);
+    expect(await api.readState(workflowId)).toBe('COMPLETED');
+    expect(await repaired(workflowId)).toMatchObject({ case: 'never_retried', action: 'retried' });
+    await pollUntil('its next attempt', async () => (await poll(taskType)).includes(workflowId));
+  });
+});
