@@ -6,13 +6,38 @@ import { longRunningPrograms, programsOf } from '../../../dev/stack/programs.ts'
 
 describe('parseFlags', () => {
   it('knows --verbose and --help', () => {
-    expect(parseFlags([])).toEqual({ verbose: false, help: false });
-    expect(parseFlags(['--verbose', '--help'])).toEqual({ verbose: true, help: true });
+    expect(parseFlags([])).toEqual({ verbose: false, help: false, store: 'sqlite' });
+    expect(parseFlags(['--verbose', '--help'])).toMatchObject({ verbose: true, help: true });
   });
 
   it('refuses an unknown flag and shows the known ones', () => {
     expect(() => parseFlags(['--vebrose'])).toThrow(/Unknown option '--vebrose'[\s\S]*Usage: npm start/);
     expect(help).toContain('--verbose');
+  });
+});
+
+describe('--store', () => {
+  it('knows sqlite and redis, and refuses another store', () => {
+    for (const store of ['sqlite', 'redis']) expect(parseFlags(['--store', store])).toMatchObject({ store });
+    expect(() => parseFlags(['--store', 'oracle'])).toThrow(/--store oracle: there is sqlite and redis[\s\S]*Usage/);
+  });
+
+  it('redis: gives the router the Redis server of the engine, and the pruner no database', async () => {
+    const { redisPort, env } = await readSettings({}, { store: 'redis' });
+    expect(env['REDIS_URL']).toBe(`redis://127.0.0.1:${redisPort}`);
+    expect(env['CONDUCTOR_DATABASEURL']).toBeUndefined();
+    expect((await readSettings({})).env['REDIS_URL']).toBeUndefined();
+  });
+
+  it('redis: leaves a Redis server that the configuration names to the router', async () => {
+    const { redisPort, env } = await readSettings({ REDIS_URL: 'redis://cache.example:1' }, { store: 'redis' });
+    expect(redisPort).toBeGreaterThan(0);
+    expect(env['REDIS_URL']).toBe('redis://cache.example:1');
+  });
+
+  it('redis: refuses a given engine', async () => {
+    const given = readSettings({ CONDUCTOR_URL: 'http://engine.example:9000' }, { store: 'redis' });
+    await expect(given).rejects.toThrow("--store redis is for an engine of the stack's own");
   });
 });
 
