@@ -28,7 +28,7 @@ export function recordOfTask(task: Task): NewRecord {
   return recordFrom({ ...names, startedAt: Number(scheduledTime) || Date.now() }, inputData);
 }
 
-/** Returns the record of an execution. */
+/** Returns the record of an execution as the engine has it. */
 export function recordOfExecution(execution: WholeExecution): NewRecord {
   const { workflowId: executionId, workflowName: workflow, workflowVersion: version, correlationId } = execution;
   return recordFrom({ executionId, workflow, version, correlationId, startedAt: execution.startTime }, execution.input);
