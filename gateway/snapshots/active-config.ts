@@ -14,7 +14,16 @@ export interface ActiveConfig {
 export function createActiveConfig(first: Config): ActiveConfig {
   let active = first;
   return {
-    config: new Proxy({} as Config, { get: (_target, key) => Reflect.get(active, key) as unknown }),
+    config: new Proxy({} as Config, {
+      get: (_target, key) => Reflect.get(active, key) as unknown,
+      has: (_target, key) => Reflect.has(active, key),
+      ownKeys: () => Reflect.ownKeys(active),
+      // The active object may be frozen, and a proxy must not report that of another target.
+      getOwnPropertyDescriptor(_target, key) {
+        const descriptor = Reflect.getOwnPropertyDescriptor(active, key);
+        return descriptor && { ...descriptor, configurable: true, writable: true };
+      },
+    }),
     set(config) {
       active = config;
     },

@@ -31,9 +31,9 @@ export function createExecutionApi(sources: IndexSources): ExecutionApi {
 
 /** Returns the records in Redis with the limits of the configuration. */
 export function createRecords(redis: Redis, config: Config): ExecutionRecords {
-  const keptDays = Object.entries(config)
-    .filter(([key]) => /^prune\..*[dD]ays$/.test(key))
-    .map(([, days]) => Number(days));
+  const keptDays = Object.entries(config).flatMap(([key, days]) =>
+    /^prune\..*days$/i.test(key) && typeof days === 'number' ? [days] : [],
+  );
   return new ExecutionRecords(redis, {
     keyPrefix: config['records.keyPrefix'],
     maxRecords: config['records.max'],

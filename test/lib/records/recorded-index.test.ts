@@ -4,9 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
+import { loadConfig } from '#lib/config/load.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { StartWorkflowRequest, Task } from '#lib/conductor/types.ts';
-import { createExecutionApi } from '#lib/records/chosen-index.ts';
+import { createExecutionApi, createRecords } from '#lib/records/chosen-index.ts';
 import { ExecutionRecords } from '#lib/records/execution-records.ts';
 import { RedisRecorder } from '#lib/records/recorder.ts';
 import { Redis } from '#lib/redis/redis.ts';
@@ -176,6 +177,20 @@ describe('records of executions', requires('redis'), () => {
     const left = Number(await server.command('PTTL', `${keyPrefix}correlation:a`));
     expect(left).toBeGreaterThan(dayMs - 60_000);
     expect(left).toBeLessThanOrEqual(dayMs);
+  });
+
+  it('keeps them for a day longer than the longest rule of the prune job, by default and with a rule of a route', async () => {
+    const { config } = await loadConfig({ env: {} });
+    for (const [rule, days] of [
+      [{}, 31],
+      [{ 'prune.movies.days': 90 }, 91],
+    ] as const) {
+      keyPrefix = `test:${randomUUID()}:`;
+      records = createRecords(redis, { ...config, ...rule, 'records.keyPrefix': keyPrefix });
+      await records.addStart({ workflow: 'w', correlationId: 'a' });
+      const left = Number(await server.command('PTTL', `${keyPrefix}correlation:a`));
+      expect(left / dayMs).toBeCloseTo(days, 1);
+    }
   });
 
   it('does not record a read before its start, nor under its correlation id', async () => {
