@@ -35,8 +35,9 @@ describe.skipIf(!asked)('a stack on an engine on Redis', () => {
     stack = await startStack({ engineUrl: proxy.url, router });
     demo = await callerFor(stack.url);
     // The engine subscribes to the queue of a new handler within a minute of its registration: wait for it once.
-    const source = executionOf(await patch('0320991', newCccid()));
-    await untilEntries(source, 3, 90_000);
+    const first = await patch('0320991', newCccid());
+    expect(first.status).toBe(200);
+    await untilEntries(executionOf(first), 3, 90_000);
   }, 300_000);
   afterAll(async () => {
     await stack?.stop();
