@@ -57,9 +57,10 @@ export const settled: Decision = { kind: 'settled' };
 /** Too early to decide. */
 export const waiting: Decision = { kind: 'waiting' };
 
-/** Returns the last attempt of a task. */
+/** Returns the last attempt of a task. On Redis the engine lists the attempts of a task in any order. */
 export function lastTask({ tasks }: WholeExecution, referenceTaskName: string): ExecutedTask | undefined {
-  return tasks.findLast((task) => task.referenceTaskName === referenceTaskName);
+  const attempts = tasks.filter((task) => task.referenceTaskName === referenceTaskName);
+  return attempts.toSorted((one, other) => (one.retryCount ?? 0) - (other.retryCount ?? 0)).at(-1);
 }
 
 /** Returns the EVENT tasks with one of the statuses, of all loop iterations. */
@@ -99,13 +100,13 @@ export function isOverdue(task: ExecutedTask | undefined, { now, afterMs }: Deci
  * (conductor-oss 1021). It never runs. At its next evaluation the engine completes the execution, as all of its tasks have
  * ended.
  */
-export function isMissingRetry({ tasks }: WholeExecution, context: Pick<DecisionContext, 'now' | 'afterMs'>): boolean {
-  return tasks.some(
+export function isMissingRetry(execution: WholeExecution, context: Pick<DecisionContext, 'now' | 'afterMs'>): boolean {
+  return execution.tasks.some(
     (task) =>
       task.retried === true &&
       task.status !== 'COMPLETED' &&
       hasElapsed(Math.max(task.endTime ?? 0, task.updateTime ?? 0), context) &&
-      tasks.findLast(({ referenceTaskName }) => referenceTaskName === task.referenceTaskName) === task,
+      lastTask(execution, task.referenceTaskName) === task,
   );
 }
 

@@ -10,6 +10,7 @@ import { createOutbound } from '#lib/envelope/outbound.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { classify, collegeOf, interestedColleges } from '../../../jobs/reconcile/classify.ts';
 import { decideNotification, decideShare } from '../../../jobs/reconcile/decide-notification.ts';
+import { decideOther } from '../../../jobs/reconcile/decide-other.ts';
 import { decidePatch } from '../../../jobs/reconcile/decide-patch.ts';
 import { MdmDefinitions } from '../../../jobs/reconcile/mdm-definitions.ts';
 import { isProbe } from '../../../jobs/reconcile/probe.ts';
@@ -321,6 +322,41 @@ describe('an mdmWF', () => {
     const execution = notification({ status: 'RUNNING', tasks });
     expect(decideNotification(execution, [], context)).toMatchObject(decision);
     expect(decideShare(execution, context)).toMatchObject(decision);
+  });
+
+  describe('whose task was marked as retried', () => {
+    const given = notify([], { status: 'TIMED_OUT', retryCount: 0, retried: true });
+    const next = notify([], { status: 'IN_PROGRESS', retryCount: 1, startTime: justNow, endTime: 0 });
+    const lost = { kind: 'resume', case: 'never_retried', fallback: [{ name: 'mdmWF', correlationId: 'e-1' }] };
+
+    it.each(['RUNNING', 'COMPLETED'] as const)(
+      '%s, without a next attempt → retried; the same for a share',
+      (status) => {
+        const execution = notification({ status, tasks: [given] });
+        expect(decideNotification(execution, [], context)).toMatchObject(lost);
+        expect(decideShare(execution, context)).toMatchObject(lost);
+      },
+    );
+
+    it('a moment ago → waits', () => {
+      const tasks = [{ ...given, endTime: justNow }];
+      expect(decideNotification(notification({ status: 'RUNNING', tasks }), [], context)).toEqual({ kind: 'waiting' });
+    });
+
+    it.each([
+      ['first', [given, next]],
+      ['last', [next, given]],
+    ])('with a next attempt, the earlier one listed %s → waits', (_order, tasks) => {
+      expect(decideNotification(notification({ status: 'RUNNING', tasks }), [], context)).toEqual({ kind: 'waiting' });
+    });
+
+    it.each([
+      ['GET', { kind: 'resume', case: 'never_retried', fallback: [] }],
+      ['PUT', { kind: 'end', case: 'never_retried' }],
+    ])('a %s of a client', (httpMethod, decision) => {
+      const execution = notification({ status: 'RUNNING', tasks: [given], input: { inbound: { httpMethod } } });
+      expect(decideOther(execution, context)).toEqual(decision);
+    });
   });
 
   it('stuck at its EVENT → resumed, then replaced', () => {

@@ -1,0 +1,71 @@
+// Asking an engine whether it has an index of executions, and what its absence makes of an empty result.
+
+import { expect, it } from 'vitest';
+import { EngineError } from '#lib/conductor/engine-error.ts';
+import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
+import { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
+import type { SendRequest } from '#lib/conductor/send-call.ts';
+
+const refusal = { status: 400, body: { message: 'Incorrectly formatted query string: indexed' } };
+const nothing = { status: 200, body: { totalHits: 0, results: [] } };
+
+/** An engine that responds to the malformed query so, and to any other call with an empty result. */
+function engineThatSays(malformed: { status: number; body: object } | EngineError): {
+  call: SendRequest;
+  asked: number;
+} {
+  const engine = {
+    asked: 0,
+    call: async ({ path }: { path: string }) => {
+      const isMalformed = path.includes('query=indexed');
+      if (isMalformed) engine.asked += 1;
+      if (isMalformed && malformed instanceof EngineError) throw malformed;
+      const { status, body } = isMalformed ? (malformed as typeof refusal) : nothing;
+      return { status, headers: {}, body: Buffer.from(JSON.stringify(path.includes('correlated') ? [] : body)) };
+    },
+  };
+  return engine as unknown as { call: SendRequest; asked: number };
+}
+
+it.each([
+  ['SQL index refuses it', refusal, true],
+  ['Elasticsearch fails on it', { status: 500, body: { message: 'parse error' } }, true],
+  ['no index finds nothing', nothing, false],
+  ['something finds executions with it', { status: 200, body: { totalHits: 3, results: [] } }, true],
+])('a malformed query: %s', async (_title, response, hasIndex) => {
+  const engine = engineThatSays(response);
+  const presence = new IndexPresence(engine.call);
+  expect(presence.known).toBeUndefined();
+  expect([await presence.exists(), await presence.exists(), presence.known]).toEqual([hasIndex, hasIndex, hasIndex]);
+  expect(engine.asked).toBe(1);
+});
+
+it.each([
+  ['a proxy without engine', { status: 503, body: {} }],
+  ['something else', { status: 200, body: { hello: 1 } }],
+  ['nobody', new EngineError('unreachable', 'ECONNREFUSED')],
+])('%s responds: it is not known, and asked again', async (_title, response) => {
+  const engine = engineThatSays(response);
+  const presence = new IndexPresence(engine.call);
+  for (const asked of [1, 2]) {
+    await expect(presence.exists()).rejects.toThrow(EngineError);
+    expect(engine.asked).toBe(asked);
+  }
+  expect(presence.known).toBeUndefined();
+});
+
+const page = { offset: 0, size: 1 };
+const searches: [string, (api: ExecutionApi) => Promise<unknown>, unknown][] = [
+  ['search', (api) => api.search({}, page), { executions: [], bytes: expect.any(Number) }],
+  ['count', (api) => api.count({}), 0],
+  ['correlated', (api) => api.correlated('w', 'c'), []],
+];
+
+it.each(searches)('%s: an empty result of an engine without index is an error', async (_name, search) => {
+  await expect(search(new ExecutionApi(engineThatSays(nothing).call))).rejects.toThrow(NoExecutionIndex);
+});
+
+it.each(searches)('%s: an empty result of an engine with an index is a result', async (_name, search, empty) => {
+  expect(await search(new ExecutionApi(engineThatSays(refusal).call))).toEqual(empty);
+});
