@@ -97,8 +97,8 @@ export function isOverdue(task: ExecutedTask | undefined, { now, afterMs }: Deci
 /**
  * Returns true for an execution whose failed task the engine marked as retried without storing the next attempt: on Redis
  * the two writes are not atomic, and after a crash between them the engine takes the attempt for scheduled
- * (conductor-oss 1021). It never runs. At its next evaluation the engine completes the execution, as all of its tasks have
- * ended.
+ * (conductor-oss 1021). It never runs. Where it is the last task, the engine completes the execution at its next
+ * evaluation, as all of its tasks have ended.
  */
 export function isMissingRetry(execution: WholeExecution, context: Pick<DecisionContext, 'now' | 'afterMs'>): boolean {
   return execution.tasks.some(

@@ -119,11 +119,9 @@ describe.skipIf(!asked)('an execution whose next attempt was lost', () => {
     await pollUntil('its next attempt', async () => (await poll(taskType)).includes(workflowId));
   });
 
-  it.each([
-    ['mdmWF', 'mdm_notify', { mis: '001', executionId: 'patch-2', requestId: 'r' }],
-    ['mdm-shareWF', 'mdm_share', system],
-  ])('%s: is retried after the engine has completed it without its work', async (name, taskType, input) => {
-    const { workflowId } = await startHung(name, taskType, input);
+  it('is retried after the engine has completed it without its work, where it was the last task', async () => {
+    const taskType = 'mdm_share';
+    const { workflowId } = await startHung('mdm-shareWF', taskType, system);
     // Records it: no router has started it.
     await api.search({ statuses: ['RUNNING'] }, { offset: 0, size: 1 });
     // What the engine's sweeper does after half a minute.
