@@ -1,4 +1,4 @@
-// Executions whose next attempt an engine on Redis has lost (conductor-oss 1021) are retried. Opt-in.
+// Executions whose next attempt an engine on Redis has lost (conductor-oss 1021) are retried.
 //
 // They are made for real: Conductor writes the field of the attempt in `SCHEDULED_TASKS`, then the attempt. The field is
 // written here beforehand, which is what a kill between the two leaves behind.
@@ -19,20 +19,15 @@ import { createLog } from '#lib/telemetry/logging/log.ts';
 import { type RedisEngine, startRedisEngine } from '../../dev/engine/start-redis-engine.ts';
 import { createReconcileRounds } from '../../jobs/reconcile/index.ts';
 import { runCli } from '../cli/run-cli.ts';
-import { isAskedFor } from '../opt-in.ts';
+import { requires } from '../run/requirements.ts';
 import { call } from '../stack/client.ts';
 import { freePort } from '../stack/free-port.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { hasRedisServer } from '../stack/redis-server.ts';
-
-const asked =
-  isAskedFor('WITH_REDIS', 'lost attempts on Redis', 'WITH_REDIS=1 npm test -- test/e2e/redis-hung.test.ts') &&
-  hasRedisServer('lost attempts on Redis');
 
 /** How long the reconciler waits before it decides, in milliseconds. */
 const afterMs = 1_000;
 
-describe.skipIf(!asked)('an execution whose next attempt was lost', () => {
+describe('an execution whose next attempt was lost', requires('full', 'redis'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'service-router-hung-'));
   let engine: RedisEngine;
   let connection: Engine;

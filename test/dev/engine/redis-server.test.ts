@@ -6,7 +6,7 @@ import { createClient } from 'redis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findRedisServer, launchRedisServer } from '../../../dev/engine/redis-server.ts';
 import { freePort } from '../../stack/free-port.ts';
-import { hasRedisServer } from '../../stack/redis-server.ts';
+import { requires } from '../../run/requirements.ts';
 
 it('says what to do where there is no redis-server', () => {
   expect(() => findRedisServer('/nonexistent')).toThrow(
@@ -14,7 +14,7 @@ it('says what to do where there is no redis-server', () => {
   );
 });
 
-describe.skipIf(!hasRedisServer("the stack's own Redis server"))("the stack's own Redis server", () => {
+describe("the stack's own Redis server", requires('redis'), () => {
   let stateDir: string;
   beforeEach(() => (stateDir = mkdtempSync(join(tmpdir(), 'service-router-redis-'))));
   afterEach(() => rmSync(stateDir, { recursive: true }));
