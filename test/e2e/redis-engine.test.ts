@@ -41,7 +41,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     rmSync(folder, { recursive: true, force: true });
   }, 60_000);
 
-  const newCccid = () => `T${Math.random().toString(36).slice(2, 9).toUpperCase()}`;
+  const newCccid = () => `T${randomUUID().slice(0, 7).toUpperCase()}`;
   const executionOf = ({ headers }: Awaited<ReturnType<Caller>>) => String(headers['x-execution-id']);
   const patch = (id: string, cccid: string, headers: Record<string, string> = {}) =>
     demo(`/adaptor/001/mock/colleges/001/persons/${id}`, {
