@@ -61,7 +61,7 @@ describe('a child', () => {
   });
 
   it('that ignores SIGTERM is killed after its deadline', async () => {
-    const child = start('ignores-sigterm.ts', { stopDeadlineMs: 200 });
+    const child = start('ignores-sigterm.ts', { stopDeadlineMs: 1_500 });
     await child.ready;
     await expect(child.stop()).resolves.toEqual({ code: null, signal: 'SIGKILL' });
     expect(output.text).toContain('SIGTERM is ignored');
