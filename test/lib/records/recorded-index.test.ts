@@ -6,6 +6,7 @@ import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
 import { loadConfig } from '#lib/config/load.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import type { SendRequest } from '#lib/conductor/send-call.ts';
 import type { StartWorkflowRequest, Task } from '#lib/conductor/types.ts';
 import { createExecutionApi, createRecords } from '#lib/records/chosen-index.ts';
 import { ExecutionRecords } from '#lib/records/execution-records.ts';
@@ -221,11 +222,24 @@ describe('records of executions', requires('redis'), () => {
   });
 });
 
-describe('an engine without index', () => {
-  it('and no Redis: every search says what is missing, and none is empty', async () => {
+describe('without Redis', () => {
+  const page = { offset: 0, size: 1 };
+  const searches: [string, (api: ExecutionApi) => Promise<unknown>, unknown][] = [
+    ['search', (api) => api.search({}, page), { executions: [], total: 0, bytes: expect.any(Number) }],
+    ['count', (api) => api.count({}), 0],
+    ['correlated', (api) => api.correlated('w', 'c'), []],
+  ];
+  const withIndex: SendRequest = async (call) =>
+    call.path.includes('query=indexed')
+      ? { status: 400, headers: {}, body: Buffer.from('{}') }
+      : engineWithoutIndex().call(call);
+
+  it.each(searches)('%s: fails on an engine without index, and says what is missing', async (_name, search) => {
     const api = createExecutionApi({ call: engineWithoutIndex().call, records: undefined });
-    const page = { offset: 0, size: 1 };
-    for (const search of [() => api.search({}, page), () => api.count({}), () => api.correlated('w', 'c')])
-      await expect(search()).rejects.toThrow('the engine has no index of executions');
+    await expect(search(api)).rejects.toThrow('the engine has no index of executions');
+  });
+
+  it.each(searches)('%s: is empty on an engine whose index finds nothing', async (_name, search, empty) => {
+    expect(await search(createExecutionApi({ call: withIndex, records: undefined }))).toEqual(empty);
   });
 });

@@ -1,31 +1,28 @@
-// Asking an engine whether it has an index of executions, and what its absence makes of an empty result.
+// Asking an engine whether it has an index of executions.
 
 import { expect, it } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';
-import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
-import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
 
 const refusal = { status: 400, body: { message: 'Incorrectly formatted query string: indexed' } };
 const nothing = { status: 200, body: { totalHits: 0, results: [] } };
 
-/** An engine that responds to the malformed query so, and to any other call with an empty result. */
+/** An engine that responds so. */
 function engineThatSays(malformed: { status: number; body: object } | EngineError): {
   call: SendRequest;
   asked: number;
 } {
   const engine = {
     asked: 0,
-    call: async ({ path }: { path: string }) => {
-      const isMalformed = path.includes('query=indexed');
-      if (isMalformed) engine.asked += 1;
-      if (isMalformed && malformed instanceof EngineError) throw malformed;
-      const { status, body } = isMalformed ? (malformed as typeof refusal) : nothing;
-      return { status, headers: {}, body: Buffer.from(JSON.stringify(path.includes('correlated') ? [] : body)) };
+    async call() {
+      engine.asked += 1;
+      if (malformed instanceof EngineError) throw malformed;
+      const { status, body } = malformed;
+      return { status, headers: {}, body: Buffer.from(JSON.stringify(body)) };
     },
   };
-  return engine as unknown as { call: SendRequest; asked: number };
+  return engine;
 }
 
 it.each([
@@ -53,19 +50,4 @@ it.each([
     expect(engine.asked).toBe(asked);
   }
   expect(presence.known).toBeUndefined();
-});
-
-const page = { offset: 0, size: 1 };
-const searches: [string, (api: ExecutionApi) => Promise<unknown>, unknown][] = [
-  ['search', (api) => api.search({}, page), { executions: [], bytes: expect.any(Number) }],
-  ['count', (api) => api.count({}), 0],
-  ['correlated', (api) => api.correlated('w', 'c'), []],
-];
-
-it.each(searches)('%s: an empty result of an engine without index is an error', async (_name, search) => {
-  await expect(search(new ExecutionApi(engineThatSays(nothing).call))).rejects.toThrow(NoExecutionIndex);
-});
-
-it.each(searches)('%s: an empty result of an engine with an index is a result', async (_name, search, empty) => {
-  expect(await search(new ExecutionApi(engineThatSays(refusal).call))).toEqual(empty);
 });

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { TransientMap } from '#lib/gc/transient-map.ts';
+import { noRecorder } from '#lib/records/recorder.ts';
 import { type ExecutionDependencies, startExecution } from '../../../../plugins/conductor/execution/executions.ts';
 
 describe('startExecution', () => {
@@ -14,6 +15,7 @@ describe('startExecution', () => {
       wakeUps: { tasksAppeared: (queues: unknown) => told.push(queues) },
       inFlight: new TransientMap(),
       awaited: new Set(),
+      recorder: noRecorder,
       dispatchesDirectly: true,
     } as unknown as ExecutionDependencies;
     const options = { readOnly: true, respondsAsync: false, isKeyed: false, deadlineAt: performance.now() + 30 };
