@@ -6,21 +6,13 @@ import { createInbound } from '#lib/envelope/inbound.ts';
 import { createOutbound } from '#lib/envelope/outbound.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import { Engine } from '#lib/conductor/engine.ts';
+import type { EngineExecution } from '../stack/engine-execution.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engine = new Engine({ url: engineOfRun().url, timeoutMs: 10_000, connections: 4 });
 /** Tasks of these executions wait where no other worker of this run polls. */
 const domain = `test-${randomBytes(4).toString('hex')}`;
-
-interface Execution {
-  workflowId: string;
-  status: string;
-  correlationId?: string;
-  input: Record<string, unknown>;
-  output: Record<string, unknown>;
-  taskToDomain?: Record<string, string>;
-}
 
 async function get<T>(path: string): Promise<T> {
   const { body } = await engine.request({ method: 'GET', path });
@@ -40,7 +32,7 @@ const complete = ({ taskId, workflowInstanceId }: Task, outputData: TaskResult['
   engine.updateTask({ taskId, workflowInstanceId, status: 'COMPLETED', outputData });
 
 const correlated = (name: string, executionId: string) =>
-  get<Execution[]>(`/api/workflow/${name}/correlated/${executionId}?includeClosed=true&includeTasks=false`);
+  get<EngineExecution[]>(`/api/workflow/${name}/correlated/${executionId}?includeClosed=true&includeTasks=false`);
 
 /** Runs college-adaptorWF to its end with this response of the back end; its execution id. */
 async function route(httpMethod: string, status: number | undefined, version = 2): Promise<string> {
@@ -73,7 +65,7 @@ const mdmOf = (executionId: string, timeoutMs = 10_000) =>
   pollUntil(`mdmWF of ${executionId}`, async () => (await correlated('mdmWF', executionId))[0], { timeoutMs });
 
 /** Ends an mdmWF with these interested systems. */
-async function answerMdm({ workflowId }: Execution, interestedSystems: unknown): Promise<Task> {
+async function answerMdm({ workflowId }: EngineExecution, interestedSystems: unknown): Promise<Task> {
   const task = await takeTask('mdm_notify', workflowId);
   await complete(task, { notificationId: 'n-1', interestedSystems });
   return task;

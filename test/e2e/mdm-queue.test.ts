@@ -10,9 +10,11 @@ import { type Broker, createBroker } from '../rabbitmq/broker.ts';
 import { connectMdm, type Mdm, type Update } from '../rabbitmq/mdm.ts';
 import { createQueueEngine, type QueueEngine } from '../rabbitmq/queue-engine.ts';
 import { call, callerFor } from '../stack/client.ts';
+import type { EngineExecution } from '../stack/engine-execution.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { randomOfRun } from '../run/seed.ts';
+import { newCccid } from '../stack/new-cccid.ts';
 import { requires } from '../run/requirements.ts';
 
 let broker: Broker;
@@ -43,11 +45,10 @@ afterAll(async () => {
 
 /** In college 002 and in nobody's crosswalk: MDM has no other opinion on the cccid. */
 const person = 'B00422384';
-const newCccid = () => `Q${randomUUID().slice(0, 7).toUpperCase()}`;
 const newUpdate = (given: Partial<Update> = {}): Update => ({
   misCode: '002',
   sisPersonId: person,
-  cccid: newCccid(),
+  cccid: newCccid('Q'),
   updateId: randomUUID(),
   ...given,
 });
@@ -68,15 +69,9 @@ const untilShared = (update: Update, timeoutMs = 20_000) =>
 const personThere = async (sisPersonId: string) =>
   (await call(`${stack.backEndsUrl}/adaptors/002/mock/colleges/002/persons/${sisPersonId}`)).json<{ cccid: string }>();
 
-interface Execution {
-  workflowId: string;
-  status: string;
-  taskToDomain?: Record<string, string>;
-  input: Record<string, unknown>;
-}
-async function executionsOf(name: string, updateId: string): Promise<Execution[]> {
+async function executionsOf(name: string, updateId: string): Promise<EngineExecution[]> {
   const answer = await call(`${engine.url}/api/workflow/${name}/correlated/${updateId}?includeClosed=true`);
-  return answer.json<Execution[]>();
+  return answer.json<EngineExecution[]>();
 }
 
 /** Lines of the history of the back ends that belong to one update. */
@@ -222,7 +217,7 @@ describe('a message that is no update', requires('full', 'rabbitmq'), () => {
     const messageId = randomUUID();
     await mdm.publish(text({ ...newUpdate(), cccid: 17 }), { messageId });
     const deadLettered = await takeDeadLettered(withId(messageId));
-    const repaired = { ...(deadLettered.body as Update), cccid: newCccid() };
+    const repaired = { ...(deadLettered.body as Update), cccid: newCccid('Q') };
     await mdm.publish(repaired);
     await untilShared(repaired);
   });
@@ -278,7 +273,7 @@ describe('nothing is lost', requires('full', 'rabbitmq'), () => {
     await broker.kill();
     await engine.start();
     const demo = await callerFor(stack.url);
-    const cccid = newCccid();
+    const cccid = newCccid('Q');
     const answer = await pollUntil('the router to reach the engine again', async () => {
       const patched = await demo('/adaptor/001/mock/colleges/001/persons/0318204', {
         method: 'PATCH',

@@ -1,11 +1,12 @@
 // A patched cccid reaches MDM and the interested college, without the adaptor or the client having a part in it.
 
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
+import type { EngineExecution } from '../stack/engine-execution.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { shareStack } from '../stack/shared-stack.ts';
 import type { Stack } from '../stack/stack.ts';
+import { newCccid } from '../stack/new-cccid.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;
@@ -28,7 +29,6 @@ afterAll(() => stack?.stop());
 const here = '0318204';
 const there = 'B00417733';
 
-const newCccid = () => `T${randomUUID().slice(0, 7).toUpperCase()}`;
 const executionOf = (answer: RouterAnswer) => String(answer.headers['x-execution-id']);
 const adaptor = () => `${stack.backEndsUrl}/adaptors`;
 
@@ -40,19 +40,12 @@ function patchPerson(sisPersonId: string, cccid: string): Promise<RouterAnswer> 
   });
 }
 
-interface Execution {
-  workflowId: string;
-  status: string;
-  reasonForIncompletion?: string;
-  event?: string;
-}
-
-async function executionsFor(name: string, source: string): Promise<Execution[]> {
+async function executionsFor(name: string, source: string): Promise<EngineExecution[]> {
   const answer = await ops(`/conductor/api/workflow/${name}/correlated/${source}?includeClosed=true`);
-  return answer.status === 200 ? answer.json<Execution[]>() : [];
+  return answer.status === 200 ? answer.json<EngineExecution[]>() : [];
 }
 
-function untilExecution(name: string, source: string, status: string, timeoutMs = 20_000): Promise<Execution> {
+function untilExecution(name: string, source: string, status: string, timeoutMs = 20_000): Promise<EngineExecution> {
   return pollUntil(
     `${name} ${status} for ${source}`,
     async () => (await executionsFor(name, source)).find((execution) => execution.status === status),

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Task } from '#lib/conductor/types.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { readCount } from '../stack/metrics.ts';
+import type { EngineExecution } from '../stack/engine-execution.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { shareStack } from '../stack/shared-stack.ts';
 import type { Stack } from '../stack/stack.ts';
@@ -42,12 +43,8 @@ const metric = (name: string) => readCount(stack.operationsUrl, name);
 const heldPolls = () => metric('router_held_polls');
 const isHandedOver = ({ taskId }: Task) => taskId.includes('.');
 
-interface Execution {
-  status: string;
-  tasks: { taskId: string; status: string; reasonForIncompletion?: string }[];
-}
 const execution = async (id: string) =>
-  (await call(`${engineUrl}/api/workflow/${id}?includeTasks=true`)).json<Execution & Record<string, unknown>>();
+  (await call(`${engineUrl}/api/workflow/${id}?includeTasks=true`)).json<EngineExecution & Record<string, unknown>>();
 
 async function poll({ count = 1, timeoutMs = 5_000, signal = undefined as AbortSignal | undefined } = {}) {
   const path = api(`/tasks/poll/batch/${taskType}?count=${count}&timeout=${timeoutMs}&workerid=raw`);

@@ -1,14 +1,15 @@
 // What the engine drops between a PATCH and MDM is found and repaired, by two routers at once that know nothing of each other.
 
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOutbound } from '#lib/envelope/outbound.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
+import type { EngineExecution } from '../stack/engine-execution.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { shareStack } from '../stack/shared-stack.ts';
 import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { newCccid } from '../stack/new-cccid.ts';
 import { lostEventsOf } from './lost-events.ts';
 
 /** Thresholds that make a round worth waiting for; the way is the same. */
@@ -50,21 +51,12 @@ interface Task {
   referenceTaskName: string;
   status: string;
 }
-interface Execution {
-  workflowId: string;
-  status: string;
-  workflowVersion: number;
-  input: Record<string, unknown>;
-  tasks: Task[];
-}
-
-const read = async (id: string) => (await engine(`/workflow/${id}?includeTasks=true`)).json<Execution>();
+const read = async (id: string) => (await engine(`/workflow/${id}?includeTasks=true`)).json<EngineExecution>();
 const correlated = async (name: string, id: string) =>
-  (await engine(`/workflow/${name}/correlated/${id}?includeClosed=true&includeTasks=true`)).json<Execution[]>();
+  (await engine(`/workflow/${name}/correlated/${id}?includeClosed=true&includeTasks=true`)).json<EngineExecution[]>();
 const logOf = async (source: string) =>
   (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json<Record<string, unknown>[]>();
 const kindsOf = async (source: string) => (await logOf(source)).map(({ kind, status }) => `${kind} ${status}`);
-const newCccid = () => `R${randomUUID().slice(0, 7).toUpperCase()}`;
 
 /** What both routers' reconcilers did so far, and what is still missing. */
 async function metricOf(name: string): Promise<Record<string, number>> {
@@ -105,7 +97,7 @@ const untilReconciled = () =>
 describe('an event that the engine drops', () => {
   it('after a PATCH: MDM is told as the handler would have, once in effect', async () => {
     const before = await metricOf('router_reconciled_total');
-    const cccid = newCccid();
+    const cccid = newCccid('R');
     let source = '';
     await withoutHandler('mdm', async () => {
       const answer = await patch(person('0319375'), { cccid });
@@ -129,7 +121,7 @@ describe('an event that the engine drops', () => {
 
   it('between mdmWF and mdm-shareWF: the interested college gets the cccid', async () => {
     const before = await metricOf('router_reconciled_total');
-    const cccid = newCccid();
+    const cccid = newCccid('R');
     let source = '';
     await withoutHandler('mdm-share-002', async () => {
       source = String((await patch(person('0318204'), { cccid })).headers['x-execution-id']);
@@ -157,7 +149,7 @@ describe('an event that the engine drops', () => {
       sink: 'nowhere:person_patched',
       optional: false,
     });
-    const inbound = inboundOf('0320991', { cccid: newCccid() });
+    const inbound = inboundOf('0320991', { cccid: newCccid('R') });
     const started = await engine('/workflow', 'POST', {
       name: 'college-adaptorWF',
       version: 2,
@@ -197,7 +189,7 @@ function inboundOf(id: string, body: unknown) {
 
 it('tells MDM of a PATCH that stayed paused, as a router killed while cancelling leaves it', async () => {
   const before = await metricOf('router_reconciled_total');
-  const cccid = newCccid();
+  const cccid = newCccid('R');
   const domain = 'paused';
   const { text: source } = await engine('/workflow', 'POST', {
     name: 'college-adaptorWF',
@@ -253,9 +245,9 @@ describe('a PATCH whose outcome nobody knows', () => {
 
   it('the back end is asked: MDM is told of what was applied, and not of what was not', async () => {
     const before = await metricOf('router_reconciled_total');
-    const cccid = newCccid();
+    const cccid = newCccid('R');
     const applied = await takeAndAbandon(cccid, true);
-    const lost = await takeAndAbandon(newCccid(), false);
+    const lost = await takeAndAbandon(newCccid('R'), false);
     await pollUntil(
       'an unknown outcome',
       async () => ((await metricOf('router_events_unreconciled'))['outcome_unknown'] ?? 0) > 0,

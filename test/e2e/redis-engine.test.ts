@@ -13,6 +13,7 @@ import { call, type Caller, callerFor, type CallOptions } from '../stack/client.
 import { freePort } from '../stack/free-port.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { newCccid } from '../stack/new-cccid.ts';
 import { lostEventsOf } from './lost-events.ts';
 
 describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
@@ -41,7 +42,6 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     rmSync(folder, { recursive: true, force: true });
   }, 60_000);
 
-  const newCccid = () => `T${randomUUID().slice(0, 7).toUpperCase()}`;
   const executionOf = ({ headers }: Awaited<ReturnType<Caller>>) => String(headers['x-execution-id']);
   const patch = (id: string, cccid: string, headers: Record<string, string> = {}) =>
     demo(`/adaptor/001/mock/colleges/001/persons/${id}`, {

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Section } from '../../../dev/back-ends/college-records.ts';
+import { newCccid } from '../../stack/new-cccid.ts';
 import { type FreshBackEnds, startFreshBackEnds } from './fresh-back-ends.ts';
 
 const adaptor = '/adaptors/001';
@@ -29,8 +30,6 @@ beforeAll(async () => {
   backEnds = await startFreshBackEnds();
 });
 afterAll(() => backEnds.stop());
-
-const newCccid = () => `T${randomUUID().slice(0, 6).toUpperCase()}`;
 
 describe('terms', () => {
   test('all of the college, each with every field', async () => {
