@@ -14,6 +14,7 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { shareStack } from '../stack/shared-stack.ts';
 import type { Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { newCccid } from '../stack/new-cccid.ts';
 import { byDepth } from '../run/depth.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -65,10 +66,15 @@ async function reload(map: string): Promise<'applied' | 'refused'> {
 function startLoad(perSecond: number): { sent(): number; stop(): Promise<string[]> } {
   const stopping = new AbortController();
   const answers: Promise<string>[] = [];
+  const cccid = newCccid();
   const send = async (): Promise<string> => {
     const write = answers.length % 5 === 0;
     const person = '/adaptor/001/mock/colleges/001/persons/0320991';
-    const change = { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"cccid":"AAA1234"}' };
+    const change = {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ cccid }),
+    };
     return (write ? demo(person, change) : demo('/movies/Metropolis')).then(
       ({ status, text }) => (status === 200 ? '200' : `${status} ${text}`),
       (error: unknown) => String(error),

@@ -114,6 +114,10 @@ describe('a history in which all is well', () => {
       'a spared route failed outside the fault',
       [fault(['movies']), repaired(5), invoke({ ...get, at: 6 }), answer(503)],
     ],
+    [
+      'a client waited for the response of an execution, as it had asked to',
+      [fault(['movies']), invoke(get), answer(404, { at: 2_500, problem: 'answer-pending' })],
+    ],
   ])('%s: no violation', (_title, events) => {
     expect(found(events, { texts: [{ name: 'log', text: 'quiet' }], secrets: ['hush'] })).toEqual([]);
   });
