@@ -20,12 +20,13 @@ const parentCheckMs = 1_000;
  * @param {{ node: string, root: string, entry: string, args: string[] }} options `entry` is relative to `root`
  */
 export function runEntry({ node, root, entry, args }) {
+  // Before the child runs: a signal that comes while it starts must not end this process alone.
+  const passed = passSignals((signal) => signalGroup(child, signal));
   const flags = ['--disable-warning=ExperimentalWarning', `--import=${exitWithParent}`];
   const child = spawn(node, [...flags, resolve(root, entry), ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     detached: true,
   });
-  const passed = passSignals(child);
   // A second signal would mean an immediate stop, so none is sent when one was forwarded already.
   const stopWatching = watchParent(() => passed.size === 0 && signalGroup(child, 'SIGTERM'));
   child.on('error', (error) => {
@@ -43,15 +44,15 @@ export function runEntry({ node, root, entry, args }) {
   });
 }
 
-/** Forwards signals to the child. Returns the forwarded signals with their times. */
-function passSignals(child) {
+/** Forwards signals. Returns the forwarded signals with their times. */
+function passSignals(forward) {
   const passedAt = new Map();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       const now = performance.now();
       if (now - (passedAt.get(signal) ?? -Infinity) < sameSignalMs) return;
       passedAt.set(signal, now);
-      signalGroup(child, signal);
+      forward(signal);
     });
   }
   return passedAt;
