@@ -1,6 +1,6 @@
 // A round-robin load balancer for the servers of one engine, which share one database, with failover.
 
-import { Pool } from 'undici';
+import { Pool } from '#lib/http/undici.ts';
 import { EngineError } from './engine-error.ts';
 import { type EngineRequest, type EngineResponse, sendCall } from './send-call.ts';
 

@@ -7,7 +7,7 @@ import { startStopwatch } from './stopwatch.ts';
 
 /** A request to the engine's API. */
 export interface EngineRequest {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'OPTIONS';
   /** Path and query, beginning with `/`. */
   path: string;
   headers?: Record<string, string>;
@@ -95,7 +95,7 @@ class ResponseCollector implements Dispatcher.DispatchHandler {
     this.#controller = controller;
     const { signal } = this.#options;
     if (signal === undefined) return;
-    const abort = () => controller.abort(new Error('the caller has gone'));
+    const abort = () => controller.abort(new Error('the caller has disconnected'));
     if (signal.aborted) return abort();
     this.#abort = abort;
     signal.addEventListener('abort', abort, { once: true });

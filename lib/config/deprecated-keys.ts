@@ -1,4 +1,4 @@
-// Deprecated names of configuration keys. Each still sets the key that replaced it, in every source.
+// Deprecated names of configuration keys, each of which still sets the key that replaced it, and keys that were removed.
 
 import type { ConfigKey } from './schema.ts';
 import type { MergedLayers } from './sources.ts';
@@ -14,22 +14,29 @@ export const deprecatedKeys: Readonly<Record<string, ConfigKey>> = {
   'router.waitBudgetMs': 'router.responseDeadlineMs',
 };
 
+/** Keys that have no effect any more, each with what does their work. They are ignored, with a warning. */
+export const removedKeys: Readonly<Record<string, string>> = {
+  'admission.reservedPercent': "a client's reads and writes are served round-robin",
+  'mdm.updateQueue': 'the routers consume the queue at `mdm.updateQueueURL`',
+};
+
 /** Returns the current key of a name, which may be deprecated. */
 export function currentKey(name: string): string {
   return deprecatedKeys[name] ?? name;
 }
 
-/** Values under current keys. Warnings and problems have one line for each deprecated name that is set. */
+/** Values under current keys. Warnings and problems have one line for each deprecated or removed name that is set. */
 export interface RenamedLayers extends MergedLayers {
-  /** Deprecated names in use, each with its current key. */
+  /** Deprecated names in use, each with its current key, and removed keys that are set. */
   readonly warnings: readonly string[];
   /** Deprecated names whose value contradicts the value of the current key. */
   readonly problems: readonly string[];
 }
 
-/** Moves the values of deprecated names to their current keys. Values appear in no message: they may be secret. */
+/** Moves the values of deprecated names to their current keys, and drops those of removed keys. Values appear in no message: they may be secret. */
 export function renameDeprecated({ values, origins }: MergedLayers): RenamedLayers {
-  const isCurrent = ([name]: readonly [string, string]) => !Object.hasOwn(deprecatedKeys, name);
+  const isCurrent = ([name]: readonly [string, string]) =>
+    !Object.hasOwn(deprecatedKeys, name) && !Object.hasOwn(removedKeys, name);
   const renamed = Object.fromEntries(Object.entries(values).filter(isCurrent));
   const renamedOrigins = Object.fromEntries(Object.entries(origins).filter(isCurrent));
   const warnings: string[] = [];
@@ -49,6 +56,10 @@ export function renameDeprecated({ values, origins }: MergedLayers): RenamedLaye
     if (other !== undefined) continue;
     renamed[key] = value;
     renamedOrigins[key] = `${origin} (as ${name})`;
+  }
+  for (const [name, replacement] of Object.entries(removedKeys)) {
+    if (values[name] !== undefined)
+      warnings.push(`${origins[name]}: ${name} has no effect any more, ${replacement}: remove it`);
   }
   return { values: renamed, origins: renamedOrigins, warnings, problems };
 }

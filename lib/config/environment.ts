@@ -1,10 +1,11 @@
 // Maps environment variables to configuration keys: ROUTER_PORT, or a variable named `router.port`, sets `router.port`.
 
-import { deprecatedKeys } from './deprecated-keys.ts';
+import { isBackEndName } from './back-end-name.ts';
+import { deprecatedKeys, removedKeys } from './deprecated-keys.ts';
 import { configSchema } from './schema.ts';
 import type { Layer } from './sources.ts';
 
-const names = [...Object.keys(configSchema.properties), ...Object.keys(deprecatedKeys)];
+const names = [configSchema.properties, deprecatedKeys, removedKeys].flatMap((keys) => Object.keys(keys));
 const nameByVariable = new Map(names.map((name) => [variableOf(name), name]));
 
 /** Returns the variable of a key: upper case, with underscores for all characters but letters and digits. */
@@ -13,14 +14,16 @@ export function variableOf(key: string): string {
 }
 
 /**
- * Returns the key of a variable, or its deprecated name; undefined for an unrelated variable. ADAPTOR_<MIS>_URL sets
- * `adaptor.<MIS>.url`.
+ * Returns the key of a variable, or its deprecated or removed name; undefined for an unrelated variable.
+ * ADAPTOR_<MIS>_URL sets `adaptor.<MIS>.url`, and BACKEND_COURSE_CATALOG_URL sets `backEnd.course-catalog.url`.
  */
 export function keyOfVariable(name: string): string | undefined {
   if (names.includes(name)) return name;
   if (Object.keys(configSchema.patternProperties).some((pattern) => new RegExp(pattern).test(name))) return name;
   const adaptor = /^ADAPTOR_([0-9A-Z]{1,8})_(URL|DOMAIN)$/.exec(name);
   if (adaptor) return `adaptor.${adaptor[1]}.${adaptor[2]?.toLowerCase()}`;
+  const backEnd = /^BACKEND_([A-Z][0-9A-Z_]*)_URL$/.exec(name)?.[1]?.toLowerCase().replaceAll('_', '-');
+  if (backEnd !== undefined && isBackEndName(backEnd)) return `backEnd.${backEnd}.url`;
   return nameByVariable.get(name);
 }
 

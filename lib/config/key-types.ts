@@ -1,6 +1,7 @@
 // Builders for the types of configuration keys, with units and defaults.
 
-import { type Static, type TSchema, Type } from 'typebox';
+import type { Static, TSchema } from 'typebox';
+import { Type } from '#lib/json/json-schema.ts';
 
 /** Adds a default. A key without a default is optional. */
 export const withDefault = <T extends TSchema>(type: T, value: Static<T>) => ({ ...type, default: value });
@@ -40,6 +41,8 @@ export const clientCount = (description: string) => Type.Integer({ minimum: 1, d
 export const text = (description: string) => Type.String({ minLength: 1, description });
 /** An http or https URL without a default. */
 export const url = (description: string) => Type.String({ format: 'http-url', description });
+/** A task domain that workers may poll. */
+export const taskDomain = (description: string) => Type.String({ format: 'task-domain', description });
 /** The base URL of a back end, to which the client's path is appended: no credentials, query or fragment. */
 export const backEndUrl = (description: string) => Type.String({ format: 'back-end-url', description });
 /** A comma-separated list of at least one http or https URL. */

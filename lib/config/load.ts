@@ -1,8 +1,9 @@
 // Loads the configuration: merges all layers, validates the result against the schema and freezes it.
 
 import { ProblemsError } from './problems-error.ts';
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { problemOfBackEndUrl } from './back-end-url.ts';
+import { problemOfTaskDomain } from './task-domain.ts';
 import { renameDeprecated } from './deprecated-keys.ts';
 import { keyOfVariable, readEnvironment, variableOf } from './environment.ts';
 import { isNetwork } from './network.ts';
@@ -24,7 +25,7 @@ export class ConfigError extends ProblemsError {
 export interface LoadOptions {
   /** Environment variables. Default: `process.env`. */
   env?: NodeJS.ProcessEnv;
-  /** Root directory of the property files. Default: the root of this product. */
+  /** Root directory of the property files. Default: the gateway's folder. */
   rootDir?: string;
   /** Keys without a default that this program requires. */
   required?: readonly ConfigKey[];
@@ -36,7 +37,7 @@ export interface LoadOptions {
 export interface LoadedConfig {
   readonly config: Config;
   readonly origins: Readonly<Record<string, string>>;
-  /** Deprecated names in use, one sentence each with the key to set instead. */
+  /** Deprecated and removed names in use, one sentence each with what to do. */
   readonly warnings: readonly string[];
   /**
    * Saves last known good copies of the remote files. Call it once the program runs with this configuration, so that a
@@ -49,21 +50,45 @@ export interface LoadedConfig {
 const ajv = new Ajv({
   allErrors: true,
   coerceTypes: true,
-  useDefaults: true,
   strict: true,
   keywords: ['secret'],
   verbose: true,
+  // Every program compiles this schema at its start. A test validates it: the schema of schemas takes longer to compile.
+  // Optimised code takes twice as long to make, and is run a few times.
+  validateSchema: false,
+  code: { optimize: false },
 });
 ajv.addFormat('network', isNetwork);
 ajv.addFormat('http-url', (value) => hasProtocol(value, ['http:', 'https:']));
 ajv.addFormat('back-end-url', (value) => problemOfBackEndUrl(value) === null);
+ajv.addFormat('task-domain', (value) => problemOfTaskDomain(value) === null);
 ajv.addFormat('payload-key', /^[\w-]{1,32}:[\w+/-]{43}=?$/);
 ajv.addFormat(
   'engine-database-url',
   (value) => /^sqlite:./.test(value) || hasProtocol(value, ['postgres:', 'postgresql:']),
 );
+ajv.addFormat('amqp-url', (value) => hasProtocol(value, ['amqp:', 'amqps:']));
 ajv.addFormat('redis-url', (value) => hasProtocol(value, ['redis:', 'rediss:']));
-const validate = ajv.compile<Record<string, unknown>>(configSchema);
+
+/** By the keys that it validates. */
+const validators = new Map<string, ValidateFunction>();
+
+/** Returns a validator of these keys: compiling the types of all keys would take a fifth of a program's start. */
+function validatorOf(keys: readonly string[]): ValidateFunction {
+  const name = keys.toSorted().join();
+  const types = Object.entries(configSchema.properties).filter(([key]) => keys.includes(key));
+  const schema = { ...configSchema, properties: Object.fromEntries(types), required: [] };
+  const validator = validators.get(name) ?? ajv.compile(schema);
+  validators.set(name, validator);
+  return validator;
+}
+
+/** Returns the keys that have a default and are not set. */
+function defaultsBeside(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const types = Object.entries(configSchema.properties as Record<string, { default?: unknown }>);
+  const absent = types.filter(([key, type]) => type.default !== undefined && values[key] === undefined);
+  return Object.fromEntries(absent.map(([key, type]) => [key, structuredClone(type.default)]));
+}
 
 /**
  * Loads the configuration; later layers win: `config/default.properties`, the files of `CONFIG_URL`, the local
@@ -79,7 +104,9 @@ export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfi
   const values: Record<string, unknown> = Object.fromEntries(
     Object.entries(text).map(([key, value]) => [key, parse(key, value)]),
   );
+  const validate = validatorOf(Object.keys(values));
   if (!validate(values)) problems.push(...(validate.errors ?? []).map((error) => describe(error, origins)));
+  Object.assign(values, defaultsBeside(values));
   for (const key of required) {
     if (values[key] === undefined)
       problems.push(`${key} is not set: set it in a property file or as ${variableOf(key)}`);
@@ -159,6 +186,7 @@ function describe(error: ErrorObject, origins: Readonly<Record<string, string>>)
   const format = error.keyword === 'format' ? String(error.params['format']) : undefined;
   // This message omits the value, which may contain a password.
   if (format === 'back-end-url') return `${where} ${problemOfBackEndUrl(String(error.data))}`;
+  if (format === 'task-domain') return `${where} ${problemOfTaskDomain(String(error.data))}`;
   const expected = format === undefined ? error.message : expectedFormat(format);
   return `${where} ${expected}${isSecret ? '' : `, but is ${withoutPassword(JSON.stringify(error.data))}`}`;
 }
@@ -170,6 +198,7 @@ function expectedFormat(format: string): string {
 const otherFormats: Readonly<Record<string, string>> = {
   'payload-key': 'must be <key id>:<32 bytes in base64>, the id of letters, digits, _ and -, at most 32',
   'engine-database-url': 'must be sqlite:<file> or postgresql://user:password@host:port/database',
+  'amqp-url': 'must be amqps://user:password@host:port/vhost, or amqp://…',
   network: 'must be an IP address or a network such as 10.0.0.0/8',
 };
 

@@ -1,15 +1,19 @@
-// Keys with a name in the middle: of a college, a route or a client.
+// Keys with a name in the middle: of a college, a back end, a route or a client.
 
-import { Type } from 'typebox';
-import { backEndUrl, clientCount, clientList, text } from './key-types.ts';
+import { Type } from '#lib/json/json-schema.ts';
+import { backEndNamePattern } from './back-end-name.ts';
+import { backEndUrl, clientCount, clientList, taskDomain } from './key-types.ts';
 import { misCodePattern } from './mis-code.ts';
 
 /** Types of the keys by regular expression, for the schema's `patternProperties`. */
 export const namedKeys = {
   // Keys of one college adaptor, by MIS code.
   [`^adaptor\\.${misCodePattern}\\.url$`]: backEndUrl('college adaptor of this MIS code'),
-  [`^adaptor\\.${misCodePattern}\\.domain$`]: text(
+  [`^adaptor\\.${misCodePattern}\\.domain$`]: taskDomain(
     'task domain whose workers serve this MIS code; default pool when absent',
+  ),
+  [`^backEnd\\.${backEndNamePattern}\\.url$`]: backEndUrl(
+    'back end of this name, whose task type is `<name>_intake`; the variable for `course-catalog` is BACKEND_COURSE_CATALOG_URL',
   ),
   // Keys of one route, by the name of its apiEndpoint.
   '^prune\\.[A-Za-z][\\w-]{0,63}\\.days$': Type.Integer({
@@ -26,6 +30,6 @@ export const namedKeys = {
   ),
   '^client\\.[!-~]{1,256}\\.taskTypes$': clientList('task types that this client may poll; all when absent'),
   '^client\\.[!-~]{1,256}\\.domains$': clientList(
-    'task domains that this client may poll, NO_DOMAIN = the default pool; all when absent',
+    'task domains that this client may poll, `NO_DOMAIN` = the default pool; all when absent',
   ),
 };

@@ -82,6 +82,10 @@ function openAddresses(config: PartialConfig): string[] {
   if (api?.startsWith('http:') === true && !isPrivateHost(hostOf(api) ?? '')) {
     problems.push(`conductor.apiURL is ${api}: workers would send their tokens in clear; it must be https`);
   }
+  const broker = config['mdm.updateQueueURL'];
+  if (broker?.startsWith('amqp:') === true && !isPrivateHost(hostOf(broker) ?? '')) {
+    problems.push(`mdm.updateQueueURL is ${withoutPassword(broker)}: it must be amqps`);
+  }
   if (isPublicLiteral(config['ops.host'], { unspecified: false })) {
     problems.push(`ops.host is ${config['ops.host']}: the operations port has no authentication and is never public`);
   }

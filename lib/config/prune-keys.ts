@@ -1,6 +1,6 @@
 // Configuration keys of the prune job (jobs/prune).
 
-import { Type } from 'typebox';
+import { Type } from '#lib/json/json-schema.ts';
 import { days, optionalPort, withDefault } from './key-types.ts';
 
 /** The keys `prune.…`: how long ended executions and event records are kept, and how they are deleted. */
@@ -20,5 +20,5 @@ export const prune = {
     Type.Integer({ minimum: 1, maximum: 1_000, description: 'executions or records deleted in one call' }),
     100,
   ),
-  'prune.healthPort': optionalPort('health port of the prune job on ops.host'),
+  'prune.healthPort': optionalPort('health port of the prune job on `ops.host`; no port when absent'),
 };

@@ -25,7 +25,7 @@ export const restartKeys = [
   'reconciler.intervalMs',
   'reconciler.afterMs',
   'reconciler.lookBackSeconds',
-  'mdm.updateQueue',
+  'mdm.updateQueueURL',
   'reload.watchMs',
   'otel.exporter.otlp.endpoint',
   'otel.exporter.otlp.headers',

@@ -1,6 +1,6 @@
 // Configuration keys of the router's ports: addresses, timeouts, sizes and forwarded header fields.
 
-import { Type } from 'typebox';
+import { Type } from '#lib/json/json-schema.ts';
 import { bytes, count, list, milliseconds, millisecondsOrOff, port, text, withDefault } from './key-types.ts';
 
 /** The keys `router.…`: address, TLS, timeouts, sizes and forwarded header fields of the public port. */
@@ -8,7 +8,7 @@ export const router = {
   'router.host': withDefault(text('address the public port binds to'), '127.0.0.1'),
   'router.port': port('public port', 8080),
   'router.gatewayConfigFile': withDefault(
-    text("gateway configuration with paths, pipelines and policies; a relative path starts at the product's root"),
+    text("gateway configuration with paths, pipelines and policies; a relative path starts at the gateway's folder"),
     'gateway.config.yml',
   ),
   'router.tlsCertificateFile': text(
@@ -21,13 +21,13 @@ export const router = {
   ),
   'router.maxWaitMs': milliseconds('longest wait that a client may request with `Prefer: wait`', 60_000),
   'router.maxLongPolls': count(
-    'limit of waiting requests at /executions, half of it per client; further requests get a response without waiting',
+    'limit of waiting requests at `/executions`, half of it per client; further requests get a response without waiting',
     256,
   ),
   'router.rateLimitPerSecond': count('requests per second of one client on one route, in one router', 1_000),
   'router.trustedProxies': withDefault(
     Type.Array(Type.String({ format: 'network' }), {
-      description: 'addresses and networks of proxies whose X-Forwarded-For is trusted (comma-separated)',
+      description: 'addresses and networks of proxies whose `X-Forwarded-For` is trusted (comma-separated)',
     }),
     [],
   ),
@@ -57,19 +57,24 @@ export const router = {
   }),
   'router.requestHeaders': list('request headers passed to back ends besides the built-in allow-list', []),
   'router.responseHeaders': list('back-end headers passed to clients besides the built-in allow-list', []),
-  'router.timingScope': text('scope whose clients get Server-Timing with each response; no client gets it when absent'),
+  'router.timingScope': text(
+    'scope whose clients get `Server-Timing` with each response; no client gets it when absent',
+  ),
   'router.versionScope': text(
-    'scope whose clients may choose a workflow version with X-Workflow-Version; no client may when absent',
+    'scope whose clients may choose a workflow version with `X-Workflow-Version`; no client may when absent',
   ),
   'router.docs': withDefault(
-    Type.Boolean({ description: 'serves the page /docs; the document /openapi.json is always served' }),
+    Type.Boolean({ description: 'serves the page `/docs`; the document `/openapi.json` is always served' }),
     true,
   ),
   'ops.host': withDefault(text('address the operations port binds to'), '127.0.0.1'),
-  'ops.hosts': list('accepted Host names of the operations port, besides IP addresses and localhost', []),
+  'ops.hosts': list(
+    'accepted `Host` names of the operations port, such as `router-a`, besides IP addresses and `localhost`',
+    [],
+  ),
   'ops.port': port('operations port: health and metrics; never public', 8081),
   'reload.watchMs': millisecondsOrOff(
-    'interval of checks for changes of gateway.config.yml and the local property files, which trigger a reload; 0 = reload only on SIGHUP',
+    'interval of checks for changes of `gateway.config.yml` and the local property files, which trigger a reload; 0 = reload only on SIGHUP',
     0,
   ),
   'log.level': withDefault(

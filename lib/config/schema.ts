@@ -1,6 +1,6 @@
 // The schema of the configuration: every key with its type, unit, default and meaning.
 
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from '#lib/json/json-schema.ts';
 import {
   backEndUrl,
   count,
@@ -11,6 +11,7 @@ import {
   port,
   seconds,
   secret,
+  taskDomain,
   text,
   url,
   urls,
@@ -37,12 +38,12 @@ const conductor = {
     format: 'engine-database-url',
     secret: true,
     description:
-      "the engine's database, for data that its API does not provide: `sqlite:<file>` or `postgresql://…`; event records are not pruned when absent",
+      "the engine's database, for data that its API does not provide: `sqlite:<file>` or `postgresql://user:password@host:port/database`; read by `prune`, `events` and the prune job, event records are not pruned when absent",
   }),
   'conductor.directDispatch': withDefault(
     Type.Boolean({
       description:
-        'direct dispatch: gives the task of a read to a held poll without polling the engine; set false where several routers share the queues (with redis.url it is always off)',
+        'direct dispatch: gives the task of a read to a held poll without polling the engine; set `false` where several routers share the queues without `redis.url`',
     }),
     true,
   ),
@@ -56,7 +57,6 @@ const admission = {
   'admission.queueLength': count('length of the admission queue, in requests', 192),
   'admission.queueMs': milliseconds('longest wait in the admission queue', 5_000),
   'admission.backEndSharePercent': percent('largest share of limits and queue for one back end', 67),
-  'admission.reservedPercent': percent('share of limits and queue reserved for reads, and the same for writes', 20),
   'breaker.engine.windowMs': milliseconds('circuit breaker of the engine: window in which starts count', 10_000),
   'breaker.engine.minCalls': count('minimum number of starts in the window before it opens', 20),
   'breaker.engine.failurePercent': percent('share of failed starts at which it opens', 50),
@@ -68,44 +68,56 @@ const admission = {
 };
 
 const oauth = {
-  'oauth.issuer': url('required `iss` of access tokens; keys and endpoints are discovered from it'),
-  'oauth.audience': text('required `aud` of access tokens; not checked when absent'),
+  'oauth.issuer': url('`iss` of every access token; keys and endpoints are discovered from it'),
+  'oauth.audience': text('`aud` of every access token; not checked when absent'),
   'oauth.jwksURL': url("the identity provider's key set; default: discovered from the issuer"),
   'oauth.tokenURL': url("the identity provider's token endpoint; default: discovered from the issuer"),
   'oauth.tokenResource': text('`resource` (RFC 8707) of every token request; not sent when absent'),
   'oauth.tokenAudience': text('`audience` of every token request, which some providers require; not sent when absent'),
+  'oauth.tokenScope': text(
+    '`scope` of token requests that name none, which some providers require; not sent when absent',
+  ),
   'oauth.introspectionURL': url('token introspection (RFC 7662) for opaque tokens; off when absent'),
   'oauth.introspectionClientId': text('OAuth client of the router for introspection'),
-  'oauth.introspectionClientSecret': secret('secret of oauth.introspectionClientId'),
+  'oauth.introspectionClientSecret': secret('secret of `oauth.introspectionClientId`'),
   'oauth.algorithms': list('accepted signature algorithms (RFC 7518 names; asymmetric only)', [
     'RS256',
     'PS256',
     'ES256',
   ]),
   'oauth.acceptedTypes': list(
-    'accepted `typ` headers of access tokens (RFC 9068); add JWT, or `absent` for tokens without `typ`, when the identity provider needs it',
+    'accepted `typ` headers of access tokens (RFC 9068); `absent` accepts tokens without `typ`; more than `at+jwt` requires `oauth.audience`',
     ['at+jwt'],
   ),
-  'oauth.clientIdClaims': list('claims that may contain the client id, in order', ['client_id', 'azp']),
+  'oauth.clientIdClaims': list('claims that may contain the client id; the first one that exists counts', [
+    'client_id',
+    'azp',
+  ]),
+  'oauth.scopeClaims': list('claims that may contain the scopes; the first one that exists counts', [
+    'scope',
+    'scp',
+    'scopes',
+  ]),
   'oauth.maxTokenSeconds': seconds('longest accepted lifetime of an access token', 86_400),
-  'oauth.clockToleranceSeconds': seconds('leeway for exp and nbf', 5),
+  'oauth.clockToleranceSeconds': seconds('leeway for `exp`, `nbf` and `iat`', 5),
   'oauth.jwksCacheSeconds': seconds('how long keys are used before they are fetched again', 300),
   'oauth.timeoutMs': milliseconds('deadline of one call to the identity provider', 5_000),
 };
 
 const backEnds = {
-  'adaptor.url': backEndUrl('default college adaptor, for MIS codes without an address of their own; none when absent'),
-  'adaptor.workflowVersion': count('version of college-adaptorWF to start', 2),
-  'lmsDW.url': backEndUrl('learning-management data warehouse'),
-  'movies.url': backEndUrl('movies prototype'),
-  'mdm.url': backEndUrl('master data management'),
-  'mdm.updateQueue': withDefault(
-    Type.Boolean({
-      description:
-        'MDM also publishes updates to RabbitMQ: `register` and `apply` activate the event handlers of its queues. The engine must have lib/conductor/server/amqp.properties first',
-    }),
-    false,
+  'adaptor.url': backEndUrl('default college adaptor, for MIS codes without their own address; none when absent'),
+  'adaptor.workflowVersion': count('version of `college-adaptorWF` to start', 2),
+  'lmsDW.url': backEndUrl(
+    'learning-management data warehouse: the back end `lms-dw`, unless `backEnd.lms-dw.url` is set',
   ),
+  'movies.url': backEndUrl('movies prototype: the back end `movies`, unless `backEnd.movies.url` is set'),
+  'mdm.url': backEndUrl('master data management'),
+  'mdm.updateQueueURL': Type.String({
+    format: 'amqp-url',
+    secret: true,
+    description:
+      '`amqps://user:password@host:port/vhost` or `amqp://…`: RabbitMQ to which MDM publishes its own updates; none when absent',
+  }),
   'mdm.retryWindowSeconds': seconds('how long an undelivered notification or share is retried', 86_400),
   'mdm.retryMaxDelaySeconds': seconds('longest pause between two attempts', 300),
 };
@@ -118,8 +130,8 @@ const reconciler = {
 
 const workers = {
   'workers.clientId': text('OAuth client of the workers'),
-  'workers.clientSecret': secret('secret of workers.clientId'),
-  'workers.domain': text(
+  'workers.clientSecret': secret('secret of `workers.clientId`'),
+  'workers.domain': taskDomain(
     'Conductor task domain of workers co-located with an adaptor (its MIS code); default pool when absent',
   ),
   'workers.taskTypes': list('task types that this process runs; all when empty', []),
@@ -148,31 +160,31 @@ const payload = {
 
 const operations = {
   'ops.clientId': text('OAuth client of the CLI for calls through the router'),
-  'ops.clientSecret': secret('secret of ops.clientId'),
+  'ops.clientSecret': secret('secret of `ops.clientId`'),
   'redis.url': Type.String({
     format: 'redis-url',
     secret: true,
     description:
-      'Redis that shares wake-ups and locks of Idempotency-Keys between router instances, and the limits with limits.store; none when absent',
+      'Redis that shares wake-ups and locks of `Idempotency-Key`s between router instances, the limits with `limits.store`, and the records of executions for an engine without an index; none when absent',
   }),
   'records.keyPrefix': withDefault(
-    text('prefix of the keys in redis.url with the records of executions, for an engine without an index'),
+    text('prefix of the keys in `redis.url` with the records of executions; one for each engine that shares a Redis'),
     'service-router:records:',
   ),
   'records.max': count(
-    'limit of records of executions in redis.url; beyond it, that of the first ended one is dropped',
+    'limit of records of executions in `redis.url`; beyond it, the record of the execution that ended first is dropped',
     1_000_000,
   ),
   'limits.store': withDefault(
     Type.Enum(['memory', 'redis'], {
-      description: 'where rate-limit and in-flight count: in each router, or in redis.url for all',
+      description: 'where the policies `rate-limit` and `in-flight` count: in each router, or in `redis.url` for all',
     }),
     'memory',
   ),
   'limits.whenRedisIsAway': withDefault(
     Type.Enum(['count-alone', 'refuse'], {
       description:
-        'during an outage of Redis, each router counts alone, or refuses requests that it cannot count with 503',
+        'during an outage of Redis, each router counts alone, or rejects requests that it cannot count with 503 `limits-unavailable`',
     }),
     'count-alone',
   ),
@@ -187,17 +199,17 @@ const operations = {
   }),
   'sentry.environment': withDefault(text('environment name in error reports'), 'production'),
   'otel.exporter.otlp.endpoint': url(
-    'endpoint to which traces are sent (OTLP over HTTP, path /v1/traces); OpenTelemetry is not loaded when absent',
+    'endpoint to which traces are sent (OTLP over HTTP, path `/v1/traces`); OpenTelemetry is not loaded when absent',
   ),
   'otel.exporter.otlp.headers': withDefault(
     Type.Array(Type.String({ minLength: 3, secret: true }), {
-      description: 'header fields of these requests, each name=value with a percent-encoded value (comma-separated)',
+      description: 'header fields of these requests, each `name=value` with a percent-encoded value (comma-separated)',
       secret: true,
     }),
     [],
   ),
   'otel.samplePercent': percent('share of the traces started by this product that is sampled', 100),
-  'config.url': list('remote property files (http, https or file), read after config/default.properties', []),
+  'config.url': list('remote property files (http, https or file), read after `config/default.properties`', []),
   'config.timeoutMs': milliseconds('deadline of one fetch of a remote property file', 3_000),
   'config.lastKnownGoodDir': text(
     'directory of the last known good copies of remote files, used when a file cannot be fetched; off when absent',
@@ -205,13 +217,13 @@ const operations = {
   'production.accepts': withDefault(
     Type.Array(Type.Enum(['http-issuer', 'http-config', 'open-engine']), {
       description:
-        'accepted deviations from the production profile: http-issuer, http-config, open-engine (comma-separated)',
+        'accepted deviations from the production profile: `http-issuer`, `http-config`, `open-engine` (comma-separated)',
     }),
     [],
   ),
   profile: Type.String({
     pattern: '^[A-Za-z0-9_-]+$',
-    description: 'name of the profile, read from config/<profile>.properties or .env.<profile>',
+    description: 'name of the profile, read from `config/<profile>.properties` or `.env.<profile>`',
   }),
   'state.dir': withDefault(text('where the embedded stack keeps its state'), '.run'),
   'idp.port': port('embedded identity provider', 8083),
@@ -250,6 +262,7 @@ type WithDefault = { [K in keyof Keys]: Keys[K] extends { default: unknown } ? K
 /** A validated, frozen configuration with dotted keys. Keys without a default may be undefined. */
 export type Config = { readonly [K in keyof Keys]: Static<Keys[K]> | (K extends WithDefault ? never : undefined) } & {
   readonly [key: `adaptor.${string}.url` | `adaptor.${string}.domain`]: string | undefined;
+  readonly [key: `backEnd.${string}.url`]: string | undefined;
   readonly [key: `prune.${string}.days`]: number | undefined;
   readonly [key: `client.${string}.${'misCodes' | 'taskTypes' | 'domains'}`]: readonly string[] | undefined;
   readonly [key: `client.${string}.${'requestsPerSecond' | 'maxInFlight'}`]: number | undefined;

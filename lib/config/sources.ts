@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse as parseDotenv } from 'dotenv';
 import { getProperties } from 'properties-file';
+import { gatewayDir } from './folders.ts';
 
 /** One configuration layer: values by key as text, and the origin that messages name. */
 export interface Layer {
@@ -31,15 +32,13 @@ export function mergeLayers(layers: readonly Layer[]): MergedLayers {
   return { values, origins };
 }
 
-const productDir = fileURLToPath(new URL('../..', import.meta.url));
-
 /** Reads a local file in `.properties` syntax. */
 export function readPropertyFile(path: string): Layer {
   return { origin: path, values: getProperties(readFileSync(path, 'utf8')) };
 }
 
 /** Reads the first layer, `config/default.properties`. @throws Error when the file does not exist */
-export function readDefaults(rootDir = productDir): Layer {
+export function readDefaults(rootDir = gatewayDir()): Layer {
   const origin = 'config/default.properties';
   const path = join(rootDir, origin);
   if (!existsSync(path)) throw new Error(`${origin}: there is no such file`);
@@ -53,7 +52,7 @@ export function readDefaults(rootDir = productDir): Layer {
 export function readProfile(
   profile: string,
   keyOfVariable: (name: string) => string | undefined,
-  rootDir = productDir,
+  rootDir = gatewayDir(),
 ): Layer | null {
   const origin = `config/${profile}.properties`;
   const propertyFile = join(rootDir, origin);
@@ -71,11 +70,10 @@ export function readProfile(
 export function localFiles(config: { 'config.url': readonly string[]; profile: string | undefined }): string[] {
   const { 'config.url': addresses, profile } = config;
   const named = addresses.filter((address) => URL.canParse(address) && new URL(address).protocol === 'file:');
+  const rootDir = gatewayDir();
   return [
-    join(productDir, 'config/default.properties'),
+    join(rootDir, 'config/default.properties'),
     ...named.map((address) => fileURLToPath(address)),
-    ...(profile === undefined
-      ? []
-      : [join(productDir, `config/${profile}.properties`), join(productDir, `.env.${profile}`)]),
+    ...(profile === undefined ? [] : [join(rootDir, `config/${profile}.properties`), join(rootDir, `.env.${profile}`)]),
   ];
 }

@@ -19,7 +19,7 @@ export function formatFailure(code: FailureCode, text: string): string {
   return `${code}: ${text}`;
 }
 
-/** The engine may quote the reason inside a message of its own. */
+/** The engine may quote the reason in its own message. */
 const failurePattern = new RegExp(`(${failureCodes.join('|')}): (.*?)'?$`, 's');
 
 /** Parses a reason, also inside a message of the engine; returns null when it contains no failure code. */

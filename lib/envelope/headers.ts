@@ -1,7 +1,8 @@
 // Allow-lists of the header fields that are forwarded between client and back end. Credentials, cookies and hop-by-hop
 // fields (RFC 9110 section 7.6.1) never enter the engine.
 
-const requestFields = [
+/** Fields of requests that reach the back end; `router.requestHeaders` adds others. */
+export const requestFields: readonly string[] = [
   'accept',
   'accept-charset',
   'accept-language',
@@ -18,7 +19,8 @@ const requestFields = [
   'user-agent',
 ];
 
-const responseFields = [
+/** Fields of back-end responses that reach the client; `router.responseHeaders` adds others. */
+export const responseFields: readonly string[] = [
   'accept-ranges',
   'allow',
   'cache-control',

@@ -4,11 +4,11 @@ import { type EncodedBody, decodeBody, encodeBody } from './body.ts';
 import { escapeExpressions, hasExpression, mapStrings, unescapeExpressions } from './expressions.ts';
 import type { HeaderFields } from './headers.ts';
 
-/** The request for the back end. `docs/envelope.md` describes it for workers in other languages. */
+/** The request for the back end. `docs/reference/envelope.md` describes it for workers in other languages. */
 export interface Inbound extends EncodedBody {
   /** Upper case. */
   httpMethod: string;
-  /** Path below the back end's base URL, percent-encoded exactly as the client sent it; begins with `/`. */
+  /** Path below the back end's base URL, percent-encoded exactly as the client sent it; empty, or begins with `/`. */
   path: string;
   /** Query without `?`, exactly as the client sent it; absent when there is none. */
   query?: string;

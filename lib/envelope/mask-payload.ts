@@ -1,14 +1,15 @@
 // Masks the input and output of an execution or a task: the structure stays, personal values do not.
 
+import { misCodePattern } from '#lib/config/mis-code.ts';
 import { scrubText } from '#lib/telemetry/error-tracking/scrub-text.ts';
 
 const name = /^[\w.:@/+-]{1,128}$/;
 const id = /^[\w-]{1,64}$/;
-const college = /^[0-9A-Za-z]{1,8}$/;
+const college = new RegExp(`^${misCodePattern}$`);
 
 /**
  * The fields whose values are shown, with their form. They are those that the encryption of payloads leaves in clear
- * (docs/security.md) and values that the engine itself adds.
+ * (docs/explanation/security-model.md) and values that the engine itself adds.
  */
 const clearFields: Readonly<Record<string, RegExp>> = {
   httpMethod: /^[A-Z]{1,16}$/,

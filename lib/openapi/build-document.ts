@@ -22,19 +22,10 @@ const introduction = `Every routed request becomes one execution of a workflow, 
 * A trailing slash in a path is accepted and passed on.`;
 
 /**
- * Returns the document.
+ * Builds the document, in steps between which the caller can yield to the event loop.
  * @param version version of the product
  * @throws Error when two descriptions contradict each other, which is a bug that is found at startup
  */
-export function buildDocument(endpoints: readonly DescribedEndpoint[], version: string): OpenApiDocument {
-  const steps = buildInSteps(endpoints, version);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-  }
-}
-
-/** Like {@link buildDocument}, in steps between which the caller can yield to the event loop. */
 export function* buildInSteps(
   endpoints: readonly DescribedEndpoint[],
   version: string,

@@ -7,7 +7,7 @@ import { headerRef } from './headers.ts';
 import type { Header, Reference, Response, Schema } from './openapi.ts';
 
 /** Media type of problem documents (RFC 9457). */
-export const problemMediaType = 'application/problem+json';
+const problemMediaType = 'application/problem+json';
 
 const text = (description: string) => ({ type: 'string', description });
 

@@ -10,7 +10,7 @@ export interface ProblemKind {
 
 /**
  * Problem types by code. 503 means that a retry is safe: nothing was started, or only a read. 504 means that the outcome is
- * unknown, unless the problem type says otherwise. A test compares the codes with `docs/errors.md`.
+ * unknown, unless the problem type says otherwise. `docs/reference/errors.md` is generated from it.
  */
 export const problemKinds = {
   // The request itself
@@ -22,12 +22,12 @@ export const problemKinds = {
   'invalid-client': { status: 401, title: 'The client credentials are not valid' },
   'invalid-token': { status: 401, title: 'The access token is not valid' },
   'insufficient-scope': { status: 403, title: 'The access token lacks a required scope' },
-  forbidden: { status: 403, title: 'The client may not do this' },
+  forbidden: { status: 403, title: 'The client is not allowed to do this' },
   'workflow-version-forbidden': { status: 403, title: 'The client may not choose a workflow version' },
   'not-found': { status: 404, title: 'Nothing is routed at this path' },
   'unknown-college': { status: 404, title: 'No college adaptor serves this MIS code' },
   'method-not-allowed': { status: 405, title: 'The path does not support this method' },
-  'idempotency-key-in-use': { status: 409, title: 'The first request with this Idempotency-Key is still under way' },
+  'idempotency-key-in-use': { status: 409, title: 'The first request with this Idempotency-Key is still in progress' },
   'idempotency-key-reused': { status: 422, title: 'The Idempotency-Key belongs to another request' },
   'request-timeout': { status: 408, title: 'The request did not arrive in time' },
   'body-too-large': { status: 413, title: 'The request body is too large' },
@@ -36,23 +36,23 @@ export const problemKinds = {
   'header-fields-too-large': { status: 431, title: 'The request line or the header fields are too large' },
   // The execution behind it
   'execution-unknown': { status: 404, title: 'There is no such execution' },
-  'answer-pending': { status: 404, title: 'The execution has no answer yet' },
+  'answer-pending': { status: 404, title: 'The execution has no response yet' },
   'execution-under-way': { status: 409, title: 'The execution has reached a worker' },
   'execution-ended': { status: 409, title: 'The execution has ended' },
   'execution-cancelled': { status: 409, title: 'The execution was cancelled; nothing reached the back end' },
   'execution-failed': { status: 502, title: 'The workflow or its worker failed' },
-  'payload-unreadable': { status: 502, title: 'The encrypted request or answer cannot be decrypted' },
+  'payload-unreadable': { status: 502, title: 'The encrypted request or response cannot be decrypted' },
   'back-end-unreachable': { status: 502, title: 'The back end could not be reached' },
-  'back-end-bad-answer': { status: 502, title: 'The back end sent an answer that cannot be passed on' },
-  'back-end-timeout': { status: 504, title: 'The back end did not answer in time' },
+  'back-end-bad-answer': { status: 502, title: 'The back end sent a response that cannot be forwarded' },
+  'back-end-timeout': { status: 504, title: 'The back end did not respond in time' },
   'execution-timed-out': { status: 504, title: 'The workflow timed out' },
-  'wait-budget-spent': { status: 504, title: 'The workflow did not finish within the wait budget' },
-  'outcome-unknown': { status: 504, title: 'The engine was lost while the workflow ran' },
+  'wait-budget-spent': { status: 504, title: 'The workflow did not finish before the response deadline' },
+  'outcome-unknown': { status: 504, title: 'The connection to the engine was lost while the workflow ran' },
   // What the router depends on
   'engine-unavailable': { status: 503, title: 'The workflow engine is unavailable; nothing was started' },
   'idempotency-unavailable': { status: 503, title: 'Idempotency keys cannot be checked; nothing was started' },
-  overloaded: { status: 503, title: 'The router has as much to do as it can finish in time; nothing was started' },
-  'back-end-unavailable': { status: 503, title: 'The back end does not answer; nothing was started' },
+  overloaded: { status: 503, title: 'The router is overloaded; nothing was started' },
+  'back-end-unavailable': { status: 503, title: 'The back end does not respond; nothing was started' },
   'definition-missing': { status: 503, title: 'The workflow definition is not registered; nothing was started' },
   'identity-provider-unavailable': { status: 503, title: 'The identity provider is unavailable' },
   'limits-unavailable': { status: 503, title: 'The limits of this client cannot be counted; nothing was started' },

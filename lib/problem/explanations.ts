@@ -1,4 +1,4 @@
-// Explanations of the problem types for the pages below `/problems`, the OpenAPI document and docs/errors.md.
+// Explanations of the problem types for the pages below `/problems`, the OpenAPI document and docs/reference/errors.md.
 
 import type { ProblemCode } from './catalogue.ts';
 
@@ -6,31 +6,31 @@ import type { ProblemCode } from './catalogue.ts';
 export interface ProblemExplanation {
   /** What happened, in one or two sentences for a reader who is new to this problem. */
   readonly happened: string;
-  /** What the client should do; the last column of docs/errors.md. Names are in back quotes. */
+  /** What the client should do; the last column of the table of codes. Names are in back quotes. */
   readonly advice: string;
 }
 
 const nothingStarted = 'Nothing was started, so the same request may be sent again.';
 
-/** Explanations by problem code. A test compares the advice with docs/errors.md. */
+/** Explanations by problem code. */
 export const problemExplanations = {
   'malformed-request': {
-    happened: 'The request, or its credentials, could be read in more than one way or not at all. Nothing was started.',
+    happened: 'The request or its credentials are malformed or ambiguous. Nothing was started.',
     advice: 'read `detail`, correct the request',
   },
   'idempotency-key-missing': {
     happened:
       'The operator requires an `Idempotency-Key` with every write on this path, and the request had none. Nothing was started.',
-    advice: 'send a key of your own with every write',
+    advice: 'send your own key with every write',
   },
   'malformed-idempotency-key': {
     happened:
       'The `Idempotency-Key` of the request is empty, too long, given twice or not visible ASCII. Nothing was started.',
-    advice: 'read `detail`; a UUID will do',
+    advice: 'read `detail`; use a UUID, for example',
   },
   'unknown-workflow-version': {
     happened: 'The `X-Workflow-Version` of the request is not a version of this path. Nothing was started.',
-    advice: 'choose one that `detail` names, or leave `X-Workflow-Version` out',
+    advice: 'choose one that `detail` names, or omit `X-Workflow-Version`',
   },
   unauthorized: {
     happened: 'The path requires an access token, and the request had none.',
@@ -50,12 +50,11 @@ export const problemExplanations = {
   },
   forbidden: {
     happened: 'The operator has restricted this client to other colleges, task types or task domains.',
-    advice: 'use a client that is allowed to; this one is limited to other colleges or pools',
+    advice: 'use a client that is allowed to do this; this one is limited to other colleges or pools',
   },
   'workflow-version-forbidden': {
-    happened:
-      'The request has an `X-Workflow-Version`, and on this path only clients with the permission to choose a version may send it. Nothing was started.',
-    advice: 'leave `X-Workflow-Version` out, or ask for the scope that `detail` names',
+    happened: 'On this path, only clients with a certain scope may send `X-Workflow-Version`. Nothing was started.',
+    advice: 'omit `X-Workflow-Version`, or ask for the scope that `detail` names',
   },
   'not-found': {
     happened: 'The router serves nothing at this path.',
@@ -118,7 +117,7 @@ export const problemExplanations = {
   },
   'execution-cancelled': {
     happened: 'The client cancelled the execution before a worker received it.',
-    advice: 'nothing; send the request again if it is still needed',
+    advice: 'none; send the request again if it is still needed',
   },
   'execution-failed': {
     happened: 'The execution was started, but it ended without a response of the back end.',
@@ -153,7 +152,7 @@ export const problemExplanations = {
     advice: 'repeat a read; check a write first',
   },
   'engine-unavailable': {
-    happened: `The workflow engine did not answer. ${nothingStarted}`,
+    happened: `The workflow engine did not respond. ${nothingStarted}`,
     advice: 'try again after `Retry-After`',
   },
   'idempotency-unavailable': {

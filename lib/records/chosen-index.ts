@@ -2,7 +2,7 @@
 
 import { EngineIndex } from '#lib/conductor/executions/engine-index.ts';
 import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
-import { type ExecutionIndex, NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
+import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -24,9 +24,17 @@ export interface IndexSources {
   readonly whenReady?: () => Promise<void>;
 }
 
-/** Returns a client of the execution API that searches what there is to search. */
+/** Returns a client of the execution API that searches what there is to search. The engine is asked at the first use. */
 export function createExecutionApi(sources: IndexSources): ExecutionApi {
-  return new ExecutionApi(sources.call, new ChosenIndex(sources));
+  const { call, presence = new IndexPresence(call), records, whenReady } = sources;
+  const engineIndex = new EngineIndex(call);
+  const recordedIndex = records && new RecordedIndex(call, records);
+  return new ExecutionApi(call, async () => {
+    if (await presence.exists()) return engineIndex;
+    if (recordedIndex === undefined) throw new NoExecutionIndex();
+    await whenReady?.();
+    return recordedIndex;
+  });
 }
 
 /** Returns the records in Redis with the limits of the configuration. */
@@ -40,42 +48,4 @@ export function createRecords(redis: Redis, config: Config): ExecutionRecords {
     // No execution is kept longer; one more day for the prune job to come.
     correlationTtlMs: (Math.max(...keptDays) + 1) * dayMs,
   });
-}
-
-/** Asks the engine at the first use, and stays with the choice. */
-class ChosenIndex implements ExecutionIndex {
-  readonly #presence: IndexPresence;
-  readonly #engineIndex: EngineIndex;
-  readonly #recordedIndex: RecordedIndex | undefined;
-  readonly #whenReady: () => Promise<void>;
-
-  constructor({ call, presence = new IndexPresence(call), records, whenReady = async () => undefined }: IndexSources) {
-    this.#presence = presence;
-    this.#engineIndex = new EngineIndex(call);
-    this.#whenReady = whenReady;
-    this.#recordedIndex = records === undefined ? undefined : new RecordedIndex(call, records);
-  }
-
-  async search(...query: Parameters<ExecutionIndex['search']>) {
-    return (await this.#chosen()).search(...query);
-  }
-
-  async count(...query: Parameters<ExecutionIndex['count']>) {
-    return (await this.#chosen()).count(...query);
-  }
-
-  async correlated(...query: Parameters<ExecutionIndex['correlated']>) {
-    return (await this.#chosen()).correlated(...query);
-  }
-
-  async forget(executionIds: readonly string[]) {
-    await (await this.#chosen()).forget(executionIds);
-  }
-
-  async #chosen(): Promise<ExecutionIndex> {
-    if (await this.#presence.exists()) return this.#engineIndex;
-    if (this.#recordedIndex === undefined) throw new NoExecutionIndex();
-    await this.#whenReady();
-    return this.#recordedIndex;
-  }
 }

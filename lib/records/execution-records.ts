@@ -5,9 +5,9 @@
 // `correlation:<id>` (ids and unconfirmed starts by time; expires).
 
 import { randomUUID } from 'node:crypto';
+import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import type { Redis, RedisClient } from '#lib/redis/redis.ts';
-import type { NewRecord } from './record-of.ts';
 import { endScript, forgetScript, putScript, startScript } from './scripts.ts';
 
 /** A record. It contains no payload and no personal data. */
@@ -31,6 +31,13 @@ export interface ExecutionRecord {
 /** A record with the id of its execution. */
 export interface RecordedExecution extends ExecutionRecord {
   readonly executionId: string;
+}
+
+/** A record, and whether anything looks for its execution by correlation id. */
+export interface NewRecord {
+  readonly record: RecordedExecution;
+  /** False for a read without an Idempotency-Key. */
+  readonly isLookedUp: boolean;
 }
 
 /** A write that was sent to the engine, or was about to be, and is not confirmed. */
@@ -186,4 +193,9 @@ function rangeOf(
   const to = before === undefined ? '+inf' : `(${before}`;
   const limit = { BY: 'SCORE', LIMIT: { offset, count } } as const;
   return isNewestFirst ? client.zRange(key, to, from, { ...limit, REV: true }) : client.zRange(key, from, to, limit);
+}
+
+/** Returns the error of a call for which the records are needed, while Redis does not respond. */
+export function recordsUnavailable(cause: unknown): NoExecutionIndex {
+  return new NoExecutionIndex('Redis, which has the records of executions, does not respond', cause);
 }

@@ -3,7 +3,6 @@
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
 import type { Config } from '#lib/config/schema.ts';
-import { Redis } from '#lib/redis/redis.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { createExecutionApi, createRecords } from './chosen-index.ts';
 
@@ -15,11 +14,12 @@ export interface OpenExecutions {
 }
 
 /** Opens it. Redis is connected at the first search of an engine without an index. */
-export function openExecutions(call: SendRequest, config: Config, log: Logger): OpenExecutions {
+export async function openExecutions(call: SendRequest, config: Config, log: Logger): Promise<OpenExecutions> {
   const url = config['redis.url'];
   if (url === undefined) {
     return { api: createExecutionApi({ call, records: undefined }), close: async () => undefined };
   }
+  const { Redis } = await import('#lib/redis/redis.ts');
   const redis = new Redis(url, log);
   let connected: Promise<void> | undefined;
   const connect = () => {

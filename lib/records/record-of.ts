@@ -1,17 +1,10 @@
 // Makes records of executions, from a start request, a polled task or the execution itself.
 
 import { callerOf } from '#lib/conductor/executions/caller.ts';
-import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { StartWorkflowRequest, Task } from '#lib/conductor/types.ts';
 import { isSafeMethod } from '#lib/http/methods.ts';
-import type { RecordedExecution } from './execution-records.ts';
-
-/** A record, and whether anything looks for its execution by correlation id. */
-export interface NewRecord {
-  readonly record: RecordedExecution;
-  /** False for a read without an Idempotency-Key. */
-  readonly isLookedUp: boolean;
-}
+import type { NewRecord, RecordedExecution } from './execution-records.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 

@@ -1,23 +1,20 @@
 // Finds executions by the router's records, for engines without an index.
 
-import type {
-  ExecutionQuery,
-  ExecutionSummary,
-  FoundExecutions,
-  Page,
-  WholeExecution,
-} from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
-import {
-  type CorrelatedOptions,
-  type ExecutionIndex,
-  NoExecutionIndex,
+import type {
+  CorrelatedOptions,
+  ExecutionIndex,
+  ExecutionQuery,
+  FoundExecutions,
+  Order,
+  Page,
 } from '#lib/conductor/executions/execution-index.ts';
-import { openStatuses } from '#lib/conductor/executions/has-ended.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
-import { RedisUnavailable } from '#lib/redis/redis.ts';
-import type { ExecutionRecords, RecordedExecution } from './execution-records.ts';
+import { RedisUnavailable } from '#lib/redis/redis-unavailable.ts';
+import { type ExecutionRecords, type RecordedExecution, recordsUnavailable } from './execution-records.ts';
 import { RunningExecutions } from './running-executions.ts';
 import { compareByStart, mayMatch, rangeOf, setOf, summaryOf, toSummary } from './rows.ts';
 
@@ -96,7 +93,7 @@ export class RecordedIndex implements ExecutionIndex {
   }
 
   /** Yields the records that match, in order. An open execution that has ended is recorded as such and left out. */
-  async *#matching(query: ExecutionQuery, order: NonNullable<Page['order']>): AsyncGenerator<RecordedExecution> {
+  async *#matching(query: ExecutionQuery, order: Order): AsyncGenerator<RecordedExecution> {
     const set = setOf(query, order);
     const range = { ...rangeOf(query, set), isNewestFirst: order === 'newest', count: chunkSize };
     for (let offset = 0; ;) {
@@ -112,7 +109,7 @@ export class RecordedIndex implements ExecutionIndex {
   async #stillOpen(records: readonly RecordedExecution[]): Promise<RecordedExecution[]> {
     const open = await mapInParallel(records, async (record) => {
       const status = await this.#engine.readState(record.executionId);
-      if (status !== null && openStatuses.includes(status)) return record;
+      if (status !== null && !hasEnded({ status })) return record;
       if (status === null) await this.#records.forget([record.executionId]);
       else await this.#records.putEnd(record.executionId, status);
       return null;
@@ -143,7 +140,7 @@ export class RecordedIndex implements ExecutionIndex {
       return await read();
     } catch (error) {
       if (!(error instanceof RedisUnavailable)) throw error;
-      throw new NoExecutionIndex('Redis, which has the records of executions, does not respond', error);
+      throw recordsUnavailable(error);
     }
   }
 }

@@ -1,9 +1,8 @@
 // Writes the records of executions that pass through a router, while its engine has no index.
 
-import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import type { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
 import type { StartWorkflowRequest, Task, WorkflowStatus } from '#lib/conductor/types.ts';
-import type { ExecutionRecords } from './execution-records.ts';
+import { type ExecutionRecords, recordsUnavailable } from './execution-records.ts';
 import { recordOfStart, recordOfTask } from './record-of.ts';
 
 /** The record of one start. */
@@ -73,7 +72,7 @@ export class RedisRecorder implements ExecutionRecorder {
     try {
       return await this.#records.addStart(start);
     } catch (cause) {
-      throw new NoExecutionIndex('Redis, which has the records of executions, does not respond', cause);
+      throw recordsUnavailable(cause);
     }
   }
 }

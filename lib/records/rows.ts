@@ -1,11 +1,7 @@
 // Converts records and executions to rows of an index, and queries to ranges of the records.
 
-import type {
-  ExecutionQuery,
-  ExecutionSummary,
-  Order,
-  WholeExecution,
-} from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { ExecutionQuery, Order } from '#lib/conductor/executions/execution-index.ts';
 import { longestString } from '#lib/conductor/executions/engine-index.ts';
 import { openStatuses } from '#lib/conductor/executions/has-ended.ts';
 import { cutMark } from '#lib/conductor/shorten-strings.ts';

@@ -3,7 +3,7 @@
 import type { Registry } from 'prom-client';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
-import { Redis } from './redis.ts';
+import type { Redis } from './redis.ts';
 
 /** Options of {@link connectRedis}. */
 export interface ConnectRedisOptions {
@@ -13,7 +13,8 @@ export interface ConnectRedisOptions {
 }
 
 /** Returns a connection that connects in the background. Stop it after all its users. */
-export function connectRedis({ url, log, metrics }: ConnectRedisOptions): Redis {
+export async function connectRedis({ url, log, metrics }: ConnectRedisOptions): Promise<Redis> {
+  const { Redis } = await import('./redis.ts');
   const redis = new Redis(url, log);
   redis.start();
   const help = '1 while Redis responds, 0 while it is unreachable or hung; absent without redis.url';

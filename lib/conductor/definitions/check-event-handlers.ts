@@ -1,12 +1,11 @@
 // Consistency checks between event handlers and workflows: events have a producer, targets exist, task domains are right.
 
 import { type ProducedEvent, producedEvents } from './events.ts';
-import { checkQueueHandlers, queueSource } from './check-queue-handlers.ts';
 import { problemOfCondition } from './condition.ts';
 import { findExpressions } from './expressions.ts';
+import { domainPlaceholder, isTemplate, misPlaceholder } from './for-colleges.ts';
 import type { Path } from './json-text.ts';
 import { type DefinitionFile, type Definitions, problemAt } from './load-definitions.ts';
-import { isQueueEvent } from './queue-events.ts';
 import type { EventHandler } from './schema.ts';
 import { findWorkflow, taskTypesOf } from './workflow-tasks.ts';
 
@@ -25,7 +24,6 @@ export function checkEventHandlers(definitions: Definitions, domains: Domains | 
   const events = producedEvents(definitions);
   return [
     ...definitions.eventHandlers.flatMap((file) => checkHandler(file, { definitions, events, domains })),
-    ...checkQueueHandlers(definitions),
     ...unheardEvents(definitions, events),
   ];
 }
@@ -40,10 +38,9 @@ function checkHandler(file: HandlerFile, context: Context): string[] {
   const { event, condition, actions } = file.definition;
   const problems: string[] = [];
   const report = (path: Path, message: string) => problems.push(problemAt(file, path, message));
-  const fromQueue = isQueueEvent(event);
-  const sources = fromQueue ? [queueSource(file)] : context.events.filter(({ pattern }) => pattern.test(event));
+  const sources = context.events.filter(({ pattern }) => pattern.test(event));
   if (sources.length === 0) report(['event'], `no EVENT task produces it${namesOf(context.events)}`);
-  const wrong = condition === undefined || fromQueue ? undefined : problemOfCondition(condition);
+  const wrong = condition === undefined ? undefined : problemOfCondition(condition);
   if (wrong !== undefined) report(['condition'], wrong);
   for (const [index, { start_workflow: start }] of actions.entries()) {
     const path = ['actions', index, 'start_workflow'];
@@ -55,10 +52,10 @@ function checkHandler(file: HandlerFile, context: Context): string[] {
   return problems;
 }
 
-type Finding = [path: Path, message: string];
+type StartProblem = [path: Path, message: string];
 
-function checkStart(start: StartWorkflow, sources: readonly ProducedEvent[], { definitions }: Context): Finding[] {
-  const findings: Finding[] = [];
+function checkStart(start: StartWorkflow, sources: readonly ProducedEvent[], { definitions }: Context): StartProblem[] {
+  const findings: StartProblem[] = [];
   for (const { path, text, steps } of findExpressions({ input: start.input, correlationId: start.correlationId })) {
     const field = steps[0] ?? '';
     const missing = sources.find(({ payload }) => !payload.has(field));
@@ -81,25 +78,34 @@ function checkStart(start: StartWorkflow, sources: readonly ProducedEvent[], { d
 
 /**
  * A handler's task domain is a constant: the engine cannot take it from the event. So an event whose name contains a MIS
- * code has one handler per college, and the handler's name, event and domain must agree.
+ * code has one handler per college, by a template or by files, and the handler's name, event and domain must agree.
  */
-function checkDomain(file: HandlerFile, start: StartWorkflow, { definitions, events, domains }: Context): Finding[] {
+function checkDomain(
+  file: HandlerFile,
+  start: StartWorkflow,
+  { definitions, events, domains }: Context,
+): StartProblem[] {
   const target = findWorkflow(definitions, start);
   if (target === undefined || events.length === 0) return [];
   const code = events
     .map(({ pattern }) => pattern.exec(file.definition.event)?.[1])
     .find((group) => group !== undefined);
-  const named: Finding[] =
-    code === undefined || file.definition.name.endsWith(`-${code}`)
-      ? []
-      : [[[], `the event is that of ${code}: the handler's name must end in "-${code}"`]];
+  const wrong = problemOfName(file.definition, code);
+  const named: StartProblem[] = wrong === undefined ? [] : [[[], wrong]];
   if (domains === undefined) return named;
-  const domain = code === undefined ? undefined : (domains[code] ?? code);
+  const domain = code === undefined ? undefined : ({ ...domains, [misPlaceholder]: domainPlaceholder }[code] ?? code);
   const expected =
     domain === undefined ? {} : Object.fromEntries(taskTypesOf(target.definition).map((type) => [type, domain]));
   if (sameEntries(start.taskToDomain, expected)) return named;
   const why = code === undefined ? 'workers of the default pool run it' : `that is where workers serve ${code}`;
   return [...named, [['taskToDomain'], `must be ${JSON.stringify(expected)}: ${why}`]];
+}
+
+function problemOfName(handler: EventHandler, code: string | undefined): string | undefined {
+  if (isTemplate(handler) && code !== misPlaceholder)
+    return `the name has ${misPlaceholder}: the event must have it too`;
+  if (code === undefined || handler.name.endsWith(`-${code}`)) return undefined;
+  return `the event is that of ${code}: the handler's name must end in "-${code}"`;
 }
 
 /** Reports events without a handler: they stay in their queue, and all are processed once a handler is registered. */

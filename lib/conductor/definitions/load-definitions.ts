@@ -45,7 +45,8 @@ export class DefinitionError extends ProblemsError {
   }
 }
 
-const ajv = new Ajv({ allErrors: true, strict: true });
+// `validateSchema`: see lib/config/load.ts.
+const ajv = new Ajv({ allErrors: true, strict: true, validateSchema: false, code: { optimize: false } });
 const kinds = {
   workflows: {
     directory: 'workflows',

@@ -1,5 +1,7 @@
 // Parses the workflow versions of a route in gateway.config.yml: `version: 2`, or `versions: { 1: 10, 2: 90 }`.
 
+import { isJsonObject } from '#lib/json/json-object.ts';
+
 /** Unvalidated parameters of the policy `workflow`. */
 export interface PinParameters {
   readonly version?: unknown;
@@ -45,11 +47,10 @@ function checkVersion(version: unknown): string[] {
 }
 
 function checkShares(versions: unknown): string[] {
-  if (versions === null || typeof versions !== 'object' || Array.isArray(versions))
-    return [`versions is not a map: name each version with its share, ${example}`];
+  if (!isJsonObject(versions)) return [`versions is not a map: name each version with its share, ${example}`];
   const entries = Object.entries(versions);
   if (entries.length === 0) return [`versions is empty: name each version with its share, ${example}`];
-  const problems = entries.flatMap(([version, share]: [string, unknown]) => {
+  const problems = entries.flatMap(([version, share]) => {
     if (!versionPattern.test(version))
       return [`versions has the key "${version}": use whole numbers from 1, ${example}`];
     if (Number.isSafeInteger(share) && (share as number) >= 0) return [];
@@ -57,7 +58,7 @@ function checkShares(versions: unknown): string[] {
       `versions: the share of version ${version} is ${JSON.stringify(share)}: use whole numbers from 0, ${example}`,
     ];
   });
-  if (problems.length > 0 || entries.some(([, share]) => share > 0)) return problems;
+  if (problems.length > 0 || entries.some(([, share]) => (share as number) > 0)) return problems;
   return [`versions: the shares sum to 0, so no version would get a request: give one of them more, ${example}`];
 }
 

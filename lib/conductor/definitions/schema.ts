@@ -1,6 +1,6 @@
 // JSON schemas of definition files: the fields of Conductor that this product uses, and no others.
 
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from '#lib/json/json-schema.ts';
 
 const strict = { additionalProperties: false } as const;
 const name = Type.String({ pattern: '^[A-Za-z0-9_-]+$' });
@@ -102,11 +102,11 @@ const startWorkflow = Type.Object(
   strict,
 );
 
-/** Schema of `event-handlers/<name>.json`. */
+/** Schema of `event-handlers/<name>.json`. A name with `{mis}` is that of a template: for-colleges.ts. */
 export const eventHandlerSchema = Type.Object(
   {
-    name,
-    event: Type.String({ pattern: '^(conductor:[^:]+:[^:]+|amqp_queue:[^:]+)$' }),
+    name: Type.String({ pattern: '^([A-Za-z0-9_-]|\\{mis\\})+$' }),
+    event: Type.String({ pattern: '^conductor:[^:]+:[^:]+$' }),
     condition: Type.Optional(text),
     evaluatorType: Type.Optional(Type.Literal('javascript')),
     active: Type.Boolean({ description: 'the engine defaults to false' }),

@@ -2,15 +2,15 @@
 
 import { expectSuccess, parseResponse } from '../read-response.ts';
 import type { SendRequest } from '../send-call.ts';
+import type { ExecutionSummary, WholeExecution } from './execution.ts';
 import type {
+  CorrelatedOptions,
+  ExecutionIndex,
   ExecutionQuery,
-  ExecutionSummary,
   FoundExecutions,
   Order,
   Page,
-  WholeExecution,
-} from './execution-api.ts';
-import type { CorrelatedOptions, ExecutionIndex } from './execution-index.ts';
+} from './execution-index.ts';
 import { correlatedRequest } from './requests.ts';
 
 const sortOf: Readonly<Record<Order, string>> = {

@@ -4,7 +4,8 @@ import { expectSuccess, parseResponse } from '../read-response.ts';
 import type { EngineRequest, EngineResponse, SendRequest } from '../send-call.ts';
 import type { StartWorkflowRequest, WorkflowStatus } from '../types.ts';
 import { EngineIndex } from './engine-index.ts';
-import type { CorrelatedOptions, ExecutionIndex } from './execution-index.ts';
+import type { WholeExecution } from './execution.ts';
+import type { CorrelatedOptions, ExecutionIndex, ExecutionQuery, FoundExecutions, Page } from './execution-index.ts';
 import {
   executionRequest,
   jsonBody,
@@ -14,111 +15,6 @@ import {
   terminateRequest,
   transitionRequest,
 } from './requests.ts';
-
-/** A row of the index (`WorkflowSummary`). After a crash of the engine it may lag behind the execution. */
-export interface ExecutionSummary {
-  readonly workflowId: string;
-  readonly workflowType: string;
-  readonly version: number;
-  readonly correlationId?: string;
-  readonly status: WorkflowStatus;
-  /** RFC 3339. */
-  readonly startTime: string;
-  readonly endTime?: string;
-  /**
-   * The input as Java's `toString` (`{inbound={httpMethod=PATCH, …`) or as JSON, depending on the engine's configuration;
-   * the first 64 KiB. `isCut` tells whether it was truncated.
-   */
-  readonly input: string;
-  /** The output in the same form. */
-  readonly output: string;
-  readonly reasonForIncompletion?: string;
-}
-
-/** A task of an execution. Times are milliseconds since 1970, 0 = not yet. */
-export interface ExecutedTask {
-  readonly taskId: string;
-  readonly taskType: string;
-  readonly referenceTaskName: string;
-  readonly status: string;
-  /** Number of the attempt, from 0. */
-  readonly retryCount?: number;
-  /** True for a failed attempt after which the engine has scheduled another one, or has tried to. */
-  readonly retried?: boolean;
-  /** Number of polls that returned this attempt. */
-  readonly pollCount?: number;
-  /** Worker of the last poll. */
-  readonly workerId?: string;
-  /** Task domain; absent for the default pool. */
-  readonly domain?: string;
-  /** Delay of a postponed task until its next poll, in seconds. */
-  readonly callbackAfterSeconds?: number;
-  readonly scheduledTime?: number;
-  readonly startTime?: number;
-  readonly endTime?: number;
-  readonly updateTime?: number;
-  /** 0 = none. */
-  readonly responseTimeoutSeconds?: number;
-  readonly inputData?: Readonly<Record<string, unknown>>;
-  readonly outputData?: Readonly<Record<string, unknown>>;
-  readonly reasonForIncompletion?: string;
-  /** Number of the iteration of a DO_WHILE, from 1; 0 outside of loops. */
-  readonly iteration?: number;
-  /** Execution that a SUB_WORKFLOW task has started. */
-  readonly subWorkflowId?: string;
-}
-
-/** An execution with its tasks. Times are milliseconds since 1970, 0 = not yet. */
-export interface WholeExecution {
-  readonly workflowId: string;
-  readonly workflowName: string;
-  readonly workflowVersion: number;
-  readonly status: WorkflowStatus;
-  readonly startTime: number;
-  readonly endTime: number;
-  readonly correlationId?: string;
-  readonly input: Readonly<Record<string, unknown>>;
-  readonly output: Readonly<Record<string, unknown>>;
-  readonly reasonForIncompletion?: string;
-  readonly taskToDomain?: Readonly<Record<string, string>>;
-  readonly tasks: readonly ExecutedTask[];
-  /** The definition that the execution was started with, which may differ from the registered one. */
-  readonly workflowDefinition?: unknown;
-}
-
-/** Criteria of a search; all must hold. */
-export interface ExecutionQuery {
-  /** A workflow name; a final `*` matches any suffix. */
-  readonly workflowType?: string;
-  /** Any of these states. */
-  readonly statuses?: readonly WorkflowStatus[];
-  readonly correlationIds?: readonly string[];
-  /** Milliseconds since 1970. SQLite compares whole seconds, so the result may exceed the bounds by up to one second. */
-  readonly startedAfter?: number;
-  readonly startedBefore?: number;
-  readonly endedAfter?: number;
-  readonly endedBefore?: number;
-}
-
-/** Selects a part of the result. */
-export interface Page {
-  readonly offset: number;
-  readonly size: number;
-  /** Default: `oldest`. */
-  readonly order?: Order;
-}
-
-/** Sort order: `oldest` and `newest` by start time, `first-ended` by end time. */
-export type Order = 'oldest' | 'newest' | 'first-ended';
-
-/** A page of executions, with the size of the response. */
-export interface FoundExecutions {
-  readonly executions: readonly ExecutionSummary[];
-  /** Number of executions on all pages; of records at least, since each search would have to read all of them. */
-  readonly total: number;
-  /** Bytes received. */
-  readonly bytes: number;
-}
 
 /** The result of a removal. */
 export interface RemovedExecutions {
@@ -130,25 +26,26 @@ export interface RemovedExecutions {
 /** Client of the execution API. Every call throws an EngineError on failure. */
 export class ExecutionApi {
   readonly #call: SendRequest;
-  readonly #index: ExecutionIndex;
+  readonly #index: () => Promise<ExecutionIndex>;
 
   /**
    * @param call sends each request: `engine.request`, or the equivalent through the router
-   * @param index finds executions. Default: the engine's index
+   * @param index returns what finds executions; called for each search. Default: the engine's index
    */
-  constructor(call: SendRequest, index: ExecutionIndex = new EngineIndex(call)) {
+  constructor(call: SendRequest, index?: () => Promise<ExecutionIndex>) {
+    const engineIndex = new EngineIndex(call);
     this.#call = call;
-    this.#index = index;
+    this.#index = index ?? (async () => engineIndex);
   }
 
   /** Returns a page of the executions that match, from the index. @throws NoExecutionIndex */
-  search(query: ExecutionQuery, page: Page): Promise<FoundExecutions> {
-    return this.#index.search(query, page);
+  async search(query: ExecutionQuery, page: Page): Promise<FoundExecutions> {
+    return (await this.#index()).search(query, page);
   }
 
   /** Returns the number of executions that match. @throws NoExecutionIndex */
-  count(query: ExecutionQuery): Promise<number> {
-    return this.#index.count(query);
+  async count(query: ExecutionQuery): Promise<number> {
+    return (await this.#index()).count(query);
   }
 
   /** Returns the state; null when there is no such execution. Cheap: neither input nor output is read. */
@@ -172,13 +69,13 @@ export class ExecutionApi {
    * is found.
    * @throws NoExecutionIndex
    */
-  correlated(name: string, correlationId: string, options: CorrelatedOptions = {}): Promise<WholeExecution[]> {
-    return this.#index.correlated(name, correlationId, options);
+  async correlated(name: string, correlationId: string, options: CorrelatedOptions = {}): Promise<WholeExecution[]> {
+    return (await this.#index()).correlated(name, correlationId, options);
   }
 
   /** Removes executions that the engine no longer has from the router's records. */
-  forget(executionIds: readonly string[]): Promise<void> {
-    return this.#index.forget(executionIds);
+  async forget(executionIds: readonly string[]): Promise<void> {
+    await (await this.#index()).forget(executionIds);
   }
 
   /** Returns the ids of a workflow's running executions, of every version. The engine keeps this list without an index. */
@@ -222,7 +119,7 @@ export class ExecutionApi {
       body,
     });
     const removed = result.bulkSuccessfulResults ?? [];
-    await this.#index.forget(removed);
+    await this.forget(removed);
     return { removed, refused: result.bulkErrorResults ?? {} };
   }
 

@@ -1,7 +1,42 @@
 // How executions are found that are not known by id: by the engine's index, or by records of the router.
 
 import { EngineError } from '../engine-error.ts';
-import type { ExecutionQuery, FoundExecutions, Page, WholeExecution } from './execution-api.ts';
+import type { WorkflowStatus } from '../types.ts';
+import type { ExecutionSummary, WholeExecution } from './execution.ts';
+
+/** Criteria of a search; all must hold. */
+export interface ExecutionQuery {
+  /** A workflow name; a final `*` matches any suffix. */
+  readonly workflowType?: string;
+  /** Any of these states. */
+  readonly statuses?: readonly WorkflowStatus[];
+  readonly correlationIds?: readonly string[];
+  /** Milliseconds since 1970. SQLite compares whole seconds, so the result may exceed the bounds by up to one second. */
+  readonly startedAfter?: number;
+  readonly startedBefore?: number;
+  readonly endedAfter?: number;
+  readonly endedBefore?: number;
+}
+
+/** Selects a part of the result. */
+export interface Page {
+  readonly offset: number;
+  readonly size: number;
+  /** Default: `oldest`. */
+  readonly order?: Order;
+}
+
+/** Sort order: `oldest` and `newest` by start time, `first-ended` by end time. */
+export type Order = 'oldest' | 'newest' | 'first-ended';
+
+/** A page of executions, with the size of the response. */
+export interface FoundExecutions {
+  readonly executions: readonly ExecutionSummary[];
+  /** Number of executions on all pages; of records at least, since each search would have to read all of them. */
+  readonly total: number;
+  /** Bytes received. */
+  readonly bytes: number;
+}
 
 /** Options of {@link ExecutionIndex.correlated}. */
 export interface CorrelatedOptions {
@@ -23,13 +58,13 @@ export interface ExecutionIndex {
   forget(executionIds: readonly string[]): Promise<void>;
 }
 
-/** Nothing can find executions: the engine has no index, and there are no records in Redis or they cannot be read. */
+/** Executions cannot be searched: the engine has no index, and there are no readable records in Redis. */
 export class NoExecutionIndex extends EngineError {
   constructor(message = noIndexMessage, cause?: unknown) {
     super('unreachable', message, { cause });
   }
 }
 
-/** What is missing, and what provides it. */
+/** What is missing, and how to provide it. */
 const noIndexMessage =
   'the engine has no index of executions (conductor.indexing.enabled=false): set redis.url, so that routers keep records of them in Redis, or use an engine with an index';

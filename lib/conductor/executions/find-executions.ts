@@ -2,7 +2,9 @@
 
 import type { WorkflowStatus } from '../types.ts';
 import { type Caller, callerOf, mayBeOf } from './caller.ts';
-import type { ExecutionApi, ExecutionQuery, ExecutionSummary, Order } from './execution-api.ts';
+import type { ExecutionSummary } from './execution.ts';
+import type { ExecutionApi } from './execution-api.ts';
+import type { ExecutionQuery, Order } from './execution-index.ts';
 import { hasEnded } from './has-ended.ts';
 import { PageReader } from './page-reader.ts';
 import { timelineOf } from './timeline.ts';

@@ -1,4 +1,4 @@
-// Asks an engine whether it has an index of executions.
+// Detects whether an engine has an index of executions.
 
 import { EngineError } from '../engine-error.ts';
 import { parseResponse, expectSuccess } from '../read-response.ts';

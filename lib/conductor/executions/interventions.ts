@@ -2,7 +2,8 @@
 
 import { isSafeMethod } from '#lib/http/methods.ts';
 import { EngineError } from '../engine-error.ts';
-import type { ExecutedTask, ExecutionApi, WholeExecution } from './execution-api.ts';
+import type { ExecutedTask, WholeExecution } from './execution.ts';
+import type { ExecutionApi } from './execution-api.ts';
 import { hasEnded } from './has-ended.ts';
 
 /**
@@ -18,7 +19,7 @@ export type InterventionPreview =
   | { readonly kind: 'possible'; readonly executionId: string; readonly warning?: string }
   | { readonly kind: 'refused'; readonly executionId: string; readonly reason: string };
 
-/** What became of an intervention in one execution. */
+/** The result of an intervention in one execution. */
 export interface InterventionResult {
   readonly executionId: string;
   readonly outcome: 'done' | 'refused';
@@ -94,8 +95,7 @@ export async function carryOutIntervention(
     ? {
         executionId,
         outcome: 'done',
-        reason:
-          'a worker received the task at the last moment: whether the back end has processed the request is unknown',
+        reason: 'a worker received the task just before; it is unknown whether the back end has processed the request',
       }
     : { executionId, outcome: 'done' };
 }

@@ -1,6 +1,8 @@
 // Reads pages of the engine's index, whose rows contain whole inputs and outputs: the page size follows the row size.
 
-import type { ExecutionApi, ExecutionQuery, ExecutionSummary, Page } from './execution-api.ts';
+import type { ExecutionSummary } from './execution.ts';
+import type { ExecutionApi } from './execution-api.ts';
+import type { ExecutionQuery, Page } from './execution-index.ts';
 
 /** Target size of a page in bytes. */
 const pageBytes = 2_097_152;

@@ -1,11 +1,9 @@
-// Requests to the engine's workflow API, for the clients that send them with deadlines and error handling of their own.
+// Requests to the engine's workflow API, for clients with different deadlines and error handling.
 
 import { EngineError } from '../engine-error.ts';
 import type { EngineRequest, EngineResponse } from '../send-call.ts';
 import type { StartWorkflowRequest } from '../types.ts';
-
-/** Execution ids become part of paths and of a header field, so their characters are restricted. */
-const executionIdPattern = /^[\w-]{8,64}$/;
+import { isExecutionId } from './names.ts';
 
 /** Starts a pinned workflow version. */
 export function startRequest(request: StartWorkflowRequest): EngineRequest {
@@ -15,7 +13,7 @@ export function startRequest(request: StartWorkflowRequest): EngineRequest {
 /** Returns the execution id in the response to a start. @throws EngineError `interrupted` when there is none */
 export function startedId({ body }: EngineResponse): string {
   const executionId = body.toString('utf8');
-  if (executionIdPattern.test(executionId)) return executionId;
+  if (isExecutionId(executionId)) return executionId;
   throw new EngineError('interrupted', 'the engine responded to a start with something other than an execution id');
 }
 

@@ -1,6 +1,6 @@
 // Detects superseded executions: duplicates for the same Idempotency-Key, which the router terminates before they run.
 
-import type { WholeExecution } from './execution-api.ts';
+import type { WholeExecution } from './execution.ts';
 
 /** Reason of the termination. The engine stores it, so every router and the reconciler recognise the execution by it. */
 export const superseded = 'another execution of the same Idempotency-Key was carried out';

@@ -1,6 +1,7 @@
 // The timeline of an execution: its tasks in order, with queue times, attempts, workers and failures.
 
-import type { ExecutedTask, WholeExecution } from './execution-api.ts';
+import { isDirectDomain, poolDomain } from './direct-domain.ts';
+import type { ExecutedTask, WholeExecution } from './execution.ts';
 import { hasEnded } from './has-ended.ts';
 
 /** One attempt of a task. Durations are in milliseconds. */
@@ -27,7 +28,7 @@ export interface TimelineStep {
   readonly reason?: string;
 }
 
-/** The attempts of the tasks of one execution, and what it waits for. */
+/** The attempts of an execution's tasks, and what it waits for. */
 export interface Timeline {
   readonly steps: readonly TimelineStep[];
   /** Duration from start to end, or to `now` while the execution is running. */
@@ -66,7 +67,8 @@ export function timelineOf(execution: WholeExecution, now: number): Timeline {
 }
 
 function toStep(task: ExecutedTask, startedAt: number): TimelineStep {
-  const { scheduledTime = 0, startTime = 0, endTime = 0, pollCount = 0, workerId, domain } = task;
+  const { scheduledTime = 0, startTime = 0, endTime = 0, pollCount = 0, workerId } = task;
+  const domain = poolDomain(task.domain);
   // A directly dispatched task has no poll time: its duration includes the time in the queue.
   const polledAt = startTime > 0 ? startTime : 0;
   return {
@@ -93,12 +95,16 @@ function nextTry({ status, callbackAfterSeconds = 0, pollCount = 0 }: ExecutedTa
 }
 
 function describeWait(task: ExecutedTask, now: number): string {
-  const { status, startTime = 0, scheduledTime = 0, updateTime = 0, domain, callbackAfterSeconds = 0 } = task;
+  const { status, startTime = 0, scheduledTime = 0, updateTime = 0, callbackAfterSeconds = 0 } = task;
+  const domain = poolDomain(task.domain);
   const pool = domain === undefined || domain === '' ? '' : ` in domain ${domain}`;
   const since = (time: number) => `${Math.max(0, Math.round((now - time) / 1_000))} s`;
   if (callbackAfterSeconds > 0 && (task.pollCount ?? 0) > 0) {
     return `the next try of ${nameOf(task)}${pool}, ${callbackAfterSeconds} s after the last one (${since(updateTime)} ago)`;
   }
+  // Only its router knows whether a worker has it.
+  if (status === 'SCHEDULED' && isDirectDomain(task.domain))
+    return `the result of ${nameOf(task)}${pool}, dispatched directly ${since(scheduledTime)} ago`;
   if (status === 'SCHEDULED') return `a worker that takes ${nameOf(task)}${pool}, for ${since(scheduledTime)}`;
   return `the result of ${nameOf(task)}${pool}, for ${since(Math.max(startTime, updateTime))}`;
 }

@@ -81,7 +81,7 @@ export class MetadataApi {
     await this.#send('DELETE', `/api/metadata/taskdefs/${encodeURIComponent(name)}`);
   }
 
-  /** Deletes an event handler. Executions that it has started go on. */
+  /** Deletes an event handler. Executions that it has started continue. */
   async deleteEventHandler(name: string): Promise<void> {
     await this.#send('DELETE', `/api/event/${encodeURIComponent(name)}`);
   }

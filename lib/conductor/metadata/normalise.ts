@@ -1,5 +1,6 @@
 // Normalises definitions, so that one from a file and one from the engine can be compared.
 
+import { isJsonObject } from '#lib/json/json-object.ts';
 import { eventHandlerFields, taskDefFields, type ObjectFields, workflowFields } from './engine-defaults.ts';
 
 const fieldsByKind = { workflow: workflowFields, 'task type': taskDefFields, 'event handler': eventHandlerFields };
@@ -15,17 +16,12 @@ export function normaliseDefinition(kind: DefinitionKind, definition: unknown): 
   return normalise(definition, fieldsByKind[kind]);
 }
 
-/** Returns the text of a definition's file. */
-export function formatDefinition(kind: DefinitionKind, definition: unknown): string {
-  return `${JSON.stringify(normaliseDefinition(kind, definition), null, 2)}\n`;
-}
-
 /** Returns the value with the keys of its objects in the order of `model`; additional keys come last. */
 export function orderLike(value: unknown, model: unknown): unknown {
   if (Array.isArray(value))
     return value.map((item, index) => orderLike(item, (model as unknown[] | undefined)?.[index]));
-  if (!isObject(value)) return value;
-  const known = isObject(model) ? model : {};
+  if (!isJsonObject(value)) return value;
+  const known = isJsonObject(model) ? model : {};
   const keys = orderKeys(Object.keys(value), Object.keys(known));
   return Object.fromEntries(keys.map((key) => [key, orderLike(value[key], known[key])]));
 }
@@ -35,21 +31,16 @@ export function isEqual(left: unknown, right: unknown): boolean {
   if (Array.isArray(left) && Array.isArray(right)) {
     return left.length === right.length && left.every((item, index) => isEqual(item, right[index]));
   }
-  if (isObject(left) && isObject(right)) {
+  if (isJsonObject(left) && isJsonObject(right)) {
     const keys = Object.keys(left);
     return keys.length === Object.keys(right).length && keys.every((key) => isEqual(left[key], right[key]));
   }
   return left === right;
 }
 
-/** Returns true for an object that is neither null nor an array. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
-}
-
 function normalise(value: unknown, fields: ObjectFields): unknown {
   if (Array.isArray(value)) return value.map((item) => normalise(item, fields));
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   const required = fields.required.filter((key) => Object.hasOwn(fields.defaults, key));
   const kept: Record<string, unknown> = Object.fromEntries(required.map((key) => [key, fields.defaults[key]]));
   for (const [key, item] of Object.entries(value)) {
@@ -64,7 +55,7 @@ function normaliseNested(value: unknown, key: string, fields: ObjectFields): unk
   const nested = fields.nested?.()[key];
   if (nested === undefined) return value;
   // The branches of a SWITCH are an object with one property per case.
-  if (nested.byName === true && isObject(value)) {
+  if (nested.byName === true && isJsonObject(value)) {
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, normalise(item, nested.fields)]));
   }
   return normalise(value, nested.fields);

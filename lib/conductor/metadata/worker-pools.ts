@@ -1,5 +1,6 @@
 // Worker pools: the workers that poll for each task type and domain, and the length of their queues.
 
+import { directDomain, poolDomain } from '../executions/direct-domain.ts';
 import type { Definitions } from '../definitions/load-definitions.ts';
 import type { PollData, RegisteredDefinitions } from './metadata-api.ts';
 
@@ -68,7 +69,11 @@ function pool(taskType: string, domain: string | undefined, facts: PoolFacts): W
       lastPollSecondsAgo: Math.max(0, Math.round((facts.now - lastPollTime) / 1_000)),
       stale: facts.now - lastPollTime > facts.staleAfterMs,
     }));
-  const waiting = facts.queues[domain === undefined ? taskType : `${domain}:${taskType}`] ?? 0;
+  // Reads that routers dispatch directly wait for the same workers.
+  const [polled, dispatched] = [domain, directDomain(domain)].map(
+    (name) => facts.queues[name === undefined ? taskType : `${name}:${taskType}`] ?? 0,
+  );
+  const waiting = (polled as number) + (dispatched as number);
   return { taskType, ...(domain === undefined ? {} : { domain }), waiting, workers };
 }
 
@@ -76,7 +81,7 @@ function waitingDomains(taskType: string, queues: Readonly<Record<string, number
   return Object.entries(queues).flatMap(([queue, count]) => {
     if (count === 0) return [];
     if (queue === taskType) return [undefined];
-    return queue.endsWith(`:${taskType}`) ? [queue.slice(0, -taskType.length - 1)] : [];
+    return queue.endsWith(`:${taskType}`) ? [poolDomain(queue.slice(0, -taskType.length - 1))] : [];
   });
 }
 

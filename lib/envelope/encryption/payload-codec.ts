@@ -19,7 +19,7 @@ interface Sealed {
 export type PackedText = string | EncodedText | Sealed | { json: Sealed };
 
 /** Returns true for a value that this codec has encrypted. */
-export function isSealed(value: unknown): value is Sealed {
+function isSealed(value: unknown): value is Sealed {
   return typeof (value as Partial<Sealed> | null | undefined)?.sealed === 'string';
 }
 

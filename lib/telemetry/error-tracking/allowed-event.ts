@@ -6,7 +6,7 @@ import type { ErrorEvent, Exception, StackFrame } from '@sentry/node';
 import { scrubText } from './scrub-text.ts';
 
 /** Fields that are reported as tags. Their values are scrubbed like messages. */
-export const reportedFields = [
+const reportedFields = [
   'requestId',
   'executionId',
   'workflow',

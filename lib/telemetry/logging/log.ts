@@ -6,9 +6,6 @@ import { redact } from './redact.ts';
 
 export type { Logger } from 'pino';
 
-/** Log levels; `silent` writes nothing. */
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-
 /**
  * Returns a logger for one program.
  * @param program value of the field `program` in every line

@@ -1,5 +1,7 @@
 // Redaction of log fields that may hold credentials or personal data, should code log them by mistake.
 
+import { isJsonObject } from '#lib/json/json-object.ts';
+
 /** Field names that are redacted, at the top level of a line and one level below. */
 const secretNames: ReadonlySet<string> = new Set([
   'authorization',
@@ -20,7 +22,7 @@ const censor = '[redacted]';
  * with a wildcard path it takes most of the time of a line (16 of 20 µs).
  */
 export function redact(fields: Record<string, unknown>): Record<string, unknown> {
-  return censored(fields, (value) => (isFields(value) ? censored(value) : value));
+  return censored(fields, (value) => (isJsonObject(value) ? censored(value) : value));
 }
 
 function censored(
@@ -34,8 +36,4 @@ function censored(
     if (shown !== value) (copy ??= { ...fields })[name] = shown;
   }
   return copy ?? fields;
-}
-
-function isFields(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

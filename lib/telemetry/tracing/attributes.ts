@@ -1,7 +1,7 @@
 // The allow-list of span attributes: no path, query, header, body, token or client address.
 
 /** Allowed names. They follow OpenTelemetry's semantic conventions where there is one. */
-export const spanAttributeNames = [
+const spanAttributeNames = [
   'http.request.method',
   'http.response.status_code',
   'error.type',

@@ -1,4 +1,4 @@
-// Parses JSON objects without rounding numbers, with JSON.parse's source text access.
+// Parses JSON objects: plainly, or without rounding numbers, with JSON.parse's source text access.
 
 type ParseWithSource = (
   text: string,
@@ -24,7 +24,17 @@ export function parseJsonObject(
   }
 }
 
-/** Returns true for an object that is not an array. */
+/** Returns a JSON object as JSON.parse does; null when `json` is anything else. @param json bytes in UTF-8, or text */
+export function readJsonObject(json: Buffer | string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(json.toString());
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Returns true for an object that is neither null nor an array. */
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

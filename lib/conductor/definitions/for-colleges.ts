@@ -1,0 +1,42 @@
+// Expands event handlers that are written once for all colleges.
+
+import { adaptorDomains } from '#lib/config/adaptor-domains.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { DefinitionFile, Definitions } from './load-definitions.ts';
+import type { EventHandler } from './schema.ts';
+
+/** Placeholder for a college's MIS code in the texts of a template. */
+export const misPlaceholder = '{mis}';
+/** Placeholder for the task domain of a college's workers in the texts of a template. */
+export const domainPlaceholder = '{domain}';
+
+/** Returns whether an event handler is a template, which is registered once for each college. */
+export function isTemplate({ name }: Pick<EventHandler, 'name'>): boolean {
+  return name.includes(misPlaceholder);
+}
+
+/**
+ * Returns the definitions as a configuration registers them: in place of a template, one event handler for each college
+ * whose workers have a task domain (`adaptor.<mis>.domain`). A college's own file takes the place of the template.
+ */
+export function forColleges<T extends Pick<Definitions, 'eventHandlers'>>(definitions: T, config: Config): T {
+  const colleges = Object.entries(adaptorDomains(config));
+  const own = new Set(definitions.eventHandlers.map(({ definition }) => definition.name));
+  const expand = (file: DefinitionFile<EventHandler>) =>
+    colleges
+      .map(([mis, domain]) => ({ ...file, definition: fill(file.definition, { mis, domain }) }))
+      .filter(({ definition }) => !own.has(definition.name));
+  const eventHandlers = definitions.eventHandlers.flatMap((file) =>
+    isTemplate(file.definition) ? expand(file) : [file],
+  );
+  return { ...definitions, eventHandlers };
+}
+
+/** Replaces the placeholders in all texts; `${mis}` is an expression of the engine and stays. */
+function fill(template: EventHandler, values: Readonly<Record<string, string>>): EventHandler {
+  return JSON.parse(JSON.stringify(template), (_key, value: unknown) =>
+    typeof value === 'string'
+      ? value.replace(/(?<!\$)\{(mis|domain)\}/g, (_match, name: string) => values[name] ?? '')
+      : value,
+  ) as EventHandler;
+}

@@ -1,0 +1,32 @@
+// The two folders of a program: that of the product's code, and that of the gateway whose files it reads.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
+import { extname, join, relative, resolve } from 'node:path';
+
+/** Absolute path of the product's code: a checkout, or `dist/` of the installed package. */
+export const productDir = resolve(import.meta.dirname, '../..');
+
+/** Extension of the product's modules: `.ts` in a checkout, `.js` in the package, because Node runs no TypeScript below node_modules. */
+export const moduleExtension = extname(import.meta.filename);
+
+/**
+ * Returns the folder of the gateway: the working directory, or the checkout when the working directory has no
+ * `gateway.config.yml`. Everything that a gateway consists of is read relative to it.
+ */
+export function gatewayDir(): string {
+  const holdsGateway = (dir: string) => existsSync(join(dir, 'gateway.config.yml'));
+  return holdsGateway(process.cwd()) || !holdsGateway(productDir) ? process.cwd() : productDir;
+}
+
+/** Returns a page of the documentation by its path from the working directory. @param page e.g. `how-to/upgrade.md` */
+export function pathOfPage(page: string): string {
+  const folder = [join(productDir, 'docs'), join(productDir, '../docs')].find(existsSync) ?? 'docs';
+  return relative(process.cwd(), join(folder, page));
+}
+
+/** Returns the version in the product's package.json. */
+export function productVersion(): string {
+  const file = findPackageJSON(import.meta.url) as string;
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}

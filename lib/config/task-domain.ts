@@ -1,0 +1,13 @@
+// Validates task domains of workers: parts of the names of the engine's queues.
+
+/** The domain of reads that routers dispatch directly, and the first part of such domains of a pool. */
+export const directDispatchDomain = 'direct-dispatch';
+
+/** Returns the problem of a task domain; null when workers may poll it. */
+export function problemOfTaskDomain(domain: string): string | null {
+  if (!/^[\w.-]{1,64}$/.test(domain)) return 'must be 1 to 64 letters, digits, and any of . _ -';
+  if (domain.toUpperCase() === 'NO_DOMAIN') return 'must not be NO_DOMAIN: the engine takes that for the default pool';
+  if (domain === directDispatchDomain || domain.startsWith(`${directDispatchDomain}.`))
+    return `must not begin with ${directDispatchDomain}: these are queues that no worker polls`;
+  return null;
+}

@@ -1,0 +1,18 @@
+// The connection pools of undici, without the rest of its 109 modules, which every program would load.
+
+import { createRequire } from 'node:module';
+import type undici from 'undici';
+
+const require = createRequire(import.meta.url);
+type Undici = typeof undici;
+
+// As its index does: `request` and its like are methods of every dispatcher.
+const Dispatcher = require('undici/lib/dispatcher/dispatcher.js') as Undici['Dispatcher'];
+Object.assign(Dispatcher.prototype, require('undici/lib/api/index.js'));
+
+/** Connections to one origin. */
+export const Pool = require('undici/lib/dispatcher/pool.js') as Undici['Pool'];
+export type Pool = InstanceType<typeof Pool>;
+/** Connections to any origin. */
+export const Agent = require('undici/lib/dispatcher/agent.js') as Undici['Agent'];
+export type Agent = InstanceType<typeof Agent>;
