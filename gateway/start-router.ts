@@ -1,9 +1,9 @@
 // The composition root of the router: builds the servers, the first configuration snapshot, the reconciler and the reloader.
 
 import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
+import { gatewayDir } from '#lib/config/folders.ts';
 import { localFiles } from '#lib/config/sources.ts';
 import type { LoadedConfig } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -56,8 +56,6 @@ export interface Router {
   stop(): Promise<void>;
 }
 
-const rootDir = fileURLToPath(new URL('..', import.meta.url));
-
 /**
  * Starts the router.
  * @throws GatewayConfigError when the gateway configuration is invalid; Error that names the address when a port cannot be
@@ -65,9 +63,10 @@ const rootDir = fileURLToPath(new URL('..', import.meta.url));
  */
 export async function startRouter(options: RouterOptions): Promise<Router> {
   const { config, log, reportError = () => undefined, tracer, metrics = new Registry() } = options;
+  const rootDir = gatewayDir();
   const gatewayConfigFile = options.gatewayConfigFile ?? resolve(rootDir, config['router.gatewayConfigFile']);
   const url = config['redis.url'];
-  const redis = url === undefined ? undefined : connectRedis({ url, log, metrics });
+  const redis = url === undefined ? undefined : await connectRedis({ url, log, metrics });
   const gatewayHost = new GatewayHost({ config, log, metrics, tracer, reportError, redis });
   const { services, sharedResources, knownFiles } = gatewayHost;
   const stops = new Stops(log);
@@ -82,6 +81,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     if (reconciler !== null) stops.add('reconciler', () => reconciler.stop());
     if (reconciler !== null && redis !== undefined)
       gatewayHost.checks.addNotice('reconciler', outageNotice(redis, 'every router reconciles'));
+    await startUpdates(gatewayHost, stops);
     const loadConfig = options.loadConfig ?? (async () => ({ config, warnings: [], keepCopies: () => undefined }));
     const started = { config, gateway: first.gateway };
     const reloader = new Reloader({ gatewayHost, started, loadConfig, gatewayConfigFile, rootDir });
@@ -131,6 +131,18 @@ async function listen(gatewayHost: GatewayHost, { config, gateway }: ConfigSnaps
   });
   gatewayHost.onActivate(() => server.applyLimits());
   return { operations, server };
+}
+
+/** Consumes MDM's updates where a broker is configured; its client is not loaded otherwise. */
+async function startUpdates(gatewayHost: GatewayHost, stops: Stops): Promise<void> {
+  const { config, services } = gatewayHost;
+  const url = config['mdm.updateQueueURL'];
+  if (url === undefined) return;
+  const { startMdmUpdates } = await import('../jobs/mdm-updates/index.ts');
+  const { metrics, log } = services;
+  const updates = startMdmUpdates({ config, definitions: () => gatewayHost.definitions, metrics, log }, url);
+  gatewayHost.checks.addNotice('mdm-updates', () => updates.notice());
+  stops.add("MDM's updates", () => updates.stop());
 }
 
 /** Reloads when a configuration file changes; off when `reload.watchMs` is 0. */

@@ -1,6 +1,6 @@
 // Builds the OpenAPI document from the validated gateway configuration and its policies.
 
-import { readFileSync } from 'node:fs';
+import { productVersion } from '#lib/config/folders.ts';
 import { buildInSteps, type DescribedEndpoint } from '#lib/openapi/build-document.ts';
 import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
 import { describedEndpoint } from './described-endpoint.ts';
@@ -34,9 +34,4 @@ export async function describeGateway(
     if (step.done === true) return step.value;
     await pause();
   }
-}
-
-function productVersion(): string {
-  const packageFile = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }).version;
 }

@@ -1,11 +1,12 @@
 // Imports the plugins of gateway.config.yml and initialises them for one configuration.
 
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Plugin, Policy, PolicyDeclaration, RouterServices } from '../plugin-api/plugin-api.ts';
 import type { FileProblems } from './file-problems.ts';
 import { replacementOfPackage, replacementOfPolicy } from './replaced-names.ts';
 import type { GatewayConfig } from '../plugin-api/gateway-config-schema.ts';
+import { moduleExtension, productDir } from '#lib/config/folders.ts';
 import { ProblemsError } from '#lib/config/problems-error.ts';
 import { createPauses } from '#lib/process/pauses.ts';
 
@@ -18,7 +19,7 @@ export interface ImportedPlugin {
 
 /**
  * Imports the plugins without initialising them. Adds a problem for each plugin that cannot be imported.
- * @param rootDir base directory of relative package paths
+ * @param rootDir folder of the gateway, where relative package paths begin
  */
 export async function importPlugins(
   { plugins, policies }: GatewayConfig,
@@ -28,8 +29,7 @@ export async function importPlugins(
   const imported: ImportedPlugin[] = [];
   for (const [name, { package: path, ...settings }] of Object.entries(plugins)) {
     try {
-      const specifier = path.startsWith('.') ? pathToFileURL(resolve(rootDir, path)).href : path;
-      const plugin = (await import(specifier)) as Plugin;
+      const plugin = (await import(specifierOf(path, rootDir))) as Plugin;
       if (isPlugin(plugin)) imported.push({ name, plugin, settings });
       else problems.add(['plugins', name], `${path} does not export version, policies (of declarePolicy) and init`);
     } catch (error) {
@@ -47,6 +47,14 @@ export async function importPlugins(
       problems.add(['policies', index], replacementOfPolicy(policy) ?? `no plugin provides "${policy}"`);
   }
   return imported;
+}
+
+/** Returns what to import for a `package`: a file of the gateway, a plugin of the product, or an installed package. */
+function specifierOf(path: string, rootDir: string): string {
+  const [, ofProduct] = /^service-router\/plugins\/([\w-]+)$/.exec(path) ?? [];
+  if (ofProduct !== undefined)
+    return pathToFileURL(join(productDir, 'plugins', ofProduct, `index${moduleExtension}`)).href;
+  return path.startsWith('.') ? pathToFileURL(resolve(rootDir, path)).href : path;
 }
 
 function isPlugin({ version, policies, init }: Partial<Plugin>): boolean {

@@ -3,7 +3,14 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { PolicyDeclaration } from '../plugin-api/policy.ts';
 
-const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false });
+// Compiled at each start of a router and run a few times: no schema of schemas, and no optimised code.
+const ajv = new Ajv({
+  allErrors: true,
+  useDefaults: true,
+  strict: false,
+  validateSchema: false,
+  code: { optimize: false },
+});
 /** By `$id` of the schema, with the schema text. */
 const compiled = new Map<string, { text: string; check: ValidateFunction }>();
 

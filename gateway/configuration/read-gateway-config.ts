@@ -45,9 +45,15 @@ export interface ReadGateway {
   readonly problems: FileProblems;
 }
 
-const validate = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true }).compile<GatewayConfig>(
-  gatewayConfigSchema,
-);
+// `validateSchema`: see lib/config/load.ts.
+const ajv = new Ajv({
+  allErrors: true,
+  strict: true,
+  allowUnionTypes: true,
+  validateSchema: false,
+  code: { optimize: false },
+});
+const validate = ajv.compile<GatewayConfig>(gatewayConfigSchema);
 
 /** Reads and checks the file; errors are collected in `problems`. Checks that need plugins are in validate-gateway.ts. */
 export function readGatewayConfig({ file, rootDir, config }: GatewayFile): ReadGateway {

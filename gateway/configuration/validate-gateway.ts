@@ -16,6 +16,8 @@ import { GatewayConfigError, type GatewayFile, type ReadGateway, readGatewayConf
 export interface Gateway extends ReadGateway {
   readonly gatewayConfig: GatewayConfig;
   readonly plugins: readonly ImportedPlugin[];
+  /** The policies of the plugins, by name. */
+  readonly declarations: ReadonlyMap<string, PolicyDeclaration>;
   readonly document: OpenApiDocument;
 }
 
@@ -56,7 +58,9 @@ export async function validateGateway(given: GatewayFile): Promise<GatewayValida
   }
   if (problems.count > 0) return read;
   const document = await describe(read, declarations, ({ pipeline }) => placeOf(pipeline));
-  return document === undefined ? read : { ...read, gateway: { ...read, gatewayConfig, plugins, document } };
+  return document === undefined
+    ? read
+    : { ...read, gateway: { ...read, gatewayConfig, plugins, declarations, document } };
 }
 
 /** Validates the file and returns the gateway configuration. @throws GatewayConfigError that lists all problems */

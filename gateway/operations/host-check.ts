@@ -1,4 +1,4 @@
-// Checks of the header fields with which browsers say for whom they ask: they protect the operations port from web pages.
+// Checks `Host` and `Sec-Fetch-Site`, to protect the operations port from web pages of other origins.
 
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';

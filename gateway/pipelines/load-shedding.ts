@@ -14,7 +14,7 @@ interface SheddingRoute {
 
 /** Runs the load-shedding checks of the policies of a route, without its pipeline. */
 export class LoadShedding {
-  readonly #isRefusing: readonly (() => boolean)[];
+  readonly #isShedding: readonly (() => boolean)[];
   readonly #findRoute: RouteLookup<SheddingRoute>;
 
   /** @param policies by name; must contain every policy that the routes name */
@@ -24,7 +24,7 @@ export class LoadShedding {
       // Routes with a `host` have no checks, because the lookup does not match hosts.
       value: { name, checks: endpoint.host === undefined ? checksOf(steps, policies) : [] },
     }));
-    this.#isRefusing = routes.flatMap(({ value }) => value.checks.flatMap(({ isRefusing }) => isRefusing ?? []));
+    this.#isShedding = routes.flatMap(({ value }) => value.checks.flatMap(({ isShedding }) => isShedding ?? []));
     this.#findRoute = createRouteLookup(routes);
   }
 
@@ -33,7 +33,7 @@ export class LoadShedding {
    * @throws Problem that a policy of the pipeline would respond with
    */
   check(request: IncomingMessage): void {
-    if (!this.#isRefusing.some((isRefusing) => isRefusing())) return;
+    if (!this.#isShedding.some((isShedding) => isShedding())) return;
     const found = this.#findRoute(request as Request);
     if (found === undefined) return;
     const { params, value } = found;
@@ -50,7 +50,7 @@ export class LoadShedding {
 function checksOf(steps: readonly PipelineStep[], policies: ReadonlyMap<string, Policy>): SheddingCheck[] {
   if (steps.some(({ condition }) => condition !== undefined)) return [];
   const checks = steps.map(({ policy, action }) => policies.get(policy)?.loadShedding?.(action as never));
-  const relevant = checks.slice(0, checks.findLastIndex((check) => check?.isRefusing !== undefined) + 1);
+  const relevant = checks.slice(0, checks.findLastIndex((check) => check?.isShedding !== undefined) + 1);
   const known = relevant.filter((check) => check !== undefined);
   return known.length === relevant.length ? known : [];
 }

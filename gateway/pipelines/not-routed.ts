@@ -2,7 +2,7 @@
 
 import type { Request, RequestHandler } from 'express';
 import { Problem } from '#lib/problem/problem.ts';
-import { type GatewayConfig, pathsOf } from '../plugin-api/gateway-config-schema.ts';
+import { type GatewayConfig, pathsOf, routableMethods } from '../plugin-api/gateway-config-schema.ts';
 import { createRouteLookup, methodsOf } from './route-lookup.ts';
 
 /** Creates the last handler before the error handler. It also handles OPTIONS, to which Express would respond itself. */
@@ -15,7 +15,8 @@ export function createNotRouted(config: GatewayConfig): RequestHandler {
   };
 }
 
-const routableMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
+/** Methods that Express may see whatever the route. */
+const passedMethods: ReadonlySet<string> = new Set(['HEAD', ...routableMethods]);
 
 /**
  * Creates a handler that rejects unsupported methods before Express sees them. OPTIONS passes only for endpoints without a
@@ -25,7 +26,7 @@ export function createMethodGate(config: GatewayConfig): RequestHandler {
   const notRouted = createNotRouted(config);
   const allowedMethods = createMethodLookup(config);
   return function gateMethods(request, response, next) {
-    if (routableMethods.has(request.method)) return next();
+    if (passedMethods.has(request.method)) return next();
     const allowed = allowedMethods(request);
     if (allowed.includes(request.method)) return next();
     notRouted(request, response, next);

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv6, SocketAddress } from 'node:net';
-import { contextOf } from './plugin-api.ts';
+import { contextOf } from './request-context.ts';
 
 /** Determines client addresses with `router.trustedProxies`. */
 export class ClientAddresses {

@@ -7,7 +7,7 @@ import compressible from 'compressible';
 import Negotiator from 'negotiator';
 
 /** Supported codings in order of preference. */
-export const codings = ['br', 'gzip'] as const;
+const codings = ['br', 'gzip'] as const;
 
 /** A supported content coding. */
 export type Coding = (typeof codings)[number];

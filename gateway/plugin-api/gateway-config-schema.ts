@@ -1,6 +1,6 @@
 // The schema of gateway.config.yml: the supported subset of Express Gateway's configuration; unknown keys are rejected.
 
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from '#lib/json/json-schema.ts';
 import type { Path } from '#lib/conductor/definitions/json-text.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -10,14 +10,15 @@ const oneOrMore = Type.Union([
   Type.Array(Type.String({ minLength: 1 }), { minItems: 1 }),
 ]);
 
+/** Methods that an endpoint can name. GET implies HEAD. */
+export const routableMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
 const apiEndpoint = Type.Object(
   {
     host: Type.Optional(Type.String({ minLength: 1, description: 'host name of this endpoint; default any' })),
     summary: Type.Optional(Type.String({ minLength: 1, description: 'one line for readers of the OpenAPI document' })),
     paths: oneOrMore,
-    methods: Type.Optional(
-      Type.Array(Type.Enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']), { minItems: 1, uniqueItems: true }),
-    ),
+    methods: Type.Optional(Type.Array(Type.Enum([...routableMethods]), { minItems: 1, uniqueItems: true })),
   },
   strict,
 );
@@ -98,4 +99,4 @@ export function pathsOf(endpoint: GatewayConfig['apiEndpoints'][string]): string
 }
 
 /** Methods of an endpoint without a `methods` list. */
-export const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+export const allMethods = [...routableMethods, 'OPTIONS'] as const;

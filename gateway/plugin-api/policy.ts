@@ -5,7 +5,7 @@ import type { NextFunction, Request, Response } from 'express';
 import type { Static, TSchema } from 'typebox';
 import type { Config } from '#lib/config/schema.ts';
 import type { Endpoint, PolicyDescription } from '#lib/openapi/description.ts';
-import type { RequestContext } from './plugin-api.ts';
+import type { RequestContext } from './request-context.ts';
 import type { GatewayRoute } from './gateway-routes.ts';
 
 /** Handler of one pipeline step. It responds or calls `next()`. Errors and rejections become problem documents. */
@@ -26,7 +26,7 @@ export interface SheddingRequest {
  */
 export interface SheddingCheck {
   /** True while this policy rejects requests. No check runs unless at least one policy is rejecting. */
-  readonly isRefusing?: () => boolean;
+  readonly isShedding?: () => boolean;
   /**
    * Called in the order of the pipeline. Returns `unsure` to leave the decision to the pipeline.
    * @throws Problem that the policy would respond with
@@ -53,6 +53,39 @@ export interface ParameterProblem {
   readonly message: string;
 }
 
+/** Limits of a route, for operators: those of one step, or of all steps together. */
+export interface RouteLimits {
+  /** Rate limits; `by` says whether each client has its own window (`client`) or all share one (`route`). */
+  readonly rates?: readonly { readonly by: string; readonly requests: number; readonly windowSeconds: number }[];
+  /** Limits of concurrent requests, without limits that the configuration sets for single clients. */
+  readonly inFlight?: readonly { readonly by: string; readonly requests: number }[];
+  /** The path parameter that must be among the MIS codes of the client. */
+  readonly misCodes?: string;
+  /** Largest request body of a route with a workflow. */
+  readonly maxBodyBytes?: number;
+  /** Largest response body of a route with a workflow. */
+  readonly maxResponseBytes?: number;
+}
+
+/** A request that an operator asks about: it has an access token, but was not sent. */
+export interface PlannedRequest {
+  readonly clientId: string;
+  readonly scopes: ReadonlySet<string>;
+  readonly method: string;
+  /** Raw path, such as `/adaptor/001/x`; without it, checks that need a path are skipped. */
+  readonly path?: string;
+  /** Path parameters of the apiEndpoint, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** Why a policy refuses a request. */
+export interface Refusal {
+  /** HTTP status of the response. */
+  readonly status: number;
+  /** A sentence for operators. */
+  readonly reason: string;
+}
+
 /** Declaration of a policy, available without starting its plugin. Its functions have no side effects. */
 export interface PolicyDeclaration {
   readonly name: string;
@@ -62,6 +95,10 @@ export interface PolicyDeclaration {
   readonly check?: (parameters: never, place: PolicyContext) => readonly ParameterProblem[];
   /** Returns what one step of the policy adds to the OpenAPI document; nothing when absent. */
   readonly describe?: (parameters: never, place: PolicyContext) => PolicyDescription;
+  /** Returns the limits that one step sets; none when absent. */
+  readonly limits?: (parameters: never, config: Config) => RouteLimits;
+  /** Returns why a step rejects a request, regardless of the load; undefined when it accepts the request. */
+  readonly judge?: (parameters: never, request: PlannedRequest, config: Config) => Refusal | undefined;
 }
 
 /** A declaration with the type of its parameters. */
@@ -84,13 +121,16 @@ export interface Policy {
 /**
  * Declares a policy. `service-router check` and the router validate gateway.config.yml with it before any plugin starts.
  * @param declaration `schema`: TypeBox object of the parameters (units in the descriptions); `check`: detects problems that
- *   the schema cannot; `describe`: the effect of the policy for the OpenAPI document
+ *   the schema cannot; `describe`: the effect of the policy for the OpenAPI document; `limits`, `judge`: what operators are
+ *   told about its steps
  */
 export function declarePolicy<S extends TSchema>(declaration: {
   name: string;
   schema: S;
   check?: (parameters: Static<S>, place: PolicyContext) => readonly ParameterProblem[];
   describe?: (parameters: Static<S>, place: PolicyContext) => PolicyDescription;
+  limits?: (parameters: Static<S>, config: Config) => RouteLimits;
+  judge?: (parameters: Static<S>, request: PlannedRequest, config: Config) => Refusal | undefined;
 }): DeclaredPolicy<S> {
   return { ...declaration, schema: { ...declaration.schema, $id: `urn:service-router:policy:${declaration.name}` } };
 }

@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isTraceparent } from '#lib/envelope/traceparent.ts';
 import type { Span, Tracer } from '#lib/telemetry/tracing/tracer.ts';
-import { contextOf } from './plugin-api.ts';
+import { contextOf } from './request-context.ts';
 
 /** Returns the span of a request; every call returns the same one. Its parent is the client's `traceparent`, when valid. */
 export function requestSpan(request: IncomingMessage, tracer: Tracer): Span {

@@ -25,7 +25,7 @@ export interface EndedRequest {
   readonly problem: ProblemCode | undefined;
 }
 
-/** What else learns of requests, besides log and metrics. */
+/** Further observers of requests, in addition to log and metrics. */
 export interface AccessLogObservers {
   /** Creates the spans of clients' requests. */
   tracer?: Tracer | undefined;
@@ -71,7 +71,7 @@ function createMetrics(metrics: Registry) {
   return {
     requests: new Counter({
       name: 'router_http_requests_total',
-      help: 'Completed requests',
+      help: 'Completed requests; status 499: the client disconnected before the response',
       labelNames: ['route', 'method', 'status'],
       registers,
     }),
@@ -82,7 +82,11 @@ function createMetrics(metrics: Registry) {
       buckets: durationBuckets,
       registers,
     }),
-    inFlight: new Gauge({ name: 'router_http_requests_in_flight', help: 'Requests in flight', registers }),
+    inFlight: new Gauge({
+      name: 'router_http_requests_in_flight',
+      help: 'Requests in flight, including held polls',
+      registers,
+    }),
   };
 }
 

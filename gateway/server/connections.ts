@@ -53,7 +53,7 @@ export class Connections {
     this.#isTrustedProxy = isTrustedProxy;
     this.#closedTotal = new Counter({
       name: 'router_connections_closed_total',
-      help: 'Connections that the router closed, by reason',
+      help: 'Connections closed by the router: evicted to make room, answer-not-read, or the code of a problem',
       labelNames: ['reason'],
       registers: [metrics],
     });

@@ -12,8 +12,8 @@ import { respondWithProblem } from './respond-with-problem.ts';
 import { Connection, type Exchange } from './connection.ts';
 import { ClientAddresses } from '../plugin-api/client-address.ts';
 import { Connections } from './connections.ts';
-import { setContext } from '../plugin-api/plugin-api.ts';
-import { InFlight } from './in-flight.ts';
+import { setContext } from '../plugin-api/request-context.ts';
+import { OpenRequests } from './open-requests.ts';
 import { connectRefusal, problemOfParserError, refuseOnSocket } from './refusals.ts';
 import type { MessageClasses } from './express-messages.ts';
 import { setContinueSender } from '../plugin-api/read-body.ts';
@@ -73,7 +73,7 @@ export interface HttpServer {
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { host, port, app, shedLoad, messages, accessLog, metrics, limits, tls } = options;
   const { clientAddresses = new ClientAddresses(() => []) } = options;
-  const inFlight = new InFlight();
+  const open = new OpenRequests();
   const { server, scheme, stopRenewal } = createListener({ ...nodeLimits(limits), ...messages }, limits, tls);
   const connections = new Connections(limits, metrics, (address) => clientAddresses.isTrusted(address));
   attachConnections(server, connections, ({ request, response }) => {
@@ -82,7 +82,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     setContext(request, { requestId, clientAddress, receivedAt: performance.now(), route: 'none' });
     accessLog(request, response);
     connections.requestStarted(request.socket, response);
-    inFlight.add(response);
+    open.add(response);
     try {
       checkRequest(request);
       deferContinue(request, response);
@@ -112,7 +112,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       Object.assign(server, { headersTimeout, requestTimeout, keepAliveTimeout });
     },
     async stop(drainMs) {
-      await inFlight.drain(drainMs);
+      await open.drain(drainMs);
       connections.stop();
       stopRenewal();
       const closed = once(server, 'close');

@@ -3,6 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '#lib/problem/problem.ts';
+import { hasDotSegment } from '#lib/http/dot-segments.ts';
+import { encodeRawBytes } from '#lib/http/percent-encoding.ts';
 
 /**
  * Header fields that may appear once, because they are no lists (RFC 9110 section 5.3). Node would keep the first of
@@ -26,8 +28,6 @@ const badPercent = /%(?![0-9a-f]{2})/i;
 const hostPattern = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::[0-9]*)?$/i;
 /** Most header fields in one request. */
 const maxFields = 100;
-/** Most rounds of repeated percent-decoding. */
-const maxDecodings = 4;
 
 /**
  * Checks version, target and header fields of a request. The method is left to the route, which knows what it allows.
@@ -52,35 +52,13 @@ function checkTarget(target: string): void {
   if (hasDotSegment(decoded)) refuse('The path has a dot segment.');
 }
 
-/** Percent-decodes a path; null when it is not UTF-8. Raw bytes, which Node reads as Latin-1, are treated as encoded. */
+/** Percent-decodes a path; null when it is not UTF-8. Raw bytes are treated as encoded. */
 function decodePath(path: string): string | null {
   try {
-    return decodeURIComponent(
-      path.replace(/[^\x00-\x7f]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`),
-    );
+    return decodeURIComponent(encodeRawBytes(path));
   } catch {
     return null;
   }
-}
-
-/**
- * Returns true for a `.` or `..` segment (RFC 3986 section 5.2.4), also when repeated decoding or NFKC (U+FF0E) yields
- * one.
- */
-function hasDotSegment(decoded: string): boolean {
-  let text = decoded;
-  for (let decodings = 0; ; decodings++) {
-    if (text.normalize('NFKC').split(/[/\\]/).some(isDotSegment)) return true;
-    const next = text.replace(/%(2e|2f|5c|25)/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-    if (next === text || decodings === maxDecodings) return false;
-    text = next;
-  }
-}
-
-/** Returns true for `.` and `..`, also with a matrix parameter (`..;x`), which some back ends ignore. */
-function isDotSegment(segment: string): boolean {
-  const name = segment.split(';', 1)[0];
-  return name === '.' || name === '..';
 }
 
 function checkFields({ rawHeaders, headers, httpVersion }: IncomingMessage): void {
@@ -101,7 +79,7 @@ function checkFields({ rawHeaders, headers, httpVersion }: IncomingMessage): voi
   if (headers.host !== undefined && !hostPattern.test(headers.host)) refuse('The header field host is not a host.');
   if (headers.expect !== undefined && httpVersion === '1.1' && headers.expect.toLowerCase() !== '100-continue') {
     throw new Problem('expectation-failed', {
-      detail: 'Only 100-continue can be expected.',
+      detail: 'Only 100-continue is supported.',
       headers: { connection: 'close' },
     });
   }

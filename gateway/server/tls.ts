@@ -39,7 +39,7 @@ export function tlsOf(config: Config, log: Logger): TlsOptions | undefined {
 }
 
 /** Reads and checks the files. @throws Error that names the files, when they cannot be read or do not match */
-export function readTlsFiles({ certificateFile, keyFile }: TlsFiles): SecureContextOptions {
+function readTlsFiles({ certificateFile, keyFile }: TlsFiles): SecureContextOptions {
   try {
     const context = { cert: readFileSync(certificateFile), key: readFileSync(keyFile), minVersion: 'TLSv1.2' } as const;
     createSecureContext(context);

@@ -2,6 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import express from 'express';
+import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
 import { type KnownFiles, loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { LoadShedding } from '../pipelines/load-shedding.ts';
@@ -32,7 +33,7 @@ export interface BuildOptions {
 export async function buildSnapshot(options: BuildOptions): Promise<ConfigSnapshot> {
   const { config, gatewayConfigFile: file, rootDir, hostServices, sharedResources, knownFiles } = options;
   const gateway = await loadGateway({ file, rootDir, config });
-  const definitions = loadDefinitions(rootDir, knownFiles);
+  const definitions = forColleges(loadDefinitions(rootDir, knownFiles), config);
   const snapshot = new ConfigSnapshot({ config, gateway, definitions, hostServices, sharedResources });
   try {
     await nextTurn();

@@ -1,5 +1,5 @@
 // The gateway host owns what outlives a reload and dispatches each request to the active configuration snapshot.
-// docs/operations.md, "Change without restart", describes a reload.
+// docs/how-to/change-configuration-without-a-restart.md describes a reload.
 //
 //   gateway host (this file, start-router.ts)       configuration snapshot (config-snapshot.ts), one for each load
 //   ports, connections, request guard, access log   gateway.config.yml, plugins initialised with it

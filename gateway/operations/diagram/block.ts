@@ -1,6 +1,6 @@
 // The parts of a diagram: nodes, one after the other, side by side, or in a loop.
 
-/** How a part ended or stands. `idle`: not reached. */
+/** State of a part. `idle`: not reached. */
 export type Meaning = 'good' | 'open' | 'late' | 'bad' | 'idle';
 
 /** A box with two lines of text. */

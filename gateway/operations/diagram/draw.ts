@@ -117,7 +117,7 @@ function drawLoop(block: Extract<Block, { kind: 'loop' }>, x: number, y: number)
     ${draw(block.block, x, inner)}`;
 }
 
-/** Signs tell the meanings apart without colours. */
+/** Symbols that distinguish the states without colours. */
 const signs: Readonly<Record<NodeBlock['meaning'], string>> = { good: '✓', open: '…', late: '!', bad: '✕', idle: '' };
 
 function drawNode({ title, subtitle, meaning, isControl, href, isCurrent }: NodeBlock, x: number, y: number): Html {

@@ -1,7 +1,8 @@
 // Turns a workflow definition and the tasks that an execution has run into a diagram.
 
-import type { ExecutedTask } from '#lib/conductor/executions/execution-api.ts';
-import { meaningOf, nameOfState } from '../pages/state.ts';
+import { nameOfState } from '#lib/conductor/executions/names.ts';
+import type { ExecutedTask } from '#lib/conductor/executions/execution.ts';
+import { meaningOf } from '../pages/state.ts';
 import type { Block, Branch, Meaning, NodeBlock } from './block.ts';
 
 /** A task of a definition as any engine may have it: more types and fields than this product's own definitions. */

@@ -1,4 +1,4 @@
-// What a page says when the engine does not respond or refuses a call.
+// The message of a page when the engine does not respond or rejects a call.
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import { type Html, html } from '../pages/html.ts';

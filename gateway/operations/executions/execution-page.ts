@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { EventHandler } from '#lib/conductor/definitions/schema.ts';
-import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { isExecutionId } from '#lib/conductor/executions/names.ts';
 import type { OperationsRoutes } from '../operations-server.ts';
 import { type Html, html } from '../pages/html.ts';

@@ -1,7 +1,7 @@
-// Renders one execution: what it is, what followed from it, its timeline, its diagram, its masked input and output.
+// Renders one execution: its facts, follow-up executions, timeline, diagram, and masked input and output.
 
 import { callerOf } from '#lib/conductor/executions/caller.ts';
-import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { responseStatusOf } from '#lib/conductor/executions/find-executions.ts';
 import { type Timeline, timelineOf } from '#lib/conductor/executions/timeline.ts';
 import { describeReason } from '#lib/envelope/describe-reason.ts';

@@ -1,6 +1,7 @@
 // The filter of the list of executions, as the query of its address and as a search.
 
 import type { ExecutionFilter, SearchBounds } from '#lib/conductor/executions/find-executions.ts';
+import { failedStatuses, openStatuses } from '#lib/conductor/executions/has-ended.ts';
 import { isQueryName } from '#lib/conductor/executions/names.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 
@@ -21,8 +22,8 @@ export interface ListQuery {
 
 /** States that can be chosen, with their names. */
 export const stateChoices: Readonly<Record<string, { name: string; statuses: readonly WorkflowStatus[] }>> = {
-  running: { name: 'running, the oldest first', statuses: ['RUNNING', 'PAUSED'] },
-  unsuccessful: { name: 'failed, timed out or terminated', statuses: ['FAILED', 'TIMED_OUT', 'TERMINATED'] },
+  running: { name: 'running, the oldest first', statuses: openStatuses },
+  unsuccessful: { name: 'failed, timed out or terminated', statuses: failedStatuses },
   completed: { name: 'completed', statuses: ['COMPLETED'] },
   failed: { name: 'failed', statuses: ['FAILED'] },
   'timed-out': { name: 'timed out', statuses: ['TIMED_OUT'] },

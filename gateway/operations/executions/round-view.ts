@@ -1,5 +1,6 @@
 // Renders a round: one picture from the request to the last execution, and its steps as a table.
 
+import { nameOfState } from '#lib/conductor/executions/names.ts';
 import { timelineOf } from '#lib/conductor/executions/timeline.ts';
 import { responseStatusOf } from '#lib/conductor/executions/find-executions.ts';
 import type { Block, Meaning, NodeBlock } from '../diagram/block.ts';
@@ -7,7 +8,7 @@ import { drawDiagram } from '../diagram/draw.ts';
 import { formatMs } from '../pages/format.ts';
 import { type Html, html } from '../pages/html.ts';
 import { executionLink } from '../pages/links.ts';
-import { meaningOf, nameOfState, stateBadge } from '../pages/state.ts';
+import { meaningOf, stateBadge } from '../pages/state.ts';
 import { table } from '../pages/table.ts';
 import { type Round, type RoundStep, stepsOf } from './round.ts';
 

@@ -2,11 +2,11 @@
 
 import type { EventHandler } from '#lib/conductor/definitions/schema.ts';
 import { callerOf } from '#lib/conductor/executions/caller.ts';
-import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionReader } from '#lib/conductor/executions/find-executions.ts';
 import { isExecutionId, isQueryName } from '#lib/conductor/executions/names.ts';
 
-/** One execution, or one that an event should have started, and what follows from it. */
+/** An execution, or an expected one that does not exist, with its follow-up executions. */
 export interface RoundStep {
   readonly workflow: string;
   /** Undefined: the engine has none. */
@@ -118,7 +118,7 @@ function domainsOf(taskToDomain: Readonly<Record<string, string>> = {}): string 
   return JSON.stringify(Object.entries(taskToDomain).toSorted());
 }
 
-/** Returns all steps, each before what follows from it. */
+/** Returns all steps, each one before its follow-up steps. */
 export function stepsOf(steps: readonly RoundStep[]): RoundStep[] {
   return steps.flatMap((step) => [step, ...stepsOf(step.next)]);
 }

@@ -1,5 +1,6 @@
 // The state of an execution or of a task as a badge.
 
+import { nameOfState } from '#lib/conductor/executions/names.ts';
 import { type Html, html } from './html.ts';
 
 /** Meanings of states; they select colours. States that are not listed are failures. */
@@ -19,12 +20,7 @@ export function meaningOf(state: string | undefined): string {
   return state === undefined ? 'idle' : (meanings[state] ?? 'bad');
 }
 
-/** Returns a state in words: `timed out`. */
-export function nameOfState(state: string): string {
-  return state.toLowerCase().replaceAll('_', ' ');
-}
-
-/** Returns the state as a badge. The word says it as well as the colour. */
+/** Returns the state as a badge, with the state as text as well as colour. */
 export function stateBadge(state: string): Html {
   return html`<span class="state ${meaningOf(state)}">${nameOfState(state)}</span>`;
 }

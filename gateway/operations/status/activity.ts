@@ -7,7 +7,7 @@ import type { EndedRequest } from '../../server/access-log.ts';
 /** Length of one step, in milliseconds. */
 export const stepMs = 10_000;
 /** Number of steps. */
-export const stepCount = 60;
+const stepCount = 60;
 /** Durations are recorded in tenths of a millisecond, up to two minutes, to about 10 %: 7 KB a step. */
 const unitsPerMs = 10;
 const histogram = { lowest: 1, highest: 120_000 * unitsPerMs, figures: 1 };

@@ -30,7 +30,7 @@ export class ReloadState {
     });
     this.#reloads = new Counter({
       name: 'router_config_reloads_total',
-      help: 'Reloads of the configuration',
+      help: 'Reloads of the configuration: applied or refused',
       labelNames: ['result'],
       registers,
     });

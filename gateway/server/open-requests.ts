@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http';
 
 /** Counts the requests that arrived before the shutdown began. */
-export class InFlight {
+export class OpenRequests {
   #count = 0;
   #isDraining = false;
   #onIdle: () => void = () => undefined;

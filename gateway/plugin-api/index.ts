@@ -1,0 +1,10 @@
+// `service-router/plugin`: what a plugin of a gateway is written against.
+
+export { Type } from 'typebox';
+export * from './plugin-api.ts';
+export { callerOf } from './client-address.ts';
+export { readBody } from './read-body.ts';
+export { signalWhenGone } from './signal-when-gone.ts';
+export type { ProblemCode } from '#lib/problem/catalogue.ts';
+export { Problem, type ProblemOptions } from '#lib/problem/problem.ts';
+export type { Config } from '#lib/config/schema.ts';
