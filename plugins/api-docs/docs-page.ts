@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Response } from 'express';
-import { Type } from 'typebox';
+import { Type } from '#lib/json/json-schema.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { Description } from '#lib/openapi/description.ts';
 import { headerRef } from '#lib/openapi/headers.ts';
@@ -17,10 +17,15 @@ const publicPath = (description: string) => Type.String({ pattern: '^(/[\\w.-]+)
 
 const parameters = Type.Object(
   {
-    at: publicPath('where the page is'),
-    document: publicPath('where the OpenAPI document is'),
+    at: publicPath('public path of the page; its files are below it'),
+    document: publicPath('public path of the OpenAPI document'),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    description:
+      'Serves the OpenAPI document as an interactive page, and redirects `/` to it. The last policy of its pipeline. `router.docs=false` switches it off: its paths respond with 404.',
+    examples: [{ at: '/docs', document: '/openapi.json' }],
+  },
 );
 
 /** Allows only files of this router, no inline script or style, no eval, and requests to this router only. */

@@ -1,13 +1,19 @@
 // The openapi policy: responds with the OpenAPI document of the whole router.
 
-import { Type } from 'typebox';
+import { Type } from '#lib/json/json-schema.ts';
 import { declarePolicy, definePolicy, type Policy, type RouterServices } from '../../gateway/plugin-api/plugin-api.ts';
 import { describeStatic, StaticResponse } from './static-response.ts';
 
 /** Name, parameters and OpenAPI description of the policy. */
 export const openApiDeclaration = declarePolicy({
   name: 'openapi',
-  schema: Type.Object({}, { additionalProperties: false }),
+  schema: Type.Object(
+    {},
+    {
+      additionalProperties: false,
+      description: 'Responds with the OpenAPI document of the router. The last policy of its pipeline.',
+    },
+  ),
   describe: () => ({ operation: () => ({ responses: describeStatic('This document.', 'application/json') }) }),
 });
 

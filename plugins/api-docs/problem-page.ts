@@ -1,8 +1,8 @@
 // Renders a problem type, or the list of all, as HTML, JSON and plain text.
 
 import { createHash } from 'node:crypto';
-import { type ProblemCode, problemKinds } from '#lib/problem/catalogue.ts';
-import { problemExplanations } from '#lib/problem/explanations.ts';
+import { type ProblemCode, type ProblemKind, problemKinds } from '#lib/problem/catalogue.ts';
+import { type ProblemExplanation, problemExplanations } from '#lib/problem/explanations.ts';
 import { problemType } from '#lib/problem/problem.ts';
 import { StaticResponse, type StaticContent } from './static-response.ts';
 
@@ -22,11 +22,18 @@ const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${createHas
 /** Every problem code of the router: the last segment of a problem `type` (RFC 9457 section 3.1.1). */
 export const problemCodes = Object.keys(problemKinds) as ProblemCode[];
 
+/** A problem with the texts of its page. */
+interface ProblemDescription extends ProblemKind, ProblemExplanation {
+  readonly type: string;
+  readonly code: ProblemCode;
+  readonly meaning: string;
+}
+
 /**
  * Returns what the page of a problem says: `type`, `title` and `status` (RFC 9457 section 3.1), what happened, what to
  * do.
  */
-export function describeProblem(code: ProblemCode) {
+export function describeProblem(code: ProblemCode): ProblemDescription {
   return {
     type: problemType(code),
     code,

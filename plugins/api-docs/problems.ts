@@ -1,6 +1,6 @@
 // The problem-pages policy: serves the pages that the `type` of problem documents links to.
 
-import { Type } from 'typebox';
+import { Type } from '#lib/json/json-schema.ts';
 import type { Request, Response } from 'express';
 import type { PolicyDescription } from '#lib/openapi/description.ts';
 import { declarePolicy, definePolicy, type Policy } from '../../gateway/plugin-api/plugin-api.ts';
@@ -30,7 +30,14 @@ export function createProblemPages(): ProblemPages {
 /** Name and OpenAPI description of the policy. */
 export const problemPagesDeclaration = declarePolicy({
   name: 'problem-pages',
-  schema: Type.Object({}, { additionalProperties: false }),
+  schema: Type.Object(
+    {},
+    {
+      additionalProperties: false,
+      description:
+        'Serves a page for each problem type, to which the `type` of problem documents links: as HTML, JSON or plain text. The last policy of its pipeline.',
+    },
+  ),
   describe: describePages,
 });
 
@@ -38,7 +45,7 @@ export const problemPagesDeclaration = declarePolicy({
 export function createProblemPagesPolicy(pages: ProblemPages): Policy {
   const create = () => (request: Request, response: Response) => {
     const page = pages.get(request.params['code']);
-    if (page === undefined) throw new Problem('not-found', { detail: 'There is no problem of this name.' });
+    if (page === undefined) throw new Problem('not-found', { detail: 'There is no problem with this name.' });
     return page[formOf(request)].send(request, response);
   };
   return definePolicy(problemPagesDeclaration, { create });

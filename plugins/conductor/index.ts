@@ -8,7 +8,7 @@ import { createLinks, type LinksOf } from './execution/links.ts';
 import { createEngineApiPolicy, engineApiDeclaration } from './task-api/engine-api.ts';
 import { createSharedState, type SharedState } from './shared-state.ts';
 import { IdempotentStart } from './idempotency/idempotent-start.ts';
-import { createActivationCheck, createEngineCheck, createWorkersCheck } from './readiness.ts';
+import { createActivationCheck, createEngineCheck, createWorkersCheck, PollData } from './readiness.ts';
 import { WorkerLimits } from './task-api/worker-limits.ts';
 import { createVersions, type Versions } from './versions/create-versions.ts';
 import { createWorkflowPolicy, type WorkflowDependencies } from './workflow/workflow.ts';
@@ -28,10 +28,12 @@ export function init({ services, registerPolicy }: PluginContext): void {
   const sharedState = services.share('conductor', [], createSharedState);
   const { dependencies, inUse } = sharedState;
   const { engine, queues, updates, metadata } = dependencies;
+  const pollData = services.share('poll data', [], () => new PollData(engine));
   const workflowSteps = workflowStepsOf(routes);
   const versions = createVersions(services, sharedState.versions, workflowSteps);
   const { needed } = versions;
   const shipped = definitions.workflows.map(({ definition }) => definition);
+  const eventHandlers = definitions.eventHandlers.map(({ definition }) => definition);
   const taskTypes = definitions.taskDefs.map(({ definition }) => definition.name);
 
   const workflowDependencies = createWorkflowDependencies(sharedState, config, {
@@ -50,12 +52,13 @@ export function init({ services, registerPolicy }: PluginContext): void {
 
   services.addReadinessCheck(
     'engine',
-    createEngineCheck(engine, () => [...shipped, ...needed]),
+    createEngineCheck(engine, sharedState.needs, () => [...shipped, ...needed]),
   );
-  services.addReadinessCheck('workers', createWorkersCheck(engine, queues, taskTypes));
+  services.addReadinessNotice('events', () => sharedState.needs.missingHandlers);
+  services.addReadinessCheck('workers', createWorkersCheck(pollData, queues, taskTypes));
   services.addActivationCheck('definitions', createActivationCheck(engine, { needed, inUse: () => inUse.needed }));
   services.onActivate(() => {
-    Object.assign(inUse, { needed, taskTypes });
+    Object.assign(inUse, { needed, taskTypes, eventHandlers });
     // Clients still find executions that they started under a previous configuration.
     for (const { workflow } of workflowSteps.values()) dependencies.workflows.add(workflow);
     metadata.clear();
@@ -64,7 +67,7 @@ export function init({ services, registerPolicy }: PluginContext): void {
 }
 
 function createWorkflowDependencies(
-  { dependencies, telemetry, engines, finding, clientDependencies, admission, backEnds }: SharedState,
+  { dependencies, telemetry, engines, lookup, clientDependencies, admission, backEnds }: SharedState,
   config: Config,
   { versions, linksOf }: { versions: Versions; linksOf: LinksOf },
 ): WorkflowDependencies {
@@ -82,13 +85,12 @@ function createWorkflowDependencies(
       responseOptions,
       asyncExecutions,
     },
-    // Routers that share Redis serve the same queues.
-    dispatchesDirectly: config['conductor.directDispatch'] && config['redis.url'] === undefined,
+    dispatchesDirectly: config['conductor.directDispatch'],
     idempotentStart: new IdempotentStart({
       ...{ locks, linksOf, callMs },
       ...{ executions: dependencies.executions, codec: responseOptions.codec, requests: keyRequests },
       isRefusing: () => admission.isRefusing,
-      urgent: finding.apiOf({
+      urgent: lookup.apiOf({
         request: (call) => engines.clients.request({ timeoutMs: Math.min(urgentTimeoutMs, callMs), ...call }),
       }),
     }),

@@ -1,26 +1,33 @@
-// Readiness checks: the engine responds, definitions are registered, and workers poll.
+// Readiness checks: the engine responds and has what the router needs, definitions are registered, and workers poll.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import { parseResponse } from '#lib/conductor/read-response.ts';
 import type { ReadinessCheck } from '../../gateway/plugin-api/plugin-api.ts';
 import type { TaskQueues } from './dispatch/task-queues.ts';
+import type { EngineNeeds } from './engine-needs.ts';
 import type { NeededWorkflow } from './versions/create-versions.ts';
 
 /** A task type counts as served when a worker has polled it within this time, in milliseconds. */
 const polledWithinMs = 60_000;
 
 /**
- * Checks that the engine is healthy and every workflow version that requests need is registered.
+ * Checks that the engine is healthy, has the calls that the router needs, and has every workflow version that requests need.
  * @param needed called at each check: the versions are known only after the policies are created
  */
 export function createEngineCheck(
   engine: Pick<Engine, 'request'>,
+  needs: EngineNeeds,
   needed: () => readonly NeededWorkflow[],
 ): ReadinessCheck {
   return async () => {
     const { status } = await engine.request({ method: 'GET', path: '/health', timeoutMs: 2_000 });
     if (status !== 200) return [`the engine's health check returned ${status}`];
-    return missingFrom(engine, needed());
+    const [calls, versions] = await Promise.all([
+      needs.missingCalls(),
+      missingFrom(engine, needed()),
+      needs.askForHandlers(),
+    ]);
+    return [...calls, ...versions];
   };
 }
 
@@ -43,16 +50,39 @@ export function createActivationCheck(
 
 /** Checks that a worker polls each task type, through this router or, by Conductor's poll data, through another. */
 export function createWorkersCheck(
-  engine: Pick<Engine, 'request'>,
+  pollData: PollData,
   queues: TaskQueues,
   taskTypes: readonly string[],
 ): ReadinessCheck {
   return async () => {
     const unseen = taskTypes.filter((taskType) => !queues.isPolled(taskType, polledWithinMs));
     if (unseen.length === 0) return [];
-    const elsewhere = await polledElsewhere(engine);
+    const elsewhere = await pollData.polled();
     return unseen.filter((taskType) => !elsewhere.has(taskType)).map((taskType) => `no worker polls ${taskType}`);
   };
+}
+
+/**
+ * The polls that the engine has seen, of all routers and of workers that poll the engine. Those from before the first look
+ * do not count: their workers may have stopped since. Routers with a worker poll the engine once a second.
+ */
+export class PollData {
+  readonly #engine: Pick<Engine, 'request'>;
+  #before: ReadonlyMap<string, number> | undefined;
+
+  constructor(engine: Pick<Engine, 'request'>) {
+    this.#engine = engine;
+  }
+
+  /** Returns the task types that were polled within the last minute. @throws EngineError */
+  async polled(): Promise<Set<string>> {
+    const polls = await readPolls(this.#engine);
+    if (polls === undefined) return new Set();
+    const before = (this.#before ??= polls);
+    const isRecent = ([taskType, at]: [string, number]) =>
+      Date.now() - at < polledWithinMs && at !== before.get(taskType);
+    return new Set([...polls].filter(isRecent).map(([taskType]) => taskType));
+  }
 }
 
 function isAmong(workflow: NeededWorkflow, others: readonly NeededWorkflow[]): boolean {
@@ -77,15 +107,17 @@ async function isMissing(engine: Pick<Engine, 'request'>, { name, version }: Nee
   throw new Error(`the engine returned ${status} for workflow ${name} version ${version}`);
 }
 
-async function polledElsewhere(engine: Pick<Engine, 'request'>): Promise<Set<string>> {
+/** Returns the time of the last poll of each task type, in milliseconds since 1970; undefined when the engine does not tell. */
+async function readPolls(engine: Pick<Engine, 'request'>): Promise<ReadonlyMap<string, number> | undefined> {
   const { status, body } = await engine.request({
     method: 'GET',
     path: '/api/tasks/queue/polldata/all',
     timeoutMs: 2_000,
   });
-  if (status !== 200) return new Set();
+  if (status !== 200) return undefined;
   const polls = parseResponse<{ queueName: string; lastPollTime: number }[]>({ body });
-  return new Set(
-    polls.filter(({ lastPollTime }) => Date.now() - lastPollTime < polledWithinMs).map(({ queueName }) => queueName),
-  );
+  const latest = new Map<string, number>();
+  for (const { queueName, lastPollTime } of polls)
+    latest.set(queueName, Math.max(lastPollTime, latest.get(queueName) ?? 0));
+  return latest;
 }

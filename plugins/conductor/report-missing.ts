@@ -1,9 +1,6 @@
-// Logs, once after the start, the workflow versions of the gateway configuration that are not registered.
+// Logs, once after the start, what the engine lacks: definitions that are not registered, calls that it does not have.
 
-import type { Engine } from '#lib/conductor/engine.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
-import { missingFrom } from './readiness.ts';
-import type { NeededWorkflow } from './versions/create-versions.ts';
 
 /** Time for registering definitions while the router and the engine start, in milliseconds. */
 const graceMs = 10_000;
@@ -17,23 +14,20 @@ export interface MissingReport {
 
 /**
  * Checks until nothing is missing, for at most {@link graceMs} after the engine's first response, then logs an error for
- * each missing version.
- * @param needed called at each check: another configuration may be active by then
+ * each line.
+ * @param findMissing called at each check, since another configuration may be active by then; rejects while the engine
+ *   does not respond
  */
-export function reportMissing(
-  engine: Pick<Engine, 'request'>,
-  needed: () => readonly NeededWorkflow[],
-  log: Logger,
-): MissingReport {
+export function reportMissing(findMissing: () => Promise<readonly string[]>, log: Logger): MissingReport {
   let until = Number.POSITIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   const check = async () => {
-    const missing = await missingFrom(engine, needed()).catch(() => undefined);
+    const missing = await findMissing().catch(() => undefined);
     if (isStopped || missing?.length === 0) return;
     if (missing !== undefined) until = Math.min(until, performance.now() + graceMs);
     if (performance.now() < until) timer = setTimeout(() => void check(), checkEveryMs).unref();
-    else for (const reason of missing ?? []) log.error(`${reason}: requests for this version get a 503 response`);
+    else for (const reason of missing ?? []) log.error(reason);
   };
   void check();
   return {

@@ -1,6 +1,7 @@
 // The shared state of the plugin, kept across configurations: in-flight executions, queues, workers and connections.
 
 import { TransientMap } from '#lib/gc/transient-map.ts';
+import type { EventHandler } from '#lib/conductor/definitions/schema.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import type { SharedServices } from '../../gateway/plugin-api/plugin-api.ts';
@@ -10,17 +11,21 @@ import { createAdmission } from './admission/create-admission.ts';
 import { createClientDependencies } from './create-client-parts.ts';
 import { WithheldTasks } from './async-executions/withheld-tasks.ts';
 import { connectEngine } from './engine-connections.ts';
-import { createFinding } from './create-finding.ts';
-import type { InFlightExecutions } from './dispatch/in-flight-executions.ts';
+import { createExecutionLookup } from './create-execution-lookup.ts';
+import { EngineNeeds } from './engine-needs.ts';
+import type { KnownCompletions } from './dispatch/known-completions.ts';
 import type { ExecutionDependencies } from './execution/executions.ts';
-import { WakeUps, type PeerWakeUp, type Peers } from './dispatch/wake-ups.ts';
+import { WakeUps, type Peers } from './dispatch/wake-ups.ts';
 import { createEngineCallMetrics } from './telemetry/engine-calls.ts';
 import { createGauges, createTelemetry } from './telemetry/create-telemetry.ts';
-import { RedisPeers } from './dispatch/redis-wake-ups.ts';
+import { DirectDispatch, type DispatchPeers } from './dispatch/direct-dispatch.ts';
+import { RedisPeers, type RedisPeersOptions } from './dispatch/redis-peers.ts';
+import { requeueTask } from './dispatch/requeue-task.ts';
 import { ResultBudget } from './dispatch/result-budget.ts';
 import { TaskQueues } from './dispatch/task-queues.ts';
 import { TaskUpdates } from './task-api/task-updates.ts';
 import type { NeededWorkflow } from './versions/create-versions.ts';
+import { missingFrom } from './readiness.ts';
 import { reportMissing } from './report-missing.ts';
 import { createVersionState } from './versions/version-state.ts';
 import { CompletionWaiters } from './dispatch/completion-waiters.ts';
@@ -35,6 +40,8 @@ interface InUse {
   needed: readonly NeededWorkflow[];
   /** Every task type that the product ships. */
   taskTypes: readonly string[];
+  /** Event handlers that the product ships, as this configuration activates them. */
+  eventHandlers: readonly EventHandler[];
 }
 
 /** Creates the state that all policies share: a task update through one policy wakes a waiter of another. */
@@ -51,24 +58,24 @@ export function createSharedState(services: SharedServices) {
   });
   const engine = engines.workers;
   const waiters = new CompletionWaiters(engines.clients, log);
-  const finding = createFinding(services, engine);
-  const clientExecutions = { workflows: new Set<string>(), awaited: new Set<string>(), recorder: finding.recorder };
-  const { queues, withheld } = createQueues(engine, { ...clientExecutions, executions: finding.apiOf(engine) }, log);
+  const lookup = createExecutionLookup(services, engine);
+  const clientExecutions = { workflows: new Set<string>(), awaited: new Set<string>(), recorder: lookup.recorder };
+  const { queues, withheld } = createQueues(engine, { ...clientExecutions, executions: lookup.apiOf(engine) }, log);
   const metadata = new WorkflowMetadataCache(engine);
-  const inFlight: InFlightExecutions = new TransientMap();
-  const peers = connectPeers(services, (wakeUp) => wakeUps.receive(wakeUp));
-  const wakeUps = new WakeUps(waiters, queues, peers);
-  const inUse: InUse = { needed: [], taskTypes: [] };
+  const completions: KnownCompletions = new TransientMap();
+  const handedOut = (task: Task) => {
+    admission.handedOut(task.workflowInstanceId);
+    telemetry.handedOut(task);
+  };
+  const dispatch = createDispatch(services, { engine, waiters, queues, metadata, completions, handedOut });
+  const inUse: InUse = { needed: [], taskTypes: [], eventHandlers: [] };
+  const needs = new EngineNeeds(engine, () => inUse.eventHandlers);
   const dependencies = {
-    ...{ engine, waiters, queues, wakeUps, metadata, inFlight, log, draining },
+    ...{ engine, waiters, queues, metadata, completions, log, draining, handedOut },
+    ...dispatch,
     ...clientExecutions,
-    executions: finding.apiOf(engines.clients),
-    updates: new TaskUpdates(engine, { wakeUps, metadata, inFlight, queues, log }),
+    executions: lookup.apiOf(engines.clients),
     results: new ResultBudget({ bytes: config['router.resultBytes'], maxWaitMs: maxResultWaitMs }),
-    handedOut(task: Task) {
-      admission.handedOut(task.workflowInstanceId);
-      telemetry.handedOut(task);
-    },
     reported: (result: TaskResult) => telemetry.reported(result),
     withTrace: (task: Task) => telemetry.traces.withTrace(task),
     dispatchesTasks: () => !draining.aborted || waiters.size > 0,
@@ -81,18 +88,22 @@ export function createSharedState(services: SharedServices) {
   );
   services.onStop('engine', () => engines.close());
   // Waiting clients need workers, so polls stay open until the last client has its response.
-  const endPolls = () => void waiters.whenIdle().then(() => queues.stop());
+  const stopQueues = async () => {
+    await queues.stop();
+    dispatch.directDispatch.stop();
+    await withheld.stop();
+  };
+  const endPolls = () => void waiters.whenIdle().then(stopQueues);
   draining.addEventListener('abort', endPolls, { once: true });
   services.onStop('queues', () => {
     draining.removeEventListener('abort', endPolls);
-    return queues.stop();
+    return stopQueues();
   });
-  services.onStop('withheld tasks', () => withheld.stop());
   return {
-    ...{ admission, backEnds, versions, telemetry, engines, finding, dependencies, clientDependencies, inUse },
-    /** Call once, after the start. A configuration loaded later is rejected when a version is missing. */
+    ...{ admission, backEnds, versions, telemetry, engines, lookup, dependencies, clientDependencies, inUse, needs },
+    /** Logs what the engine lacks. Call once, after the start. A configuration loaded later is rejected when a version is missing. */
     reportMissing() {
-      const report = reportMissing(engine, () => inUse.needed, log);
+      const report = reportMissing(() => findMissing(engine, needs, inUse), log);
       services.onStop('missing versions', () => report.stop());
     },
   };
@@ -100,6 +111,18 @@ export function createSharedState(services: SharedServices) {
 
 /** The shared state of the plugin. */
 export type SharedState = ReturnType<typeof createSharedState>;
+
+/** Returns one line for each thing that the engine lacks, for the log. @throws EngineError */
+async function findMissing(engine: Engine, needs: EngineNeeds, { needed }: InUse): Promise<string[]> {
+  const calls = await needs.missingCalls();
+  const versions = await missingFrom(engine, needed);
+  const handlers = await needs.askForHandlers();
+  return [
+    ...calls,
+    ...versions.map((reason) => `${reason}: requests for this version get a 503 response`),
+    ...handlers,
+  ];
+}
 
 /** Creates the queues, whose polls withhold the tasks of cancelled executions. */
 function createQueues(
@@ -113,7 +136,11 @@ function createQueues(
   log: Logger,
 ) {
   const giveBack = (task: Task) => queues.queue({ taskType: task.taskDefName, domain: task.domain }).giveBack([task]);
-  const withheld = new WithheldTasks({ engine, executions, recorder, workflows, waitedFor: awaited, giveBack, log });
+  const requeue = (task: Task) => requeueTask(task, { engine, log });
+  const withheld = new WithheldTasks({
+    ...{ engine, executions, recorder, workflows, giveBack, requeue, log },
+    waitedFor: awaited,
+  });
   const queues: TaskQueues = new TaskQueues(
     { pollTasks: (...poll) => withheld.poll(...poll), updateTask: (result) => engine.updateTask(result) },
     log,
@@ -121,13 +148,36 @@ function createQueues(
   return { queues, withheld };
 }
 
+/** Creates what brings tasks to workers and results to waiters, here or at other routers. */
+function createDispatch(
+  services: SharedServices,
+  parts: Pick<ExecutionDependencies, 'engine' | 'waiters' | 'queues' | 'metadata' | 'completions'> & {
+    handedOut: (task: Task) => void;
+  },
+) {
+  const { engine, waiters, queues, metadata, completions, handedOut } = parts;
+  const { log } = services;
+  const peers = connectPeers(services, {
+    wakeUp(wakeUp) {
+      const isCompleted =
+        'changed' in wakeUp && wakeUp.completed && updates.completedElsewhere(wakeUp.changed, wakeUp.completed);
+      if (isCompleted !== true) wakeUps.receive(wakeUp);
+    },
+    dispatch: (message, from) => directDispatch.receive(message, from),
+  });
+  const wakeUps = new WakeUps(waiters, queues, peers);
+  const directDispatch = new DirectDispatch({ queues, peers, handedOut });
+  const updates = new TaskUpdates(engine, { wakeUps, metadata, completions, directDispatch, log });
+  return { wakeUps, updates, directDispatch };
+}
+
 /** Connects to other routers through Redis; without `redis.url` there are none. */
 function connectPeers(
   { redis, log, onStop, addReadinessNotice }: SharedServices,
-  receive: (wakeUp: PeerWakeUp) => void,
-): Peers {
-  if (redis === undefined) return { publish: () => undefined };
-  const peers = new RedisPeers({ redis, log, receive });
+  receivers: Pick<RedisPeersOptions, 'wakeUp' | 'dispatch'>,
+): Peers & DispatchPeers {
+  if (redis === undefined) return { isConnected: false, publish: () => undefined, send: () => undefined };
+  const peers = new RedisPeers({ redis, log, ...receivers });
   addReadinessNotice(
     'wake-ups',
     outageNotice(redis, 'routers notice changes made through other routers only at their next timed read'),

@@ -1,14 +1,15 @@
 // What `rate-limit` and `in-flight` share: the parameter `by`, counter keys and problems.
 
 import { hash } from 'node:crypto';
-import { Type } from 'typebox';
+import { Type } from '#lib/json/json-schema.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 import { Problem } from '#lib/problem/problem.ts';
 
 /** The parameter `by`: what a limit applies to. */
 export const subjectParameter = Type.Optional(
   Type.Enum(['client', 'route'], {
-    description: 'who has the limit: each client (default), or all callers of the route together',
+    default: 'client',
+    description: 'what the limit applies to: each client, or all callers of the route together',
   }),
 );
 

@@ -1,10 +1,10 @@
 // The in-flight policy: limits concurrent requests of a client or of a route, before anything is started for them.
 
-import { Type } from 'typebox';
+import { Type } from '#lib/json/json-schema.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { callerOf } from '../../gateway/plugin-api/client-address.ts';
 import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/plugin-api/plugin-api.ts';
-import { RedisUnavailable } from '#lib/redis/redis.ts';
+import { RedisUnavailable } from '#lib/redis/redis-unavailable.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { subjectParameter, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
 import type { DelayRejection } from './rejection-delay.ts';
@@ -15,18 +15,24 @@ const parameters = Type.Object(
     requests: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description: 'requests at a time; without it only clients with a limit of their own have one',
+        description: 'concurrent requests; without it, only clients with `client.<client>.maxInFlight` have a limit',
       }),
     ),
     by: subjectParameter,
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    description:
+      'Limits concurrent requests. A request above the limit gets 429 `too-many-requests`. The limit of a client covers all its routes together; `client.<client>.maxInFlight` replaces it for one client. Runs after `bearer`; without it, the client is the address.',
+    examples: [{ requests: 50, by: 'client' }],
+  },
 );
 
 /** Name, parameters and OpenAPI description of the policy. */
 export const inFlightDeclaration = declarePolicy({
   name: 'in-flight',
   schema: parameters,
+  limits: ({ requests, by = 'client' }) => (requests === undefined ? {} : { inFlight: [{ by, requests }] }),
   describe: () => ({ operation: () => ({ problems: limitProblems }) }),
 });
 

@@ -1,23 +1,45 @@
 // The mis-codes policy: limits clients to the MIS codes that configuration lists for them, and rejects colleges without
 // an adaptor.
 
-import { Type } from 'typebox';
+import { misCodePattern } from '#lib/config/mis-code.ts';
+import { type Static, Type } from '#lib/json/json-schema.ts';
 import type { Config } from '#lib/config/schema.ts';
-import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/plugin-api/plugin-api.ts';
+import {
+  contextOf,
+  declarePolicy,
+  definePolicy,
+  type PlannedRequest,
+  type Policy,
+  type Refusal,
+} from '../../gateway/plugin-api/plugin-api.ts';
 import { Problem } from '#lib/problem/problem.ts';
+import { encodeRawBytes } from '#lib/http/percent-encoding.ts';
 
 const parameters = Type.Object(
   {
-    parameter: Type.String({ description: 'path parameter that is a MIS code' }),
+    parameter: Type.String({ description: 'path parameter that contains the MIS code' }),
     after: Type.Optional(
-      Type.String({ pattern: '^[a-z]+$', description: 'segment name that is always followed by a MIS code' }),
+      Type.String({
+        pattern: '^[a-z]+$',
+        description: 'path segment that is always followed by a MIS code, in upper or lower case',
+      }),
     ),
     adaptors: Type.Optional(
-      Type.Boolean({ description: 'whether a MIS code that no adaptor is configured for is refused; default no' }),
+      Type.Boolean({
+        default: false,
+        description: 'rejects a MIS code without a configured adaptor with 404 `unknown-college`',
+      }),
     ),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    description:
+      'Limits a client to its MIS codes, `client.<client>.misCodes`. A request that names another college gets 403 `forbidden`. A client without that key is not limited. Runs after `bearer`.',
+    examples: [{ parameter: 'mis', after: 'colleges', adaptors: true }],
+  },
 );
+
+const adaptorUrlKey = new RegExp(`^adaptor\\.${misCodePattern}\\.url$`);
 
 /**
  * Characters that a back end could read as a separator or as a second encoding: with them the college of a path is
@@ -31,6 +53,8 @@ const padding = /^[\s.]+|[\s.]+$/g;
 export const misCodesDeclaration = declarePolicy({
   name: 'mis-codes',
   schema: parameters,
+  limits: ({ parameter }) => ({ misCodes: parameter }),
+  judge,
   describe: ({ parameter, adaptors = false }) => ({
     operation: () => ({
       problems: adaptors ? ['forbidden', 'unknown-college'] : ['forbidden'],
@@ -52,35 +76,37 @@ export function createMisCodesPolicy(config: Config): Policy {
     loadShedding: ({ parameter, after, adaptors = false }) => ({
       check({ request, context: { clientId = '' }, params }) {
         const code = params[parameter] ?? '';
-        checkMisCodes(config, clientId, { code, target: request.url ?? '', after });
-        if (adaptors) checkAdaptor(config, code);
+        checkMisCodes(config, clientId, { code, target: request.url ?? '', after, adaptors });
       },
     }),
     create: ({ parameter, after, adaptors = false }) =>
       function limitToMisCodes(request, _response, next) {
         const { clientId = '' } = contextOf(request);
         const code = request.params[parameter] ?? '';
-        checkMisCodes(config, clientId, { code, target: request.originalUrl, after });
-        if (adaptors) checkAdaptor(config, code);
+        checkMisCodes(config, clientId, { code, target: request.originalUrl, after, adaptors });
         next();
       },
   });
 }
 
+interface NamedColleges {
+  /** The decoded path parameter. */
+  readonly code: string;
+  /** The raw request target. */
+  readonly target: string;
+  readonly after: string | undefined;
+  readonly adaptors: boolean;
+}
+
 /**
- * Checks that a client may name every college of a path.
- * @param named `code`: the decoded path parameter; `target`: the raw request target; `after`: see the policy
- * @throws Problem `forbidden`
+ * Checks that a client may name every college of a path, and with `adaptors` that the college has one.
+ * @throws Problem `forbidden`, `unknown-college`
  */
-export function checkMisCodes(
-  config: Config,
-  clientId: string,
-  { code, target, after }: { code: string; target: string; after: string | undefined },
-): void {
+function checkMisCodes(config: Config, clientId: string, { code, target, after, adaptors }: NamedColleges): void {
   const allowed = config[`client.${clientId}.misCodes`];
-  if (allowed === undefined) return;
-  if ([code, ...codesAfter(target, after)].every((each) => allowed.includes(each))) return;
-  throw new Problem('forbidden', { detail: 'This client is limited to other MIS codes.' });
+  if (allowed !== undefined && ![code, ...codesAfter(target, after)].every((each) => allowed.includes(each)))
+    throw new Problem('forbidden', { detail: 'This client is limited to other MIS codes.' });
+  if (adaptors) checkAdaptor(config, code);
 }
 
 /**
@@ -92,18 +118,37 @@ export function checkMisCodes(
 export function checkAdaptor(config: Config, code: string): void {
   const own = config[`adaptor.${code}.url`] ?? config[`adaptor.${code}.domain`];
   if ((own ?? config['adaptor.url']) !== undefined) return;
-  if (!Object.keys(config).some((key) => /^adaptor\.[^.]+\.url$/.test(key))) return;
+  if (!Object.keys(config).some((key) => adaptorUrlKey.test(key))) return;
   throw new Problem('unknown-college');
+}
+
+function judge(
+  { parameter, after, adaptors = false }: Static<typeof parameters>,
+  { clientId, path, params }: PlannedRequest,
+  config: Config,
+): Refusal | undefined {
+  if (path === undefined) return undefined;
+  const code = params[parameter] ?? '';
+  try {
+    checkMisCodes(config, clientId, { code, target: path, after, adaptors });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return error.code === 'unknown-college'
+      ? { status: 404, reason: 'no adaptor is configured for this MIS code' }
+      : { status: 403, reason: `client.${clientId}.misCodes does not have it: ${error.detail ?? ''}` };
+  }
 }
 
 /** Segments that follow a segment `name` (case-insensitive); an empty string where the path ends. */
 function codesAfter(target: string, name: string | undefined): string[] {
   const path = target.split('?', 1)[0] as string;
-  // Node decodes raw bytes as Latin-1. The request guard has checked that all of them are UTF-8.
-  const ascii = path.replace(/[^\x00-\x7f]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
-  const segments = ascii.split('/').map((segment) => decodeURIComponent(segment));
+  // The request guard has checked that all of them are UTF-8.
+  const segments = encodeRawBytes(path)
+    .split('/')
+    .map((segment) => decodeURIComponent(segment));
   if (segments.some((segment) => ambiguous.test(segment))) {
-    throw new Problem('forbidden', { detail: 'For this client a path segment cannot have /, \\, ; or %.' });
+    throw new Problem('forbidden', { detail: 'For this client, a path segment must not contain /, \\, ; or %.' });
   }
   // A back end may read // as /.
   const nonEmpty = segments.filter((segment) => segment !== '');

@@ -1,12 +1,12 @@
 // The rate-limit policy: limits requests in a time window, of a client or of a route, before anything is started for
 // them.
 
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from '#lib/json/json-schema.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { headerRef } from '#lib/openapi/headers.ts';
 import { callerOf } from '../../gateway/plugin-api/client-address.ts';
 import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/plugin-api/plugin-api.ts';
-import { RedisUnavailable } from '#lib/redis/redis.ts';
+import { RedisUnavailable } from '#lib/redis/redis-unavailable.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { subjectParameter, keyOf, limitProblems, limitsUnavailable } from './caller.ts';
 import { SheddingCounts } from './shedding-counts.ts';
@@ -15,11 +15,16 @@ import type { RateLimitResult, RateLimitWindow, RateLimitStore } from './store/r
 
 const parameters = Type.Object(
   {
-    requests: Type.Integer({ minimum: 1, description: 'requests in a window' }),
-    perSeconds: Type.Integer({ minimum: 1, default: 1, description: 'length of the window in seconds' }),
+    requests: Type.Integer({ minimum: 1, description: 'requests in one window' }),
+    perSeconds: Type.Integer({ minimum: 1, default: 1, description: 'length of the window (seconds)' }),
     by: subjectParameter,
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    description:
+      'Limits requests in a time window, on each route separately. A request above the limit gets 429 `too-many-requests` with `Retry-After`; every response has `RateLimit` and `RateLimit-Policy`. `client.<client>.requestsPerSecond` replaces the rate for one client. Runs after `bearer`; without it, the client is the address.',
+    examples: [{ requests: 600, perSeconds: 60, by: 'route' }],
+  },
 );
 
 type RateLimit = Static<typeof parameters>;
@@ -28,6 +33,9 @@ type RateLimit = Static<typeof parameters>;
 export const rateLimitDeclaration = declarePolicy({
   name: 'rate-limit',
   schema: parameters,
+  limits: ({ requests, perSeconds: windowSeconds = 1, by = 'client' }) => ({
+    rates: [{ by, requests, windowSeconds }],
+  }),
   describe: () => ({
     operation: () => ({
       problems: limitProblems,

@@ -13,7 +13,7 @@ import { InvalidTokenError } from './access-token/invalid-token-error.ts';
 import { plainBearerToken, takeBearerToken } from './bearer/bearer-credentials.ts';
 import { scopeMissing, toBearerProblem } from './bearer/challenge.ts';
 import { describeBearer } from './bearer/describe-bearer.ts';
-import { bearerParameters, missingScopes, scopeAlternatives } from './bearer/required-scopes.ts';
+import { bearerParameters, judgeScopes, missingScopes, scopeAlternatives } from './bearer/required-scopes.ts';
 import { withSdkErrorCode } from './bearer/sdk-error-code.ts';
 import { ProviderError } from './provider/provider-error.ts';
 
@@ -21,6 +21,7 @@ import { ProviderError } from './provider/provider-error.ts';
 export const bearerDeclaration = declarePolicy({
   name: 'bearer',
   schema: bearerParameters,
+  judge: judgeScopes,
   describe: (parameters) =>
     describeBearer((method) => scopeAlternatives(method, parameters), parameters.header !== undefined),
 });

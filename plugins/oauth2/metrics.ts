@@ -19,9 +19,21 @@ export function createMetrics(registry: Registry): OAuthMetrics {
   const counter = (name: string, help: string) =>
     new Counter({ name, help, labelNames: ['result'], registers: [registry] });
   return {
-    tokensChecked: counter('router_access_tokens_checked_total', 'Access tokens checked, by result'),
-    tokenRequests: counter('router_token_requests_total', 'Token requests, by result'),
-    keyFetches: counter('router_key_set_fetches_total', "Fetches of the identity provider's key set, by result"),
-    introspections: counter('router_introspections_total', 'Introspections of opaque access tokens, by result'),
+    tokensChecked: counter(
+      'router_access_tokens_checked_total',
+      'Access tokens checked: valid, cached, unavailable, or why a token was refused',
+    ),
+    tokenRequests: counter(
+      'router_token_requests_total',
+      'Token requests: issued, limited, unavailable, or the OAuth error',
+    ),
+    keyFetches: counter(
+      'router_key_set_fetches_total',
+      "Fetches of the identity provider's key set: ok, or what failed",
+    ),
+    introspections: counter(
+      'router_introspections_total',
+      'Introspections of opaque access tokens: active, inactive, or what failed',
+    ),
   };
 }

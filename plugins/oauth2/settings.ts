@@ -33,6 +33,7 @@ export function readSettings(config: Config): OAuth2Settings {
     issuer,
     audience: config['oauth.audience'],
     clientIdClaims,
+    scopeClaims: config['oauth.scopeClaims'],
     clockToleranceSeconds: config['oauth.clockToleranceSeconds'],
     maxTokenSeconds: config['oauth.maxTokenSeconds'],
   };
@@ -45,7 +46,7 @@ function readAlgorithms(names: readonly string[], problems: string[]): ReadonlyS
   const unknown = names.filter((name) => !(supportedAlgorithms as readonly string[]).includes(name));
   if (unknown.length > 0) {
     problems.push(`oauth.algorithms: ${unknown.join(', ')} cannot be accepted, only ${supportedAlgorithms.join(', ')}`);
-  } else if (algorithms.length === 0) problems.push('oauth.algorithms is empty: no token could be accepted');
+  } else if (algorithms.length === 0) problems.push('oauth.algorithms is empty, so no token could be accepted');
   return new Set(algorithms);
 }
 
@@ -57,7 +58,9 @@ function readTypes(config: Config, problems: string[]): ReadonlySet<string> {
   const types = new Set(config['oauth.acceptedTypes'].map(normalizeType));
   const isStrict = [...types].every((type) => type === 'at+jwt');
   if (!isStrict && config['oauth.audience'] === undefined) {
-    problems.push('oauth.acceptedTypes lets in more than at+jwt: that needs oauth.audience, or an ID token would pass');
+    problems.push(
+      'oauth.acceptedTypes has more than at+jwt: set oauth.audience, otherwise ID tokens would be accepted',
+    );
   }
   return types;
 }
@@ -67,10 +70,10 @@ function readTypes(config: Config, problems: string[]): ReadonlySet<string> {
  * count as a client id.
  */
 function readClientIdClaims(names: readonly string[], problems: string[]): readonly string[] {
-  if (names.length === 0) problems.push('oauth.clientIdClaims is empty: no token could be accepted');
+  if (names.length === 0) problems.push('oauth.clientIdClaims is empty, so no token could be accepted');
   if (names.length > 1 && names.includes('sub')) {
     problems.push(
-      'oauth.clientIdClaims has sub beside other claims, so a user could be taken for a client: leave it out, or let it stand alone where no token is issued to a user',
+      'oauth.clientIdClaims has sub and other claims, so a user could be taken for a client: remove sub, or use it alone if the provider issues no tokens to users',
     );
   }
   return names;

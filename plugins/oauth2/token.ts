@@ -2,7 +2,7 @@
 // 4.4).
 
 import type { Request, Response } from 'express';
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from '#lib/json/json-schema.ts';
 import { contextOf, declarePolicy, definePolicy, type Policy } from '../../gateway/plugin-api/plugin-api.ts';
 import { readBody } from '../../gateway/plugin-api/read-body.ts';
 import { Problem } from '#lib/problem/problem.ts';
@@ -29,13 +29,19 @@ const parameters = Type.Object(
     format: Type.Optional(
       Type.Enum(['oauth2', 'conductor'], {
         default: 'oauth2',
-        description: 'oauth2: RFC 6749; conductor: {keyId, keySecret} → {token}',
+        description:
+          'request and response: `oauth2` as in RFC 6749; `conductor` as Conductor SDKs send and expect them',
       }),
     ),
-    maxFailuresPerClient: attempts('wrong secrets from one address for one client', 10),
-    maxFailuresPerAddress: attempts('wrong secrets from one address', 100),
+    maxFailuresPerClient: attempts('limit of wrong secrets from one address for one client', 10),
+    maxFailuresPerAddress: attempts('limit of wrong secrets from one address', 100),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    description:
+      'A token endpoint for the client credentials grant (RFC 6749 section 4.4). It gets the access token from the identity provider and accepts only POST. The last policy of its pipeline.',
+    examples: [{ format: 'conductor', maxFailuresPerClient: 5, maxFailuresPerAddress: 50 }],
+  },
 );
 
 type Parameters = Static<typeof parameters>;

@@ -40,7 +40,7 @@ export function createAdmissionMetrics(metrics: Registry, state: () => Admission
   const registers = [metrics];
   const requests = new Counter({
     name: 'router_admission_requests_total',
-    help: 'Requests by what admission control did with them',
+    help: 'Requests in admission control: admitted, queued (admitted from the queue), full, too-long, expired, gone, engine-open or back-end-open',
     labelNames: ['class', 'outcome'],
     registers,
   });
@@ -56,21 +56,29 @@ export function createAdmissionMetrics(metrics: Registry, state: () => Admission
     labelNames: ['breaker', 'to'],
     registers,
   });
-  const limitHelp = 'Executions that may wait for a worker inside the engine';
+  const limitHelp = 'Limit of executions that wait for a worker inside the engine';
   observeGauge(metrics, { name: 'router_admission_limit', help: limitHelp }, () => state().limit());
   observeGauge(
     metrics,
-    { name: 'router_admission_queued', help: 'Requests in the queue' },
+    { name: 'router_admission_queued', help: 'Requests in the queue of admission control' },
     () => state().limiter.queued,
   );
   observeGauge(
     metrics,
-    { name: 'router_admission_executions', help: 'Executions for clients', labelNames: ['class', 'stage'] },
+    {
+      name: 'router_admission_executions',
+      help: 'Executions of clients: waiting for a worker, or with_worker',
+      labelNames: ['class', 'stage'],
+    },
     () => (['read', 'write'] as const).flatMap((requestClass) => executionsOf(state().limiter, requestClass)),
   );
   observeGauge(
     metrics,
-    { name: 'router_breaker_state', help: '0 closed, 1 half-open, 2 open', labelNames: ['breaker'] },
+    {
+      name: 'router_breaker_state',
+      help: 'State of a circuit breaker: 0 closed, 1 half-open, 2 open',
+      labelNames: ['breaker'],
+    },
     () => {
       const { engine, backEnds } = state();
       return [{ name: 'engine', breaker: engine }, ...backEnds.observed].map(({ name, breaker }) => ({

@@ -16,7 +16,7 @@ export interface AdmissionTarget {
   readonly client: string;
 }
 
-/** Returns the subject of a request. @param backEndOf path parameter that tells the back ends of the route apart */
+/** Returns the subject of a request. @param backEndOf path parameter that selects the back end of the route */
 export function subjectOf(
   { method, route, params, client }: AdmissionTarget,
   backEndOf: string | undefined,

@@ -26,7 +26,7 @@ export interface AdmissionDependencies {
 export interface AdmissionSubject {
   readonly backEnd: BackEnd;
   readonly requestClass: RequestClass;
-  /** Client that sent the request. The client with the fewest permits is served first. */
+  /** Client that sent the request. */
   readonly client: string;
 }
 

@@ -43,7 +43,7 @@ export class BackEnds {
 
   #forgetIdle(): void {
     for (const [name, { inFlight, queued, breaker }] of this.#known) {
-      if (inFlight.count === 0 && queued.count === 0 && breaker.isPristine) this.#known.delete(name);
+      if (inFlight.count === 0 && queued.total === 0 && breaker.isPristine) this.#known.delete(name);
     }
   }
 }

@@ -26,7 +26,8 @@ export interface PermitUsage {
 
 /** A bulkhead: usage of one back end, of one class, or of all. */
 export interface Bulkhead {
-  readonly queued: QueuedRequests;
+  /** Queued requests, by flow. */
+  readonly queued: KeyedCounter;
   readonly waiting: PermitUsage;
   readonly inFlight: PermitUsage;
 }
@@ -35,52 +36,20 @@ export interface Bulkhead {
 export interface PermitRequest {
   readonly bulkhead: Bulkhead;
   readonly requestClass: RequestClass;
-  /**
-   * Client that requests the permit. The client with the fewest permits is served first, so that none can starve the others.
-   */
+  /** Client that requests the permit. */
   readonly client: string;
+}
+
+/**
+ * Returns the flow of a request: its client and its class. The flow with the fewest permits is served first, so that no
+ * client can starve others, and no client's writes its own reads.
+ */
+export function flowOf({ client, requestClass }: PermitRequest): string {
+  return `${requestClass} ${client}`;
 }
 
 /** Returns an unused bulkhead. */
 export function createBulkhead(): Bulkhead {
   const createUsage = () => ({ count: 0, heldTime: new HeldTime(), changedAt: Number.NEGATIVE_INFINITY });
-  return { queued: new QueuedRequests(), waiting: createUsage(), inFlight: createUsage() };
-}
-
-/** Counts queued requests by client. */
-export class QueuedRequests {
-  readonly #byClient = new KeyedCounter();
-
-  /** Number of queued requests of all clients. */
-  get count(): number {
-    return this.#byClient.total;
-  }
-
-  /** Number of queued requests of one client. */
-  of(client: string): number {
-    return this.#byClient.of(client);
-  }
-
-  /** Adds or removes one request of a client. */
-  add(client: string, change: 1 | -1): void {
-    this.#byClient.add(client, change);
-  }
-
-  /** Number of requests that are served before the next request of `client`, when clients are served in turn. */
-  aheadOf(client: string): number {
-    const own = this.of(client);
-    let ahead = 0;
-    for (const [, queued] of this.#byClient) ahead += Math.min(queued, own + 1);
-    return ahead;
-  }
-
-  /** Returns the client with the most queued requests, if it has at least two more than `client`; else undefined. */
-  clientQueuingMoreThan(client: string): string | undefined {
-    let most = this.of(client) + 1;
-    let greediest: string | undefined;
-    for (const [each, queued] of this.#byClient) {
-      if (queued > most) [greediest, most] = [each, queued];
-    }
-    return greediest;
-  }
+  return { queued: new KeyedCounter(), waiting: createUsage(), inFlight: createUsage() };
 }

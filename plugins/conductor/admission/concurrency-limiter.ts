@@ -1,11 +1,12 @@
-// A concurrency limiter with a fair queue: one limit for executions that wait for a worker, one for all in flight, a
-// share for each back end, and a reserve for reads and for writes.
+// A concurrency limiter with a fair queue: one limit for executions that wait for a worker, one for all in flight, and a
+// share for each back end.
 
 import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
 import {
   type PermitRequest,
   createBulkhead,
   type Bulkhead,
+  flowOf,
   type RequestClass,
   type PermitStage,
   permitStages,
@@ -32,9 +33,13 @@ export interface ConcurrencyLimiterOptions {
   readonly queueMs: number;
   /** Maximum share of the permits and of the queue for one back end, in percent. */
   readonly bulkheadSharePercent: number;
-  /** Share of the permits and of the queue that reads leave to writes, and writes to reads, in percent. */
-  readonly reservedPercent: number;
 }
+
+/**
+ * Queued requests of one flow for each place that is free in the queue, at most: alone a flow takes four fifths of the
+ * queue, beside another four ninths, and there is room for a third.
+ */
+const queuedForEachFree = 4;
 
 /** A request that was granted no permit. */
 export interface Rejected {
@@ -48,16 +53,19 @@ export interface RejectedImmediately extends Rejected {
   readonly rejection: 'full' | 'too-long';
 }
 
-/** Grants permits to requests, at once or after a wait. Of the queued requests, that of the client with the fewest permits is
- * served first. */
+/**
+ * Grants permits to requests, at once or after a wait. Of the queued requests, that of the flow with the fewest permits
+ * is served first.
+ */
 export class ConcurrencyLimiter {
   readonly #options: ConcurrencyLimiterOptions;
+  /** Counts by class, without limits of their own. */
   readonly #classes = { read: createBulkhead(), write: createBulkhead() };
   readonly #all = createBulkhead();
   /** Requests whose bulkhead has capacity overtake those whose bulkhead is full. */
   readonly #queue = new FairQueue();
-  /** Permits in use, by client. */
-  readonly #permitsByClient = new KeyedCounter();
+  /** Permits in use, by flow. */
+  readonly #permitsByFlow = new KeyedCounter();
   /** Limits at the time of the last grants from the queue. */
   #limitsAtLastGrant: readonly number[] = [];
 
@@ -83,10 +91,7 @@ export class ConcurrencyLimiter {
   acquire(request: PermitRequest, signal: AbortSignal): Permit | Rejected | Promise<Permit | Rejected> {
     if (this.#haveLimitsChanged()) this.#grantQueued();
     if (this.#hasCapacity(request)) return this.#grant(request, 0);
-    const rejected = this.#queueRejection(request);
-    if (rejected !== undefined) return rejected;
-    this.#evictForFairness(request);
-    return this.#wait(request, signal);
+    return this.#queueRejection(request) ?? this.#wait(request, signal);
   }
 
   /**
@@ -123,7 +128,7 @@ export class ConcurrencyLimiter {
     if (permit.waiting) this.#free(permit, 'waiting', heldMs);
     permit.waiting = false;
     this.#free(permit, 'inFlight', heldMs);
-    this.#permitsByClient.add(permit.client, -1);
+    this.#permitsByFlow.add(flowOf(permit), -1);
     this.#grantQueued();
   }
 
@@ -167,7 +172,7 @@ export class ConcurrencyLimiter {
       if (permitStages.some((stage) => this.#all[stage].count >= this.#options.limits[stage]())) return;
       const next = this.#queue.next(
         (request) => this.#hasCapacity(request),
-        (client) => this.#permitsByClient.of(client),
+        (flow) => this.#permitsByFlow.of(flow),
       );
       if (next === undefined) return;
       this.#queue.remove(next);
@@ -175,81 +180,51 @@ export class ConcurrencyLimiter {
     }
   }
 
-  #hasCapacity({ bulkhead, requestClass }: PermitRequest): boolean {
+  #hasCapacity({ bulkhead }: PermitRequest): boolean {
     return permitStages.every((stage) => {
       const limit = this.#options.limits[stage]();
-      return (
-        this.#all[stage].count < limit &&
-        bulkhead[stage].count < this.#bulkheadShare(limit) &&
-        this.#classes[requestClass][stage].count < this.#classShare(limit)
-      );
+      return this.#all[stage].count < limit && bulkhead[stage].count < this.#bulkheadShare(limit);
     });
   }
 
-  /** Rejection of a request without capacity that may not be queued either; undefined when it may wait. */
-  #queueRejection(request: PermitRequest): RejectedImmediately | undefined {
-    const retryAfterMs = this.#expectedWaitMs(request);
-    if (retryAfterMs > this.#options.queueMs) return { rejection: 'too-long', retryAfterMs };
-    for (const full of this.#fullBulkheads(request)) {
-      if (full.queued.clientQueuingMoreThan(request.client) === undefined) return { rejection: 'full', retryAfterMs };
-    }
-    return undefined;
-  }
-
-  /** Bulkheads of a request whose part of the queue is full, the narrowest first. */
-  *#fullBulkheads({ bulkhead, requestClass }: PermitRequest): Generator<Bulkhead> {
-    const { queueLength } = this.#options;
-    const ofClass = this.#classes[requestClass];
-    if (bulkhead.queued.count >= this.#bulkheadShare(queueLength)) yield bulkhead;
-    if (ofClass.queued.count >= this.#classShare(queueLength)) yield ofClass;
-    if (this.#all.queued.count >= queueLength) yield this.#all;
-  }
-
   /**
-   * Evicts queued requests so that a client with fewer queued requests can enter a full queue. The newest request of
-   * the client that has most is evicted. An eviction shortens every enclosing bulkhead too, so fullness is evaluated
-   * again each time.
+   * Rejection of a request without capacity that may not be queued either; undefined when it may wait. How many a
+   * flow may queue depends on how many places are free (dynamic threshold, Choudhury and Hahne 1998), so no flow fills
+   * the queue.
    */
-  #evictForFairness(newcomer: PermitRequest): void {
-    for (const full of this.#fullBulkheads(newcomer)) {
-      const greedier = full.queued.clientQueuingMoreThan(newcomer.client);
-      const latest = this.#queue.newest(
-        (request) => request.client === greedier && this.#bulkheadsOf(request).includes(full),
-      );
-      if (latest === undefined) return;
-      this.#queue.remove(latest);
-      latest.resolve('full');
-    }
+  #queueRejection(request: PermitRequest): RejectedImmediately | undefined {
+    const { queueLength, queueMs } = this.#options;
+    const retryAfterMs = this.#expectedWaitMs(request);
+    if (retryAfterMs > queueMs) return { rejection: 'too-long', retryAfterMs };
+    const flow = flowOf(request);
+    const isFull = ({ queued }: Bulkhead, length: number) =>
+      queued.of(flow) >= queuedForEachFree * (length - queued.total);
+    return isFull(request.bulkhead, this.#bulkheadShare(queueLength)) || isFull(this.#all, queueLength)
+      ? { rejection: 'full', retryAfterMs }
+      : undefined;
   }
 
   /**
    * Expected wait in milliseconds, by Little's law: the requests ahead times the average hold time, divided by the
    * permits. The time since the last change is added, so that a standstill lengthens the estimate. Returns the longest
-   * of the waits for back end, class and all.
+   * of the waits for the back end and for all.
    */
-  #expectedWaitMs({ bulkhead, requestClass, client }: PermitRequest): number {
+  #expectedWaitMs(request: PermitRequest): number {
     const now = performance.now();
+    const flow = flowOf(request);
     const waits = permitStages.flatMap((stage) => {
       const limit = this.#options.limits[stage]();
       const wait = (of: Bulkhead, permits: number) => {
         const { count, heldTime, changedAt } = of[stage];
-        return count < permits ? 0 : ((of.queued.aheadOf(client) + 1) * heldTime.ms) / permits + (now - changedAt);
+        return count < permits ? 0 : ((aheadOf(flow, of.queued) + 1) * heldTime.ms) / permits + (now - changedAt);
       };
-      return [
-        wait(bulkhead, this.#bulkheadShare(limit)),
-        wait(this.#classes[requestClass], this.#classShare(limit)),
-        wait(this.#all, limit),
-      ];
+      return [wait(request.bulkhead, this.#bulkheadShare(limit)), wait(this.#all, limit)];
     });
     return Math.max(...waits);
   }
 
   #bulkheadShare(whole: number): number {
     return Math.ceil((whole * this.#options.bulkheadSharePercent) / 100);
-  }
-
-  #classShare(whole: number): number {
-    return Math.max(1, whole - Math.ceil((whole * this.#options.reservedPercent) / 100));
   }
 
   #grant(request: PermitRequest, queuedMs: number): Permit {
@@ -262,7 +237,7 @@ export class ConcurrencyLimiter {
         usage.count += 1;
       }
     }
-    this.#permitsByClient.add(request.client, 1);
+    this.#permitsByFlow.add(flowOf(request), 1);
     return { ...request, grantedAt, queuedMs, waiting: true };
   }
 
@@ -277,10 +252,18 @@ export class ConcurrencyLimiter {
   }
 
   #countQueued(request: PermitRequest, by: 1 | -1): void {
-    for (const each of this.#bulkheadsOf(request)) each.queued.add(request.client, by);
+    for (const each of this.#bulkheadsOf(request)) each.queued.add(flowOf(request), by);
   }
 
   #bulkheadsOf({ bulkhead, requestClass }: PermitRequest): readonly Bulkhead[] {
     return [bulkhead, this.#classes[requestClass], this.#all];
   }
+}
+
+/** Number of requests that are served before the next request of `flow`, when flows are served in turn. */
+function aheadOf(flow: string, queued: KeyedCounter): number {
+  const own = queued.of(flow);
+  let ahead = 0;
+  for (const [, count] of queued) ahead += Math.min(count, own + 1);
+  return ahead;
 }

@@ -85,9 +85,6 @@ function createLimiter(config: Config, limit: AdaptiveLimit): ConcurrencyLimiter
     get bulkheadSharePercent() {
       return config['admission.backEndSharePercent'];
     },
-    get reservedPercent() {
-      return config['admission.reservedPercent'];
-    },
   });
 }
 

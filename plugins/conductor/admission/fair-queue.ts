@@ -1,6 +1,6 @@
-// A fair queue of requests that wait for a permit: the client with the fewest permits first, and its oldest request.
+// A fair queue of requests that wait for a permit: the flow with the fewest permits first, and its oldest request.
 
-import type { PermitRequest } from './bulkhead.ts';
+import { flowOf, type PermitRequest } from './bulkhead.ts';
 
 /**
  * Why a request was granted no permit. `full`: the queue is full. `too-long`: the expected wait exceeds the maximum.
@@ -45,26 +45,21 @@ export class FairQueue {
   }
 
   /**
-   * Returns the next request to serve among those with capacity: the one whose client holds the fewest permits, the
+   * Returns the next request to serve among those with capacity: the one whose flow holds the fewest permits, the
    * earliest if there are several.
    * @param hasCapacity whether a permit is free for a request
-   * @param permitsOf number of permits that a client holds
+   * @param permitsOf number of permits that a flow holds
    */
-  next(hasCapacity: (request: PermitRequest) => boolean, permitsOf: (client: string) => number): Waiter | undefined {
+  next(hasCapacity: (request: PermitRequest) => boolean, permitsOf: (flow: string) => number): Waiter | undefined {
     let next: Waiter | undefined;
     let fewest = Number.POSITIVE_INFINITY;
     for (const waiter of this.#waiters) {
-      const permits = permitsOf(waiter.request.client);
+      const permits = permitsOf(flowOf(waiter.request));
       if (permits >= fewest || !hasCapacity(waiter.request)) continue;
       next = waiter;
       if (permits === 0) break;
       fewest = permits;
     }
     return next;
-  }
-
-  /** Returns the request that joined last among those that match. */
-  newest(matches: (request: PermitRequest) => boolean): Waiter | undefined {
-    return this.#waiters.findLast(({ request }) => matches(request));
   }
 }

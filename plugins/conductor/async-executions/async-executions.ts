@@ -21,7 +21,7 @@ export class AsyncExecutions {
     metrics: Registry,
   ) {
     this.#dependencies = dependencies;
-    const help = 'Executions behind a 202 that keep their place in admission control';
+    const help = 'Executions behind a 202 that still hold their permit of admission control';
     observeGauge(metrics, { name: 'router_async_executions', help }, () => this.#size);
   }
 

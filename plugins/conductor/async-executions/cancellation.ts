@@ -2,7 +2,8 @@
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
-import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { isUntouched } from '#lib/conductor/executions/superseded.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import type { WakeUps } from '../dispatch/wake-ups.ts';
@@ -61,7 +62,7 @@ function expectCancelled(execution: WholeExecution, linksOf: LinksOf): WholeExec
 
 function executionUnderWay(links: ExecutionLinks): Problem {
   return new Problem('execution-under-way', {
-    detail: 'It goes on; its response will be at the link `response`.',
+    detail: 'It continues; its response will be at the link `response`.',
     extensions: { links },
   });
 }

@@ -71,7 +71,7 @@ const optionalHeaders = {
   'Preference-Applied': headerRef('PreferenceAppliedOptional'),
 };
 
-const description = 'With `Prefer`: the execution goes on, and `Location` tells what becomes of it.';
+const description = 'With `Prefer`: the execution continues, and `Location` is its address.';
 
 /**
  * Describes the response 202.

@@ -1,6 +1,6 @@
 // The status document of an execution: its state, its times and its links.
 
-import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { cancelled } from '../execution/terminations.ts';
 import { inboundOf } from '../execution/client-executions.ts';
 import type { ExecutionLinks, LinksOf } from '../execution/links.ts';

@@ -3,10 +3,10 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Request, Response } from 'express';
-import { Type } from 'typebox';
+import { Type } from '#lib/json/json-schema.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
-import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { chooseCoding } from '../../../gateway/plugin-api/content-coding.ts';
 import { contextOf, declarePolicy, definePolicy, type Policy } from '../../../gateway/plugin-api/plugin-api.ts';
 import { signalWhenGone } from '../../../gateway/plugin-api/signal-when-gone.ts';
@@ -31,16 +31,22 @@ import { describeExecutions } from './describe-executions.ts';
 import { documentOf } from './execution-document.ts';
 import { type ExecutionLinks, linkProblems, pathProblems, servedParts } from '../execution/links.ts';
 import type { LongPolls } from './long-polls.ts';
-import { parsePreferences, waitPolicyOf, preferOf } from './preferences.ts';
+import { parsePreferences, waitPolicyOf, preferOf } from '../execution/preferences.ts';
 
 const parameters = Type.Object(
   {
     serve: Type.Enum([...servedParts], {
-      description: 'status: the status document of the execution :id, and DELETE; response: its response',
+      description:
+        '`status`: the status of the execution `:id`, and its cancellation by DELETE; `response`: its response',
     }),
     compress: compressParameter,
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    description:
+      'Serves executions to the client that started them. A gateway configuration with `workflow` needs one endpoint with `serve: status` and one with `serve: response`; the path parameter of both is `:id`. Runs after `bearer`; the last policy of its pipeline.',
+    examples: [{ serve: 'status' }, { serve: 'response', compress: { overBytes: 4_096 } }],
+  },
 );
 
 /** Maximum number of repeated reads of an execution whose end was announced. */
@@ -137,7 +143,7 @@ class ExecutionsApi {
   /** Only the preference `wait` applies here. */
   #waitPolicyOf(request: Request) {
     const preferences = { ...parsePreferences(preferOf(request)), respondAsync: false };
-    return waitPolicyOf(preferences, { budgetMs: 0, maxWaitMs: this.#maxWaitMs });
+    return waitPolicyOf(preferences, { responseDeadlineMs: 0, maxWaitMs: this.#maxWaitMs });
   }
 
   /** Reads an execution until the engine reports its end: the router may know of the end shortly before. */

@@ -25,6 +25,8 @@ export interface WithheldTasksOptions {
   readonly waitedFor: ReadonlySet<string>;
   /** Queues a task that may be handed out after all. */
   readonly giveBack: (task: Task) => void;
+  /** Returns a task to the engine, for the next router that polls. */
+  readonly requeue: (task: Task) => Promise<void>;
   readonly log: Logger;
 }
 
@@ -37,6 +39,7 @@ const longestPauseMs = 1_000;
 export class WithheldTasks {
   readonly #options: WithheldTasksOptions;
   readonly #stopped = new AbortController();
+  readonly #withheld = new Set<Promise<void>>();
 
   constructor(options: WithheldTasksOptions) {
     this.#options = options;
@@ -52,17 +55,23 @@ export class WithheldTasks {
     return tasks.filter((_task, index) => mayDispatch[index]);
   }
 
-  /** Stops waiting for the withheld tasks. */
-  stop(): void {
+  /** Returns the withheld tasks to the engine, where another router polls them. Call it when no poll is open. */
+  async stop(): Promise<void> {
     this.#stopped.abort();
+    await Promise.all(this.#withheld);
   }
 
   async #mayDispatch(task: Task): Promise<boolean> {
     const { workflows, waitedFor } = this.#options;
     if (!workflows.has(String(task['workflowType'])) || waitedFor.has(task.workflowInstanceId)) return true;
     const state = await this.#stateOf(task);
-    if (state === 'undecided') void this.#dispatchLater(task);
+    if (state === 'undecided') this.#withhold(task);
     return state === 'running';
+  }
+
+  #withhold(task: Task): void {
+    const withheld = this.#dispatchLater(task).finally(() => this.#withheld.delete(withheld));
+    this.#withheld.add(withheld);
   }
 
   async #dispatchLater(task: Task): Promise<void> {
@@ -70,7 +79,7 @@ export class WithheldTasks {
     const { signal } = this.#stopped;
     for (let pauseMs = firstPauseMs; performance.now() < deadline; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       await pause(pauseMs, undefined, { signal }).catch(() => undefined);
-      if (signal.aborted) return;
+      if (signal.aborted) return this.#options.requeue(task);
       const state = await this.#stateOf(task);
       if (state === 'running') return this.#options.giveBack(task);
       if (state === 'ended') return;

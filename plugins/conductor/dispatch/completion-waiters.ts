@@ -95,7 +95,7 @@ export class CompletionWaiters {
    */
   wake(executionId: string, status?: ExecutionStatus): boolean {
     const pending = this.#pending.get(executionId);
-    if (pending === undefined) this.#noteEarlyWakeUp(executionId);
+    if (pending === undefined) this.#earlyWakeUps.add(executionId);
     else if (status !== undefined && hasEnded(status)) this.#complete(executionId, pending, status);
     else void this.#read(executionId, pending);
     return pending !== undefined;
@@ -125,10 +125,6 @@ export class CompletionWaiters {
   #complete(executionId: string, pending: PendingCompletion, status: ExecutionStatus): void {
     this.#remove(executionId, pending);
     for (const resolve of pending.waiters) resolve(status);
-  }
-
-  #noteEarlyWakeUp(executionId: string): void {
-    this.#earlyWakeUps.add(executionId);
   }
 
   #readLater(executionId: string, pending: PendingCompletion): void {

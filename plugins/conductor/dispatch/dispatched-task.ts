@@ -24,14 +24,19 @@ export function parseDispatchedTaskId(taskId: string): TaskReference | undefined
   return executionId === undefined || referenceName === undefined ? undefined : { executionId, referenceName };
 }
 
+/** True for the id of a task that was dispatched directly; false for an id of the engine. */
+export function isDispatchedTaskId(taskId: string): boolean {
+  return idPattern.test(taskId);
+}
+
 /** Returns the id for the direct dispatch of a task. */
 export function dispatchedTaskId({ executionId, referenceName }: TaskReference): string {
   return `${executionId}.${referenceName}`;
 }
 
 /**
- * Reads a task from the engine by either kind of id.
- * @returns undefined when there is no such task, or no pending one with the reference name
+ * Reads a task from the engine by either kind of id, ended or not; of several attempts, the last one.
+ * @returns undefined when there is no such task
  * @throws EngineError
  */
 export async function findTask(engine: Pick<Engine, 'request'>, taskId: string): Promise<Task | undefined> {
@@ -43,12 +48,16 @@ export async function findTask(engine: Pick<Engine, 'request'>, taskId: string):
   const { status, body } = await engine.request({ method: 'GET', path: `/api/${path}` });
   if (status === 404 || status === 204) return undefined;
   if (status !== 200) throw new EngineError('refused', `GET /api/${path}: engine responded with ${status}`, { status });
-  const found = parseResponse<Task | { tasks: Task[] }>({ body });
-  if (!Array.isArray(found['tasks'])) return found as Task;
-  return (found['tasks'] as Task[]).find(
-    ({ referenceTaskName, status: state }) =>
-      referenceTaskName === reference?.referenceName && (state === 'SCHEDULED' || state === 'IN_PROGRESS'),
-  );
+  const found = parseResponse<Partial<Task> & { tasks?: Task[] }>({ body });
+  if (reference !== undefined)
+    return found.tasks?.findLast((task) => task.referenceTaskName === reference.referenceName);
+  // An id such as `search` is the path of another call.
+  return found.taskId === taskId ? (found as Task) : undefined;
+}
+
+/** True for a task that the engine accepts a result of. */
+export function isPending({ status }: Task): boolean {
+  return status === 'SCHEDULED' || status === 'IN_PROGRESS';
 }
 
 /** The path segments by which the engine's API names a task without its id. */

@@ -113,13 +113,13 @@ export class ResultBudget {
 }
 
 function workerGone(): Problem {
-  return new Problem('malformed-request', { detail: 'The worker left before its result was read.' });
+  return new Problem('malformed-request', { detail: 'The worker disconnected before its result was read.' });
 }
 
 function overloaded(): Problem {
   // The unread body makes the connection unusable.
   return new Problem('overloaded', {
-    detail: 'Too many large results at a time (router.resultBytes).',
+    detail: 'Too many large results at the same time (router.resultBytes).',
     headers: { 'retry-after': '1', connection: 'close' },
   });
 }

@@ -1,36 +1,15 @@
 // A queue of held long polls: workers wait here, and tasks are fetched from the engine only when one can exist.
 
 import { Attachment } from '#lib/gc/attachment.ts';
-import { BoundedSet } from '#lib/gc/bounded.ts';
-import { TransientMap } from '#lib/gc/transient-map.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
+import { directDomain } from '#lib/conductor/executions/direct-domain.ts';
 import { startStopwatch } from '#lib/conductor/stopwatch.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
-import { dispatchedTaskId, parseDispatchedTaskId } from './dispatched-task.ts';
+import { firstOfEachWorker, type HeldPoll, holdPoll, type Poll, type PolledQueue } from './held-poll.ts';
+import { isDispatchedTaskId } from './dispatched-task.ts';
 import { requeueTask } from './requeue-task.ts';
-
-/** A worker's long poll. */
-export interface Poll {
-  /** Most tasks that the response may contain. */
-  count: number;
-  workerId: string | undefined;
-  /** Longest time to hold the poll, in milliseconds. */
-  timeoutMs: number;
-  /** Aborts when the worker disconnects. */
-  signal: AbortSignal;
-}
-
-interface HeldPoll {
-  count: number;
-  workerId: string | undefined;
-  taken: Task[];
-  release(): void;
-}
-
-/** Called with the engine's task when a fetch also returned a task that was dispatched directly. */
-export type OnFetched = (task: Task) => void;
 
 /** Dependencies and name of a {@link TaskQueue}. */
 export interface TaskQueueOptions {
@@ -39,6 +18,8 @@ export interface TaskQueueOptions {
   /** Undefined: the default pool. */
   domain: string | undefined;
   log: Logger;
+  /** Called when a poll stays held, and when a dispatched task has no poll here: another router may have the other. */
+  onWaiting?: (waiting: 'poll' | 'task') => void;
 }
 
 /** Pause between fetches without an announcement, for tasks of other start paths, retries and time-outs. */
@@ -56,39 +37,35 @@ const requeueAfterMs = 1_000;
 const maxHoldMs = 5_000;
 /** Most tasks of one fetch. */
 const maxFetchCount = 64;
-/** Most ids remembered of fetched tasks, whose executions may still be about to be dispatched directly. */
-const maxFetchedIds = 2_000;
+/** Pause between searches for dispatched tasks whose router has stopped (milliseconds). The first poll begins one. */
+const orphanSearchMs = 300_000;
+/** A dispatched task that has waited this long in the engine (milliseconds) has no router: no client waits longer. */
+const orphanAgeMs = 120_000;
 
 /**
  * The queue of one task type in one domain. At most one fetch runs at a time, however many polls are held. Polls are
  * served in order of arrival. A task fetched for a worker that has disconnected goes to the next worker.
  *
- * A task that is dispatched directly stays in the engine's queue until its result arrives. A fetch that returns
- * the task in the meantime does not deliver it a second time.
+ * The engine keeps a task that is dispatched directly in the queue of another domain until its result arrives, so no
+ * fetch returns it.
  */
-export class TaskQueue {
+export class TaskQueue implements PolledQueue {
   readonly #options: TaskQueueOptions;
   #heldPolls: HeldPoll[] = [];
   /** Tasks without a worker: dispatched directly, or fetched for a worker that has disconnected. */
   #ready: Task[] = [];
-  /** Tasks dispatched directly and without a result: the engine's task once a fetch has returned it, else null. */
-  readonly #dispatched = new TransientMap<string, Task | null>();
-  /** Dispatched tasks that are cancelled and may still be in the engine's queue. */
-  readonly #cancelled = new Set<string>();
   /** Milliseconds since the start of the fetch that returned a task. */
   readonly #sinceFetchMs = new Attachment<Task, () => number>('fetch of a task');
-  /** Ids of recently fetched tasks: a fetch may return a task before the start of its execution returns. */
-  readonly #fetchedIds = new BoundedSet<string>(maxFetchedIds);
-  /** Tasks confirmed during a fetch, which may still return them. */
-  readonly #confirmed = new TransientMap<string, OnFetched>();
   /** True when the engine may have a task that no fetch has returned. */
   #mayHaveTask = true;
-  #fetching = false;
+  #fetch: Promise<void> | undefined;
   #failures = 0;
   #expectation = expectationMs.length;
   #timer: NodeJS.Timeout | undefined;
   /** Time of the next fetch without an announcement (performance.now()). Polls may be shorter than a pause. */
   #fetchDueAt = 0;
+  #orphanSearchDueAt = 0;
+  #deliversSoon = false;
   #requeueTimer: NodeJS.Timeout | undefined;
   /** Time of the last poll (performance.now()). */
   lastPolledAt = Number.NEGATIVE_INFINITY;
@@ -97,14 +74,29 @@ export class TaskQueue {
     this.#options = options;
   }
 
+  /** Task type and domain of the queue. */
+  get name(): { readonly taskType: string; readonly domain: string | undefined } {
+    return this.#options;
+  }
+
   /** Number of held polls. */
   get heldPolls(): number {
     return this.#heldPolls.length;
   }
 
+  /** Number of tasks that no worker has taken yet. */
+  get readyTasks(): number {
+    return this.#ready.length;
+  }
+
+  /** Most tasks that the held polls take together. */
+  get capacity(): number {
+    return this.#heldPolls.reduce((sum, { left }) => sum + left, 0);
+  }
+
   /** True when this queue has no polls and no tasks, so that it can be deleted. */
   get idle(): boolean {
-    return this.#heldPolls.length === 0 && this.#ready.length === 0 && this.#dispatched.size === 0 && !this.#fetching;
+    return this.#heldPolls.length === 0 && this.#ready.length === 0 && this.#fetch === undefined;
   }
 
   /** True when the last fetch failed. */
@@ -112,27 +104,31 @@ export class TaskQueue {
     return this.#failures > 0;
   }
 
-  /** Resolves with tasks as soon as there are some; with none after the time-out or when the worker disconnects. */
-  async poll({ count, workerId, timeoutMs, signal }: Poll): Promise<Task[]> {
+  /** Holds a poll for this queue alone, see {@link holdPoll}. */
+  poll({ count, ...poll }: Poll & { count: number }): Promise<Task[]> {
+    return holdPoll([{ queue: this, count }], poll);
+  }
+
+  /** See {@link PolledQueue}. */
+  hold(poll: HeldPoll): void {
     this.lastPolledAt = performance.now();
-    if (signal.aborted) return [];
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const held: HeldPoll = { count: Math.max(1, count), workerId, taken: [], release: resolve };
-    const timer = setTimeout(resolve, timeoutMs);
-    signal.addEventListener('abort', held.release, { once: true });
-    this.#heldPolls.push(held);
+    this.#heldPolls.push(poll);
+    if (this.#ready.length > 0) this.#ready = this.#deliver(this.#ready);
+    if (poll.taken.length > 0) return;
     this.#pump();
-    await promise;
-    clearTimeout(timer);
-    signal.removeEventListener('abort', held.release);
-    this.#heldPolls = this.#heldPolls.filter((poll) => poll !== held);
+    this.#options.onWaiting?.('poll');
+    if (this.lastPolledAt >= this.#orphanSearchDueAt) void this.#searchOrphans();
+  }
+
+  /** See {@link PolledQueue}. */
+  drop(poll: HeldPoll): void {
+    this.#heldPolls = this.#heldPolls.filter((held) => held !== poll);
     if (this.#heldPolls.length === 0) this.#stopTimer();
-    return held.taken;
   }
 
   /** Returns a task that exists already, for a worker that has just finished one; undefined when there is none. */
   async takeOne(workerId: string | undefined, signal: AbortSignal): Promise<Task | undefined> {
-    if (!this.#mayHaveTask && !this.#fetching && this.#ready.length === 0) return undefined;
+    if (!this.#mayHaveTask && this.#fetch === undefined && this.#ready.length === 0) return undefined;
     const [task] = await this.poll({ count: 1, workerId, timeoutMs: 20, signal });
     return task;
   }
@@ -151,126 +147,70 @@ export class TaskQueue {
   }
 
   /**
-   * Delivers a task that the engine has just scheduled to the next worker that polls, unless a fetch has returned the
-   * task already. A call of `confirmDispatch` must follow.
+   * Delivers a task that the engine has scheduled in the direct domain, to the next worker that polls here. Tasks that
+   * become ready in the same turn of the event loop leave together.
    * @param task its id comes from `dispatchedTaskId`
    */
   dispatchDirectly(task: Task): void {
-    if (this.#fetchedIds.delete(task.taskId)) return;
-    this.#dispatched.set(task.taskId, null);
     this.#ready.push(task);
-    this.#pump();
+    if (this.#deliversSoon) return;
+    this.#deliversSoon = true;
+    setImmediate(() => {
+      this.#deliversSoon = false;
+      this.#pump();
+      if (this.#ready.length > 0) this.#options.onWaiting?.('task');
+    });
   }
 
-  /**
-   * Stops the delivery of a task that was dispatched directly, under its own id and under the engine's. A call of
-   * `confirmDispatch` must follow once the engine has removed the task.
-   */
+  /** Stops the delivery of a dispatched task whose client has left. */
   cancelDispatch(taskId: string): void {
-    if (!this.#dispatched.has(taskId)) return;
-    this.#cancelled.add(taskId);
     this.#ready = this.#ready.filter((task) => task.taskId !== taskId);
   }
 
-  /**
-   * Ends a direct dispatch: the result has arrived, or the engine has removed the task.
-   * @param onFetched called if a fetch returned the task too: the engine may have stored that poll after the result
-   */
-  confirmDispatch(taskId: string, onFetched: OnFetched = () => undefined): void {
-    const fetched = this.#dispatched.get(taskId);
-    if (fetched === undefined) return;
-    this.#dispatched.delete(taskId);
-    this.#cancelled.delete(taskId);
-    this.#ready = this.#ready.filter((task) => task.taskId !== taskId);
-    if (fetched !== null) onFetched(fetched);
-    else if (this.#fetching) this.#confirmed.set(taskId, onFetched);
+  /** Removes and returns the first `count` dispatched tasks that no worker has yet, for another router's workers. */
+  takeDispatched(count: number): Task[] {
+    const taken = this.#ready.filter(({ taskId }) => isDispatchedTaskId(taskId)).slice(0, count);
+    this.#ready = this.#ready.filter((task) => !taken.includes(task));
+    return taken;
   }
 
   /** Takes back tasks that did not reach their worker. */
   giveBack(tasks: readonly Task[]): void {
     if (tasks.length === 0) return;
-    this.#ready.push(...tasks.flatMap((task) => this.#currentForm(task)));
+    this.#ready.push(...tasks);
     this.#pump();
-    if (this.#ready.length > 0) this.#requeueTimer ??= setTimeout(() => void this.#requeueReady(), requeueAfterMs);
+    if (this.#ready.length === 0) return;
+    this.#requeueTimer ??= setTimeout(() => void this.#requeueReady(), requeueAfterMs);
+    if (this.#ready.some(({ taskId }) => isDispatchedTaskId(taskId))) this.#options.onWaiting?.('task');
   }
 
-  /** Ends every held poll without tasks and returns undelivered tasks to the engine. */
+  /** Ends every held poll without tasks and returns undelivered tasks to the engine, those of an open fetch included. */
   async stop(): Promise<void> {
     for (const held of this.#heldPolls) held.release();
     this.#stopTimer();
+    await this.#fetch;
     await this.#requeueReady();
-  }
-
-  /** What to deliver for a returned task: the task, the engine's task if a fetch has returned it, or nothing. */
-  #currentForm(task: Task): Task[] {
-    if (parseDispatchedTaskId(task.taskId) === undefined) return [task];
-    const fetched = this.#dispatched.get(task.taskId);
-    if (fetched === undefined || this.#cancelled.has(task.taskId)) return [];
-    if (fetched === null) return [task];
-    this.#dispatched.delete(task.taskId);
-    return [fetched];
-  }
-
-  /** The fetched tasks without those that were dispatched directly. */
-  #withoutDispatched(tasks: readonly Task[]): Task[] {
-    return tasks.filter((task) => {
-      const id = dispatchedTaskId({ executionId: task.workflowInstanceId, referenceName: task.referenceTaskName });
-      const onFetched = this.#confirmed.get(id);
-      if (onFetched !== undefined) {
-        onFetched(task);
-        return false;
-      }
-      if (!this.#dispatched.has(id)) {
-        this.#noteFetched(id);
-        return true;
-      }
-      const readyIndex = this.#ready.findIndex(({ taskId }) => taskId === id);
-      if (readyIndex < 0) {
-        this.#dispatched.set(id, task);
-        return false;
-      }
-      // The engine counts the task as polled now and can time it out: deliver it under the engine's id.
-      this.#dispatched.delete(id);
-      this.#ready.splice(readyIndex, 1);
-      return true;
-    });
-  }
-
-  #noteFetched(id: string): void {
-    this.#fetchedIds.add(id);
   }
 
   #pump(): void {
     if (this.#ready.length > 0) this.#ready = this.#deliver(this.#ready);
-    if (this.#fetching || this.#heldPolls.length === 0) return;
-    if (this.#mayHaveTask) void this.#fetch();
+    if (this.#fetch !== undefined || this.#heldPolls.length === 0) return;
+    if (this.#mayHaveTask) this.#fetch = this.#fetchTasks();
     else if (this.#timer === undefined) this.#startTimer();
   }
 
-  async #fetch(): Promise<void> {
-    this.#fetching = true;
+  async #fetchTasks(): Promise<void> {
     this.#mayHaveTask = false;
     this.#stopTimer();
-    const polls = this.#heldPolls;
-    const count = Math.min(
-      maxFetchCount,
-      polls.reduce((sum, poll) => sum + poll.count, 0),
-    );
-    const { engine, taskType, domain, log } = this.#options;
-    const sinceFetchMs = startStopwatch();
+    const count = Math.min(maxFetchCount, this.capacity);
+    const { taskType, domain, log } = this.#options;
     try {
-      const workerId = polls[0]?.workerId;
-      const tasks = await engine.pollTasks(taskType, {
-        count,
-        ...(domain === undefined ? {} : { domain }),
-        ...(workerId === undefined ? {} : { workerId }),
-      });
-      for (const task of tasks) this.#sinceFetchMs.set(task, sinceFetchMs);
+      const tasks = await this.#pollEngine(count, domain);
       this.#failures = 0;
       // After a full batch there may be more.
       if (tasks.length >= count) this.#mayHaveTask = true;
       if (tasks.length > 0) this.#expectation = expectationMs.length;
-      this.giveBack(this.#deliver(this.#withoutDispatched(tasks)));
+      this.giveBack(this.#deliver(tasks));
     } catch (error) {
       // An engine that is starting has no tasks, so this is no failure.
       const isStarting = error instanceof EngineError && error.isStarting;
@@ -278,26 +218,58 @@ export class TaskQueue {
       if (this.#failures === 1)
         log.warn({ taskType, domain, ...errorFields(error) }, 'could not fetch tasks from the engine');
     }
-    this.#fetching = false;
-    this.#confirmed.clear();
+    this.#fetch = undefined;
     this.#fetchDueAt = performance.now() + this.#pauseMs();
     if (this.#heldPolls.length === 0) return;
     if (this.#mayHaveTask) this.#pump();
     else this.#startTimer();
   }
 
+  async #pollEngine(count: number, domain: string | undefined): Promise<Task[]> {
+    const sinceFetchMs = startStopwatch();
+    const workerId = this.#heldPolls[0]?.workerId;
+    const tasks = await this.#options.engine.pollTasks(this.#options.taskType, {
+      count,
+      ...(domain === undefined ? {} : { domain }),
+      ...(workerId === undefined ? {} : { workerId }),
+    });
+    for (const task of tasks) this.#sinceFetchMs.set(task, sinceFetchMs);
+    return tasks;
+  }
+
   /**
-   * Delivers tasks round-robin: one to each poll in order of arrival, again until each poll has its count.
+   * Fetches dispatched tasks whose router has stopped, the oldest first, one at a time. The first one that is young may
+   * be at a worker: it is the only read that a search can hand out twice.
+   */
+  async #searchOrphans(): Promise<void> {
+    this.#orphanSearchDueAt = performance.now() + orphanSearchMs;
+    try {
+      for (let ageMs = orphanAgeMs; ageMs >= orphanAgeMs;) {
+        const { domain } = this.#options;
+        const [orphan] = await this.#pollEngine(1, directDomain(domain));
+        if (orphan === undefined) return;
+        ageMs = Number(orphan['startTime']) - Number(orphan['scheduledTime']);
+        const { domain: _direct, ...task } = orphan;
+        this.giveBack([domain === undefined ? (task as Task) : { ...(task as Task), domain }]);
+      }
+    } catch {
+      // The next search finds them.
+    }
+  }
+
+  /**
+   * Delivers tasks round-robin to workers in order of arrival; those of one worker leave in as few responses as possible.
    * @returns tasks that no poll took
    */
   #deliver(tasks: readonly Task[]): Task[] {
     const undelivered = tasks.filter((task) => this.#mayDeliver(task));
     const served = new Set<HeldPoll>();
     while (undelivered.length > 0) {
-      const open = this.#heldPolls.filter((poll) => poll.taken.length < poll.count);
+      const open = firstOfEachWorker(this.#heldPolls);
       if (open.length === 0) break;
       for (const poll of open.slice(0, undelivered.length)) {
         poll.taken.push(...undelivered.splice(0, 1));
+        poll.left -= 1;
         served.add(poll);
       }
     }
@@ -308,8 +280,9 @@ export class TaskQueue {
 
   /** False for a task that was held too long and goes back to the engine. Dispatched tasks are still queued there. */
   #mayDeliver(task: Task): boolean {
+    if (isDispatchedTaskId(task.taskId)) return true;
     const heldMs = this.#sinceFetchMs.get(task)?.() ?? Infinity;
-    if (parseDispatchedTaskId(task.taskId) !== undefined || heldMs <= maxHoldMs) return true;
+    if (heldMs <= maxHoldMs) return true;
     void requeueTask(task, this.#options);
     return false;
   }
@@ -340,8 +313,8 @@ export class TaskQueue {
   async #requeueReady(): Promise<void> {
     clearTimeout(this.#requeueTimer);
     this.#requeueTimer = undefined;
-    const fetchedTasks = this.#ready.filter(({ taskId }) => parseDispatchedTaskId(taskId) === undefined);
-    this.#ready = this.#ready.filter(({ taskId }) => parseDispatchedTaskId(taskId) !== undefined);
+    const fetchedTasks = this.#ready.filter(({ taskId }) => !isDispatchedTaskId(taskId));
+    this.#ready = this.#ready.filter(({ taskId }) => isDispatchedTaskId(taskId));
     await Promise.all(fetchedTasks.map((task) => requeueTask(task, this.#options)));
   }
 }

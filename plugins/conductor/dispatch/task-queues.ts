@@ -1,13 +1,14 @@
 // The registry of task queues with held polls, by task type and domain.
 
 import type { Engine } from '#lib/conductor/engine.ts';
-import type { Task } from '#lib/conductor/types.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
-import { type OnFetched, TaskQueue } from './task-queue.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import { holdPoll, type Poll } from './held-poll.ts';
+import { TaskQueue } from './task-queue.ts';
 
-/** A queue counts as inactive after this many milliseconds without a poll on this router. */
-const activeWithinMs = 60_000;
-/** From this many queues on, a new one first deletes those that are idle and inactive. */
+/** A queue counts as inactive after this many milliseconds without a poll. */
+export const activeWithinMs = 60_000;
+/** From this many queues on, a new one deletes idle ones: those without a poll for a minute, else the longest without. */
 const maxQueues = 1_000;
 /** That clean-up also deletes poll times that are older than this (milliseconds). */
 const keepPollTimeMs = 3_600_000;
@@ -18,10 +19,15 @@ export interface QueueName {
   domain?: string | undefined;
 }
 
+/** Called when a poll stays held in a queue, or a dispatched task has no poll in it. */
+export type OnWaiting = (name: QueueName, waiting: 'poll' | 'task') => void;
+
 /** Creates task queues on demand and passes announcements on to them. */
 export class TaskQueues {
   readonly #engine: Pick<Engine, 'pollTasks' | 'updateTask'>;
   readonly #log: Logger;
+  #onWaiting: OnWaiting = () => undefined;
+  #heldPolls = 0;
   readonly #queues = new Map<string, TaskQueue>();
   readonly #lastPolled = new Map<string, number>();
 
@@ -30,20 +36,49 @@ export class TaskQueues {
     this.#log = log;
   }
 
-  /** Number of held polls of all queues. */
+  /** Sets the listener for waiting tasks and polls, whose counterpart may be at another router. */
+  listen(listener: OnWaiting): void {
+    this.#onWaiting = listener;
+  }
+
+  /** Number of held polls; one may wait in several queues. */
   get heldPolls(): number {
-    return [...this.#queues.values()].reduce((sum, queue) => sum + queue.heldPolls, 0);
+    return this.#heldPolls;
+  }
+
+  /** Number of tasks that no worker has taken yet. */
+  get readyTasks(): number {
+    return [...this.#queues.values()].reduce((sum, queue) => sum + queue.readyTasks, 0);
   }
 
   /** Returns the queue with this name; creates it at the first poll. */
   queue({ taskType, domain }: QueueName): TaskQueue {
-    const key = `${domain ?? ''}:${taskType}`;
+    const key = queueKey({ taskType, domain });
     const known = this.#queues.get(key);
     if (known !== undefined) return known;
     if (this.#queues.size >= maxQueues) this.#deleteIdle();
-    const queue = new TaskQueue({ engine: this.#engine, taskType, domain, log: this.#log });
+    const onWaiting = (waiting: 'poll' | 'task') => this.#onWaiting({ taskType, domain }, waiting);
+    const queue = new TaskQueue({ engine: this.#engine, taskType, domain, log: this.#log, onWaiting });
     this.#queues.set(key, queue);
     return queue;
+  }
+
+  /** Holds a poll in one or several queues, see {@link holdPoll}. */
+  async poll(wanted: readonly (QueueName & { count: number })[], poll: Poll): Promise<Task[]> {
+    for (const { taskType } of wanted) this.notePoll(taskType);
+    this.#heldPolls += 1;
+    const tasks = await holdPoll(
+      wanted.map(({ count, ...name }) => ({ queue: this.queue(name), count })),
+      poll,
+    );
+    this.#heldPolls -= 1;
+    for (const { taskType } of wanted) this.notePoll(taskType);
+    return tasks;
+  }
+
+  /** True when a queue has had no response from the engine. */
+  isFailing(name: QueueName): boolean {
+    return this.#existing(name)?.failing === true;
   }
 
   /** Announces that a task exists, or may exist. @returns whether this router holds a poll for it */
@@ -60,22 +95,15 @@ export class TaskQueues {
     return queue !== undefined && queue.heldPolls > 0;
   }
 
-  /** Dispatches a task directly to the next worker that polls its queue. @returns false when the queue is inactive */
-  dispatchDirectly(name: QueueName, task: Task): boolean {
+  /** True when a worker has polled this queue here within the last minute. */
+  isActive(name: QueueName): boolean {
     const queue = this.#existing(name);
-    if (queue === undefined || performance.now() - queue.lastPolledAt > activeWithinMs) return false;
-    queue.dispatchDirectly(task);
-    return true;
+    return queue !== undefined && performance.now() - queue.lastPolledAt <= activeWithinMs;
   }
 
-  /** Stops the delivery of a dispatched task; `confirmDispatch` must follow once the engine has removed the task. */
-  cancelDispatch(name: QueueName, taskId: string): void {
-    this.#existing(name)?.cancelDispatch(taskId);
-  }
-
-  /** Ends a direct dispatch: the result has arrived, or the engine has removed the task. */
-  confirmDispatch(name: QueueName, taskId: string, onFetched?: OnFetched): void {
-    this.#existing(name)?.confirmDispatch(taskId, onFetched);
+  /** Iterates over the queues with their names. */
+  *[Symbol.iterator](): Generator<[QueueName, TaskQueue]> {
+    for (const queue of this.#queues.values()) yield [queue.name, queue];
   }
 
   /** Records a poll for a task type, for the readiness check. */
@@ -104,12 +132,26 @@ export class TaskQueues {
     for (const [key, queue] of this.#queues) {
       if (queue.idle && now - queue.lastPolledAt > activeWithinMs) this.#queues.delete(key);
     }
+    if (this.#queues.size >= maxQueues) {
+      const idle = [...this.#queues].filter(([, queue]) => queue.idle).toSorted(byLastPoll);
+      // Room for some more, so that not every new queue has to look for one to delete.
+      for (const [key] of idle.slice(0, this.#queues.size - 0.9 * maxQueues)) this.#queues.delete(key);
+    }
     for (const [taskType, polledAt] of this.#lastPolled) {
       if (now - polledAt > keepPollTimeMs) this.#lastPolled.delete(taskType);
     }
   }
 
-  #existing({ taskType, domain }: QueueName): TaskQueue | undefined {
-    return this.#queues.get(`${domain ?? ''}:${taskType}`);
+  #existing(name: QueueName): TaskQueue | undefined {
+    return this.#queues.get(queueKey(name));
   }
+}
+
+function byLastPoll([, one]: [string, TaskQueue], [, other]: [string, TaskQueue]): number {
+  return one.lastPolledAt - other.lastPolledAt;
+}
+
+/** Returns a key that differs for every queue. */
+export function queueKey({ taskType, domain }: QueueName): string {
+  return `${domain ?? ''}:${taskType}`;
 }

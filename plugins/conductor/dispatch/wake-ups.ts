@@ -4,8 +4,23 @@ import type { ExecutionStatus } from '#lib/conductor/types.ts';
 import type { QueueName, TaskQueues } from './task-queues.ts';
 import type { CompletionWaiters } from './completion-waiters.ts';
 
+/** What the update of an execution has told beyond the change itself, which saves a read of its status. */
+export interface ChangeDetails {
+  /** The new status, if the engine has returned it. */
+  readonly status?: ExecutionStatus | undefined;
+  /** The task that was completed: with the definition, it may tell the new status. */
+  readonly completed?: CompletedTask | undefined;
+}
+
+/** A task that was completed, by its reference name, with its output. */
+export interface CompletedTask {
+  readonly referenceName: string;
+  readonly output: Record<string, unknown>;
+}
+
 /** A wake-up between routers. A lost one delays a response until the next timed read; no task or response is lost. */
-export type PeerWakeUp = { changed: string } | { appeared: readonly QueueName[] } | { expected: readonly QueueName[] };
+export type PeerWakeUp =
+  ({ changed: string } & ChangeDetails) | { appeared: readonly QueueName[] } | { expected: readonly QueueName[] };
 
 /** Publishes wake-ups to the other routers. */
 export interface Peers {
@@ -25,9 +40,9 @@ export class WakeUps {
     this.#peers = peers;
   }
 
-  /** Wakes the waiters of a changed execution. @param status the new status, if the engine has returned it */
-  executionChanged(executionId: string, status?: ExecutionStatus): void {
-    if (!this.#waiters.wake(executionId, status)) this.#peers.publish({ changed: executionId });
+  /** Wakes the waiters of a changed execution, here or at another router. */
+  executionChanged(executionId: string, details: ChangeDetails = {}): void {
+    if (!this.#waiters.wake(executionId, details.status)) this.#peers.publish({ changed: executionId, ...details });
   }
 
   /** Wakes the polls of queues that have tasks now, or may have some. */
@@ -44,7 +59,7 @@ export class WakeUps {
 
   /** Applies a wake-up of another router; never publishes it again. */
   receive(wakeUp: PeerWakeUp): void {
-    if ('changed' in wakeUp) this.#waiters.wake(wakeUp.changed);
+    if ('changed' in wakeUp) this.#waiters.wake(wakeUp.changed, wakeUp.status);
     else if ('appeared' in wakeUp) for (const name of wakeUp.appeared) this.#queues.announce(name);
     else for (const name of wakeUp.expected) this.#queues.expect(name);
   }

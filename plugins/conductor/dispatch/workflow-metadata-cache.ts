@@ -24,20 +24,23 @@ const cacheMs = 60_000;
 /** Reads definitions from the engine and caches them for a minute. */
 export class WorkflowMetadataCache {
   readonly #engine: Pick<Engine, 'request'>;
-  readonly #cache = new Map<string, { value: Promise<unknown>; until: number }>();
+  readonly #cache = new Map<string, { value: unknown; until: number }>();
 
   constructor(engine: Pick<Engine, 'request'>) {
     this.#engine = engine;
   }
 
-  /** Returns the metadata of a workflow version. @throws EngineError, Error when the engine does not return it */
-  async metadataOf(name: string, version: number): Promise<WorkflowMetadata> {
+  /**
+   * Returns the metadata of a workflow version, without a promise when it is cached.
+   * @throws EngineError, Error when the engine does not return it
+   */
+  metadataOf(name: string, version: number): WorkflowMetadata | Promise<WorkflowMetadata> {
     const path = `/api/metadata/workflow/${encodeURIComponent(name)}?version=${version}`;
     return this.#get(path, (definition) => workflowMetadataOf(definition as WorkflowDefinition));
   }
 
-  /** Returns the task definition of a task type. @throws EngineError, Error when the engine does not return it */
-  async taskDef(taskType: string): Promise<TaskDef> {
+  /** Returns the task definition of a task type, like {@link metadataOf}. */
+  taskDef(taskType: string): TaskDef | Promise<TaskDef> {
     return this.#get(`/api/metadata/taskdefs/${encodeURIComponent(taskType)}`, (definition) => definition as TaskDef);
   }
 
@@ -62,14 +65,17 @@ export class WorkflowMetadataCache {
     this.#cache.clear();
   }
 
-  async #get<T>(path: string, read: (json: unknown) => T): Promise<T> {
+  #get<T>(path: string, read: (json: unknown) => T): T | Promise<T> {
     const cached = this.#cache.get(path);
-    if (cached !== undefined && cached.until > performance.now()) return cached.value as Promise<T>;
-    const value = this.#fetch(path).then(read);
-    const entry = { value, until: performance.now() + cacheMs };
+    if (cached !== undefined && cached.until > performance.now()) return cached.value as T | Promise<T>;
+    const fetched = this.#fetch(path).then(read);
+    const entry: { value: unknown; until: number } = { value: fetched, until: performance.now() + cacheMs };
     this.#cache.set(path, entry);
-    value.catch(() => this.#cache.get(path) === entry && this.#cache.delete(path));
-    return value;
+    fetched.then(
+      (value) => (entry.value = value),
+      () => this.#cache.get(path) === entry && this.#cache.delete(path),
+    );
+    return fetched;
   }
 
   async #fetch(path: string): Promise<unknown> {

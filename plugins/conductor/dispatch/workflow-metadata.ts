@@ -26,7 +26,7 @@ export interface WorkflowDefinition {
 /** A JSON object, such as the input or the output of a task. */
 export type Values = Record<string, unknown>;
 
-/** What a definition tells about its executions. */
+/** Properties of the executions of a definition. */
 export interface WorkflowMetadata {
   /** Task types (SIMPLE) in the order of the definition. */
   readonly taskTypes: readonly string[];
@@ -38,6 +38,8 @@ export interface WorkflowMetadata {
 export interface FirstTask {
   readonly taskType: string;
   readonly referenceName: string;
+  /** True when no other task of the definition has its type. */
+  readonly isOnlyOfType: boolean;
   /** Computes its input from the workflow's input; undefined when only the engine can do that. */
   readonly inputOf: ((workflowInput: Values) => Values) | undefined;
   /** Present when the execution completes with this task, in the same step of the engine. */
@@ -58,7 +60,12 @@ export function workflowMetadataOf({ name, tasks, outputParameters = {} }: Workf
   return {
     taskTypes: [...new Set(simple.map((task) => task.name))],
     first:
-      tasks[0]?.type === 'SIMPLE' ? firstTask(name, tasks[0], { rest: tasks.slice(1), outputParameters }) : undefined,
+      tasks[0]?.type === 'SIMPLE'
+        ? {
+            ...firstTask(name, tasks[0], { rest: tasks.slice(1), outputParameters }),
+            isOnlyOfType: simple.filter((task) => task.name === tasks[0]?.name).length === 1,
+          }
+        : undefined,
   };
 }
 
@@ -66,7 +73,7 @@ function firstTask(
   workflow: string,
   task: WorkflowTask,
   { rest, outputParameters }: { rest: readonly WorkflowTask[]; outputParameters: Values },
-): FirstTask {
+): Omit<FirstTask, 'isOnlyOfType'> {
   const { name: taskType, taskReferenceName: referenceName, inputParameters = {} } = task;
   const input = references(inputParameters, 'workflow.input');
   const output = references(outputParameters, `${referenceName}.output`);

@@ -1,7 +1,8 @@
 // Looks up executions for the client that started them; other clients get a 404.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { type Inbound, reconcilerRoute } from '#lib/envelope/inbound.ts';
 import { Problem } from '#lib/problem/problem.ts';
 

@@ -3,7 +3,7 @@
 // When a response holds a secret next to text that an attacker chose, its compressed length reveals the secret (BREACH). So
 // tokens are never compressed, nor the engine's API, where one response holds requests of several clients.
 
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from '#lib/json/json-schema.ts';
 import { headerRef } from '#lib/openapi/headers.ts';
 import type { HeaderFields } from '#lib/envelope/headers.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
@@ -26,7 +26,11 @@ export const compressParameter = Type.Optional(
       Type.Object(
         {
           overBytes: Type.Optional(
-            Type.Integer({ minimum: 0, description: 'smaller responses stay as they are (bytes); default 1024' }),
+            Type.Integer({
+              minimum: 0,
+              default: defaultOverBytes,
+              description: 'larger responses are compressed (bytes)',
+            }),
           ),
         },
         { additionalProperties: false },
@@ -34,7 +38,7 @@ export const compressParameter = Type.Optional(
     ],
     {
       description:
-        'responses in br or gzip for clients that accept that; false for responses with a secret next to text that a client chose',
+        'compression of responses in br or gzip for clients that accept it, on by default; `false` for responses with a secret next to text that a client chose',
     },
   ),
 );

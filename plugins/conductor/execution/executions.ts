@@ -2,19 +2,21 @@
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
-import type { ExecutionStatus, StartWorkflowRequest } from '#lib/conductor/types.ts';
+import type { ExecutionStatus, StartWorkflowRequest, Task } from '#lib/conductor/types.ts';
 import type { ExecutionRecorder, StartRecord } from '#lib/records/recorder.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { responseDeadlineSpent, withLinks } from './response.ts';
 import type { LinksOf } from './links.ts';
 import type { WakeUps } from '../dispatch/wake-ups.ts';
-import type { TaskQueues } from '../dispatch/task-queues.ts';
-import type { InFlightExecutions } from '../dispatch/in-flight-executions.ts';
+import { directDomain } from '#lib/conductor/executions/direct-domain.ts';
+import type { DirectDispatch } from '../dispatch/direct-dispatch.ts';
+import type { QueueName, TaskQueues } from '../dispatch/task-queues.ts';
+import type { KnownCompletions } from '../dispatch/known-completions.ts';
 import { createDispatchedTask } from '../dispatch/dispatched-task.ts';
 import { startProblem } from './start-problem.ts';
 import { clientGoneReason, deadlineReason } from './terminations.ts';
 import type { CompletionWaiters } from '../dispatch/completion-waiters.ts';
-import type { FirstTask } from '../dispatch/workflow-metadata.ts';
+import type { WorkflowMetadata } from '../dispatch/workflow-metadata.ts';
 import { queueOf, type WorkflowMetadataCache } from '../dispatch/workflow-metadata-cache.ts';
 
 /** What starting and awaiting executions depends on; most of it is shared state of the plugin. */
@@ -24,7 +26,7 @@ export interface ExecutionDependencies {
   queues: TaskQueues;
   wakeUps: WakeUps;
   metadata: WorkflowMetadataCache;
-  inFlight: InFlightExecutions;
+  completions: KnownCompletions;
   /** Names of the workflows that clients start, including those of previous configurations. */
   workflows: Set<string>;
   /** Ids of executions whose client waits on this router and does not know the id yet. */
@@ -32,7 +34,8 @@ export interface ExecutionDependencies {
   /** Reads complete executions from the engine. */
   executions: ExecutionApi;
   recorder: ExecutionRecorder;
-  /** True when tasks may be dispatched directly: no other router may serve the same queues. */
+  directDispatch: DirectDispatch;
+  /** True when tasks may be dispatched directly (`conductor.directDispatch`). */
   dispatchesDirectly: boolean;
   log: Logger;
   /** Aborts when the router starts to drain; no execution starts afterwards. */
@@ -41,9 +44,9 @@ export interface ExecutionDependencies {
 
 /** How long a request waits for its execution, and what happens afterwards. */
 export interface WaitOptions {
-  /** Response deadline in milliseconds, as the client is told it; 0: no wait. */
-  deadlineMs: number;
-  /** When the response deadline passes, by performance.now(). */
+  /** Longest wait in milliseconds from the arrival of the request, as the client is told it; 0: no wait. */
+  waitMs: number;
+  /** When the wait ends, by performance.now(). */
   deadlineAt: number;
   /** True for safe methods, whose executions can be terminated without harm. */
   readOnly: boolean;
@@ -54,27 +57,25 @@ export interface WaitOptions {
   linksOf: LinksOf;
 }
 
-/** Options of {@link startExecution}; `deadlineAt` ends the start, too. */
+/** Options of {@link startExecution}. Its `deadlineAt` is when the start ends, which a shorter wait does not bring forward. */
 export interface StartOptions extends Pick<WaitOptions, 'deadlineAt' | 'readOnly' | 'respondsAsync'> {
   /** True: requests with the same Idempotency-Key may learn the execution's id before its end. */
   isKeyed: boolean;
 }
 
-/** An execution that the engine has started, and what its wait needs. */
+/** Longest wait for definitions before a start (milliseconds), when they are not cached. */
+const maxMetadataMs = 500;
+
+/**
+ * An execution that the engine has started for a request, and what its wait needs. What the client receives in the end is a
+ * `ServeResult`.
+ */
 export interface StartedExecution {
   readonly executionId: string;
   /** Deletes the entries that exist for its wait. */
   forget(): void;
-  /** Controls the direct dispatch of its first task; undefined when workers poll the task from the engine. */
-  readonly directDispatch: DirectDispatch | undefined;
-}
-
-/** Ends the direct dispatch of a task, in two steps. */
-interface DirectDispatch {
-  /** Stops the delivery to workers. */
-  cancel(): void;
-  /** Called when the engine has removed the task from its queue. */
-  confirm(): void;
+  /** Stops the delivery of its first task to workers; undefined when workers poll the task from the engine. */
+  readonly cancelDispatch: (() => void) | undefined;
 }
 
 /**
@@ -86,28 +87,30 @@ export async function startExecution(
   { readOnly, deadlineAt, respondsAsync, isKeyed }: StartOptions,
   dependencies: ExecutionDependencies,
 ): Promise<StartedExecution> {
-  const { wakeUps, metadata, inFlight, awaited, dispatchesDirectly } = dependencies;
-  const executionId = await startRecorded(request, { deadlineAt, readOnly, isKeyed }, dependencies);
+  const { wakeUps, metadata, completions, awaited, directDispatch } = dependencies;
+  const plan = readOnly && !respondsAsync ? await planDispatch(request, deadlineAt, dependencies) : undefined;
+  const planned = plan === undefined ? request : { ...request, taskToDomain: plan.taskToDomain };
+  const executionId = await startRecorded(planned, { deadlineAt, readOnly, isKeyed }, dependencies);
   if (!respondsAsync && !isKeyed) awaited.add(executionId);
-  const workflow = await before(deadlineAt, metadata.metadataOf(request.name, request.version));
+  const workflow = plan?.workflow ?? (await before(deadlineAt, metadata.metadataOf(request.name, request.version)));
   const first = workflow?.first;
   if (first?.last !== undefined) {
     const { outputOf, eventsOf } = first.last;
-    inFlight.set(executionId, { referenceName: first.referenceName, outputOf, events: eventsOf(request.input) });
+    completions.set(executionId, { referenceName: first.referenceName, outputOf, events: eventsOf(request.input) });
   }
   const forget = () => {
-    inFlight.delete(executionId);
+    completions.delete(executionId);
     awaited.delete(executionId);
   };
-  // Without a waiting request, only the engine knows whether a worker has the task, so workers must poll it.
-  if (first !== undefined && readOnly && dispatchesDirectly && !respondsAsync) {
-    const directDispatch = await dispatchDirectly(executionId, { request, first, deadlineAt }, dependencies);
-    if (directDispatch !== undefined) return { executionId, forget, directDispatch };
+  if (plan !== undefined) {
+    const task = plan.taskOf(executionId);
+    directDispatch.dispatch(plan.queue, task);
+    return { executionId, forget, cancelDispatch: () => directDispatch.cancel(plan.queue, task.taskId) };
   }
   // The engine has queued the first task by now.
   const types = workflow?.taskTypes.slice(0, 1) ?? [];
   wakeUps.tasksAppeared(types.map((taskType) => queueOf(taskType, request.taskToDomain)));
-  return { executionId, forget, directDispatch: undefined };
+  return { executionId, forget, cancelDispatch: undefined };
 }
 
 /** Starts an execution, between its two records. @throws Problem as {@link startExecution} */
@@ -129,33 +132,50 @@ async function startRecorded(
   }
 }
 
+/** How the first task of an execution reaches a worker without a poll of the engine. */
+interface DispatchPlan {
+  readonly workflow: WorkflowMetadata;
+  readonly queue: QueueName;
+  /** Makes the engine keep the task in a queue that no worker polls. */
+  readonly taskToDomain: Record<string, string>;
+  readonly taskOf: (executionId: string) => Task;
+}
+
 /**
- * Dispatches the first task to a worker without a poll of the engine. The engine keeps the task in its queue until the
- * result arrives. If the worker or this router fails, another worker gets the task: only reads are dispatched directly.
+ * Plans the direct dispatch of the first task. The engine keeps the task until its result arrives, in a queue that only a
+ * search for lost tasks polls. Such a search can hand out a task twice: only reads are dispatched directly. Call it only
+ * for a request that waits: without one, the engine alone would know whether a worker has the task.
  * @returns undefined when workers must poll the task
  */
-async function dispatchDirectly(
-  executionId: string,
-  { request, first, deadlineAt }: { request: StartWorkflowRequest; first: FirstTask; deadlineAt: number },
-  { queues, metadata }: ExecutionDependencies,
-): Promise<DirectDispatch | undefined> {
-  const taskDef = await before(deadlineAt, metadata.taskDef(first.taskType));
+async function planDispatch(
+  request: StartWorkflowRequest,
+  deadlineAt: number,
+  { metadata, directDispatch, dispatchesDirectly }: ExecutionDependencies,
+): Promise<DispatchPlan | undefined> {
+  if (!dispatchesDirectly) return undefined;
+  const knownBy = Math.min(deadlineAt, performance.now() + maxMetadataMs);
+  const workflow = await before(knownBy, metadata.metadataOf(request.name, request.version));
+  const first = workflow?.first;
+  if (workflow === undefined || first?.inputOf === undefined || !first.isOnlyOfType) return undefined;
+  const queue = queueOf(first.taskType, request.taskToDomain);
+  if (!directDispatch.isPossible(queue)) return undefined;
+  const taskDef = await before(knownBy, metadata.taskDef(first.taskType));
   // A retry has another task id under the same reference name.
-  if (taskDef?.retryCount !== 0 || first.inputOf === undefined) return undefined;
-  const name = queueOf(first.taskType, request.taskToDomain);
-  const task = createDispatchedTask({
-    executionId,
-    request,
-    first,
-    input: first.inputOf(request.input),
-    domain: name.domain,
-    responseTimeoutSeconds: taskDef.responseTimeoutSeconds,
-  });
-  if (!queues.dispatchDirectly(name, task)) return undefined;
+  if (taskDef?.retryCount !== 0) return undefined;
+  const { domain } = queue;
+  const options = { request, first, domain, responseTimeoutSeconds: taskDef.responseTimeoutSeconds };
+  const input = first.inputOf(request.input);
   return {
-    cancel: () => queues.cancelDispatch(name, task.taskId),
-    confirm: () => queues.confirmDispatch(name, task.taskId),
+    workflow,
+    queue,
+    taskToDomain: { ...otherDomains(workflow, request), [first.taskType]: directDomain(domain) },
+    taskOf: (executionId) => createDispatchedTask({ ...options, input, executionId }),
   };
+}
+
+/** Returns the domains of the tasks after the first. The engine looks up every domain, also one that applies to no task. */
+function otherDomains({ taskTypes }: WorkflowMetadata, { taskToDomain }: StartWorkflowRequest): Record<string, string> {
+  return taskTypes.length > 1 ? { ...taskToDomain } : {};
 }
 
 /**
@@ -169,23 +189,20 @@ export async function waitForEnd(
   options: WaitOptions,
   dependencies: ExecutionDependencies,
 ): Promise<ExecutionStatus | 'later' | null> {
-  const { deadlineMs, deadlineAt, readOnly, clientGone, respondsAsync, linksOf } = options;
+  const { waitMs, deadlineAt, readOnly, clientGone, respondsAsync, linksOf } = options;
   // A draining router releases clients that can retrieve the response through another router.
   const signals = respondsAsync ? [clientGone, dependencies.draining] : [clientGone];
-  const { executionId, forget, directDispatch } = execution;
-  const timeoutMs = deadlineMs === 0 ? 0 : remainingMs(deadlineAt);
+  const { executionId, forget } = execution;
+  const timeoutMs = waitMs === 0 ? 0 : remainingMs(deadlineAt);
   const ended = await awaitEnd(executionId, { timeoutMs, signals }, dependencies).finally(forget);
-  if (ended !== null) {
-    directDispatch?.confirm();
-    return ended;
-  }
+  if (ended !== null) return ended;
   if (clientGone.aborted) {
     if (readOnly) void abandon(execution, clientGoneReason, dependencies);
     return null;
   }
   if (respondsAsync) return 'later';
-  if (readOnly) void abandon(execution, deadlineReason(deadlineMs), dependencies);
-  throw withLinks(responseDeadlineSpent(deadlineMs, { readOnly }), executionId, { readOnly, linksOf });
+  if (readOnly) void abandon(execution, deadlineReason(waitMs), dependencies);
+  throw withLinks(responseDeadlineSpent(waitMs, { readOnly }), executionId, { readOnly, linksOf });
 }
 
 /**
@@ -203,19 +220,18 @@ export async function awaitEnd(
   return ended === null || ended.status === 'COMPLETED' ? ended : withReason(ended, dependencies);
 }
 
-/** Terminates an execution whose response no client reads. The engine keeps its task in the queue until it has ended. */
+/** Terminates an execution whose response no client reads. */
 async function abandon(
-  { executionId, directDispatch }: StartedExecution,
+  { executionId, cancelDispatch }: StartedExecution,
   reason: string,
   { engine, log }: ExecutionDependencies,
 ): Promise<void> {
-  directDispatch?.cancel();
+  cancelDispatch?.();
   try {
     await engine.terminate(executionId, reason);
   } catch (error) {
     log.warn({ executionId, ...errorFields(error) }, 'could not terminate an abandoned execution');
   }
-  directDispatch?.confirm();
 }
 
 /** Time-out for reading the reason, in milliseconds. It may exceed the response deadline. */
@@ -241,7 +257,8 @@ function remainingMs(deadlineAt: number): number {
 }
 
 /** Returns a value that only makes an execution faster; undefined when it fails, or does not arrive before the deadline. */
-async function before<T>(deadlineAt: number, value: Promise<T>): Promise<T | undefined> {
+async function before<T>(deadlineAt: number, value: T | Promise<T>): Promise<T | undefined> {
+  if (!(value instanceof Promise)) return value;
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(resolve, remainingMs(deadlineAt), undefined);
   try {

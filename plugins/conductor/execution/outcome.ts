@@ -1,7 +1,7 @@
 // The outcome of a request for an execution: what its client receives, and how circuit breakers and version guards count it.
 
 import type { Response } from 'express';
-import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 import { type Problem, toProblem } from '#lib/problem/problem.ts';
@@ -48,7 +48,7 @@ export function problemOutcome(error: unknown): Outcome {
   return { kind: 'problem', problem: toProblem(error) };
 }
 
-/** Returns the ending that an error stands for. */
+/** Returns the ending that corresponds to an error. */
 export function endingOfError(error: unknown): ExecutionEnding {
   return { problem: toProblem(error).code, clientGone: false };
 }

@@ -10,7 +10,7 @@ import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import type { LinksOf } from './links.ts';
-import { cancelled, deadlineOf } from './terminations.ts';
+import { cancelled, waitMsOf } from './terminations.ts';
 
 /** Limits and dependencies for making responses. */
 export interface ResponseOptions {
@@ -105,17 +105,17 @@ function terminationOf({ reasonForIncompletion }: ExecutionStatus, request: Requ
   if (reasonForIncompletion === cancelled) return new Problem('execution-cancelled', { cause });
   if (reasonForIncompletion === superseded)
     return new Problem('idempotency-key-in-use', { headers: { 'retry-after': '1' }, cause });
-  const budgetMs = deadlineOf(reasonForIncompletion);
-  if (budgetMs !== undefined) return responseDeadlineSpent(budgetMs, request);
+  const waitMs = waitMsOf(reasonForIncompletion);
+  if (waitMs !== undefined) return responseDeadlineSpent(waitMs, request);
   return new Problem('execution-failed', { detail: 'The execution was terminated.', cause });
 }
 
-/** Returns the problem for an execution that did not end before the response deadline. */
-export function responseDeadlineSpent(budgetMs: number, { readOnly }: RequestKind): Problem {
+/** Returns the problem for an execution that did not end while its client waited. @param waitMs the wait, in milliseconds */
+export function responseDeadlineSpent(waitMs: number, { readOnly }: RequestKind): Problem {
   return new Problem('wait-budget-spent', {
     detail: readOnly
-      ? `No response within ${budgetMs} ms; the execution was terminated. Reading again is safe.`
-      : `No response within ${budgetMs} ms; the execution goes on and may still complete. Do not repeat it before you know its outcome.`,
+      ? `No response within ${waitMs} ms; the execution was terminated. Reading again is safe.`
+      : `No response within ${waitMs} ms; the execution continues and may still complete. Do not repeat it before you know its outcome.`,
     extensions: { mayStillComplete: !readOnly },
   });
 }

@@ -5,13 +5,13 @@ export const cancelled = 'cancelled by its client';
 /** The client of a read disconnected before the response. */
 export const clientGoneReason = 'the client has gone';
 
-/** Reason after a read has missed its response deadline. @param budgetMs the deadline, in milliseconds */
-export function deadlineReason(budgetMs: number): string {
-  return `the wait budget is spent (${budgetMs} ms)`;
+/** Reason after a read has missed its response deadline. @param waitMs how long its client has waited, in milliseconds */
+export function deadlineReason(waitMs: number): string {
+  return `the wait budget is spent (${waitMs} ms)`;
 }
 
-/** Returns the response deadline in a {@link deadlineReason}, in milliseconds; undefined for other reasons. */
-export function deadlineOf(reason: string | undefined): number | undefined {
+/** Returns the milliseconds in a {@link deadlineReason}; undefined for other reasons. */
+export function waitMsOf(reason: string | undefined): number | undefined {
   const ms = /^the wait budget is spent \((\d+) ms\)$/.exec(reason ?? '')?.[1];
   return ms === undefined ? undefined : Number(ms);
 }

@@ -2,7 +2,8 @@
 // execution is the record of the key.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { isSuperseded } from '#lib/conductor/executions/superseded.ts';
 import type { InboundRequest } from '#lib/envelope/inbound.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';

@@ -25,14 +25,10 @@ export interface IdempotencyLocks {
   waitForRelease(name: string, withinMs: number): Promise<void>;
 }
 
-/** A lock that is held. */
-interface HeldLock {
-  readonly released: Promise<void>;
-}
-
 /** Locks in memory: for a single router, and lost when it ends. */
 export class LocalIdempotencyLocks implements IdempotencyLocks {
-  readonly #held = new Map<string, HeldLock>();
+  /** Promises that resolve at the release, by name. */
+  readonly #held = new Map<string, Promise<void>>();
   readonly #ttlMs: number;
 
   /** @param ttlMs time after which a lock expires, in milliseconds */
@@ -48,14 +44,13 @@ export class LocalIdempotencyLocks implements IdempotencyLocks {
   async acquire(name: string): Promise<IdempotencyLock | null> {
     if (this.#held.has(name)) return null;
     const { promise: released, resolve } = Promise.withResolvers<void>();
-    const held: HeldLock = { released };
     const release = () => {
       clearTimeout(timer);
-      if (this.#held.get(name) === held) this.#held.delete(name);
+      if (this.#held.get(name) === released) this.#held.delete(name);
       resolve();
     };
     const timer = setTimeout(release, this.#ttlMs).unref();
-    this.#held.set(name, held);
+    this.#held.set(name, released);
     return { expiresAt: performance.now() + this.#ttlMs, release };
   }
 
@@ -67,7 +62,7 @@ export class LocalIdempotencyLocks implements IdempotencyLocks {
   async waitForRelease(name: string, withinMs: number): Promise<void> {
     const timeout = new AbortController();
     const expired = pause(withinMs, undefined, { signal: timeout.signal }).catch(() => undefined);
-    await Promise.race([this.#held.get(name)?.released, expired]);
+    await Promise.race([this.#held.get(name), expired]);
     timeout.abort();
   }
 }

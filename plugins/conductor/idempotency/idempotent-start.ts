@@ -3,7 +3,8 @@
 import { Counter, type Registry } from 'prom-client';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
-import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { type Extensions, Problem } from '#lib/problem/problem.ts';
 import type { LinksOf } from '../execution/links.ts';
@@ -47,7 +48,7 @@ export type IdempotentOutcome<T> =
 export function createKeyMetrics(metrics: Registry): Counter<'outcome'> {
   return new Counter({
     name: 'router_idempotent_requests_total',
-    help: 'Requests with an Idempotency-Key',
+    help: 'Requests with an Idempotency-Key: started, replayed, in_use (409), reused (422), unavailable (503), or not_started',
     labelNames: ['outcome'],
     registers: [metrics],
   });

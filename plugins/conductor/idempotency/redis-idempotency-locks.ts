@@ -3,7 +3,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Redis, RedisUnavailable } from '#lib/redis/redis.ts';
+import type { Redis } from '#lib/redis/redis.ts';
+import { RedisUnavailable } from '#lib/redis/redis-unavailable.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { type IdempotencyLock, type IdempotencyLocks, LocalIdempotencyLocks } from './idempotency-locks.ts';
 

@@ -7,7 +7,8 @@
 // time see each other's task, because each polled before its check: then neither execution is carried out, and none
 // twice.
 
-import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { isSuperseded, isUntouched, superseded } from '#lib/conductor/executions/superseded.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import { inboundOf } from '../execution/client-executions.ts';

@@ -1,12 +1,14 @@
 // The allow-list for calls of the engine's API, by method, path and scope. All other calls get a 404.
 
+import type { PlannedRequest, Refusal } from '../../../gateway/plugin-api/plugin-api.ts';
+
 /** Scope of workers: polls, results and task logs. */
-export const workerScope = 'conductor_worker';
+const workerScope = 'conductor_worker';
 /** Scope of operators: definitions, and reading executions and tasks. */
 export const adminScope = 'conductor_admin';
 
 /** How an allowed call is handled. */
-export type CallKind = 'poll' | 'batch-poll' | 'update' | 'update-and-poll' | 'log' | 'forward';
+export type CallKind = 'poll' | 'batch-poll' | 'update' | 'update-and-poll' | 'exchange' | 'log' | 'forward';
 
 /** A call that the allow-list admits, with the scope that it needs. */
 export interface AllowedCall {
@@ -32,6 +34,7 @@ const rules: readonly Rule[] = [
   { method: 'GET', path: 'tasks/poll/*', scope: workerScope, kind: 'poll', summary: 'Take one task' },
   { method: 'POST', path: 'tasks', scope: workerScope, kind: 'update', summary: 'Report a result' },
   { method: 'POST', path: 'tasks/update-v2', scope: workerScope, kind: 'update-and-poll', summary: 'Report and poll' },
+  { method: 'POST', path: 'tasks/exchange', scope: workerScope, kind: 'exchange', summary: 'Report and take several' },
   { method: 'POST', path: 'tasks/*/log', scope: workerScope, kind: 'log', summary: 'Write to the log of a task' },
   { method: 'GET', path: 'tasks/**', scope: adminScope, summary: 'Read tasks' },
   { method: 'GET', path: 'workflow/**', scope: adminScope, summary: 'Read executions' },
@@ -44,7 +47,7 @@ const rules: readonly Rule[] = [
 ];
 
 /** The allowed calls, for the OpenAPI document. */
-export const allowedCalls: readonly Omit<Rule, 'kind'>[] = rules;
+export const allowedCalls: readonly Rule[] = rules;
 
 /** A decoded segment must not contain separators or escapes, which another parser could interpret again. */
 const plainSegment = /^[^/\\;%?#\x00-\x20\x7f]+$/;
@@ -60,6 +63,17 @@ export function findAllowedCall(method: string, path: string): AllowedCall | und
   if (segments === null) return undefined;
   const rule = rules.find((candidate) => candidate.method === method && matches(candidate.path.split('/'), segments));
   return rule && { kind: rule.kind ?? 'forward', scope: rule.scope, segments };
+}
+
+/**
+ * Returns why a call of the engine's API is refused; undefined when it is allowed, or when its path is not known.
+ * @param strip leading part of the public path in front of `/api`
+ */
+export function judgeCall({ method, path, scopes }: PlannedRequest, strip: string): Refusal | undefined {
+  if (path === undefined) return undefined;
+  const call = findAllowedCall(method, path.split('?', 1)[0]?.slice(strip.length) ?? '');
+  if (call === undefined) return { status: 404, reason: 'the router does not forward this call of the engine' };
+  return scopes.has(call.scope) ? undefined : { status: 403, reason: `this call needs ${call.scope}` };
 }
 
 function decodeSegments(path: string): string[] | null {

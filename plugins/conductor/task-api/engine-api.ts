@@ -1,28 +1,36 @@
 // The engine-api policy: the engine's API for workers and operators, with held long polls and direct dispatch.
 
 import type { Request, Response } from 'express';
-import { Type } from 'typebox';
+import { Type } from '#lib/json/json-schema.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import { contextOf, declarePolicy, definePolicy, type Policy } from '../../../gateway/plugin-api/plugin-api.ts';
 import { announcedBytes, readBody } from '../../../gateway/plugin-api/read-body.ts';
 import { signalWhenGone } from '../../../gateway/plugin-api/signal-when-gone.ts';
-import { Problem } from '#lib/problem/problem.ts';
-import { adminScope, type AllowedCall, findAllowedCall } from './allow-list.ts';
+import { errorFields } from '#lib/telemetry/logging/log.ts';
+import { Problem, toProblem } from '#lib/problem/problem.ts';
+import { adminScope, type AllowedCall, findAllowedCall, judgeCall } from './allow-list.ts';
 import { describeEngineApi } from './describe-engine-api.ts';
 import type { ExecutionDependencies } from '../execution/executions.ts';
 import { engineUnavailable } from '../execution/engine-unavailable.ts';
 import { findTask, parseDispatchedTaskId } from '../dispatch/dispatched-task.ts';
 import { type ResultBudget, smallResultBytes } from '../dispatch/result-budget.ts';
 import { splitTarget } from '../execution/target.ts';
+import { send, wholeNumber } from './respond.ts';
 import { parseTaskResult } from './task-result.ts';
+import { parseExchange } from './worker-exchange.ts';
 import type { TaskUpdates } from './task-updates.ts';
 import type { WorkerLimits } from './worker-limits.ts';
 
 const parameters = Type.Object(
-  { strip: Type.String({ pattern: '^(/[^/]+)+$', description: 'leading part of the public path in front of /api' }) },
-  { additionalProperties: false },
+  { strip: Type.String({ pattern: '^(/[^/]+)+$', description: 'leading part of the public path in front of `/api`' }) },
+  {
+    additionalProperties: false,
+    description:
+      "Serves the engine's API to workers and operators: the calls of an allow-list, each with the scope it requires. It holds the polls of workers until there is a task. Runs after `bearer`; the last policy of its pipeline.",
+    examples: [{ strip: '/conductor' }],
+  },
 );
 
 /** Largest result in relation to the largest response, which a result contains as base64 or escaped text. */
@@ -31,7 +39,7 @@ const resultOverhead = 2;
 const defaultPollMs = 100;
 
 /** What the policy depends on. */
-export interface EngineApiDependencies extends Omit<ExecutionDependencies, 'dispatchesDirectly'> {
+export interface EngineApiDependencies extends Omit<ExecutionDependencies, 'dispatchesDirectly' | 'directDispatch'> {
   updates: TaskUpdates;
   /** Bounds the memory of large results. */
   results: ResultBudget;
@@ -51,6 +59,7 @@ export const engineApiDeclaration = declarePolicy({
   name: 'engine-api',
   schema: parameters,
   describe: ({ strip }) => describeEngineApi(strip),
+  judge: ({ strip }, request) => judgeCall(request, strip),
 });
 
 /**
@@ -111,7 +120,7 @@ class EngineApi {
 
   async poll({ segments }: AllowedCall, context: CallContext): Promise<void> {
     const tasks = await this.#takeTasks(segments.at(-1) as string, context, { count: 1, timeoutMs: defaultPollMs });
-    this.#sendTasks(context, tasks, tasks[0]);
+    this.#sendTasks(context, tasks, ([task]) => task);
   }
 
   async 'batch-poll'({ segments }: AllowedCall, context: CallContext): Promise<void> {
@@ -120,7 +129,7 @@ class EngineApi {
     const requestedMs = wholeNumber(query.get('timeout'), defaultPollMs);
     const timeoutMs = Math.min(requestedMs, this.#config['conductor.maxHeldPollMs']);
     const tasks = await this.#takeTasks(segments.at(-1) as string, context, { count, timeoutMs });
-    this.#sendTasks(context, tasks, tasks);
+    this.#sendTasks(context, tasks, (sent) => sent);
   }
 
   async update(_call: AllowedCall, context: CallContext): Promise<void> {
@@ -140,7 +149,35 @@ class EngineApi {
     const { queues, dispatchesTasks } = this.#dependencies;
     const mayTakeNext = queue !== undefined && dispatchesTasks();
     const next = mayTakeNext ? await queues.queue(queue).takeOne(result.workerId, context.gone) : undefined;
-    this.#sendTasks(context, next === undefined ? [] : [next], next);
+    this.#sendTasks(context, next === undefined ? [] : [next], ([task]) => task);
+  }
+
+  /** Our workers' call: reports results, and waits for tasks of several queues when all results were accepted. */
+  async exchange(_call: AllowedCall, context: CallContext): Promise<void> {
+    const { queues, limits, dispatchesTasks } = this.#dependencies;
+    const { exchange, statuses } = await this.#withBody(context, async (body) => {
+      const parsed = parseExchange(body);
+      return { exchange: parsed, statuses: await this.#reportAll(parsed.results, context) };
+    });
+    const isAccepted = statuses.every((status) => status === 200);
+    if (!isAccepted) contextOf(context.request).reason = `results were not accepted: ${statuses.join(', ')}`;
+    const { allowed, refused } = limits.sortQueues(context.clientId, exchange.wanted);
+    if (statuses.length === 0) {
+      if (!dispatchesTasks()) throw shuttingDown();
+      const [first] = refused;
+      if (first !== undefined && allowed.length === 0) limits.checkQueue(context.clientId, first);
+    }
+    const mayWait = isAccepted && allowed.length > 0 && dispatchesTasks();
+    const timeoutMs = Math.min(exchange.timeoutMs, this.#config['conductor.maxHeldPollMs']);
+    const poll = { workerId: exchange.workerId, timeoutMs, signal: context.gone };
+    const tasks = mayWait ? await queues.poll(allowed, poll) : [];
+    const isUnavailable = tasks.length === 0 && allowed.some((name) => queues.isFailing(name));
+    this.#sendTasks(context, tasks, (sent) => ({
+      tasks: sent,
+      ...(isAccepted ? {} : { statuses }),
+      ...(refused.length === 0 ? {} : { refused: refused.map(({ taskType }) => taskType) }),
+      ...(isUnavailable ? { unavailable: true } : {}),
+    }));
   }
 
   /** Writes a line to the log of a task. */
@@ -180,20 +217,18 @@ class EngineApi {
     poll: { count: number; timeoutMs: number },
   ): Promise<Task[]> {
     const { queues, limits, dispatchesTasks } = this.#dependencies;
-    if (!dispatchesTasks()) throw new Problem('shutting-down', { headers: { 'retry-after': '1' } });
+    if (!dispatchesTasks()) throw shuttingDown();
     const search = new URLSearchParams(query);
     const name = { taskType, domain: search.get('domain') || undefined };
     limits.checkQueue(clientId, name);
-    const queue = queues.queue(name);
-    queues.notePoll(taskType);
-    const tasks = await queue.poll({ ...poll, workerId: search.get('workerid') ?? undefined, signal: gone });
-    queues.notePoll(taskType);
-    if (tasks.length === 0 && queue.failing) throw engineUnavailable();
+    const workerId = search.get('workerid') ?? undefined;
+    const tasks = await queues.poll([{ ...name, count: poll.count }], { ...poll, workerId, signal: gone });
+    if (tasks.length === 0 && queues.isFailing(name)) throw engineUnavailable();
     return tasks;
   }
 
   /** Sends tasks to a worker. Tasks of an incomplete response go to the next worker. */
-  #sendTasks({ response }: CallContext, tasks: readonly Task[], body: Task | readonly Task[] | undefined): void {
+  #sendTasks({ response }: CallContext, tasks: readonly Task[], toBody: (sent: Task[]) => unknown): void {
     const { queues, updates, withTrace } = this.#dependencies;
     const giveBack = () => {
       for (const task of tasks) queues.queue({ taskType: task.taskDefName, domain: task.domain }).giveBack([task]);
@@ -201,33 +236,57 @@ class EngineApi {
     if (response.destroyed) return giveBack();
     updates.remember(tasks);
     for (const task of tasks) this.#dependencies.handedOut(task);
-    response.once('close', () => {
-      if (!response.writableFinished) giveBack();
-    });
-    if (body === undefined) response.writeHead(204).end();
-    else {
-      const sent = Array.isArray(body) ? body.map(withTrace) : withTrace(body as Task);
-      send(response, 200, { type: 'application/json', body: JSON.stringify(sent) });
+    if (tasks.length > 0) {
+      response.once('close', () => {
+        if (!response.writableFinished) giveBack();
+      });
     }
+    const body = toBody(tasks.map(withTrace));
+    if (body === undefined) response.writeHead(204).end();
+    else send(response, 200, { type: 'application/json', body: JSON.stringify(body) });
   }
 
   /** Reads a result and reports it to the engine. */
-  async #reportResult({ request, clientId, gone }: CallContext) {
+  #reportResult(context: CallContext) {
+    return this.#withBody(context, (body) => this.#report(body, context));
+  }
+
+  /** Validates a result and reports it to the engine. @throws Problem, EngineError */
+  async #report(body: Buffer, { clientId }: CallContext) {
+    const { limits, updates, reported } = this.#dependencies;
+    const result = parseTaskResult(body);
+    await limits.checkTask(clientId, result.taskId, result.workflowInstanceId);
+    reported(result);
+    return { result, ...(await updates.update(result, body)) };
+  }
+
+  /** Reports results at the same time. @returns the status of each, as its own call would have it */
+  async #reportAll(results: readonly Buffer[], context: CallContext): Promise<number[]> {
+    const statusOf = (result: Buffer) =>
+      this.#report(result, context).then(
+        ({ response }) => response.status,
+        (error: unknown) => {
+          if (error instanceof EngineError) return engineUnavailable().status;
+          if (!(error instanceof Problem))
+            this.#dependencies.log.error(errorFields(error), 'a result was not reported');
+          return toProblem(error).status;
+        },
+      );
+    return Promise.all(results.map(statusOf));
+  }
+
+  /** Reads the body of a call with results, and calls `use` with it while the body counts in the memory budget. */
+  async #withBody<T>({ request, clientId, gone }: CallContext, use: (body: Buffer) => Promise<T>): Promise<T> {
     const maxBytes = this.#config['router.maxResponseBytes'] * resultOverhead;
-    const { limits, updates, reported, results } = this.#dependencies;
     const announced = announcedBytes(request);
-    const hold = (bytes: number) => results.hold({ bytes, client: clientId, gone });
+    const hold = (bytes: number) => this.#dependencies.results.hold({ bytes, client: clientId, gone });
     let permit = announced === Infinity ? undefined : hold(Math.min(announced, maxBytes));
     try {
       await permit;
       // The size of a chunked body is unknown until its end: a large one counts with the largest allowed size.
       const takePermit = () => (permit = hold(maxBytes));
       const pause = permit === undefined ? { at: smallResultBytes, until: takePermit } : undefined;
-      const body = await readBody(request, maxBytes, pause);
-      const result = parseTaskResult(body);
-      await limits.checkTask(clientId, result.taskId, result.workflowInstanceId);
-      reported(result);
-      return { result, ...(await updates.update(result, body)) };
+      return await use(await readBody(request, maxBytes, pause));
     } finally {
       // Reading the body may have failed before the permit was granted.
       permit?.then(
@@ -238,15 +297,6 @@ class EngineApi {
   }
 }
 
-/** Sends a response with its Content-Length: Node would send it in chunks otherwise. */
-function send(response: Response, status: number, { type, body }: { type: string; body: string | Buffer }): void {
-  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) }).end(body);
-}
-
-/** @throws Problem `malformed-request` */
-function wholeNumber(text: string | null, absent: number): number {
-  const value = text === null || text === '' ? absent : Number(text);
-  if (!Number.isInteger(value) || value < 0)
-    throw new Problem('malformed-request', { detail: 'count and timeout are whole numbers.' });
-  return value;
+function shuttingDown(): Problem {
+  return new Problem('shutting-down', { headers: { 'retry-after': '1' } });
 }

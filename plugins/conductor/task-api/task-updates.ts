@@ -5,11 +5,20 @@ import type { Engine, EngineResponse } from '#lib/conductor/engine.ts';
 import { parseResponse } from '#lib/conductor/read-response.ts';
 import type { ExecutionStatus, Task, TaskResult } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
-import type { InFlightExecutions, KnownCompletion } from '../dispatch/in-flight-executions.ts';
-import { findTask, taskPath, parseDispatchedTaskId, type TaskReference } from '../dispatch/dispatched-task.ts';
-import type { WakeUps } from '../dispatch/wake-ups.ts';
+import type { KnownCompletions, KnownCompletion } from '../dispatch/known-completions.ts';
+import type { DirectDispatch } from '../dispatch/direct-dispatch.ts';
+import {
+  findTask,
+  isDispatchedTaskId,
+  isPending,
+  parseDispatchedTaskId,
+  taskPath,
+  type TaskReference,
+} from '../dispatch/dispatched-task.ts';
+import { poolDomain } from '#lib/conductor/executions/direct-domain.ts';
+import type { CompletedTask, WakeUps } from '../dispatch/wake-ups.ts';
 import { memberText, replaceMember } from './json-members.ts';
-import type { QueueName, TaskQueues } from '../dispatch/task-queues.ts';
+import type { QueueName } from '../dispatch/task-queues.ts';
 import type { WorkflowMetadataCache } from '../dispatch/workflow-metadata-cache.ts';
 
 /** A task that this router delivered to a worker. */
@@ -20,6 +29,8 @@ interface DeliveredTask extends QueueName {
   workflowVersion: number;
   /** False when the engine may retry the task under the same reference name, so that only the id is unique. */
   onlyAttempt: boolean;
+  /** The task, when it was dispatched directly: no poll would return it a second time. */
+  dispatched: Task | undefined;
 }
 
 /** The execution as Conductor's synchronous task update returns it. */
@@ -41,17 +52,22 @@ export interface AcceptedUpdate {
   queue: QueueName | undefined;
 }
 
-/** Beyond this size (bytes), rewriting a result and returning it with the execution costs more than a second call. */
+/**
+ * Beyond this size (bytes), rewriting a result, returning it with the execution or sending it to another router costs more
+ * than a second call.
+ */
 const maxPlainUpdateBytes = 65_536;
 /** Most delivered tasks remembered; the oldest is evicted first. */
 const maxRemembered = 20_000;
+/** Longest delay of a timer in milliseconds; Node runs a longer one at once. */
+const maxTimerMs = 2 ** 31 - 1;
 
 /** What {@link TaskUpdates} depends on besides the engine. */
 export interface TaskUpdatesDependencies {
   wakeUps: WakeUps;
   metadata: WorkflowMetadataCache;
-  inFlight: InFlightExecutions;
-  queues: TaskQueues;
+  completions: KnownCompletions;
+  directDispatch: DirectDispatch;
   log: Logger;
 }
 
@@ -72,12 +88,13 @@ export class TaskUpdates {
       const { taskDefinition } = (task['workflowTask'] ?? {}) as { taskDefinition?: { retryCount?: number } };
       this.#delivered.set(task.taskId, {
         taskType: task.taskDefName,
-        domain: task.domain,
+        domain: poolDomain(task.domain),
         executionId: task.workflowInstanceId,
         referenceName: task.referenceTaskName,
         workflowType: String(task['workflowType'] ?? ''),
         workflowVersion: Number((task['workflowVersion'] as number | undefined) ?? 1),
         onlyAttempt: taskDefinition?.retryCount === 0,
+        dispatched: isDispatchedTaskId(task.taskId) ? task : undefined,
       });
     }
   }
@@ -99,8 +116,8 @@ export class TaskUpdates {
     // The engine would accept the result, and waiters of the other execution would get its output.
     if (task !== undefined && task.executionId !== result.workflowInstanceId)
       return { response: notFound(result), queue: task };
-    const completion = this.#knownCompletion(result, task?.referenceName);
-    if (completion === undefined) {
+    const completed = completedTask(result, task?.referenceName);
+    if (completed === undefined || this.#completionBy(result.workflowInstanceId, completed) === undefined) {
       const execution = await this.#updateSynchronously(result, body, task);
       if (execution !== null) {
         this.#delivered.delete(result.taskId);
@@ -111,9 +128,19 @@ export class TaskUpdates {
     const response = await this.#report(body);
     if (response.status === 200) {
       if (result.status !== 'IN_PROGRESS') this.#delivered.delete(result.taskId);
-      this.#wake(result, { task, end: completion });
+      this.#wake(result, body, { task, completed });
     }
     return { response, queue: task };
+  }
+
+  /**
+   * Completes an execution of this router, whose task another router has completed.
+   * @returns false when only the engine can tell whether the execution has ended
+   */
+  completedElsewhere(executionId: string, completed: CompletedTask): boolean {
+    const completion = this.#completionBy(executionId, completed);
+    if (completion !== undefined) this.#complete(executionId, completion, completed);
+    return completion !== undefined;
   }
 
   #report(body: Buffer | string): Promise<EngineResponse> {
@@ -121,57 +148,45 @@ export class TaskUpdates {
     return this.#engine.request({ method: 'POST', path: '/api/tasks', headers, body });
   }
 
-  /** Returns the completion of an in-flight execution if this result completes it. */
-  #knownCompletion(result: TaskResult, referenceName: string | undefined): KnownCompletion | undefined {
-    const completion = this.#dependencies.inFlight.get(result.workflowInstanceId);
-    return completion?.referenceName === referenceName && result.status === 'COMPLETED' ? completion : undefined;
+  /** Returns the completion of an in-flight execution if this task completes it. */
+  #completionBy(executionId: string, { referenceName }: CompletedTask): KnownCompletion | undefined {
+    const completion = this.#dependencies.completions.get(executionId);
+    return completion?.referenceName === referenceName ? completion : undefined;
   }
 
   /** Reports the result of a dispatched task. Its engine id is unknown, so the engine finds it by its reference. */
   async #updateDispatched(result: TaskResult, body: Buffer, reference: TaskReference): Promise<AcceptedUpdate> {
-    const { queues } = this.#dependencies;
     const task = this.#delivered.get(result.taskId);
     if (reference.executionId !== result.workflowInstanceId) return { response: notFound(result), queue: task };
     const response = isPlain(result, body)
-      ? await this.#completeByReference(result, body, reference)
+      ? await this.#sendOutput(result, body, { ...reference, form: 'COMPLETED' })
       : await this.#reportById(result, body);
+    if (isNotPending(response)) {
+      // A repeated result, or one of an execution that has ended in another way, which only the engine knows.
+      this.#delivered.delete(result.taskId);
+      this.#dependencies.wakeUps.executionChanged(result.workflowInstanceId, {});
+      return { response: accepted(result), queue: task };
+    }
     if (response.status !== 200) return { response, queue: task };
-    this.#delivered.delete(result.taskId);
-    if (task !== undefined)
-      queues.confirmDispatch(task, result.taskId, ({ taskId }) => this.#reportAgain(result, body, taskId));
-    this.#wake(result, { task, end: this.#knownCompletion(result, reference.referenceName) });
+    if (result.status === 'IN_PROGRESS') this.#dispatchAgain(task, result);
+    else this.#delivered.delete(result.taskId);
+    this.#wake(result, body, { task, completed: completedTask(result, reference.referenceName) });
     // The engine responds with its own id of the task, which the worker does not know.
     return { response: accepted(result), queue: task };
   }
 
-  /**
-   * Reports a result again, under the engine's id. The engine may have stored a concurrent poll after the result, which
-   * leaves the task in progress. Otherwise the engine ignores the second result.
-   */
-  #reportAgain(result: TaskResult, body: Buffer, taskId: string): void {
-    const failed = (fields: object) =>
-      this.#dependencies.log.warn(
-        { executionId: result.workflowInstanceId, ...fields },
-        'could not confirm a result: the execution may end as timed out',
-      );
-    this.#report(withTaskId(body, taskId)).then(
-      ({ status }) => status === 200 || failed({ status }),
-      (error: unknown) => failed(errorFields(error)),
-    );
-  }
-
-  async #completeByReference(
-    result: TaskResult,
-    body: Buffer,
-    reference: TaskReference,
-  ): Promise<AcceptedUpdate['response']> {
-    const response = await this.#complete(result, body, { ...reference, form: 'COMPLETED' });
-    // The task is no longer pending: the engine ignores such results.
-    return response.status === 204 || response.status === 404 ? accepted(result) : response;
+  /** Dispatches a postponed task again. The engine has it queued in the direct domain, which no worker polls. */
+  #dispatchAgain(task: DeliveredTask | undefined, { callbackAfterSeconds = 0 }: TaskResult): void {
+    const { dispatched } = task ?? {};
+    if (task === undefined || dispatched === undefined) return;
+    setTimeout(
+      () => this.#dependencies.directDispatch.dispatch(task, dispatched),
+      Math.min(callbackAfterSeconds * 1_000, maxTimerMs),
+    ).unref();
   }
 
   /** Completes a task by its reference, with Conductor's short forms of an update. The output is sent unchanged. */
-  #complete(
+  #sendOutput(
     result: TaskResult,
     body: Buffer,
     { form, ...reference }: TaskReference & { form: 'COMPLETED' | 'COMPLETED/sync' },
@@ -188,9 +203,9 @@ export class TaskUpdates {
 
   /** Reports any other result by the engine's task id, which is read first. */
   async #reportById(result: TaskResult, body: Buffer): Promise<AcceptedUpdate['response']> {
-    const pending = await findTask(this.#engine, result.taskId);
-    if (pending === undefined) return accepted(result);
-    return this.#report(withTaskId(body, pending.taskId));
+    const task = await findTask(this.#engine, result.taskId);
+    if (task === undefined || !isPending(task)) return notFound(result);
+    return this.#report(withTaskId(body, task.taskId));
   }
 
   /** Completes a task and gets the execution in one call, which saves a read. Null when that is not possible. */
@@ -201,19 +216,27 @@ export class TaskUpdates {
   ): Promise<UpdatedExecution | null> {
     if (task === undefined || !task.onlyAttempt) return null;
     if (!isPlain(result, body)) return null;
-    const response = await this.#complete(result, body, { ...task, form: 'COMPLETED/sync' });
+    const response = await this.#sendOutput(result, body, { ...task, form: 'COMPLETED/sync' });
     if (response.status !== 200) return null;
     return parseResponse<UpdatedExecution>(response);
   }
 
   #wake(
-    result: TaskResult,
-    { task, end: completion }: { task: DeliveredTask | undefined; end: KnownCompletion | undefined },
+    { workflowInstanceId }: TaskResult,
+    body: Buffer,
+    { task, completed }: { task: DeliveredTask | undefined; completed: CompletedTask | undefined },
   ): void {
-    if (completion === undefined) return this.#wakeByDefinition(result, task);
-    const output = completion.outputOf(result.outputData ?? {});
-    const workflowId = result.workflowInstanceId;
-    this.#dependencies.wakeUps.executionChanged(workflowId, { workflowId, status: 'COMPLETED', output });
+    const completion = completed && this.#completionBy(workflowInstanceId, completed);
+    if (completed !== undefined && completion !== undefined)
+      return this.#complete(workflowInstanceId, completion, completed);
+    const isSmall = body.length <= maxPlainUpdateBytes;
+    this.#dependencies.wakeUps.executionChanged(workflowInstanceId, isSmall ? { completed } : {});
+    if (task !== undefined && task.workflowType !== '') this.#wakeByDefinition(task, completed);
+  }
+
+  #complete(workflowId: string, completion: KnownCompletion, { output }: CompletedTask): void {
+    const status = { workflowId, status: 'COMPLETED', output: completion.outputOf(output) } as const;
+    this.#dependencies.wakeUps.executionChanged(workflowId, { status });
     for (const event of completion.events) this.#expectEvent(event);
   }
 
@@ -221,7 +244,7 @@ export class TaskUpdates {
   #wakeByExecution(executionId: string, execution: UpdatedExecution): void {
     const { wakeUps } = this.#dependencies;
     const { tasks = [], ...status } = execution;
-    wakeUps.executionChanged(executionId, status);
+    wakeUps.executionChanged(executionId, { status });
     const scheduled = tasks.filter((task) => task.status === 'SCHEDULED');
     wakeUps.tasksAppeared(scheduled.map(({ taskDefName, domain }) => ({ taskType: taskDefName, domain })));
     for (const { taskType, outputData } of tasks) {
@@ -230,13 +253,14 @@ export class TaskUpdates {
     }
   }
 
-  /** The engine only accepted the result: any task of the definition may follow. */
-  #wakeByDefinition(result: TaskResult, task: DeliveredTask | undefined): void {
+  /** The engine only accepted the result: any task of the definition may follow, unless it ends with this one. */
+  #wakeByDefinition(task: DeliveredTask, completed: CompletedTask | undefined): void {
     const { wakeUps, metadata } = this.#dependencies;
-    wakeUps.executionChanged(result.workflowInstanceId);
-    if (task === undefined || task.workflowType === '') return;
-    metadata.metadataOf(task.workflowType, task.workflowVersion).then(
-      ({ taskTypes }) => wakeUps.tasksAppeared(taskTypes.map((taskType) => ({ taskType, domain: task.domain }))),
+    Promise.resolve(metadata.metadataOf(task.workflowType, task.workflowVersion)).then(
+      ({ taskTypes, first }) => {
+        if (first?.last !== undefined && first.referenceName === completed?.referenceName) return;
+        wakeUps.tasksAppeared(taskTypes.map((taskType) => ({ taskType, domain: task.domain })));
+      },
       (error: unknown) => this.#logUnknown(error),
     );
   }
@@ -255,6 +279,15 @@ export class TaskUpdates {
   }
 }
 
+/** Returns the task that a result completes; undefined for any other result. */
+function completedTask(
+  { status, outputData }: TaskResult,
+  referenceName: string | undefined,
+): CompletedTask | undefined {
+  if (status !== 'COMPLETED' || referenceName === undefined) return undefined;
+  return { referenceName, output: outputData ?? {} };
+}
+
 /** True for a small result that consists only of COMPLETED and an output. */
 function isPlain(result: TaskResult, body: Buffer): boolean {
   const { status, reasonForIncompletion, logs } = result;
@@ -270,6 +303,11 @@ function workerOf({ workerId }: TaskResult): string {
 /** The result with another task id. */
 function withTaskId(body: Buffer, taskId: string): string {
   return replaceMember(body.toString('utf8'), 'taskId', taskId);
+}
+
+/** True when the engine has no pending task for a result, and ignored it. */
+function isNotPending({ status }: AcceptedUpdate['response']): boolean {
+  return status === 204 || status === 404;
 }
 
 /** The engine's response to an accepted result. */

@@ -1,6 +1,7 @@
 // Authorisation of workers: limits a client to task types and domains, by configuration.
 
 import type { Engine } from '#lib/conductor/engine.ts';
+import { isDirectDomain, poolDomain } from '#lib/conductor/executions/direct-domain.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { findTask } from '../dispatch/dispatched-task.ts';
@@ -44,12 +45,28 @@ export class WorkerLimits {
 
   /** Checks a poll. @throws Problem `forbidden` when the client may not take tasks from this queue */
   checkQueue(clientId: string, { taskType, domain }: QueueName): void {
+    // The engine's queue is `<domain>:<task type>`: a colon in the type names the queue of another domain.
+    if (isDirectDomain(domain) || isDirectDomain(taskType.split(':')[0]))
+      refuse('Only routers take tasks of this domain.');
     const { taskTypes, domains } = this.#limitsOf(clientId);
     if (taskTypes === undefined && domains === undefined) return;
-    // The engine's queue is `<domain>:<task type>`: a colon in the type would name another domain's queue.
     if (taskType.includes(':') || domain?.includes(':') === true) refuse('This client may not work for this pool.');
     if (taskTypes?.includes(taskType) === false || domains?.includes(domain ?? noDomain) === false)
       refuse('This client may not work for this pool.');
+  }
+
+  /** Sorts queues by whether a client may poll them. */
+  sortQueues<Q extends QueueName>(clientId: string, wanted: readonly Q[]): { allowed: Q[]; refused: Q[] } {
+    const mayPoll = (name: Q) => {
+      try {
+        this.checkQueue(clientId, name);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const allowed = wanted.filter(mayPoll);
+    return { allowed, refused: wanted.filter((name) => !allowed.includes(name)) };
   }
 
   /**
@@ -80,7 +97,11 @@ export class WorkerLimits {
   async #findAtEngine(taskId: string): Promise<PooledTask | undefined> {
     const task = await findTask(this.#options.engine, taskId);
     if (task === undefined) return undefined;
-    return { taskType: task.taskDefName, domain: task.domain ?? undefined, executionId: task.workflowInstanceId };
+    return {
+      taskType: task.taskDefName,
+      domain: poolDomain(task.domain ?? undefined),
+      executionId: task.workflowInstanceId,
+    };
   }
 }
 

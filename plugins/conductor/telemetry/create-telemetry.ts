@@ -29,7 +29,7 @@ export interface GaugeSources {
   readonly taskTypes: () => readonly string[];
 }
 
-/** Registers the gauges of waiting clients, held polls, large results, engine calls and workers. */
+/** Registers the gauges of waiting clients, held polls, ready tasks, large results, engine calls and workers. */
 export function createGauges(
   { metrics }: Pick<SharedServices, 'metrics'>,
   { waiters, queues, results, calls, taskTypes }: GaugeSources,
@@ -41,14 +41,15 @@ export function createGauges(
     () => waiters.size,
   );
   gauge('router_held_polls', 'Polls of workers held by this router', () => queues.heldPolls);
-  gauge('router_result_bytes', 'Bytes of large results that are being worked on', () => results.held);
-  gauge('router_results_waiting', 'Large results of workers that wait unread for their turn', () => results.waiting);
+  gauge('router_ready_tasks', 'Tasks at this router that no worker has taken yet', () => queues.readyTasks);
+  gauge('router_result_bytes', 'Bytes of large results that are being processed', () => results.held);
+  gauge('router_results_waiting', 'Large results of workers that are queued and not read yet', () => results.waiting);
   gauge('router_engine_calls_total', 'Calls made to the engine since the start', calls);
   observeGauge(
     metrics,
     {
       name: 'router_worker_last_poll_seconds',
-      help: 'Time since a worker last asked this router for a task type; +Inf before the first',
+      help: 'Time since a worker last polled this router for a task type; +Inf before the first poll',
       labelNames: ['task_type'],
     },
     () =>

@@ -21,14 +21,14 @@ export function createEngineCallMetrics(metrics: Registry): (call: EngineCall) =
   const registers = [metrics];
   const seconds = new Histogram({
     name: 'router_engine_call_seconds',
-    help: 'Time of the calls to the engine',
+    help: 'Time of the calls to the engine: start, report, poll, status or other',
     labelNames: ['call'],
     buckets,
     registers,
   });
   const errors = new Counter({
     name: 'router_engine_errors_total',
-    help: 'Calls that the engine did not respond to, or responded to with 5xx',
+    help: 'Calls to the engine without a response (unreachable, interrupted) or with a 5xx (answered-5xx), from its first response on',
     labelNames: ['call', 'error'],
     registers,
   });

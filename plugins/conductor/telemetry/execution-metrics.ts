@@ -26,13 +26,13 @@ export function createExecutionMetrics(metrics: Registry): ExecutionMetrics {
   const registers = [metrics];
   const executions = new Counter({
     name: 'router_executions_total',
-    help: 'Requests for executions by pinned definition and outcome for the client',
+    help: 'Requests for executions by pinned definition and outcome: answered by the back end, deferred (202), client-gone, or the code of a problem; without replays of an Idempotency-Key',
     labelNames: ['workflow', 'version', 'outcome'],
     registers,
   });
   const seconds = new Histogram({
     name: 'router_request_stage_seconds',
-    help: 'Where the time of a request with an execution went',
+    help: 'Time of a request with an execution, by stage',
     labelNames: ['route', 'stage'],
     buckets,
     registers,

@@ -58,7 +58,7 @@ export class ExecutionTelemetry {
     return this.#traceparent;
   }
 
-  /** Call it when the request asks for admission. */
+  /** Call it when the request enters admission control. */
   queued(): void {
     this.#clock.enter('queue', performance.now());
   }

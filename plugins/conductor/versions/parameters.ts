@@ -1,6 +1,6 @@
 // Parameters of the policy `workflow` that concern versions.
 
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from '#lib/json/json-schema.ts';
 import {
   type PinnedVersions,
   type PinParameters,
@@ -10,17 +10,25 @@ import type { GuardOptions } from './version-guard.ts';
 
 const guard = Type.Object(
   {
-    failurePercent: Type.Number({ minimum: 0, maximum: 100, description: 'share of failed requests that it may have' }),
+    failurePercent: Type.Number({
+      minimum: 0,
+      maximum: 100,
+      description: 'largest share of failed requests of a version (percent)',
+    }),
     windowMs: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'requests that count, in milliseconds; default 60000' }),
+      Type.Integer({ minimum: 1, default: 60_000, description: 'window in which requests count (milliseconds)' }),
     ),
     minRequests: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'of a version and of the others, before it is judged; default 20' }),
+      Type.Integer({
+        minimum: 1,
+        default: 20,
+        description: 'requests of a version, and of the other versions, before it is judged',
+      }),
     ),
   },
   {
     additionalProperties: false,
-    description: 'takes out a version that fails more than it may and more than the others',
+    description: 'removes a version that fails more often than allowed and more often than the other versions',
   },
 );
 

@@ -33,7 +33,7 @@ export interface VersionMetrics {
 export function createVersionMetrics(metrics: Registry, guarded: () => readonly GuardedVersion[]): VersionMetrics {
   const seconds = new Histogram({
     name: 'router_version_seconds',
-    help: 'Time from the head of a request to the end of its execution, by workflow version and how it ended',
+    help: 'Time from the head of a request to the end of its execution, by workflow version and outcome: ok, failed (5xx) or not-counted',
     labelNames: ['route', 'version', 'outcome'],
     buckets: durationBuckets,
     registers: [metrics],
@@ -42,7 +42,7 @@ export function createVersionMetrics(metrics: Registry, guarded: () => readonly 
     metrics,
     {
       name: 'router_version_removed',
-      help: '1 when the guard has removed a workflow version, which then gets no new traffic',
+      help: '1 when the guard has removed a workflow version, otherwise 0; only on routes with a guard, from their first request',
       labelNames: ['route', 'version'],
     },
     () => guarded().map(({ route, version, isRemoved }) => ({ labels: { route, version }, value: isRemoved ? 1 : 0 })),

@@ -26,7 +26,7 @@ export interface StackDependencies extends StartDependencies {
 /** The parameters of a route that its layers depend on. */
 export interface StackOptions {
   readonly workflow: string;
-  /** Path parameter that tells the back ends of the route apart; undefined: one back end. */
+  /** Path parameter that selects the back end of the route; undefined: one back end. */
   readonly backEndOf: string | undefined;
   /** Path parameter that selects the task domain. */
   readonly domainOf: string | undefined;
@@ -46,8 +46,7 @@ export function createStack(options: StackOptions, dependencies: StackDependenci
     startOnce(options, dependencies),
     admit(options, dependencies),
     startInTime(dependencies),
-    judgeVersions(),
-    trace(dependencies),
+    judgeVersions(dependencies),
   ];
-  return layers.reduceRight((next, layer) => layer(next), startAndWait(options, dependencies));
+  return layers.reduceRight((next, layer) => layer(next), trace(startAndWait(options, dependencies), dependencies));
 }

@@ -2,7 +2,7 @@
 
 import type { Coding } from '../../../gateway/plugin-api/content-coding.ts';
 import type { InboundRequest } from '#lib/envelope/inbound.ts';
-import type { WaitPolicy } from '../async-executions/preferences.ts';
+import type { WaitPolicy } from '../execution/preferences.ts';
 import type { Outcome } from '../execution/outcome.ts';
 import type { ExecutionTelemetry } from '../telemetry/execution-telemetry.ts';
 import type { ChosenVersion } from '../versions/route-versions.ts';
@@ -29,7 +29,7 @@ export interface ExecutionRequest {
   readonly coding: Coding | undefined;
   readonly waitPolicy: WaitPolicy;
   /** Response deadline of the route for requests without a `wait` preference, in milliseconds from `arrivedAt`. */
-  readonly deadlineMs: number;
+  readonly responseDeadlineMs: number;
   /** When the head of the request had arrived. */
   readonly receivedAt: number;
   /** When the whole request had arrived: response deadlines count from here. */
@@ -39,8 +39,11 @@ export interface ExecutionRequest {
   readonly telemetry: ExecutionTelemetry;
 }
 
-/** What serving a request has led to. */
-export interface Execution {
+/**
+ * What serving a request has led to: the execution that its client is told about, and what the client receives. A
+ * `StartedExecution` is only what the engine has started for it.
+ */
+export interface ServeResult {
   /** Undefined when nothing was started, because the client had disconnected. */
   readonly executionId?: string;
   /**
@@ -58,10 +61,13 @@ export interface Execution {
  * Serves a request; resolves as soon as its execution has started.
  * @throws Problem when nothing was started, or when it is unknown whether anything was (504 `outcome-unknown`)
  */
-export type Serve = (request: ExecutionRequest) => Promise<Execution>;
+export type Serve = (request: ExecutionRequest) => Promise<ServeResult>;
+
+/** Serves a request with a new execution. */
+export type Start = (request: ExecutionRequest) => Promise<ServeResult & { readonly executionId: string }>;
 
 /** Adds one concern to serving requests: returns a function that calls `next`, or serves the request itself. */
 export type Layer = (next: Serve) => Serve;
 
 /** Nothing was started: the client had disconnected. */
-export const leftBeforeStart: Execution = { outcome: Promise.resolve({ kind: 'client-gone' }) };
+export const leftBeforeStart: ServeResult = { outcome: Promise.resolve({ kind: 'client-gone' }) };

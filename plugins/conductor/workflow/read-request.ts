@@ -12,7 +12,7 @@ import { chooseCoding } from '../../../gateway/plugin-api/content-coding.ts';
 import { contextOf, type RequestContext } from '../../../gateway/plugin-api/plugin-api.ts';
 import { readBody } from '../../../gateway/plugin-api/read-body.ts';
 import { hasLeft, signalWhenGone } from '../../../gateway/plugin-api/signal-when-gone.ts';
-import { parsePreferences, preferOf, type Preferences, waitPolicyOf } from '../async-executions/preferences.ts';
+import { parsePreferences, preferOf, type Preferences, waitPolicyOf } from '../execution/preferences.ts';
 import { splitTarget } from '../execution/target.ts';
 import { idempotencyKeyOf, nameOfKey } from '../idempotency/idempotency-key.ts';
 import type { TelemetryIndex } from '../telemetry/telemetry-index.ts';
@@ -31,7 +31,7 @@ export interface RouteOptions {
   /** True when every write needs an Idempotency-Key. */
   readonly isKeyRequired: boolean;
   /** Response deadline without a `wait` preference, in milliseconds. */
-  readonly deadlineMs: number;
+  readonly responseDeadlineMs: number;
   readonly config: Config;
   readonly allowsHeader: HeaderFilter;
   readonly telemetry: TelemetryIndex;
@@ -46,7 +46,7 @@ export async function readExecutionRequest(
   response: Response,
   route: RouteOptions,
 ): Promise<ExecutionRequest> {
-  const { config, versions, domainOf, deadlineMs } = route;
+  const { config, versions, domainOf, responseDeadlineMs } = route;
   const context = contextOf(request);
   const clientGone = signalWhenGone(response);
   const body = await readBody(request, config['router.maxBodyBytes']);
@@ -56,7 +56,7 @@ export async function readExecutionRequest(
   const domain = domainOf === undefined ? undefined : domainFor(request, domainOf, config);
   // Anonymous clients cannot retrieve results later, so their Prefer header is ignored.
   const preferences = parsePreferences(context.clientId === undefined ? undefined : preferOf(request));
-  const waitPolicy = waitPolicyOf(preferences, { budgetMs: deadlineMs, maxWaitMs: config['router.maxWaitMs'] });
+  const waitPolicy = waitPolicyOf(preferences, { responseDeadlineMs, maxWaitMs: config['router.maxWaitMs'] });
   const telemetry = route.telemetry.begin(request, { name: route.name, version: version.version });
   const { traceparent } = telemetry;
   const headers = withoutAppliedPreferences(pickHeaders(request.headers, route.allowsHeader), preferences);
@@ -65,14 +65,14 @@ export async function readExecutionRequest(
     ...(traceparent === undefined ? {} : { traceparent }),
   };
   return {
-    ...{ received, version, domain, waitPolicy, deadlineMs, clientGone, telemetry, arrivedAt },
+    ...{ received, version, domain, waitPolicy, responseDeadlineMs, clientGone, telemetry, arrivedAt },
     correlationId: keyName ?? context.requestId,
     isKeyed: keyName !== undefined,
     client: callerOf(request),
     hasLeft: () => hasLeft(response),
     coding: chooseCoding(request),
     receivedAt: context.receivedAt ?? arrivedAt,
-    startBefore: arrivedAt + Math.max(deadlineMs, waitPolicy.waitMs),
+    startBefore: arrivedAt + Math.max(responseDeadlineMs, waitPolicy.waitMs),
   };
 }
 

@@ -1,6 +1,6 @@
 // The declaration of the policy `workflow`: its parameters in gateway.config.yml, their checks, its OpenAPI description.
 
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from '#lib/json/json-schema.ts';
 import { notRoutedBelow, readBackEndDescription } from '#lib/openapi/back-end-description.ts';
 import { templateOf } from '#lib/openapi/templates.ts';
 import { readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
@@ -15,18 +15,26 @@ import { guardOf, pinnedVersionsOf, versionGuard } from '../versions/parameters.
 
 const parameters = Type.Object(
   {
-    name: Type.String({ minLength: 1, description: 'workflow definition' }),
-    version: Type.Optional(Type.Integer({ minimum: 1, description: 'its pinned version' })),
+    name: Type.String({ minLength: 1, description: 'name of the workflow definition' }),
+    version: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'version of the workflow that is started; either `version` or `versions` is required',
+      }),
+    ),
     versions: Type.Optional(
-      Type.Unknown({ description: 'in its place: versions with their shares of the clients, { 1: 10, 2: 90 }' }),
+      Type.Unknown({
+        title: 'map of version to share',
+        description: 'several versions, each with its share of the clients relative to the sum of all shares',
+      }),
     ),
     versionGuard,
     strip: Type.String({
       pattern: '^(/[^/]+)+$',
-      description: 'leading part of the public path that the back end does not see',
+      description: 'leading part of the public path that is not sent to the back end; counted in segments',
     }),
     domainOf: Type.Optional(
-      Type.String({ description: 'path parameter <p> whose `adaptor.<p>.domain` is the task domain' }),
+      Type.String({ description: 'path parameter whose value selects the task domain, `adaptor.<value>.domain`' }),
     ),
     admission: Type.Optional(
       Type.Object(
@@ -34,34 +42,55 @@ const parameters = Type.Object(
           backEndOf: Type.Optional(
             Type.String({
               description:
-                'path parameter that tells the back ends of this route apart: each has its own share and circuit breaker; default domainOf',
+                'path parameter whose values are separate back ends, each with its own share and circuit breaker; default: `domainOf`',
             }),
           ),
         },
-        { additionalProperties: false, description: 'admission control, which every route has' },
+        { additionalProperties: false, description: 'settings of admission control, which every route has' },
       ),
     ),
     compress: compressParameter,
     openapi: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'file that describes the operations of the back end, for the OpenAPI document',
+        description: 'file that describes the operations of the back end, for the OpenAPI document of the router',
       }),
     ),
     responseDeadlineMs: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description: 'how long a client waits, in milliseconds; default router.responseDeadlineMs',
+        description: 'response deadline of the route; default: `router.responseDeadlineMs` (milliseconds)',
       }),
     ),
-    waitBudgetMs: Type.Optional(Type.Integer({ minimum: 1, description: 'deprecated name of responseDeadlineMs' })),
+    waitBudgetMs: Type.Optional(
+      Type.Integer({ minimum: 1, deprecated: true, description: 'deprecated name of `responseDeadlineMs`' }),
+    ),
     idempotencyKey: Type.Optional(
       Type.Enum(['optional', 'required'], {
-        description: 'whether every method but GET, HEAD and OPTIONS needs an Idempotency-Key; default optional',
+        default: 'optional',
+        description: 'whether every method but GET, HEAD and OPTIONS requires an `Idempotency-Key`',
       }),
     ),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    description:
+      'Runs each request as one execution of a workflow and responds with its output. Starts pass through admission control. The last policy of its pipeline.',
+    examples: [
+      { name: 'moviesWF', version: 1, strip: '/movies', openapi: 'config/openapi/movies.yml', compress: false },
+      {
+        name: 'college-adaptorWF',
+        versions: { 1: 10, 2: 90 },
+        versionGuard: { failurePercent: 20, windowMs: 60_000, minRequests: 20 },
+        strip: '/adaptor/:mis',
+        domainOf: 'mis',
+        admission: { backEndOf: 'mis' },
+        compress: { overBytes: 4_096 },
+        responseDeadlineMs: 20_000,
+        idempotencyKey: 'required',
+      },
+    ],
+  },
 );
 
 type Parameters = Static<typeof parameters>;
@@ -77,6 +106,10 @@ export const workflowDeclaration = declarePolicy({
     ...linkProblems(place).map((message) => ({ message })),
     ...describeProblems(given, place),
   ],
+  limits: (_given, config) => ({
+    maxBodyBytes: config['router.maxBodyBytes'],
+    maxResponseBytes: config['router.maxResponseBytes'],
+  }),
   describe: (given, { config, rootDir }) => {
     const versions = describeVersions(pinnedVersionsOf(given), config['router.versionScope']);
     const { openapi } = given;
@@ -88,7 +121,7 @@ export const workflowDeclaration = declarePolicy({
   },
 });
 
-/** Returns the path parameter that tells the back ends of a route apart; undefined when the route has one back end. */
+/** Returns the path parameter that selects the back end of a route; undefined when the route has one back end. */
 export function backEndOf({ admission, domainOf }: Parameters): string | undefined {
   return admission?.backEndOf ?? domainOf;
 }

@@ -33,7 +33,7 @@ export function createWorkflowPolicy(config: Config, dependencies: WorkflowDepen
         ...{ name, versions, domainOf, config, allowsHeader, telemetry: dependencies.telemetry },
         stripped: strip.split('/').length - 1,
         isKeyRequired: idempotencyKey === 'required',
-        deadlineMs: responseDeadlineOf(parameters) ?? config['router.responseDeadlineMs'],
+        responseDeadlineMs: responseDeadlineOf(parameters) ?? config['router.responseDeadlineMs'],
       };
       const serve = createStack(
         {
@@ -67,7 +67,7 @@ function createSheddingCheck(
   { admission, backEnds }: Pick<StackDependencies, 'admission' | 'backEnds'>,
 ): SheddingCheck {
   return {
-    isRefusing: () => admission.isShedding,
+    isShedding: () => admission.isShedding,
     check({ request, context: { route }, params }) {
       if (isKeyed(request)) return 'unsure';
       const target = { method: request.method ?? '', route, params, client: callerOf(request) };

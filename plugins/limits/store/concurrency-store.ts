@@ -1,7 +1,9 @@
 // Stores that count requests in flight: in memory for one router, in Redis for all routers together.
 
 import { randomUUID } from 'node:crypto';
-import { type Redis, RedisUnavailable } from '#lib/redis/redis.ts';
+import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
+import type { Redis } from '#lib/redis/redis.ts';
+import { RedisUnavailable } from '#lib/redis/redis-unavailable.ts';
 
 /** Gives a permit back. Call it once. */
 export type ReleasePermit = () => void;
@@ -18,17 +20,12 @@ export interface ConcurrencyStore {
 
 /** Grants permits from counters in the memory of this process. */
 export class MemoryConcurrencyStore implements ConcurrencyStore {
-  readonly #inUse = new Map<string, number>();
+  readonly #inUse = new KeyedCounter();
 
   async acquire(key: string, max: number): Promise<ReleasePermit | null> {
-    const inUse = this.#inUse.get(key) ?? 0;
-    if (inUse >= max) return null;
-    this.#inUse.set(key, inUse + 1);
-    return () => {
-      const remaining = (this.#inUse.get(key) ?? 1) - 1;
-      if (remaining === 0) this.#inUse.delete(key);
-      else this.#inUse.set(key, remaining);
-    };
+    if (this.#inUse.of(key) >= max) return null;
+    this.#inUse.add(key, 1);
+    return () => this.#inUse.add(key, -1);
   }
 }
 
@@ -72,25 +69,6 @@ export class RedisConcurrencyStore implements ConcurrencyStore {
     } catch (error) {
       if (error instanceof RedisUnavailable && error.mayHaveRun) release();
       throw error;
-    }
-  }
-}
-
-/** Counts in Redis; while Redis is unavailable, in the memory of this process. */
-export class FallbackConcurrencyStore implements ConcurrencyStore {
-  readonly #shared: ConcurrencyStore;
-  readonly #local = new MemoryConcurrencyStore();
-
-  constructor(shared: ConcurrencyStore) {
-    this.#shared = shared;
-  }
-
-  async acquire(key: string, max: number): Promise<ReleasePermit | null> {
-    try {
-      return await this.#shared.acquire(key, max);
-    } catch (error) {
-      if (!(error instanceof RedisUnavailable)) throw error;
-      return this.#local.acquire(key, max);
     }
   }
 }

@@ -4,18 +4,9 @@
 import type { Config } from '#lib/config/schema.ts';
 import type { SharedServices } from '../../../gateway/plugin-api/plugin-api.ts';
 import { outageNotice } from '#lib/redis/connect-redis.ts';
-import {
-  type ConcurrencyStore,
-  MemoryConcurrencyStore,
-  RedisConcurrencyStore,
-  FallbackConcurrencyStore,
-} from './concurrency-store.ts';
-import {
-  type RateLimitStore,
-  MemoryRateLimitStore,
-  RedisRateLimitStore,
-  FallbackRateLimitStore,
-} from './rate-limit-store.ts';
+import { RedisUnavailable } from '#lib/redis/redis-unavailable.ts';
+import { type ConcurrencyStore, MemoryConcurrencyStore, RedisConcurrencyStore } from './concurrency-store.ts';
+import { type RateLimitStore, MemoryRateLimitStore, RedisRateLimitStore } from './rate-limit-store.ts';
 
 /** The stores of the two kinds of limits. */
 export interface Stores {
@@ -42,8 +33,8 @@ type StoreServices = Pick<SharedServices, 'config' | 'redis' | 'addReadinessNoti
  * @throws Error when `limits.store` is `redis` and there is no `redis.url`
  */
 export function createStores({ config, redis, addReadinessNotice }: StoreServices): Stores {
-  if (config['limits.store'] === 'memory')
-    return { rateLimits: new MemoryRateLimitStore(), concurrency: new MemoryConcurrencyStore() };
+  const local: Stores = { rateLimits: new MemoryRateLimitStore(), concurrency: new MemoryConcurrencyStore() };
+  if (config['limits.store'] === 'memory') return local;
   if (redis === undefined) throw new Error('limits.store = redis needs redis.url');
   const rateLimits = new RedisRateLimitStore(redis);
   const concurrency = new RedisConcurrencyStore(redis, leaseMs(config));
@@ -51,5 +42,20 @@ export function createStores({ config, redis, addReadinessNotice }: StoreService
   const effect = refuses ? 'requests with a limit are refused' : 'each router counts limits by itself';
   addReadinessNotice('limits', outageNotice(redis, effect));
   if (refuses) return { rateLimits, concurrency };
-  return { rateLimits: new FallbackRateLimitStore(rateLimits), concurrency: new FallbackConcurrencyStore(concurrency) };
+  return {
+    rateLimits: {
+      count: (...limit) => rateLimits.count(...limit).catch(whenAway(() => local.rateLimits.count(...limit))),
+    },
+    concurrency: {
+      acquire: (...limit) => concurrency.acquire(...limit).catch(whenAway(() => local.concurrency.acquire(...limit))),
+    },
+  };
+}
+
+/** Returns the handler of an error: counts in the memory of this process while Redis is unavailable. */
+function whenAway<T>(count: () => Promise<T>): (error: unknown) => Promise<T> {
+  return async (error) => {
+    if (error instanceof RedisUnavailable) return count();
+    throw error;
+  };
 }

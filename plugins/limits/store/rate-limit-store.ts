@@ -1,7 +1,7 @@
 // Stores that count requests in fixed windows: in memory for one router, in Redis for all routers together.
 
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import { type Redis, type RedisClient, RedisUnavailable } from '#lib/redis/redis.ts';
+import type { Redis, RedisClient } from '#lib/redis/redis.ts';
 
 /** A fixed-window rate limit. The window of a key starts with its first request. */
 export interface RateLimitWindow {
@@ -71,25 +71,6 @@ export class RedisRateLimitStore implements RateLimitStore {
       this.#limiters.set(limit, limiter);
     }
     return limiter;
-  }
-}
-
-/** Counts in Redis; while Redis is unavailable, in the memory of this process. */
-export class FallbackRateLimitStore implements RateLimitStore {
-  readonly #shared: RateLimitStore;
-  readonly #local = new MemoryRateLimitStore();
-
-  constructor(shared: RateLimitStore) {
-    this.#shared = shared;
-  }
-
-  async count(key: string, window: RateLimitWindow): Promise<RateLimitResult> {
-    try {
-      return await this.#shared.count(key, window);
-    } catch (error) {
-      if (!(error instanceof RedisUnavailable)) throw error;
-      return this.#local.count(key, window);
-    }
   }
 }
 

@@ -31,13 +31,14 @@ export function readClientId(claims: Claims, names: readonly string[]): string {
 }
 
 /**
- * Returns the scopes from `scope` (RFC 9068 section 2.2.3), else `scp`, else `scopes`, because providers differ: a
- * list, or a string separated by spaces. An element of a list is one scope, whatever it contains.
+ * Returns the scopes, which RFC 9068 section 2.2.3 has in `scope`; providers differ. A list, or a string separated by
+ * spaces. An element of a list is one scope, whatever it contains.
+ * @param names claims that may contain them; the first one present counts (`oauth.scopeClaims`)
  * @throws InvalidTokenError `claims` when the claim is neither
  */
-export function readScopes(claims: Claims): ReadonlySet<string> {
-  const value = claims['scope'] ?? claims['scp'] ?? claims['scopes'];
-  if (value === undefined || value === null) return new Set();
+export function readScopes(claims: Claims, names: readonly string[]): ReadonlySet<string> {
+  const value = names.map((name) => claims[name] ?? undefined).find((claim) => claim !== undefined);
+  if (value === undefined) return new Set();
   if (typeof value === 'string') return new Set(value.split(' ').filter((scope) => scope !== ''));
   if (Array.isArray(value) && value.every((scope) => typeof scope === 'string')) return new Set(value);
   throw new InvalidTokenError('claims');

@@ -11,6 +11,8 @@ export interface ClaimRules {
   readonly audience: string | undefined;
   /** Claims that may name the client, in order. */
   readonly clientIdClaims: readonly string[];
+  /** Claims that may contain the scopes, in order. */
+  readonly scopeClaims: readonly string[];
   /** Leeway for `exp`, `nbf` and `iat` (RFC 7519 section 4.1.4). */
   readonly clockToleranceSeconds: number;
   /** Maximum time from `iat`, and from the check, to `exp`. */

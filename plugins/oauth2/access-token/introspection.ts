@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { OAuthMetrics } from '../metrics.ts';
 import { basicCredentials } from '../provider/basic-credentials.ts';
 import { ProviderError } from '../provider/provider-error.ts';
-import { parseJsonObject, type ProviderHttp } from '../provider/provider-http.ts';
+import { parseProviderResponse, type ProviderHttp } from '../provider/provider-http.ts';
 import { type AccessToken, type Claims, readClientId, readScopes } from './access-token.ts';
 import { checkSenderConstraint, checkTimes, type ClaimRules, isForAudience, readTime } from './claims.ts';
 import { InvalidTokenError } from './invalid-token-error.ts';
@@ -105,7 +105,7 @@ export class Introspection {
     });
     // A 401 concerns the router's own credentials, not the token (RFC 7662 section 2.3).
     if (status !== 200) throw new ProviderError('bad-status', `introspection: responded with ${status}`);
-    return parseJsonObject(body, 'introspection');
+    return parseProviderResponse(body, 'introspection');
   }
 
   #read(claims: Claims): AccessToken {
@@ -123,6 +123,10 @@ export class Introspection {
     checkSenderConstraint(claims);
     const exp = readTime(claims, 'exp');
     const expiresAtMs = exp === undefined ? Number.POSITIVE_INFINITY : exp * 1000;
-    return { clientId: readClientId(claims, rules.clientIdClaims), scopes: readScopes(claims), expiresAtMs };
+    return {
+      clientId: readClientId(claims, rules.clientIdClaims),
+      scopes: readScopes(claims, rules.scopeClaims),
+      expiresAtMs,
+    };
   }
 }

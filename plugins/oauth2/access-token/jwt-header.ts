@@ -1,6 +1,7 @@
 // Parses the header of a JWT strictly: three canonical base64url segments (RFC 7515 section 7.1) and only accepted
 // header values.
 
+import { readJsonObject } from '#lib/json/json-object.ts';
 import type { Algorithm } from '../provider/key-set.ts';
 import { InvalidTokenError } from './invalid-token-error.ts';
 
@@ -51,13 +52,7 @@ function isCanonical(segment: string): boolean {
 }
 
 function parseHeader(segment: string): Record<string, unknown> {
-  try {
-    const header: unknown = JSON.parse(Buffer.from(segment, 'base64url').toString('utf8'));
-    if (header !== null && typeof header === 'object' && !Array.isArray(header)) {
-      return header as Record<string, unknown>;
-    }
-  } catch {
-    // Invalid JSON is rejected like any other invalid header.
-  }
-  throw new InvalidTokenError('format');
+  const header = readJsonObject(Buffer.from(segment, 'base64url'));
+  if (header === null) throw new InvalidTokenError('format');
+  return header;
 }

@@ -2,6 +2,7 @@
 
 import type { KeyObject } from 'node:crypto';
 import jsonwebtoken from 'jsonwebtoken';
+import { isJsonObject } from '#lib/json/json-object.ts';
 import type { Clock } from '../clock.ts';
 import type { RemoteKeys } from '../provider/remote-keys.ts';
 import { type AccessToken, type Claims, readClientId, readScopes } from './access-token.ts';
@@ -75,7 +76,7 @@ export class JwtVerifier {
     const exp = checkJwtClaims(claims, rules, nowSeconds);
     return {
       clientId: readClientId(claims, rules.clientIdClaims),
-      scopes: readScopes(claims),
+      scopes: readScopes(claims, rules.scopeClaims),
       expiresAtMs: exp * 1000,
     };
   }
@@ -88,7 +89,7 @@ function checkSignature(token: string, key: KeyObject, options: jsonwebtoken.Ver
   } catch (error) {
     throw new InvalidTokenError(reasonOf(error), { cause: error });
   }
-  if (claims === null || typeof claims !== 'object' || Array.isArray(claims)) throw new InvalidTokenError('claims');
+  if (!isJsonObject(claims)) throw new InvalidTokenError('claims');
   return claims as Claims;
 }
 

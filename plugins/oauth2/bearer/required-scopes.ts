@@ -1,7 +1,8 @@
 // Scopes that a route requires, by method, and the check of a token against them.
 
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from '#lib/json/json-schema.ts';
 import { isSafeMethod } from '#lib/http/methods.ts';
+import type { PlannedRequest, Refusal } from '../../../gateway/plugin-api/plugin-api.ts';
 
 /** One scope (RFC 6749 section 3.3). */
 const scope = Type.String({ pattern: '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$' });
@@ -11,18 +12,27 @@ export const bearerParameters = Type.Object(
   {
     header: Type.Optional(
       Type.Literal('x-authorization', {
-        description: 'header field accepted besides Authorization; a 401 then says `error` as Conductor SDKs expect it',
+        description:
+          'header field that is accepted besides `Authorization`; 401 responses then have the member `error` that Conductor SDKs expect',
       }),
     ),
-    writeScope: Type.Optional({ ...scope, description: 'needed by every method but GET, HEAD and OPTIONS' }),
-    anyScope: Type.Optional(Type.Array(scope, { minItems: 1, description: 'at least one of them is needed' })),
-    scopes: Type.Optional(Type.Array(scope, { minItems: 1, description: 'all of them are needed' })),
+    writeScope: Type.Optional({ ...scope, description: 'scope that every method but GET, HEAD and OPTIONS requires' }),
+    anyScope: Type.Optional(Type.Array(scope, { minItems: 1, description: 'scopes of which one is required' })),
+    scopes: Type.Optional(Type.Array(scope, { minItems: 1, description: 'scopes that are all required' })),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    description:
+      'Requires a valid access token (RFC 6750) with the scopes of the route. Without parameters, any valid token is accepted. Policies after it know the client, and the back end does not receive the token.',
+    examples: [
+      { scopes: ['openid'], writeScope: 'sisdata_W' },
+      { header: 'x-authorization', anyScope: ['conductor_worker', 'conductor_admin'] },
+    ],
+  },
 );
 
 /** Values of the parameters. */
-export type BearerParameters = Static<typeof bearerParameters>;
+type BearerParameters = Static<typeof bearerParameters>;
 
 /** Returns the scopes that every request of a method requires. */
 function neededBy(method: string, { scopes = [], writeScope }: BearerParameters): readonly string[] {
@@ -46,4 +56,15 @@ export function missingScopes(
   if (!needed.every((one) => granted.has(one))) return needed;
   if (anyScope !== undefined && !anyScope.some((one) => granted.has(one))) return anyScope;
   return null;
+}
+
+/** Returns why a request with these scopes is refused; undefined when they suffice. */
+export function judgeScopes(
+  parameters: BearerParameters,
+  { scopes, method }: Pick<PlannedRequest, 'scopes' | 'method'>,
+): Refusal | undefined {
+  const missing = missingScopes(scopes, method, parameters);
+  if (missing === null) return undefined;
+  const needed = `${missing === parameters.anyScope ? 'one of ' : ''}${missing.join(', ')}`;
+  return { status: 403, reason: `needs ${needed}; the token has ${[...scopes].join(' ') || 'no scope'}` };
 }

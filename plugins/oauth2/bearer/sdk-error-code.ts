@@ -6,7 +6,7 @@ import { InvalidTokenError } from '../access-token/invalid-token-error.ts';
 /**
  * Returns a 401 problem with the member `error`: `EXPIRED_TOKEN`, or `INVALID_TOKEN` for any other token and for none.
  * Returns anything else as it is. Without the member the SDKs for Java, JavaScript, Python and Ruby keep the token they
- * have, and the SDK for C# fails to read the response (docs/workers.md lists what each SDK looks for).
+ * have, and the SDK for C# fails to read the response (docs/reference/workers.md lists what each SDK looks for).
  */
 export function withSdkErrorCode(problem: unknown): unknown {
   if (!(problem instanceof Problem) || problem.status !== 401) return problem;

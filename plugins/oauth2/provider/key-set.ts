@@ -2,7 +2,7 @@
 
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { ProviderError } from './provider-error.ts';
-import { parseJsonObject } from './provider-http.ts';
+import { parseProviderResponse } from './provider-http.ts';
 
 /** Signature algorithms (RFC 7518 section 3.1) by `kty` or, for elliptic curves, `crv` of their keys. */
 const algorithmsByKeyType = {
@@ -37,7 +37,7 @@ type Jwk = Record<string, unknown>;
  * @throws ProviderError `bad-answer` when the body is no key set or has no usable key
  */
 export function parseKeySet(body: Buffer, accepted: ReadonlySet<Algorithm>): KeySet {
-  const { keys } = parseJsonObject(body, 'key set');
+  const { keys } = parseProviderResponse(body, 'key set');
   if (!Array.isArray(keys)) throw new ProviderError('bad-answer', 'key set: "keys" is not a list');
   if (keys.length > maxKeys) throw new ProviderError('bad-answer', `key set: more than ${maxKeys} keys`);
   const set = new Map<string, VerificationKey[]>();

@@ -1,6 +1,8 @@
 // An HTTP client for the identity provider with bounded time, size and connections; it does not follow redirects.
 
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
+import { Agent } from '#lib/http/undici.ts';
+import { isJsonObject } from '#lib/json/json-object.ts';
 import { ProviderError } from './provider-error.ts';
 
 /** Settings of {@link ProviderHttp}. */
@@ -98,7 +100,7 @@ function toProviderError(error: unknown, where: string): ProviderError {
  * Parses a response body as a JSON object.
  * @throws ProviderError `bad-answer` when it is none
  */
-export function parseJsonObject(body: Buffer, where: string): Record<string, unknown> {
+export function parseProviderResponse(body: Buffer, where: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(body.toString('utf8'));
@@ -106,8 +108,6 @@ export function parseJsonObject(body: Buffer, where: string): Record<string, unk
     // The parser's message quotes the text, which may hold a token.
     throw new ProviderError('bad-answer', `${where}: the response is not JSON`);
   }
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    throw new ProviderError('bad-answer', `${where}: the response is not a JSON object`);
-  }
-  return value as Record<string, unknown>;
+  if (!isJsonObject(value)) throw new ProviderError('bad-answer', `${where}: the response is not a JSON object`);
+  return value;
 }

@@ -3,7 +3,7 @@
 import type { Config } from '#lib/config/schema.ts';
 import type { Clock } from '../clock.ts';
 import { ProviderError } from './provider-error.ts';
-import { parseJsonObject, type ProviderHttp } from './provider-http.ts';
+import { parseProviderResponse, type ProviderHttp } from './provider-http.ts';
 
 /** The endpoints in use. */
 export interface ProviderEndpoints {
@@ -87,7 +87,7 @@ export class ProviderMetadata {
     let status = 0;
     for (const url of metadataURLs(issuer)) {
       const response = await http.request({ method: 'GET', url, maxBytes });
-      if (response.status === 200) return [url, parseJsonObject(response.body, url)];
+      if (response.status === 200) return [url, parseProviderResponse(response.body, url)];
       status = response.status;
     }
     throw new ProviderError('bad-status', `${issuer}: its metadata responded with ${status}`);

@@ -3,7 +3,7 @@
 import type { Config } from '#lib/config/schema.ts';
 import { basicCredentials } from '../provider/basic-credentials.ts';
 import { ProviderError } from '../provider/provider-error.ts';
-import { parseJsonObject, type ProviderResponse, type ProviderHttp } from '../provider/provider-http.ts';
+import { parseProviderResponse, type ProviderResponse, type ProviderHttp } from '../provider/provider-http.ts';
 import type { ProviderEndpoints, ProviderMetadata } from '../provider/provider-metadata.ts';
 import type { ClientCredentials } from './client-authentication.ts';
 import { isOAuthErrorCode, OAuthError } from './oauth-error.ts';
@@ -19,7 +19,7 @@ export interface TokenResponse {
 
 /** Settings of {@link ClientCredentialsGrant}. */
 export interface ClientCredentialsGrantOptions {
-  config: Pick<Config, 'oauth.tokenResource' | 'oauth.tokenAudience'>;
+  config: Pick<Config, 'oauth.tokenResource' | 'oauth.tokenAudience' | 'oauth.tokenScope'>;
   metadata: ProviderMetadata;
   http: ProviderHttp;
 }
@@ -39,12 +39,14 @@ export class ClientCredentialsGrant {
 
   /**
    * Requests a token and returns the response of the provider, reduced to the members of RFC 6749 section 5.1.
-   * @param scope scope that the client requested; undefined leaves it to the provider
+   * @param requestedScope scope that the client requested; undefined stands for `oauth.tokenScope`, or leaves it to the
+   *   provider
    * @throws OAuthError when the provider rejects the request
    * @throws ProviderError when the provider gives no usable response
    */
-  async request(client: ClientCredentials, scope: string | undefined): Promise<TokenResponse> {
-    const { metadata, http } = this.#options;
+  async request(client: ClientCredentials, requestedScope: string | undefined): Promise<TokenResponse> {
+    const { config, metadata, http } = this.#options;
+    const scope = requestedScope ?? config['oauth.tokenScope'];
     const endpoints = await metadata.endpoints();
     if (endpoints.tokenURL === undefined) throw new ProviderError('bad-answer', 'the provider has no token endpoint');
     const response = await http.request({
@@ -89,7 +91,7 @@ function usesBasic({ tokenAuthMethods }: ProviderEndpoints): boolean {
  * @throws ProviderError when it has no bearer token
  */
 function readToken({ body }: ProviderResponse, requestedScope: string | undefined): TokenResponse {
-  const { access_token: token, token_type: type, ...rest } = parseJsonObject(body, where);
+  const { access_token: token, token_type: type, ...rest } = parseProviderResponse(body, where);
   if (typeof token !== 'string' || token === '') throw new ProviderError('bad-answer', `${where}: no access_token`);
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
     throw new ProviderError('bad-answer', `${where}: the token is not a bearer token`);
@@ -114,7 +116,7 @@ function throwTokenError({ status, body }: ProviderResponse): never {
   if (status < 400 || status === 429 || status >= 500) {
     throw new ProviderError('bad-status', `${where}: responded with ${status}`);
   }
-  const { error } = parseJsonObject(body, where);
+  const { error } = parseProviderResponse(body, where);
   if (notClientErrors.includes(error))
     throw new ProviderError('bad-status', `${where}: responded with ${status} ${error}`);
   // Error codes outside RFC 6749 are not passed on; the client receives `invalid_request`.

@@ -1,11 +1,12 @@
 // Admission control: the execution of a request holds a permit from its start to its end; a request without one waits or is
 // rejected.
 
+import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { Admission } from '../../admission/admission.ts';
 import type { BackEnds } from '../../admission/back-ends.ts';
 import { subjectOf } from '../../admission/admission-subject.ts';
-import { endingOf, endingOfError } from '../../execution/outcome.ts';
 import { type Layer, leftBeforeStart } from '../execution-request.ts';
+import { onEnding } from '../on-ending.ts';
 
 /**
  * An execution keeps its permit when it continues behind a 202, or after its client has disconnected. Otherwise clients could
@@ -13,7 +14,7 @@ import { type Layer, leftBeforeStart } from '../execution-request.ts';
  */
 export function admit(
   { backEndOf }: { backEndOf: string | undefined },
-  { admission, backEnds }: { admission: Admission; backEnds: BackEnds },
+  { admission, backEnds, log }: { admission: Admission; backEnds: BackEnds; log: Pick<Logger, 'error'> },
 ): Layer {
   return (next) => async (request) => {
     const { received, client, clientGone, telemetry } = request;
@@ -23,14 +24,11 @@ export function admit(
     const admitted = await admission.admit({ ...subject, gone: clientGone });
     telemetry.admitted();
     if (admitted === null) return leftBeforeStart;
-    try {
-      const execution = await next(request);
-      if (execution.executionId !== undefined) admitted.started(execution.executionId);
-      void endingOf(execution.outcome).then((ending) => admitted.end(ending));
-      return execution;
-    } catch (error) {
-      admitted.end(endingOfError(error));
-      throw error;
-    }
+    const serve = async () => {
+      const result = await next(request);
+      if (result.executionId !== undefined) admitted.started(result.executionId);
+      return result;
+    };
+    return onEnding(serve, (ending) => admitted.end(ending), log);
   };
 }

@@ -1,19 +1,15 @@
-// Tells the version guard how each execution of its workflow version has ended.
+// Reports the end of each execution to the version guard of its workflow version.
 
-import { type ExecutionEnding, endingOf, endingOfError } from '../../execution/outcome.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { Layer } from '../execution-request.ts';
+import { onEnding } from '../on-ending.ts';
 
 /** A failed start counts too: the engine may lack the version. */
-export function judgeVersions(): Layer {
-  return (next) => async (request) => {
-    const judge = (ending: ExecutionEnding) => request.version.ended(ending, performance.now() - request.receivedAt);
-    try {
-      const execution = await next(request);
-      void endingOf(execution.outcome).then(judge);
-      return execution;
-    } catch (error) {
-      judge(endingOfError(error));
-      throw error;
-    }
-  };
+export function judgeVersions({ log }: { log: Pick<Logger, 'error'> }): Layer {
+  return (next) => (request) =>
+    onEnding(
+      () => next(request),
+      (ending) => request.version.ended(ending, performance.now() - request.receivedAt),
+      log,
+    );
 }

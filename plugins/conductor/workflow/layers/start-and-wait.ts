@@ -10,7 +10,7 @@ import {
 import { isSafeMethod } from '#lib/http/methods.ts';
 import { type Outcome, problemOutcome } from '../../execution/outcome.ts';
 import { type ResponseOptions, responseOf } from '../../execution/response.ts';
-import type { ExecutionRequest, Serve } from '../execution-request.ts';
+import type { ExecutionRequest, Start } from '../execution-request.ts';
 
 /** What starting and waiting works with. */
 export interface StartDependencies extends ExecutionDependencies {
@@ -22,11 +22,11 @@ export interface StartDependencies extends ExecutionDependencies {
 export function startAndWait(
   { workflow, domainOf }: { workflow: string; domainOf: string | undefined },
   dependencies: StartDependencies,
-): Serve {
+): Start {
   // Workflow definitions read the parameter that selects the domain, so it stays unencrypted.
   const clearParameters = domainOf === undefined ? [] : [domainOf];
   return async (request) => {
-    const { received, version, domain, correlationId, isKeyed, waitPolicy, deadlineMs } = request;
+    const { received, version, domain, correlationId, isKeyed, waitPolicy } = request;
     const started = await startExecution(
       {
         name: workflow,
@@ -38,7 +38,7 @@ export function startAndWait(
       {
         readOnly: isSafeMethod(received.httpMethod),
         // A shorter wait preference does not shorten the time for the start.
-        deadlineAt: request.arrivedAt + Math.max(deadlineMs, waitPolicy.waitMs),
+        deadlineAt: request.startBefore,
         respondsAsync: waitPolicy.respondsAsync,
         isKeyed,
       },
@@ -58,7 +58,7 @@ async function waitForOutcome(
   const { responseOptions } = dependencies;
   const { linksOf } = responseOptions;
   const readOnly = isSafeMethod(received.httpMethod);
-  const wait = { deadlineMs: waitMs, deadlineAt: request.arrivedAt + waitMs, clientGone, respondsAsync, linksOf };
+  const wait = { waitMs, deadlineAt: request.arrivedAt + waitMs, clientGone, respondsAsync, linksOf };
   try {
     const ended = await waitForEnd(started, { ...wait, readOnly }, dependencies);
     if (ended === null) return { kind: 'client-gone' };
@@ -82,7 +82,7 @@ function accepted(
     document: { id, state: 'running', route, method, requestId, links },
     headers: { location: links.self, 'retry-after': '1', 'preference-applied': request.waitPolicy.applied },
     settled: asyncExecutions.follow(id, {
-      timeoutMs: Math.max(1, request.arrivedAt + request.deadlineMs - performance.now()),
+      timeoutMs: Math.max(1, request.arrivedAt + request.responseDeadlineMs - performance.now()),
       readOnly: isSafeMethod(method),
     }),
   };

@@ -11,7 +11,7 @@ export interface StartOnceDependencies {
   readonly responseOptions: ResponseOptions;
 }
 
-/** A request without a key goes on to the next layer. */
+/** A request without a key is passed to the next layer. */
 export function startOnce(
   { workflow }: { workflow: string },
   { idempotentStart, responseOptions }: StartOnceDependencies,

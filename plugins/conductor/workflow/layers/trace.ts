@@ -2,23 +2,21 @@
 
 import type { Outcome } from '../../execution/outcome.ts';
 import type { TelemetryIndex } from '../../telemetry/telemetry-index.ts';
-import type { Layer } from '../execution-request.ts';
+import type { Serve, Start } from '../execution-request.ts';
 
 /** Stages and spans of a request with an execution. */
-export function trace({ telemetry: index }: { telemetry: TelemetryIndex }): Layer {
-  return (next) => async (request) => {
+export function trace(start: Start, { telemetry: index }: { telemetry: TelemetryIndex }): Serve {
+  return async (request) => {
     const { telemetry } = request;
     telemetry.starting();
-    const execution = await next(request);
-    const { executionId } = execution;
-    if (executionId === undefined) return execution;
+    const { executionId, outcome } = await start(request);
     index.started(executionId, telemetry);
-    const outcome = execution.outcome.then((reached) => {
+    const traced = outcome.then((reached) => {
       index.forget(executionId, telemetry);
       telemetry.ended(executionEnded(reached), executionId);
       return reached;
     });
-    return { ...execution, outcome };
+    return { executionId, outcome: traced };
   };
 }
 

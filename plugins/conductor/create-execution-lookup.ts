@@ -10,7 +10,7 @@ import { outageNotice } from '#lib/redis/connect-redis.ts';
 import type { SharedServices } from '../../gateway/plugin-api/plugin-api.ts';
 
 /** What finds and records executions. */
-export interface Finding {
+export interface ExecutionLookup {
   readonly recorder: ExecutionRecorder;
   /** Returns a client of the execution API that sends its calls through an engine connection. */
   apiOf(connection: { request: SendRequest }): ExecutionApi;
@@ -29,7 +29,10 @@ const consequence =
  * Creates it. The engine is asked for its index in the background, and the log says once what finds executions.
  * @param engine the connection that asks
  */
-export function createFinding({ config, redis, log, ...services }: SharedServices, engine: Engine): Finding {
+export function createExecutionLookup(
+  { config, redis, log, ...services }: SharedServices,
+  engine: Engine,
+): ExecutionLookup {
   const presence = new IndexPresence((request) => engine.request({ timeoutMs: askTimeoutMs, ...request }));
   const records = redis === undefined ? undefined : createRecords(redis, config);
   let timer: NodeJS.Timeout | undefined;
@@ -39,7 +42,7 @@ export function createFinding({ config, redis, log, ...services }: SharedService
     if (isStopped || hasIndex === true) return;
     if (hasIndex === undefined) timer = setTimeout(() => void ask(), askAgainMs).unref();
     else if (records === undefined) log.warn(consequence);
-    else log.info('the engine has no index of executions: records in Redis stand in for it');
+    else log.info('the engine has no index of executions: using records in Redis instead');
   };
   void ask();
   services.onStop('index check', () => {

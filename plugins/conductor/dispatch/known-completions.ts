@@ -14,4 +14,4 @@ export interface KnownCompletion {
 }
 
 /** Known completions by execution id; an entry exists while a client waits. */
-export type InFlightExecutions = TransientMap<string, KnownCompletion>;
+export type KnownCompletions = TransientMap<string, KnownCompletion>;

@@ -64,7 +64,7 @@ function readMember(member: string): { name: string; value: string } {
 
 /** How long a request waits for its execution, and what the client receives when the wait ends first. */
 export interface WaitPolicy {
-  /** Maximum wait in milliseconds. */
+  /** Longest wait of this request in milliseconds from its arrival: what it prefers, or the response deadline of its route. */
   readonly waitMs: number;
   /** When the wait ends first: true sends 202 with a link to the execution, false sends 504. */
   readonly respondsAsync: boolean;
@@ -74,17 +74,17 @@ export interface WaitPolicy {
 
 /**
  * Returns the wait policy of a request.
- * @param limits `budgetMs`: wait without preferences; `maxWaitMs`: longest wait that a client may ask for; both in
- *   milliseconds
+ * @param limits `responseDeadlineMs`: wait without preferences; `maxWaitMs`: longest wait that a client may ask for; both
+ *   in milliseconds
  */
 export function waitPolicyOf(
   { respondAsync, waitSeconds }: Preferences,
-  { budgetMs, maxWaitMs }: { budgetMs: number; maxWaitMs: number },
+  { responseDeadlineMs, maxWaitMs }: { responseDeadlineMs: number; maxWaitMs: number },
 ): WaitPolicy {
   const waitMs = waitSeconds === undefined ? undefined : Math.min(waitSeconds * 1_000, maxWaitMs);
   const applied = [
     ...(respondAsync ? ['respond-async'] : []),
     ...(waitMs === undefined ? [] : [`wait=${Math.floor(waitMs / 1_000)}`]),
   ].join(', ');
-  return { waitMs: waitMs ?? (respondAsync ? 0 : budgetMs), respondsAsync: applied !== '', applied };
+  return { waitMs: waitMs ?? (respondAsync ? 0 : responseDeadlineMs), respondsAsync: applied !== '', applied };
 }

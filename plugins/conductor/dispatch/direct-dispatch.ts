@@ -1,0 +1,185 @@
+// Direct dispatch across routers: reads that no worker polls for at their router go to a router that holds a poll.
+//
+// A router with a waiting task offers its queue to all others. One that holds a poll asks for tasks, and gets them from the
+// router that has them, which gives each task to one router only. All messages are volatile: a task whose message is lost
+// is read again by its client after the response deadline.
+
+import { Attachment } from '#lib/gc/attachment.ts';
+import { BoundedMap } from '#lib/gc/bounded.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import { activeWithinMs, queueKey, type QueueName, type TaskQueues } from './task-queues.ts';
+
+/** A message about direct dispatch, from one router to all others or to one. */
+export type DispatchMessage =
+  /** Workers poll this queue at the sender. */
+  | { readonly polled: QueueName }
+  /** The sender has tasks of this queue without a worker. */
+  | { readonly offered: QueueName }
+  /** The sender holds polls for this queue, which take up to `count` tasks. */
+  | { readonly wanted: QueueName; readonly count: number }
+  /** Tasks for the receiver's workers; none when the sender has no more. */
+  | { readonly given: readonly Task[]; readonly of: QueueName };
+
+/** Sends messages to other routers. */
+export interface DispatchPeers {
+  /** False while messages would be lost. */
+  readonly isConnected: boolean;
+  /** @param router receiver; undefined: all others */
+  send(message: DispatchMessage, router?: string): void;
+}
+
+/** What {@link DirectDispatch} depends on. */
+export interface DirectDispatchOptions {
+  queues: TaskQueues;
+  peers: DispatchPeers;
+  /** Called with a task that another router's worker gets. */
+  handedOut: (task: Task) => void;
+}
+
+/** What a router knows of one queue at the others. */
+interface Elsewhere {
+  /** Time of the latest message that workers poll it elsewhere, by performance.now(). */
+  polledAt: number;
+  /** Time of this router's own message that workers poll it here. */
+  announcedAt: number;
+  /** Time of this router's latest offer, while it may have tasks. */
+  offeredAt: number;
+  /** Routers that offered tasks, with the time at which they were asked last. */
+  readonly offers: Map<string, number>;
+}
+
+/** Pause between two messages that a queue is polled here (milliseconds). */
+const announceMs = activeWithinMs / 6;
+/** After this time (milliseconds) an offer is repeated, and a request for tasks counts as lost. */
+const lostAfterMs = 250;
+/** Most queues known: workers can poll for any number of task types that do not exist. */
+const maxKnown = 1_000;
+/** Most tasks in one message. */
+const maxGiven = 16;
+
+/** When a router was asked that has not been asked since its last offer or response. */
+const notAsked = Number.NEGATIVE_INFINITY;
+
+/** Gives reads to workers without a poll of the engine, here or through another router. */
+export class DirectDispatch {
+  readonly #options: DirectDispatchOptions;
+  readonly #elsewhere = new BoundedMap<string, Elsewhere>(maxKnown);
+  /** The router that gave a task to this one. */
+  readonly #givenBy = new Attachment<Task, string>('router that gave a task');
+  #isStopping = false;
+
+  constructor(options: DirectDispatchOptions) {
+    this.#options = options;
+    options.queues.listen((name, waiting) => {
+      if (!options.peers.isConnected || this.#isStopping) return;
+      if (waiting === 'task') return this.#offer(name);
+      this.#announce(name);
+      this.#ask(name);
+    });
+  }
+
+  /** True when workers poll this queue, here or at a router that can be reached. */
+  isPossible(name: QueueName): boolean {
+    const { queues, peers } = this.#options;
+    if (queues.isActive(name)) return true;
+    const polledAt = this.#elsewhere.get(queueKey(name))?.polledAt ?? Number.NEGATIVE_INFINITY;
+    return peers.isConnected && performance.now() - polledAt <= activeWithinMs;
+  }
+
+  /** Delivers a task that the engine has scheduled in the direct domain of `name`. */
+  dispatch(name: QueueName, task: Task): void {
+    this.#options.queues.queue(name).dispatchDirectly(task);
+  }
+
+  /** Stops the delivery of a task whose client has left. */
+  cancel(name: QueueName, taskId: string): void {
+    this.#options.queues.queue(name).cancelDispatch(taskId);
+  }
+
+  /** Handles a message of another router. */
+  receive(message: DispatchMessage, from: string): void {
+    if ('polled' in message) this.#known(message.polled).polledAt = performance.now();
+    else if ('offered' in message) {
+      this.#known(message.offered).offers.set(from, notAsked);
+      this.#ask(message.offered);
+    } else if ('wanted' in message) this.#give(message.wanted, Math.min(message.count, maxGiven), from);
+    else this.#take(message.given, message.of, from);
+  }
+
+  /** Returns tasks of other routers that no worker has taken. Call it when this router holds no more polls. */
+  stop(): void {
+    this.#isStopping = true;
+    for (const [name, queue] of this.#options.queues) {
+      for (const task of queue.takeDispatched(Infinity)) this.#return(task, name);
+    }
+  }
+
+  #return(task: Task, name: QueueName): void {
+    const router = this.#givenBy.get(task);
+    if (router !== undefined) this.#options.peers.send({ given: [task], of: name }, router);
+  }
+
+  #announce(name: QueueName): void {
+    const known = this.#known(name);
+    if (performance.now() - known.announcedAt < announceMs) return;
+    known.announcedAt = performance.now();
+    this.#options.peers.send({ polled: name });
+  }
+
+  #offer(name: QueueName): void {
+    const known = this.#known(name);
+    if (performance.now() - known.offeredAt < lostAfterMs) return;
+    known.offeredAt = performance.now();
+    this.#options.peers.send({ offered: name });
+  }
+
+  /**
+   * Asks every router with an offer for tasks, as far as polls are held here. An offer is forgotten when its router has not
+   * responded: a router that was stopped must not stand before one that has tasks. One that was only slow offers again.
+   */
+  #ask(name: QueueName): void {
+    const { offers } = this.#known(name);
+    if (offers.size === 0) return;
+    const count = this.#options.queues.queue(name).capacity;
+    if (count === 0) return;
+    const now = performance.now();
+    for (const [router, askedAt] of offers) {
+      if (now - askedAt < lostAfterMs) continue;
+      if (askedAt > notAsked) offers.delete(router);
+      else {
+        offers.set(router, now);
+        this.#options.peers.send({ wanted: name, count }, router);
+      }
+    }
+  }
+
+  #give(name: QueueName, count: number, router: string): void {
+    const given = this.#options.queues.queue(name).takeDispatched(count);
+    for (const task of given) this.#options.handedOut(task);
+    if (given.length === 0) this.#known(name).offeredAt = Number.NEGATIVE_INFINITY;
+    this.#options.peers.send({ given, of: name }, router);
+  }
+
+  #take(tasks: readonly Task[], name: QueueName, router: string): void {
+    const { offers } = this.#known(name);
+    if (tasks.length === 0) offers.delete(router);
+    else offers.set(router, notAsked);
+    for (const task of tasks) {
+      this.#givenBy.set(task, router);
+      if (this.#isStopping) this.#return(task, name);
+      else this.dispatch(name, task);
+    }
+    this.#ask(name);
+  }
+
+  #known(name: QueueName): Elsewhere {
+    const key = queueKey(name);
+    const never = Number.NEGATIVE_INFINITY;
+    const known = this.#elsewhere.get(key) ?? {
+      ...{ polledAt: never, announcedAt: never, offeredAt: never },
+      offers: new Map<string, number>(),
+    };
+    this.#elsewhere.set(key, known);
+    return known;
+  }
+}

@@ -1,0 +1,70 @@
+// Held long polls: a worker waits in one or several queues until one of them has tasks.
+
+import type { Task } from '#lib/conductor/types.ts';
+
+/** A worker's long poll. */
+export interface Poll {
+  workerId: string | undefined;
+  /** Longest time to hold the poll, in milliseconds. */
+  timeoutMs: number;
+  /** Aborts when the worker disconnects. */
+  signal: AbortSignal;
+}
+
+/** What holding a poll needs of a queue. */
+export interface PolledQueue {
+  /** Delivers what is ready to a poll, and holds it as long as it has no tasks. `drop` follows. */
+  hold(poll: HeldPoll): void;
+  /** Ends a poll, which must get no more tasks. */
+  drop(poll: HeldPoll): void;
+}
+
+/** A queue in which a poll is held, and the most tasks that it takes from there. */
+export interface Wanted {
+  readonly queue: PolledQueue;
+  readonly count: number;
+}
+
+/** A held poll in one of its queues. */
+export interface HeldPoll {
+  readonly workerId: string | undefined;
+  /** Tasks of this queue that it still takes. */
+  left: number;
+  /** Tasks of all of its queues. */
+  readonly taken: Task[];
+  release(): void;
+}
+
+/**
+ * Holds a poll in one or several queues. Resolves with tasks as soon as there are some; with none after the time-out or
+ * when the worker disconnects.
+ */
+export async function holdPoll(wanted: readonly Wanted[], { workerId, timeoutMs, signal }: Poll): Promise<Task[]> {
+  if (signal.aborted) return [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const taken: Task[] = [];
+  const held = wanted.map(({ queue, count }) => {
+    const poll = { workerId, left: Math.max(1, count), taken, release: resolve };
+    queue.hold(poll);
+    return poll;
+  });
+  if (taken.length === 0) {
+    const timer = setTimeout(resolve, timeoutMs);
+    signal.addEventListener('abort', resolve as () => void, { once: true });
+    await promise;
+    clearTimeout(timer);
+    signal.removeEventListener('abort', resolve as () => void);
+  }
+  for (const [index, { queue }] of wanted.entries()) queue.drop(held[index] as HeldPoll);
+  return taken;
+}
+
+/** Returns the first poll of each worker that takes more tasks; every one of workers without an id. */
+export function firstOfEachWorker(polls: readonly HeldPoll[]): HeldPoll[] {
+  const seen = new Set<string>();
+  return polls.filter(({ workerId, left }) => {
+    if (left === 0 || (workerId !== undefined && seen.has(workerId))) return false;
+    if (workerId !== undefined) seen.add(workerId);
+    return true;
+  });
+}

@@ -1,0 +1,80 @@
+// Messages between routers over Redis pub/sub: wake-ups and direct dispatch. They are lost during a Redis outage.
+
+import { randomUUID } from 'node:crypto';
+import type { Redis } from '#lib/redis/redis.ts';
+import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
+import type { DispatchMessage, DispatchPeers } from './direct-dispatch.ts';
+import type { PeerWakeUp, Peers } from './wake-ups.ts';
+
+/** Messages have the field `hint` here, also those of earlier releases. */
+const wakeUpChannel = 'service-router:hints';
+/** Messages to all routers; those to one are on a channel that ends with its id. */
+const dispatchChannel = 'service-router:dispatch';
+
+/** Dependencies of {@link RedisPeers}. */
+export interface RedisPeersOptions {
+  redis: Redis;
+  log: Logger;
+  /** Called with every wake-up of another router. */
+  wakeUp: (wakeUp: PeerWakeUp) => void;
+  /** Called with every message about direct dispatch for this router. */
+  dispatch: (message: DispatchMessage, from: string) => void;
+}
+
+/** Exchanges messages with the other routers. */
+export class RedisPeers implements Peers, DispatchPeers {
+  readonly #options: RedisPeersOptions;
+  /** Identifies this router. */
+  readonly #instance = randomUUID();
+  readonly #unsubscribe: readonly (() => void)[];
+
+  constructor(options: RedisPeersOptions) {
+    const { redis, wakeUp, dispatch } = options;
+    this.#options = options;
+    const onDispatch = this.#receiver<{ message: DispatchMessage }>(({ message, from }) => dispatch(message, from));
+    this.#unsubscribe = [
+      redis.subscribe(
+        wakeUpChannel,
+        this.#receiver<{ hint: PeerWakeUp }>(({ hint }) => wakeUp(hint)),
+      ),
+      redis.subscribe(dispatchChannel, onDispatch),
+      redis.subscribe(`${dispatchChannel}:${this.#instance}`, onDispatch),
+    ];
+  }
+
+  get isConnected(): boolean {
+    return this.#options.redis.isResponding;
+  }
+
+  /** Publishes a wake-up. Drops it when Redis is unavailable: a late wake-up is useless. */
+  publish(wakeUp: PeerWakeUp): void {
+    this.#publish(wakeUpChannel, { hint: wakeUp });
+  }
+
+  /** Sends a message about direct dispatch. Drops it when Redis is unavailable. */
+  send(message: DispatchMessage, router?: string): void {
+    this.#publish(router === undefined ? dispatchChannel : `${dispatchChannel}:${router}`, { message });
+  }
+
+  /** Ends the subscriptions. */
+  stop(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+  }
+
+  #publish(channel: string, fields: object): void {
+    const text = JSON.stringify({ from: this.#instance, ...fields });
+    this.#options.redis.run((client) => client.publish(channel, text)).catch(() => undefined);
+  }
+
+  /** Returns a listener that parses messages and ignores this router's own. */
+  #receiver<M>(receive: (message: M & { from: string }) => void): (text: string) => void {
+    return (text) => {
+      try {
+        const message = JSON.parse(text) as M & { from: string };
+        if (message.from !== this.#instance) receive(message);
+      } catch (error) {
+        this.#options.log.warn(errorFields(error), 'ignored an invalid message of another router');
+      }
+    };
+  }
+}

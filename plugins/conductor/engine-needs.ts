@@ -1,0 +1,81 @@
+// What the router needs from an engine besides workflows: the calls of its API, and active event handlers.
+
+import type { Engine } from '#lib/conductor/engine.ts';
+import type { EventHandler } from '#lib/conductor/definitions/schema.ts';
+import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
+import { parseResponse } from '#lib/conductor/read-response.ts';
+
+type Caller = Pick<Engine, 'request'>;
+type WantedHandler = Pick<EventHandler, 'name' | 'active'>;
+
+/** The calls that every request depends on. An engine of an earlier release lacks the last one. */
+const neededCalls = [
+  ['POST', '/api/workflow'],
+  ['GET', '/api/workflow/{workflowId}/status'],
+  ['GET', '/api/tasks/poll/batch/{taskType}'],
+  ['POST', '/api/tasks'],
+  ['POST', '/api/tasks/{workflowId}/{taskRefName}/{status}/sync'],
+] as const;
+
+const timeoutMs = 2_000;
+
+/** Checks whether an engine has what the router needs. Successful checks are not repeated. */
+export class EngineNeeds {
+  readonly #engine: Caller;
+  readonly #wanted: () => readonly WantedHandler[];
+  #hasCalls = false;
+  #found: readonly WantedHandler[] | undefined;
+  #missingHandlers: readonly string[] = [];
+
+  /** @param wanted event handlers of the active configuration; inactive ones are not asked for */
+  constructor(engine: Caller, wanted: () => readonly WantedHandler[]) {
+    this.#engine = engine;
+    this.#wanted = wanted;
+  }
+
+  /** One line for each event handler that was missing at the last {@link askForHandlers}. */
+  get missingHandlers(): readonly string[] {
+    return this.#missingHandlers;
+  }
+
+  /** Returns one line for each call that the engine does not have. @throws EngineError */
+  async missingCalls(): Promise<readonly string[]> {
+    if (this.#hasCalls) return [];
+    const lacking = await Promise.all(
+      neededCalls.map(async (call) => ((await this.#lacks(call)) ? [call.join(' ')] : [])),
+    );
+    const missing = lacking.flat();
+    this.#hasCalls = missing.length === 0;
+    if (this.#hasCalls) return [];
+    const version = (await new MetadataApi((call) => this.#engine.request({ timeoutMs, ...call })).readVersion()) ?? '';
+    const engine = `the engine of conductor.url (${version === '' ? 'it does not tell its version' : `Conductor ${version}`})`;
+    return missing.map((call) => `${engine} has no ${call}: the router needs Conductor 3.32 or newer there`);
+  }
+
+  /** Updates {@link missingHandlers} and returns it. An engine that does not list its handlers has none missing. */
+  async askForHandlers(): Promise<readonly string[]> {
+    const wanted = this.#wanted();
+    if (wanted === this.#found) return this.#missingHandlers;
+    const { status, body } = await this.#engine.request({ method: 'GET', path: '/api/event', timeoutMs });
+    const registered = status === 200 ? parseResponse<WantedHandler[]>({ body }) : wanted;
+    const reasons = wanted.flatMap(({ name, active }) => (active === false ? [] : whyMissing(name, registered)));
+    if (reasons.length === 0 && status === 200) this.#found = wanted;
+    return (this.#missingHandlers = reasons);
+  }
+
+  /** Spring names the methods of each path that it serves, without calling them. Unclear responses do not count. */
+  async #lacks([method, path]: (typeof neededCalls)[number]): Promise<boolean> {
+    const filledIn = path.replace('{status}', 'COMPLETED').replaceAll(/\{\w+\}/g, 'none');
+    const { status, headers } = await this.#engine.request({ method: 'OPTIONS', path: filledIn, timeoutMs });
+    if (status === 404) return true;
+    const { allow } = headers;
+    return status === 200 && typeof allow === 'string' && !allow.split(/, */).includes(method);
+  }
+}
+
+function whyMissing(name: string, registered: readonly WantedHandler[]): string[] {
+  const found = registered.find((handler) => handler.name === name);
+  if (found?.active === true) return [];
+  const problem = found === undefined ? 'is not registered' : 'is not active';
+  return [`event handler ${name} ${problem}: its events start nothing until \`service-router register\` has been run`];
+}

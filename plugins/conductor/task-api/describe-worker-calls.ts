@@ -1,0 +1,239 @@
+// The OpenAPI description of the calls of workers: parameters, bodies and responses, for workers without an SDK.
+
+import type { Components, Operation, Parameter, Response, Schema } from '#lib/openapi/openapi.ts';
+import type { CallKind } from './allow-list.ts';
+
+/** What the document says of a call, besides its summary, scope and problems. */
+export type CallDescription = Pick<Operation, 'description' | 'parameters' | 'requestBody' | 'responses'>;
+
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const text = (description: string) => ({ type: 'string', description });
+const json = (schema: Schema) => ({ 'application/json': { schema } });
+
+const domain = (description: string): Parameter => ({
+  name: 'domain',
+  in: 'query',
+  description,
+  schema: { type: 'string' },
+  example: '002',
+});
+const pollParameters: readonly Parameter[] = [
+  domain('Task domain whose tasks to take, such as the MIS code of a college; without it, those of the default pool.'),
+  {
+    name: 'workerid',
+    in: 'query',
+    description: 'Name of the worker, which the engine shows with the task.',
+    schema: { type: 'string' },
+  },
+];
+const wholeNumber = (name: string, value: number, description: string): Parameter => ({
+  name,
+  in: 'query',
+  description,
+  schema: { type: 'integer', minimum: 0, default: value },
+});
+const engineResponse: Response = { description: "The engine's response.", content: { '*/*': {} } };
+const noTask: Response = { description: 'There is no task.' };
+const result: CallDescription['requestBody'] = { required: true, content: json(reference('conductor.TaskResult')) };
+
+/** Each call of workers; calls of operators have none. */
+export const workerCalls: Readonly<Partial<Record<CallKind, CallDescription>>> = {
+  'batch-poll': {
+    description:
+      'A long poll: the response comes as soon as there is a task, and is empty after `timeout`. Poll again at once. 503 `shutting-down`: poll another router.',
+    parameters: [
+      wholeNumber('count', 1, 'Largest number of tasks.'),
+      wholeNumber('timeout', 100, 'How long to wait for a task, in milliseconds; use some seconds.'),
+      ...pollParameters,
+    ],
+    responses: {
+      '200': {
+        description: 'The tasks; none after the time-out.',
+        content: json({ type: 'array', items: reference('conductor.Task') }),
+      },
+    },
+  },
+  poll: {
+    description: 'Waits for 100 ms. The poll for several tasks waits for longer, and costs fewer calls.',
+    parameters: pollParameters,
+    responses: { '200': { description: 'The task.', content: json(reference('conductor.Task')) }, '204': noTask },
+  },
+  update: {
+    description:
+      'Ends a task, or puts it back with `IN_PROGRESS`. Repeat the call until it gets a 200: the engine ignores a second result of the same task.',
+    requestBody: result,
+    responses: {
+      '200': {
+        description: 'The result is stored.',
+        content: { 'text/plain': { schema: text('The id of the task.') } },
+      },
+      '404': { description: 'The engine has no such task.', content: { 'application/json': {} } },
+      default: engineResponse,
+    },
+  },
+  'update-and-poll': {
+    description:
+      'Reports a result like `POST …/tasks`, and takes the next task of the same queue if there is one already.',
+    requestBody: result,
+    responses: {
+      '200': { description: 'The result is stored; the next task.', content: json(reference('conductor.Task')) },
+      '204': { description: 'The result is stored; there is no task.' },
+      '404': { description: 'The engine has no such task.', content: { 'application/json': {} } },
+      default: engineResponse,
+    },
+  },
+  exchange: {
+    description:
+      'Reports results and takes tasks of several types in one request. The body is lines of JSON: the first is a `conductor.Exchange`, each other one a `conductor.TaskResult`. The response comes as soon as there are tasks, and is empty after `timeout`; at once when a result was not accepted.',
+    requestBody: {
+      required: true,
+      content: {
+        'application/x-ndjson': {
+          schema: reference('conductor.Exchange'),
+          example: { workerId: 'worker-1', timeout: 0, wanted: [{ taskType: 'movies_intake', count: 1 }] },
+        },
+      },
+    },
+    responses: {
+      '200': { description: 'The tasks; none after the time-out.', content: json(reference('conductor.Exchanged')) },
+    },
+  },
+  log: {
+    requestBody: { required: true, content: { 'text/plain': { schema: { type: 'string' } }, 'application/json': {} } },
+    responses: { default: engineResponse },
+  },
+};
+
+const body = {
+  body: text('The body, encoded as `bodyEncoding` says. Absent when there is none.'),
+  bodyEncoding: {
+    enum: ['text', 'base64', 'gzip+base64'],
+    description:
+      '`text`: the body itself; `base64`: its bytes; `gzip+base64`: its bytes compressed. A writer may always use `base64`.',
+  },
+  escaped: {
+    const: true,
+    description: 'In every text of the other members, each backslash stands for the character behind it.',
+  },
+  sealed: text('The encrypted rest (JWE), when payloads are encrypted.'),
+};
+const headers: Schema = {
+  type: 'object',
+  description: 'Header fields: lower-case names, a text or a list of texts each.',
+  additionalProperties: { type: ['string', 'array'], items: { type: 'string' } },
+};
+
+/** Schemas of tasks and results, and of the request and the response inside them. */
+export const workerSchemas: NonNullable<Components['schemas']> = {
+  'conductor.Task': {
+    type: 'object',
+    description: 'A task of the engine; the members that a worker needs. It has others.',
+    required: ['taskId', 'workflowInstanceId'],
+    properties: {
+      taskId: text('Id to report the result with.'),
+      workflowInstanceId: text(
+        'Id of the execution: to report with, and the `Idempotency-Key` of a write to a back end.',
+      ),
+      taskDefName: text('The task type.'),
+      responseTimeoutSeconds: { type: 'integer', description: 'How long the engine waits for the result, in seconds.' },
+      inputData: {
+        type: 'object',
+        description: 'The input. Tasks of a routed request have `inbound`.',
+        properties: { inbound: reference('conductor.Inbound') },
+      },
+    },
+  },
+  'conductor.Exchange': {
+    type: 'object',
+    required: ['timeout', 'wanted'],
+    properties: {
+      workerId: text('Name of the worker, which the engine shows with the task.'),
+      timeout: { type: 'integer', minimum: 0, description: 'How long to wait for tasks, in milliseconds.' },
+      wanted: {
+        type: 'array',
+        description: 'The queues whose tasks to take; none: the response comes when the results are stored.',
+        items: {
+          type: 'object',
+          required: ['taskType', 'count'],
+          properties: {
+            taskType: text('Name of the task type.'),
+            domain: text('Task domain; without it, the default pool.'),
+            count: { type: 'integer', minimum: 0, description: 'Largest number of tasks.' },
+          },
+        },
+      },
+    },
+  },
+  'conductor.Exchanged': {
+    type: 'object',
+    required: ['tasks'],
+    properties: {
+      tasks: { type: 'array', items: reference('conductor.Task') },
+      statuses: {
+        type: 'array',
+        items: { type: 'integer' },
+        description: 'What `POST …/tasks` responds to each result; absent when all are stored.',
+      },
+      refused: { type: 'array', items: { type: 'string' }, description: 'Task types that the client may not take.' },
+      unavailable: { const: true, description: 'The engine does not respond.' },
+    },
+  },
+  'conductor.TaskResult': {
+    type: 'object',
+    required: ['taskId', 'workflowInstanceId', 'status'],
+    properties: {
+      taskId: text('`taskId` of the task.'),
+      workflowInstanceId: text('`workflowInstanceId` of the task.'),
+      status: {
+        enum: ['COMPLETED', 'FAILED_WITH_TERMINAL_ERROR', 'FAILED', 'IN_PROGRESS', 'CANCELED'],
+        description:
+          '`COMPLETED` with any response of the back end; `FAILED_WITH_TERMINAL_ERROR` when there is none; `IN_PROGRESS` to get the task again.',
+      },
+      outputData: {
+        type: 'object',
+        description: 'The output. For a routed request it has `outbound`.',
+        properties: { outbound: reference('conductor.Outbound') },
+      },
+      reasonForIncompletion: {
+        type: 'string',
+        description:
+          'Why there is no response, as `<code>: <text>`. The client gets the code as a problem, with the text as its detail.',
+        examples: ['back-end-timeout: no response within 20000 ms'],
+      },
+      callbackAfterSeconds: {
+        type: 'integer',
+        description: 'With `IN_PROGRESS`: when to get the task again, in seconds.',
+      },
+      workerId: text('Name of the worker.'),
+    },
+  },
+  'conductor.Inbound': {
+    type: ['object', 'null'],
+    description: 'The request of the client.',
+    properties: {
+      httpMethod: text('Upper case.'),
+      path: text(
+        'Path for the back end: without the leading part that the route strips, percent-encoded as it was sent; may be empty.',
+      ),
+      query: text('Query as it was sent, without its `?`.'),
+      params: { type: 'object', description: 'Path parameters of the route, decoded.' },
+      headers,
+      requestId: text('Send it to the back end as `X-Request-Id`.'),
+      clientId: text('The OAuth client that sent the request.'),
+      route: text('Name of the endpoint.'),
+      traceparent: text('W3C Trace Context.'),
+      ...body,
+    },
+  },
+  'conductor.Outbound': {
+    type: 'object',
+    description: 'The response for the client.',
+    required: ['statusCodeValue'],
+    properties: {
+      statusCodeValue: { type: 'integer', minimum: 200, maximum: 599 },
+      headers,
+      answeredAt: { type: 'string', format: 'date-time', description: 'With a write: when the back end responded.' },
+      ...body,
+    },
+  },
+};

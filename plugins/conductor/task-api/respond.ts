@@ -1,0 +1,21 @@
+// Helpers of the engine-api policy: numbers of a query, and responses.
+
+import type { Response } from 'express';
+import { Problem } from '#lib/problem/problem.ts';
+
+/** Sends a response with its Content-Length: Node would send it in chunks otherwise. */
+export function send(
+  response: Response,
+  status: number,
+  { type, body }: { type: string; body: string | Buffer },
+): void {
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) }).end(body);
+}
+
+/** Returns a whole number of a query; `absent` when there is none. @throws Problem `malformed-request` */
+export function wholeNumber(text: string | null, absent: number): number {
+  const value = text === null || text === '' ? absent : Number(text);
+  if (!Number.isInteger(value) || value < 0)
+    throw new Problem('malformed-request', { detail: 'count and timeout are whole numbers.' });
+  return value;
+}

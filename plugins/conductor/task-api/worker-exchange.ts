@@ -1,0 +1,72 @@
+// The body of an exchange: a worker process reports results and takes tasks in one request.
+
+import { Problem } from '#lib/problem/problem.ts';
+import type { QueueName } from '../dispatch/task-queues.ts';
+
+/** What a worker process sends in one exchange. */
+export interface WorkerExchange {
+  readonly workerId: string | undefined;
+  /** How long the exchange may wait for tasks, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Queues whose tasks it takes, with the most tasks of each. */
+  readonly wanted: readonly (QueueName & { readonly count: number })[];
+  /** Results, each the text of a TaskResult. */
+  readonly results: readonly Buffer[];
+}
+
+/** Most results in one exchange: each becomes a call to the engine. Workers of this product report what they run at a time. */
+const maxResults = 1_000;
+/** Most queues of one exchange. */
+const maxQueues = 100;
+
+/**
+ * Parses the body: lines of JSON. The first has `workerId`, `timeout` and `wanted`; each other is one result, which stays as
+ * it was sent.
+ * @throws Problem `malformed-request` (400) when the first line is not as described
+ */
+export function parseExchange(body: Buffer): WorkerExchange {
+  const [first = body, ...results] = splitLines(body);
+  const { workerId, timeout, wanted } = parseObject(first);
+  if (workerId !== undefined && typeof workerId !== 'string') refuse();
+  if (!isCount(timeout) || !Array.isArray(wanted) || wanted.length > maxQueues) return refuse();
+  if (results.length > maxResults) return refuse();
+  const queues = wanted.map(toWanted).filter(({ count }) => count > 0);
+  return { workerId: workerId as string | undefined, timeoutMs: timeout, wanted: queues, results };
+}
+
+function toWanted(entry: unknown): QueueName & { count: number } {
+  const { taskType, domain, count } = (entry ?? {}) as Record<string, unknown>;
+  if (typeof taskType !== 'string' || taskType === '' || !isCount(count)) return refuse();
+  if (domain !== undefined && typeof domain !== 'string') return refuse();
+  return { taskType, domain: domain || undefined, count };
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0;
+}
+
+function splitLines(body: Buffer): Buffer[] {
+  const lines: Buffer[] = [];
+  for (let start = 0; start < body.length;) {
+    const end = body.indexOf(10, start);
+    const line = body.subarray(start, end < 0 ? body.length : end);
+    if (line.length > 0) lines.push(line);
+    start = end < 0 ? body.length : end + 1;
+  }
+  return lines;
+}
+
+function parseObject(text: Buffer): Record<string, unknown> {
+  try {
+    return (JSON.parse(text.toString('utf8')) as Record<string, unknown> | null) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function refuse(): never {
+  throw new Problem('malformed-request', {
+    detail:
+      'An exchange is lines of JSON: {workerId, timeout, wanted: [{taskType, domain, count}]}, then one result a line.',
+  });
+}

@@ -1,0 +1,31 @@
+// Reports the end of a request's execution to a layer, also when the execution was not started.
+
+import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
+import { type ExecutionEnding, endingOf, endingOfError } from '../execution/outcome.ts';
+import type { ServeResult } from './execution-request.ts';
+
+/**
+ * Serves a request, and calls the listener once: when serving fails, or when the execution has ended, which behind a 202 is
+ * later than the response. A listener that throws changes nothing for the client: its error is logged.
+ */
+export async function onEnding(
+  serve: () => Promise<ServeResult>,
+  listener: (ending: ExecutionEnding) => void,
+  log: Pick<Logger, 'error'>,
+): Promise<ServeResult> {
+  const tell = (ending: ExecutionEnding) => {
+    try {
+      listener(ending);
+    } catch (error) {
+      log.error(errorFields(error), 'the end of an execution could not be counted');
+    }
+  };
+  try {
+    const result = await serve();
+    void endingOf(result.outcome).then(tell);
+    return result;
+  } catch (error) {
+    tell(endingOfError(error));
+    throw error;
+  }
+}
