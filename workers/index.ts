@@ -1,11 +1,9 @@
-// The registry of the task types that a worker process can run.
+// The registry of the workers that have their own file. Plain back ends use back-end_intake.ts.
 
 import type { ConfigKey } from '#lib/config/schema.ts';
 import { createCollegeAdaptorIntake } from './college-adaptor_intake.ts';
-import { createLmsDwIntake } from './lms-dw_intake.ts';
 import { createMdmNotify } from './mdm_notify.ts';
 import { createMdmShare } from './mdm_share.ts';
-import { createMoviesIntake } from './movies_intake.ts';
 import type { Worker, WorkerDependencies } from './worker.ts';
 
 /** How a worker process creates the worker of one task type. */
@@ -13,16 +11,19 @@ export interface WorkerRegistration {
   readonly create: (dependencies: WorkerDependencies) => Worker;
   /** Pools that its tasks are queued in: `default`, or the task domain of co-located workers (`workers.domain`). */
   readonly pools: readonly ('default' | 'domain')[];
+  /** Pool in which it runs only when `workers.taskTypes` names it. */
+  readonly onlyNamedIn?: 'domain';
   /** The configuration key of the URL that it needs. URLs of adaptors are looked up by MIS code instead. */
   readonly needs?: ConfigKey;
 }
 
-/** Every worker of the product: its factory and what it needs, by name of the task type. */
+/** Workers by the name of their task type: what `workers/index.ts` of a gateway exports as `workers`. */
+export type WorkerRegistry = Readonly<Record<string, WorkerRegistration>>;
+
+/** The workers of the product that have their own file: factory and requirements by task type. */
 export const workers = {
-  'lms-dw_intake': { create: createLmsDwIntake, pools: ['default'], needs: 'lmsDW.url' },
   'college-adaptor_intake': { create: createCollegeAdaptorIntake, pools: ['default', 'domain'] },
-  movies_intake: { create: createMoviesIntake, pools: ['default'], needs: 'movies.url' },
   mdm_notify: { create: createMdmNotify, pools: ['default'], needs: 'mdm.url' },
   // Its tasks are always in the domain of the receiving college: only workers beside its adaptor can reach the adaptor.
   mdm_share: { create: createMdmShare, pools: ['domain'], needs: 'mdm.url' },
-} as const satisfies Record<string, WorkerRegistration>;
+} as const satisfies WorkerRegistry;

@@ -2,12 +2,10 @@
 
 import type { Task } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
-import { pickHeaders, requestHeaderFilter, responseHeaderFilter } from '#lib/envelope/headers.ts';
+import { pickHeaders, requestHeaderFilter } from '#lib/envelope/headers.ts';
 import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
-import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { isSafeMethod } from '#lib/http/methods.ts';
-import { receivedInbound } from './received-inbound.ts';
-import { CodedFailure } from './task-failure.ts';
+import { createResponder } from './responder.ts';
 import type { TaskOutcome, WorkerDependencies } from './worker.ts';
 
 /** Returns the base URL of the back end for a request. @throws CodedFailure when there is none */
@@ -18,32 +16,17 @@ export function createIntake(
   { config, callBackEnd }: WorkerDependencies,
   selectBaseUrl: SelectBaseUrl,
 ): (task: Task) => Promise<TaskOutcome> {
-  const allowsRequest = requestHeaderFilter(config['router.requestHeaders']);
-  const allowsResponse = responseHeaderFilter(config['router.responseHeaders']);
-  const codec = createPayloadCodec(config);
-  return async (task) => {
-    const packed = task.inputData?.['inbound'];
-    const inbound = receivedInbound(packed, codec, config);
-    const response = await callBackEnd({
+  const allows = requestHeaderFilter(config['router.requestHeaders']);
+  return createResponder(config, (inbound, { workflowInstanceId }) =>
+    callBackEnd({
       base: selectBaseUrl(inbound, config),
       method: inbound.httpMethod,
       path: inbound.path,
       query: inbound.query,
-      headers: { ...pickHeaders(inbound.headers, allowsRequest), ...addedHeaders(inbound, task.workflowInstanceId) },
+      headers: { ...pickHeaders(inbound.headers, allows), ...addedHeaders(inbound, workflowInstanceId) },
       body: inbound.body,
-    });
-    const answeredAt = new Date().toISOString();
-    if (response.status < 200 || response.status > 599) {
-      throw new CodedFailure('back-end-bad-answer', `the back end responded with status ${response.status}`);
-    }
-    const headers = pickHeaders(response.headers, allowsResponse);
-    const binding = { inbound: packed, executionId: task.workflowInstanceId };
-    const outbound = codec.packOutbound({ ...response, headers }, binding);
-    return {
-      status: 'COMPLETED',
-      outputData: { outbound: isSafeMethod(inbound.httpMethod) ? outbound : { ...outbound, answeredAt } },
-    };
-  };
+    }),
+  );
 }
 
 /** Headers that the worker adds: the request id and, for a write, the key by which a back end detects a repetition. */

@@ -1,8 +1,10 @@
 // The program of the worker process.
 
+import { gatewayDir } from '#lib/config/folders.ts';
 import { loadConfig } from '#lib/config/load.ts';
 import { runProgram } from '#lib/process/run-program.ts';
 import { startTelemetry } from '#lib/telemetry/program-telemetry.ts';
+import { findWorkers } from './gateway-workers.ts';
 import { startWorkers } from './start-workers.ts';
 
 // With CI set, the Conductor SDK writes a line to stdout for every update, which would mix with the JSON log lines.
@@ -14,7 +16,7 @@ await runProgram('workers', async (log) => {
   log.level = config['log.level'];
   loaded.warnings.forEach((warning) => log.warn(warning));
   const telemetry = await startTelemetry('workers', config, log);
-  const workers = await startWorkers({ config, log, ...telemetry });
+  const workers = await startWorkers({ config, workers: await findWorkers(gatewayDir()), log, ...telemetry });
   loaded.keepCopies((problem) => log.warn(problem));
   return {
     ready: workers.ready,

@@ -3,7 +3,7 @@
 import type { Task } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
-import { parseJsonObject } from '#lib/envelope/json-object.ts';
+import { parseJsonObject } from '#lib/json/json-object.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import { encodeText } from '#lib/envelope/text.ts';
 import { createPayloadCodec, type PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
@@ -36,7 +36,7 @@ const nothingToShare: TaskOutcome = {
   },
 };
 
-/** Creates the worker that tells MDM of a PATCH. Requires `mdm.url`. */
+/** Creates the worker that notifies MDM of a PATCH. Requires `mdm.url`. */
 export function createMdmNotify({ config, callBackEnd }: WorkerDependencies): Worker {
   const codec = createPayloadCodec(config);
   const notify = async (task: Task): Promise<TaskOutcome> => {

@@ -1,7 +1,7 @@
 // The worker of task type mdm_share: sends a person's cccid to the adaptor of one interested college and reports it to MDM.
 
 import { createHash } from 'node:crypto';
-import { parseJsonObject } from '#lib/envelope/json-object.ts';
+import { parseJsonObject } from '#lib/json/json-object.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { adaptorOf } from './back-end/adaptor-of.ts';
 import { deliver } from './mdm/deliver.ts';

@@ -1,34 +1,42 @@
 // Selects the task types of this process from the configuration and reports all configuration errors at once.
 
+import { isBackEndName } from '#lib/config/back-end-name.ts';
+import { keyOfBackEnd } from '#lib/config/back-ends.ts';
 import { ConfigError } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
-import { workers, type WorkerRegistration } from './index.ts';
+import { backEndWorkers } from './back-end_intake.ts';
+import { workers, type WorkerRegistration, type WorkerRegistry } from './index.ts';
+
+type Pool = WorkerRegistration['pools'][number];
 
 /**
  * Returns the registrations of the configured task types; without `workers.taskTypes`, of all in the process's pool.
+ * @param own the workers with a file of their own: those that `findWorkers` returns for the gateway
  * @throws ConfigError when a name is unknown, a task type is not in this process's pool, or a URL is missing
  */
-export function selectWorkers(config: Config): WorkerRegistration[] {
-  const known = new Map<string, WorkerRegistration>(Object.entries(workers));
+export function selectWorkers(config: Config, own: WorkerRegistry = workers): WorkerRegistration[] {
+  const known = new Map<string, WorkerRegistration>(Object.entries({ ...backEndWorkers(config), ...own }));
   const pool = config['workers.domain'] === undefined ? 'default' : 'domain';
-  const inPool = [...known].filter(([, { pools }]) => pools.includes(pool)).map(([name]) => name);
-  const requested = config['workers.taskTypes'].length > 0 ? config['workers.taskTypes'] : inPool;
-  const problems = requested.filter((name) => !inPool.includes(name)).map((name) => describeProblem(name, known, pool));
-  const selected = [...known].filter(([name]) => requested.includes(name)).map(([, registration]) => registration);
-  const needed = new Set(selected.flatMap(({ needs }) => (needs === undefined ? [] : [needs])));
+  const inPool = [...known].filter(([, { pools }]) => pools.includes(pool));
+  const usual = inPool.filter(([, { onlyNamedIn }]) => onlyNamedIn !== pool);
+  const named = config['workers.taskTypes'];
+  const selected = named.length === 0 ? usual : inPool.filter(([name]) => named.includes(name));
+  const problems = named
+    .filter((name) => !inPool.some(([other]) => other === name))
+    .map((name) => `workers.taskTypes: ${describeProblem(name, known, pool)}`);
+  const needed = new Set(selected.flatMap(([, { needs }]) => (needs === undefined ? [] : [needs])));
   for (const key of needed) if (config[key] === undefined) problems.push(`${key} is not set: the workers need it`);
   if (problems.length > 0) throw new ConfigError(problems);
-  return selected;
+  return selected.map(([, registration]) => registration);
 }
 
-function describeProblem(
-  name: string,
-  known: ReadonlyMap<string, WorkerRegistration>,
-  pool: 'default' | 'domain',
-): string {
-  if (!known.has(name))
-    return `workers.taskTypes: ${name} is not a task type; known are ${[...known.keys()].join(', ')}`;
-  return pool === 'domain'
-    ? `workers.taskTypes: ${name} has no tasks in a domain: leave workers.domain empty`
-    : `workers.taskTypes: ${name} has tasks in domains only: set workers.domain`;
+function describeProblem(name: string, known: ReadonlyMap<string, unknown>, pool: Pool): string {
+  if (known.has(name)) {
+    return pool === 'domain'
+      ? `${name} has no tasks in a domain: leave workers.domain empty`
+      : `${name} has tasks in domains only: set workers.domain`;
+  }
+  const backEnd = /^(.+)_intake$/.exec(name)?.[1] ?? '';
+  const address = isBackEndName(backEnd) ? `; for a back end of this name set ${keyOfBackEnd(backEnd)}` : '';
+  return `${name} is not a task type; known are ${[...known.keys()].join(', ')}${address}`;
 }

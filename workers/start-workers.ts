@@ -5,15 +5,15 @@ import type { Config } from '#lib/config/schema.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { RunningProgram } from '#lib/process/run-program.ts';
 import type { Tracer } from '#lib/telemetry/tracing/tracer.ts';
+import type { WorkerRegistry } from './index.ts';
 import { createBackEndCaller } from './back-end/call-back-end.ts';
 import { guardWrites } from './back-end/guard-writes.ts';
 import { pause } from './backoff.ts';
 import { OutageLog } from './sdk/outage-log.ts';
 import { RouterApi } from './sdk/router-api.ts';
 import { createSdkClient } from './sdk/sdk-client.ts';
-import { TaskPolls } from './sdk/task-polls.ts';
+import { TaskExchange } from './sdk/task-exchange.ts';
 import { startTaskRunners } from './sdk/task-runners.ts';
-import { TaskUpdates } from './sdk/task-updates.ts';
 import { InFlightTasks } from './sdk/in-flight-tasks.ts';
 import { withCallTelemetry } from './observe/observe-calls.ts';
 import { withTaskTelemetry } from './observe/observe-task.ts';
@@ -24,6 +24,8 @@ import { selectWorkers } from './select-workers.ts';
 export interface StartWorkersOptions {
   /** Must contain `workers.clientId` and `workers.clientSecret`. */
   config: Config;
+  /** The workers that have their own file. Default: those of the product. */
+  workers?: WorkerRegistry;
   log: Logger;
   /** Called with unexpected errors, which are also logged. Default: none. */
   reportError?: ReportError;
@@ -38,11 +40,12 @@ export interface StartWorkersOptions {
  */
 export async function startWorkers({
   config,
+  workers: own,
   log,
   reportError = () => {},
   tracer,
 }: StartWorkersOptions): Promise<RunningProgram> {
-  const selected = selectWorkers(config);
+  const selected = selectWorkers(config, own);
   const stopping = new AbortController();
   const abandoned = new AbortController();
   const backEnds = createBackEndCaller({
@@ -60,25 +63,25 @@ export async function startWorkers({
     clientSecret: config['workers.clientSecret'] ?? '',
     timeoutMs: config['conductor.timeoutMs'],
   });
-  const shared = { api, inFlightTasks, outageLog: new OutageLog(log), abandoned: abandoned.signal };
-  const limits = { concurrency: config['workers.concurrency'], pollTimeoutMs: config['workers.pollTimeoutMs'] };
-  const polls = new TaskPolls({ ...shared, ...limits, stopping: stopping.signal });
   const identity = { workerId: `${hostname()}:${process.pid}`, domain: config['workers.domain'] };
-  const stopRunners = startTaskRunners({
-    workers,
-    client: createSdkClient(polls, new TaskUpdates({ ...shared, log })),
-    ...identity,
-    ...limits,
+  const concurrency = config['workers.concurrency'];
+  const exchange = new TaskExchange({
+    ...{ api, inFlightTasks, outageLog: new OutageLog(log), log, concurrency, ...identity },
+    pollTimeoutMs: config['workers.pollTimeoutMs'],
+    stopping: stopping.signal,
+    abandoned: abandoned.signal,
   });
+  const stopRunners = startTaskRunners({ workers, client: createSdkClient(exchange), concurrency, ...identity });
 
   const stop = async () => {
-    await stopRunners();
     stopping.abort();
     const drained = new AbortController();
     await Promise.race([inFlightTasks.waitUntilIdle(drained.signal), pause(config['workers.drainMs'], drained.signal)]);
     drained.abort();
-    if (inFlightTasks.count() > 0)
-      log.error({ tasks: inFlightTasks.count() }, 'stopped with in-flight tasks: workers.drainMs has passed');
+    if (inFlightTasks.count > 0)
+      log.error({ tasks: inFlightTasks.count }, 'stopped with in-flight tasks: workers.drainMs has passed');
+    await stopRunners();
+    exchange.stop();
     abandoned.abort();
     backEnds.close();
     await api.close();

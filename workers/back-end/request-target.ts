@@ -1,5 +1,6 @@
 // Builds the request target of a back-end call: the configured base URL followed by the client's path, byte for byte.
 
+import { hasDotSegment } from '#lib/http/dot-segments.ts';
 import { TaskFailure } from '../task-failure.ts';
 
 /** A request target below a base URL. */
@@ -26,13 +27,4 @@ export function createTarget(base: string, path: string, query?: string): Target
     throw new TaskFailure('the path has dot segments, which could leave the base of the back end');
   const target = `${pathname.replace(/\/+$/, '')}${path}` || '/';
   return { origin, pathAndQuery: query === undefined ? target : `${target}?${query}` };
-}
-
-/**
- * Returns true when a server could read a segment of the path as `.` or `..`. Percent-encoded dots and slashes count,
- * as do backslashes and segments with a path parameter (`..;x`).
- */
-export function hasDotSegment(path: string): boolean {
-  const decoded = path.replace(/%2e/gi, '.').replace(/%2f/gi, '/').replace(/%5c/gi, '/').replaceAll('\\', '/');
-  return decoded.split('/').some((segment) => /^\.{1,2}(?:;|%3b|$)/i.test(segment));
 }

@@ -1,8 +1,9 @@
 // Reads which person a PATCH changed from the adaptor's response or, failing that, from the request.
 
 import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
-import { parseJsonObject } from '#lib/envelope/json-object.ts';
+import { parseJsonObject } from '#lib/json/json-object.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
+import { decodeSegment } from '#lib/http/percent-encoding.ts';
 
 /** The person that a PATCH changed. */
 export interface PatchedPerson {
@@ -24,12 +25,7 @@ export function patchedPerson(inbound: ReceivedInbound, outbound: BackEndRespons
 
 function personOfPath(path: string): string | undefined {
   const segment = /\/persons\/([^/]+)\/?$/.exec(path)?.[1];
-  if (segment === undefined) return undefined;
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
+  return segment === undefined ? undefined : decodeSegment(segment);
 }
 
 function textOf(value: unknown): string | undefined {

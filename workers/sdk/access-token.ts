@@ -1,5 +1,7 @@
 // The access token of the workers: requested on demand, cached, and renewed before it expires.
 
+import { readJsonObject } from '#lib/json/json-object.ts';
+
 /** A response of the router's token endpoint in Conductor's format. */
 export interface IssuedToken {
   token: string;
@@ -68,10 +70,5 @@ function lifetimeSeconds({ token, expires_in: expiresIn }: IssuedToken): number 
 }
 
 function readClaims(token: string): { exp?: unknown; iat?: unknown } {
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
-    return typeof claims === 'object' && claims !== null ? claims : {};
-  } catch {
-    return {};
-  }
+  return readJsonObject(Buffer.from(token.split('.')[1] ?? '', 'base64url')) ?? {};
 }

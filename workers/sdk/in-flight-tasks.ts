@@ -1,18 +1,21 @@
-// Tracks open polls and tasks in flight, so that the process can limit its concurrency and drain before it stops.
+// Tracks open exchanges and tasks in flight, so that the process can limit its concurrency and drain before it stops.
 
 import { startStopwatch } from '#lib/conductor/stopwatch.ts';
 import type { Task } from '#lib/conductor/types.ts';
+import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
 
-/** A task that was polled and whose result has not been accepted yet. */
+/** A task that was received and whose result has not been accepted yet. */
 export interface InFlightTask {
   readonly taskType: string;
   readonly executionId: string;
-  /** When the poll returned the task (performance.now()). */
+  /** When the task was received (performance.now()). */
   readonly receivedAt: number;
-  /** Returns the milliseconds since the poll was sent, an upper bound of the task's age in the engine. */
-  readonly sincePollMs: () => number;
+  /** Returns the milliseconds since the exchange was sent, which may be longer than the engine counts for the task. */
+  readonly sinceSentMs: () => number;
   /** The engine times the task out after this many seconds without an update; 0: never. */
   readonly responseTimeoutSeconds: number;
+  /** False when it has a result that was not accepted yet. */
+  isRunning: boolean;
 }
 
 /**
@@ -21,16 +24,22 @@ export interface InFlightTask {
  */
 const writeStartFraction = 2 / 3;
 
-/** The open polls and in-flight tasks of all task types of a process. */
+/** The open exchanges and in-flight tasks of all task types of a process. */
 export class InFlightTasks {
   readonly #tasks = new Map<string, InFlightTask>();
-  #polls = 0;
-  #change = Promise.withResolvers<undefined>();
+  /** Running tasks by type. */
+  readonly #running = new KeyedCounter();
+  #exchanges = 0;
+  #onIdle: (() => void) | undefined;
 
-  /** Returns the number of in-flight tasks of one type, by default of all types. */
-  count(taskType?: string): number {
-    if (taskType === undefined) return this.#tasks.size;
-    return [...this.#tasks.values()].filter((task) => task.taskType === taskType).length;
+  /** Number of tasks whose result was not accepted. */
+  get count(): number {
+    return this.#tasks.size;
+  }
+
+  /** Returns the number of tasks of a type that have no result yet. */
+  running(taskType: string): number {
+    return this.#running.of(taskType);
   }
 
   /** Returns the in-flight task with this id; undefined when it is unknown or its result was accepted. */
@@ -39,69 +48,68 @@ export class InFlightTasks {
   }
 
   /**
-   * Records an open poll. The returned function closes the poll and adds its tasks in one step, so that `waitUntilIdle`
-   * never misses a task.
+   * Records an open exchange. The returned function closes it and adds its tasks in one step, so that `waitUntilIdle` never
+   * misses a task.
    */
-  openPoll(taskType: string): (tasks: readonly Task[]) => void {
-    this.#polls += 1;
-    const sincePollMs = startStopwatch();
+  openExchange(): (tasks: readonly Task[]) => void {
+    this.#exchanges += 1;
+    const sinceSentMs = startStopwatch();
     return (tasks) => {
-      this.#polls -= 1;
-      for (const task of tasks) {
-        this.#tasks.set(task.taskId, {
-          taskType,
-          executionId: task.workflowInstanceId,
-          receivedAt: performance.now(),
-          sincePollMs,
-          responseTimeoutSeconds: Number(task['responseTimeoutSeconds'] ?? 0),
-        });
-      }
-      this.#notifyChange();
+      this.#exchanges -= 1;
+      for (const task of tasks) this.#add(task, sinceSentMs);
+      this.#notify();
     };
   }
 
   /**
    * Returns true when it is too late to start a write for a task. This happens when the process was suspended after the
-   * poll (SIGSTOP, a sleeping machine): the reconciler may have decided already whether the write was applied.
+   * exchange (SIGSTOP, a sleeping machine): the reconciler may have decided already whether the write was applied.
    */
   hasExpired(taskId: string): boolean {
     const task = this.#tasks.get(taskId);
     if (task === undefined) return true;
-    const { responseTimeoutSeconds, sincePollMs } = task;
-    return responseTimeoutSeconds > 0 && sincePollMs() > responseTimeoutSeconds * 1_000 * writeStartFraction;
+    const { responseTimeoutSeconds, sinceSentMs } = task;
+    return responseTimeoutSeconds > 0 && sinceSentMs() > responseTimeoutSeconds * 1_000 * writeStartFraction;
+  }
+
+  /** Notes that a task has a result: another task may start. */
+  finished(taskId: string): void {
+    const task = this.#tasks.get(taskId);
+    if (task?.isRunning !== true) return;
+    task.isRunning = false;
+    this.#running.add(task.taskType, -1);
   }
 
   /** Removes a task whose result was accepted or given up. */
   remove(taskId: string): void {
+    this.finished(taskId);
     this.#tasks.delete(taskId);
-    this.#notifyChange();
+    this.#notify();
   }
 
-  /** Waits until fewer than `limit` tasks of a type are in flight and returns how many more may start; 0 on abort. */
-  async waitForCapacity(taskType: string, { limit, signal }: { limit: number; signal: AbortSignal }): Promise<number> {
-    for (;;) {
-      if (signal.aborted) return 0;
-      const capacity = limit - this.count(taskType);
-      if (capacity > 0) return capacity;
-      await this.#nextChange(signal);
-    }
-  }
-
-  /** Resolves when no poll is open and no task is in flight, or when `signal` aborts. */
+  /** Resolves when no exchange is open and no task is in flight, or when `signal` aborts. */
   async waitUntilIdle(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && (this.#polls > 0 || this.#tasks.size > 0)) await this.#nextChange(signal);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onIdle = resolve;
+    signal.addEventListener('abort', this.#onIdle, { once: true });
+    this.#notify();
+    await promise;
   }
 
-  async #nextChange(signal: AbortSignal): Promise<void> {
-    const aborted = Promise.withResolvers<undefined>();
-    const onAbort = () => aborted.resolve(undefined);
-    signal.addEventListener('abort', onAbort, { once: true });
-    await Promise.race([this.#change.promise, aborted.promise]);
-    signal.removeEventListener('abort', onAbort);
+  #add(task: Task, sinceSentMs: () => number): void {
+    this.finished(task.taskId);
+    this.#running.add(task.taskDefName, 1);
+    this.#tasks.set(task.taskId, {
+      taskType: task.taskDefName,
+      executionId: task.workflowInstanceId,
+      receivedAt: performance.now(),
+      sinceSentMs,
+      responseTimeoutSeconds: Number(task['responseTimeoutSeconds'] ?? 0),
+      isRunning: true,
+    });
   }
 
-  #notifyChange(): void {
-    this.#change.resolve(undefined);
-    this.#change = Promise.withResolvers<undefined>();
+  #notify(): void {
+    if (this.#exchanges === 0 && this.#tasks.size === 0) this.#onIdle?.();
   }
 }

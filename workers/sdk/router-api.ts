@@ -1,6 +1,6 @@
 // HTTP client of the workers for the router's task API (/conductor/api), authenticated with an access token.
 
-import { Pool } from 'undici';
+import { Pool } from '#lib/http/undici.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import { sendCall } from '#lib/conductor/send-call.ts';
 import { AccessToken, type IssuedToken } from './access-token.ts';
@@ -21,6 +21,8 @@ export interface ApiCall {
   /** Path below the API's base, with the query. */
   path: string;
   body?: string;
+  /** Media type of the body; default: JSON. */
+  type?: string;
   /** Deadline in milliseconds; default: that of the client. */
   timeoutMs?: number;
   signal?: AbortSignal;
@@ -86,13 +88,13 @@ export class RouterApi {
     throw new ApiUnavailable('the token endpoint returned no token');
   }
 
-  async #send({ method, path, body, timeoutMs, signal }: ApiCall, token?: string): Promise<ApiResponse> {
+  async #send({ method, path, body, type, timeoutMs, signal }: ApiCall, token?: string): Promise<ApiResponse> {
     try {
       const response = await sendCall(this.#pool, {
         method,
         path: `${this.#prefix}${path}`,
         headers: {
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }),
           ...(token === undefined ? {} : { 'x-authorization': token }),
         },
         ...(body === undefined ? {} : { body }),

@@ -1,9 +1,8 @@
-// A client for the Conductor SDK's task runners that forwards polls and updates to the router and rejects all other calls.
+// A client for the Conductor SDK's task runners that turns polls and updates into exchanges and rejects all other calls.
 
 import type { TaskRunner } from '@io-orkes/conductor-javascript';
 import type { TaskResult } from '#lib/conductor/types.ts';
-import type { PollQuery, TaskPolls } from './task-polls.ts';
-import type { TaskUpdates } from './task-updates.ts';
+import type { TaskExchange } from './task-exchange.ts';
 
 type SdkClient = ConstructorParameters<typeof TaskRunner>[0]['client'];
 
@@ -11,26 +10,24 @@ type SdkClient = ConstructorParameters<typeof TaskRunner>[0]['client'];
 interface SdkCall {
   readonly url: string;
   readonly path?: { readonly tasktype?: string };
-  readonly query?: PollQuery;
   readonly body?: TaskResult;
 }
 
-/** Response "no next task" to every update: the SDK would drop a task that it receives while it stops. */
+/** Response "no next task" to every update: tasks come from polls, because the SDK would drop one while it stops. */
 const noNextTask = { response: { ok: true, status: 204 } } as const;
 
 /**
- * Creates the client. Calls go to `conductor.apiURL`; the SDK's environment variables (CONDUCTOR_SERVER_URL,
- * CONDUCTOR_AUTH_KEY), time-outs and retries have no effect. The client calls the functions directly instead of through
- * `fetch`, which would create a request and a response object for every poll and update.
+ * Creates the client. Its calls become exchanges with `conductor.apiURL`; the SDK's environment variables
+ * (CONDUCTOR_SERVER_URL, CONDUCTOR_AUTH_KEY), time-outs and retries have no effect.
  */
-export function createSdkClient(polls: TaskPolls, updates: TaskUpdates): SdkClient {
-  const get = async ({ url, path, query }: SdkCall) => {
+export function createSdkClient(exchange: TaskExchange): SdkClient {
+  const get = async ({ url, path }: SdkCall) => {
     if (url !== '/api/tasks/poll/batch/{tasktype}' || path?.tasktype === undefined) throw unexpectedCall('GET', url);
-    return { data: await polls.poll(path.tasktype, query ?? {}) };
+    return { data: await exchange.poll(path.tasktype) };
   };
   const post = async ({ url, body }: SdkCall) => {
     if (url !== '/api/tasks/update-v2' || body === undefined) throw unexpectedCall('POST', url);
-    await updates.update(body);
+    exchange.update(body);
     return noNextTask;
   };
   return { get, post } as unknown as SdkClient;

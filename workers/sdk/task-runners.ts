@@ -14,8 +14,6 @@ export interface TaskRunnersOptions {
   domain: string | undefined;
   /** Tasks of one type that run at once. */
   concurrency: number;
-  /** How long the router may hold a poll, in milliseconds. */
-  pollTimeoutMs: number;
 }
 
 /** Starts one runner for each worker. @returns a function that stops polling; in-flight tasks continue */
@@ -29,13 +27,12 @@ export function startTaskRunners(options: TaskRunnersOptions): () => Promise<voi
         options: {
           workerID: options.workerId,
           domain: options.domain,
-          batchPollingTimeout: options.pollTimeoutMs,
           // A runner at its limit checks again every pollInterval. One more than the real limit keeps the runner
-          // inside a poll instead, and the poll waits for capacity (task-polls.ts).
+          // inside a poll instead, and the exchange waits for capacity (task-exchange.ts).
           concurrency: options.concurrency + 1,
           pollInterval: 0,
         },
-        // The SDK waits ten seconds before it retries an update; task-updates.ts retries sooner.
+        // The SDK waits ten seconds before it retries an update; outgoing-results.ts retries sooner.
         maxRetries: 1,
       }),
   );

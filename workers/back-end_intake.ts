@@ -1,0 +1,26 @@
+// The workers of plain back ends: each sends its requests to the address of its back end. Configuration makes them.
+
+import { taskTypeOfBackEnd } from '#lib/config/back-end-name.ts';
+import { backEndsOf } from '#lib/config/back-ends.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { createIntake } from './intake.ts';
+import type { Worker, WorkerDependencies } from './worker.ts';
+
+/** Creates the worker of one back end, for the task type `<name>_intake`. Requires `backEnd.<name>.url`. */
+export function createBackEndIntake(name: string, dependencies: WorkerDependencies): Worker {
+  const base = backEndsOf(dependencies.config)[name] as string;
+  return { taskDefName: taskTypeOfBackEnd(name), execute: createIntake(dependencies, () => base) };
+}
+
+/** Returns the registrations of the workers of all back ends with an address, by name of the task type. */
+export function backEndWorkers(config: Config) {
+  const registration = (name: string) => ({
+    create: (dependencies: WorkerDependencies) => createBackEndIntake(name, dependencies),
+    pools: ['default', 'domain'] as const,
+    // Processes often share the same addresses, so these do not show which back ends are at a college.
+    onlyNamedIn: 'domain' as const,
+  });
+  return Object.fromEntries(
+    Object.keys(backEndsOf(config)).map((name) => [taskTypeOfBackEnd(name), registration(name)]),
+  );
+}

@@ -1,0 +1,46 @@
+// Finds the workers of a gateway: those in its own folder, and those of the product whose task types it defines.
+
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { productDir } from '#lib/config/folders.ts';
+import { ConfigError } from '#lib/config/load.ts';
+import { workers as ofProduct, type WorkerRegistry } from './index.ts';
+
+const ownFile = 'workers/index.ts';
+
+/**
+ * Returns the workers by task type. A worker of the gateway replaces that of the product for the same task type.
+ * @param dir folder of the gateway: its `workers/index.ts`, if it has one, exports `workers`
+ * @throws ConfigError when that file cannot be loaded or exports something else
+ */
+export async function findWorkers(dir: string): Promise<WorkerRegistry> {
+  const defined = definedTaskTypes(dir);
+  return {
+    ...Object.fromEntries(Object.entries(ofProduct).filter(([taskType]) => defined.includes(taskType))),
+    ...(dir === productDir ? {} : await importOwn(join(dir, ownFile))),
+  };
+}
+
+/** Returns the names of the files in `workflows/tasks/`, which are the names of the task types. */
+function definedTaskTypes(dir: string): string[] {
+  const folder = join(dir, 'workflows/tasks');
+  return existsSync(folder) ? readdirSync(folder).map((file) => basename(file, '.json')) : [];
+}
+
+async function importOwn(file: string): Promise<WorkerRegistry> {
+  if (!existsSync(file)) return {};
+  const imported = (await import(pathToFileURL(file).href).catch((error: Error) => {
+    throw new ConfigError([`${ownFile} cannot be loaded: ${error.message}`]);
+  })) as { workers?: unknown };
+  if (isRegistry(imported.workers)) return imported.workers;
+  throw new ConfigError([
+    `${ownFile} must export workers: an object with create and pools for each task type (docs/how-to/make-a-gateway.md)`,
+  ]);
+}
+
+function isRegistry(value: unknown): value is WorkerRegistry {
+  const isRegistration = (entry: Partial<WorkerRegistry[string]> | null) =>
+    typeof entry?.create === 'function' && Array.isArray(entry.pools);
+  return typeof value === 'object' && value !== null && Object.values(value).every(isRegistration);
+}

@@ -1,0 +1,42 @@
+// The common part of workers that respond to a client's request: unpacks the request and packs the response.
+
+import type { Task } from '#lib/conductor/types.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { pickHeaders, responseHeaderFilter } from '#lib/envelope/headers.ts';
+import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
+import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
+import { isSafeMethod } from '#lib/http/methods.ts';
+import type { BackEndResponse } from './back-end/call-back-end.ts';
+import { receivedInbound } from './received-inbound.ts';
+import { CodedFailure } from './task-failure.ts';
+import type { TaskOutcome } from './worker.ts';
+
+/**
+ * Returns the response to a request: a status from 200 to 599, headers, and the bytes of the body.
+ * @throws TaskFailure or CodedFailure when there is none
+ */
+export type Respond = (inbound: ReceivedInbound, task: Task) => Promise<BackEndResponse>;
+
+/**
+ * Creates the `execute` function of a worker whose task is a client's request (`inbound`) and whose output is the response
+ * (`outbound`). Headers pass by the allow-list of responses; payloads are encrypted as the configuration says.
+ */
+export function createResponder(config: Config, respond: Respond): (task: Task) => Promise<TaskOutcome> {
+  const allows = responseHeaderFilter(config['router.responseHeaders']);
+  const codec = createPayloadCodec(config);
+  return async (task) => {
+    const packed = task.inputData?.['inbound'];
+    const inbound = receivedInbound(packed, codec, config);
+    const response = await respond(inbound, task);
+    const answeredAt = new Date().toISOString();
+    if (response.status < 200 || response.status > 599) {
+      throw new CodedFailure('back-end-bad-answer', `the back end responded with status ${response.status}`);
+    }
+    const binding = { inbound: packed, executionId: task.workflowInstanceId };
+    const outbound = codec.packOutbound({ ...response, headers: pickHeaders(response.headers, allows) }, binding);
+    return {
+      status: 'COMPLETED',
+      outputData: { outbound: isSafeMethod(inbound.httpMethod) ? outbound : { ...outbound, answeredAt } },
+    };
+  };
+}

@@ -1,0 +1,146 @@
+// Results on their way to the engine: sent in batches, and again until the engine accepts them or has timed the task out.
+
+import type { TaskResult } from '#lib/conductor/types.ts';
+import { isRetryableStatus } from '#lib/http/statuses.ts';
+import { formatFailure } from '#lib/envelope/failure.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
+import { backoff } from '../backoff.ts';
+import type { InFlightTasks } from './in-flight-tasks.ts';
+
+/** A result that the engine has not accepted yet. */
+export interface OutgoingResult {
+  readonly result: TaskResult;
+  /** The result as JSON, which has no line break. */
+  readonly text: string;
+  /** When to give up (performance.now()). */
+  readonly until: number;
+  /** Attempts that have failed. */
+  failures: number;
+}
+
+/** What {@link OutgoingResults} needs. */
+export interface OutgoingResultsOptions {
+  inFlightTasks: InFlightTasks;
+  log: Logger;
+  /** Aborts the retries: results that were not accepted are given up. */
+  abandoned: AbortSignal;
+  /** Called when there are results to send. */
+  onReady: () => void;
+}
+
+/** Pauses in milliseconds between attempts of one result. */
+const retryPause = { base: 50, max: 1_000 };
+/**
+ * A result is retried for this many response time-outs: an engine that was unavailable that long has not yet timed
+ * the task out and accepts the result.
+ */
+const retryResponseTimeouts = 2;
+/** Minimum time in milliseconds for which a result is retried, also for tasks without a response time-out. */
+const minRetryMs = 60_000;
+/** Most characters of a batch with more than one result. The router reads larger bodies one at a time. */
+const maxBatchLength = 32_768;
+
+/** Queues results for the next exchange. */
+export class OutgoingResults {
+  readonly #options: OutgoingResultsOptions;
+  #ready: OutgoingResult[] = [];
+  readonly #retries = new Map<NodeJS.Timeout, OutgoingResult>();
+
+  constructor(options: OutgoingResultsOptions) {
+    this.#options = options;
+    options.abandoned.addEventListener('abort', () => this.#giveUpAll(), { once: true });
+  }
+
+  /** Queues the result of a task. */
+  add(result: TaskResult): void {
+    this.#options.inFlightTasks.finished(result.taskId);
+    this.#queue({ result, text: JSON.stringify(result), until: this.#deadlineOf(result), failures: 0 });
+  }
+
+  /** Removes and returns the results for the next exchange; none when there are none. */
+  take(): OutgoingResult[] {
+    let length = 0;
+    const end = this.#ready.findIndex(({ text, failures }, index) => {
+      length += text.length;
+      // After a failure, a result travels alone: another one of its batch may have been the reason.
+      return index > 0 && (length > maxBatchLength || failures > 0 || (this.#ready[0]?.failures ?? 0) > 0);
+    });
+    return this.#ready.splice(0, end < 0 ? this.#ready.length : end);
+  }
+
+  /** Removes a result that the engine has accepted. */
+  accepted({ result }: OutgoingResult): void {
+    this.#options.inFlightTasks.remove(result.taskId);
+  }
+
+  /**
+   * Sends a result again after a pause, or gives it up.
+   * @param status of the router's response to this result; undefined when the whole exchange has failed
+   */
+  failed(outgoing: OutgoingResult, reason: string, status?: number): void {
+    const { abandoned } = this.#options;
+    if (status !== undefined && isPermanentRejection(status)) return this.#reject(outgoing, reason);
+    if (abandoned.aborted || performance.now() >= outgoing.until) return this.#giveUp(outgoing, reason);
+    outgoing.failures += 1;
+    const timer = setTimeout(
+      () => {
+        this.#retries.delete(timer);
+        this.#queue(outgoing);
+      },
+      backoff(outgoing.failures, retryPause),
+    );
+    this.#retries.set(timer, outgoing);
+  }
+
+  #queue(outgoing: OutgoingResult): void {
+    this.#ready.push(outgoing);
+    this.#options.onReady();
+  }
+
+  #deadlineOf({ taskId }: TaskResult): number {
+    const { responseTimeoutSeconds = 0, receivedAt = performance.now() } =
+      this.#options.inFlightTasks.get(taskId) ?? {};
+    return receivedAt + Math.max(minRetryMs, responseTimeoutSeconds * 1_000 * retryResponseTimeouts);
+  }
+
+  /** Reports a failure in the place of a result that the engine rejects, so that a waiting client gets a response. */
+  #reject(outgoing: OutgoingResult, reason: string): void {
+    this.#giveUp(outgoing, reason);
+    const { result } = outgoing;
+    if (result.status === 'COMPLETED') this.#queue({ ...outgoing, ...replacementOf(result), failures: 0 });
+  }
+
+  #giveUp({ result }: OutgoingResult, reason: string): void {
+    const { inFlightTasks, log } = this.#options;
+    const { workflowInstanceId: executionId, status: outcome, taskId } = result;
+    const taskType = inFlightTasks.get(taskId)?.taskType;
+    inFlightTasks.remove(taskId);
+    log.error({ taskType, executionId, outcome, reason }, 'the engine did not accept a result');
+  }
+
+  #giveUpAll(): void {
+    const waiting = [...this.#ready.splice(0), ...this.#retries.values()];
+    for (const timer of this.#retries.keys()) clearTimeout(timer);
+    this.#retries.clear();
+    for (const outgoing of waiting) this.#giveUp(outgoing, 'workers.drainMs has passed');
+  }
+}
+
+/** Returns true for statuses that a retry cannot change: the engine does not know the task or rejects the result. */
+function isPermanentRejection(status: number): boolean {
+  return status >= 400 && ![401, 403, 409].includes(status) && !isRetryableStatus(status);
+}
+
+function replacementOf({ taskId, workflowInstanceId, workerId }: TaskResult): Pick<OutgoingResult, 'result' | 'text'> {
+  const result: TaskResult = {
+    taskId,
+    workflowInstanceId,
+    ...(workerId === undefined ? {} : { workerId }),
+    status: 'FAILED_WITH_TERMINAL_ERROR',
+    reasonForIncompletion: formatFailure(
+      'back-end-bad-answer',
+      'the engine rejected the response; a change may have been applied',
+    ),
+  };
+  return { result, text: JSON.stringify(result) };
+}

@@ -1,0 +1,270 @@
+// Exchanges with the router: one request reports the results of tasks and waits for the next ones, of all task types.
+
+import type { Task, TaskResult } from '#lib/conductor/types.ts';
+import { backoff, pause } from '../backoff.ts';
+import type { InFlightTasks } from './in-flight-tasks.ts';
+import type { OutageLog } from './outage-log.ts';
+import { type OutgoingResult, OutgoingResults, type OutgoingResultsOptions } from './outgoing-results.ts';
+import type { RouterApi } from './router-api.ts';
+
+/** What {@link TaskExchange} needs, with the limits of its exchanges. */
+export interface TaskExchangeOptions extends Omit<OutgoingResultsOptions, 'onReady'> {
+  api: RouterApi;
+  inFlightTasks: InFlightTasks;
+  outageLog: OutageLog;
+  workerId: string;
+  /** Task domain whose tasks are wanted; undefined: tasks without a domain. */
+  domain: string | undefined;
+  /** Tasks of one type that run at once. */
+  concurrency: number;
+  /** How long the router may hold an exchange, in milliseconds. */
+  pollTimeoutMs: number;
+  /** Aborts when no further tasks are wanted. Open exchanges are read to their end. */
+  stopping: AbortSignal;
+  /** Aborts open exchanges. */
+  abandoned: AbortSignal;
+}
+
+/** A queue whose tasks an exchange takes, with the most tasks of it. */
+interface Wanted {
+  readonly taskType: string;
+  readonly domain?: string;
+  readonly count: number;
+}
+
+/** The tasks of one type on their way to the task runner. */
+interface Inbox {
+  tasks: Task[];
+  /** Most tasks that open exchanges may bring. */
+  reserved: number;
+  /** Gives tasks to the poll of the task runner; undefined while it does not poll. */
+  deliver: ((tasks: readonly Task[]) => void) | undefined;
+}
+
+/** The router's response. */
+interface ExchangeResponse {
+  readonly tasks: readonly Task[];
+  /** One for each result; absent when all were accepted. */
+  readonly statuses?: readonly number[];
+  /** Task types that the worker may not take. */
+  readonly refused?: readonly string[];
+  /** True while the engine does not respond. */
+  readonly unavailable?: boolean;
+}
+
+/**
+ * Most exchanges that wait for tasks. With a second one, a worker has a place for the next task while its result is on the
+ * way; and a load balancer spreads them over two routers.
+ */
+const maxWaiting = 2;
+/** Pauses in milliseconds while the router is unavailable: short, so that work resumes within a second or two. */
+const outagePause = { base: 100, max: 1_000 };
+/** Pauses while the router rejects exchanges (400, 401, 403, 404), which an operator has to fix. */
+const rejectionPause = { base: 200, max: 5_000 };
+/** Pauses after empty responses that arrived long before the time-out. */
+const emptyPause = { base: 20, max: 1_000 };
+/** Added to the time-out of an exchange, in milliseconds, before the router counts as hanging. */
+const graceMs = 10_000;
+
+/** Brings tasks to the task runners and their results to the router. Slows down during outages. */
+export class TaskExchange {
+  readonly #options: TaskExchangeOptions;
+  readonly #results: OutgoingResults;
+  readonly #inboxes = new Map<string, Inbox>();
+  /** Exchanges that wait for tasks. */
+  #waiting = 0;
+  #sendsSoon = false;
+  /** True while no tasks are asked for, after a failure. */
+  #isPaused = false;
+  #failures = 0;
+  #failedAt = 0;
+  #emptyResponses = 0;
+  #isStopped = false;
+
+  constructor(options: TaskExchangeOptions) {
+    this.#options = options;
+    this.#results = new OutgoingResults({ ...options, onReady: () => this.#sendSoon() });
+  }
+
+  /** Returns the next tasks of a type; none after `stop`. Waits as long as there are none. */
+  async poll(taskType: string): Promise<readonly Task[]> {
+    const inbox = this.#inboxes.get(taskType) ?? { tasks: [], reserved: 0, deliver: undefined };
+    this.#inboxes.set(taskType, inbox);
+    if (inbox.tasks.length > 0) return inbox.tasks.splice(0);
+    if (this.#isStopped) return [];
+    this.#sendSoon();
+    return new Promise((resolve) => {
+      inbox.deliver = resolve;
+    });
+  }
+
+  /** Reports a result. Returns at once; the result is sent again until the engine accepts it or retries are pointless. */
+  update(result: TaskResult): void {
+    this.#results.add(result);
+  }
+
+  /** Ends every poll without tasks. Call it when no exchange is open. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const { deliver } of this.#inboxes.values()) deliver?.([]);
+  }
+
+  /** Sends at the end of this turn of the event loop, so that results of one turn travel together. */
+  #sendSoon(): void {
+    if (this.#sendsSoon) return;
+    this.#sendsSoon = true;
+    setImmediate(() => {
+      this.#sendsSoon = false;
+      for (let batch = this.#results.take(); batch.length > 0; batch = this.#results.take()) this.#exchange(batch);
+      if (this.#waiting === 0) this.#exchange([]);
+    });
+  }
+
+  /** Sends results, and waits for tasks as far as there is capacity. Does nothing when there is neither. */
+  #exchange(results: readonly OutgoingResult[]): void {
+    const wanted = this.#reserve(results);
+    if (results.length === 0 && wanted.length === 0) return;
+    if (wanted.length > 0) this.#waiting += 1;
+    const sentAt = performance.now();
+    const close = this.#options.inFlightTasks.openExchange();
+    void this.#send(wanted, results).then((outcome) => {
+      const tasks = 'tasks' in outcome ? outcome.tasks : [];
+      close(tasks);
+      if (wanted.length > 0) this.#waiting -= 1;
+      for (const { taskType, count } of wanted) this.#inboxOf(taskType).reserved -= count;
+      this.#settle(results, outcome);
+      this.#deliver(tasks);
+      if ('reason' in outcome) this.#slowDown(sentAt, outcome.reason, outcome.status);
+      else if (outcome.unavailable === true) this.#slowDown(sentAt, 'the engine does not respond');
+      else this.#speedUp(wanted, outcome, performance.now() - sentAt);
+      this.#sendSoon();
+    });
+  }
+
+  /** Reserves capacity for the tasks of an exchange: half of what is free, so that another one may wait as well. */
+  #reserve(results: readonly OutgoingResult[]): Wanted[] {
+    const { inFlightTasks, concurrency, domain, stopping } = this.#options;
+    if (stopping.aborted || this.#isPaused || this.#waiting >= maxWaiting) return [];
+    // A result that failed before, or a large one, has its response at once.
+    if (results.some(({ failures, text }) => failures > 0 || text.length > maxHeldLength)) return [];
+    const wanted: Wanted[] = [];
+    for (const [taskType, inbox] of this.#inboxes) {
+      const free = concurrency - inFlightTasks.running(taskType) - inbox.reserved;
+      if (free <= 0) continue;
+      const count = Math.ceil(free / 2);
+      inbox.reserved += count;
+      wanted.push({ taskType, ...(domain === undefined ? {} : { domain }), count });
+    }
+    return wanted;
+  }
+
+  async #send(
+    wanted: readonly Wanted[],
+    results: readonly OutgoingResult[],
+  ): Promise<ExchangeResponse | { reason: string; status?: number }> {
+    const { api, workerId, pollTimeoutMs, abandoned } = this.#options;
+    const isWanted = ({ taskDefName }: Task) => this.#inboxes.has(taskDefName);
+    const header = JSON.stringify({ workerId, timeout: pollTimeoutMs, wanted });
+    try {
+      const { status, text } = await api.call({
+        method: 'POST',
+        path: '/tasks/exchange',
+        type: 'application/x-ndjson',
+        body: [header, ...results.map((result) => result.text)].join('\n'),
+        timeoutMs: pollTimeoutMs + graceMs,
+        signal: abandoned,
+      });
+      return status === 200 ? parseResponse(text, isWanted) : { reason: `status ${status}`, status };
+    } catch (error) {
+      return { reason: (error as Error).message };
+    }
+  }
+
+  #settle(results: readonly OutgoingResult[], outcome: ExchangeResponse | { reason: string; status?: number }): void {
+    for (const [index, result] of results.entries()) {
+      if ('reason' in outcome) {
+        // Only the status of the result itself is conclusive.
+        const isOwn = results.length === 1 && (outcome.status === 413 || outcome.status === 400);
+        this.#results.failed(result, outcome.reason, isOwn ? outcome.status : undefined);
+        continue;
+      }
+      const status = outcome.statuses?.[index] ?? 200;
+      if (status < 300) this.#results.accepted(result);
+      else this.#results.failed(result, `status ${status}`, status);
+    }
+  }
+
+  #deliver(tasks: readonly Task[]): void {
+    for (const task of tasks) this.#inboxOf(task.taskDefName).tasks.push(task);
+    for (const inbox of this.#inboxes.values()) {
+      if (inbox.tasks.length === 0 || inbox.deliver === undefined) continue;
+      const { deliver } = inbox;
+      inbox.deliver = undefined;
+      deliver(inbox.tasks.splice(0));
+    }
+  }
+
+  #inboxOf(taskType: string): Inbox {
+    return this.#inboxes.get(taskType) as Inbox;
+  }
+
+  /** Pauses requests for tasks. Exchanges that were open at the first failure count as one. */
+  #slowDown(sentAt: number, reason: string, status?: number): void {
+    const { outageLog, stopping } = this.#options;
+    if (stopping.aborted || sentAt < this.#failedAt) return;
+    this.#failedAt = performance.now();
+    this.#failures += 1;
+    outageLog.failed('exchange', reason);
+    this.#pause(backoff(this.#failures, isRejection(status) ? rejectionPause : outagePause));
+  }
+
+  #speedUp(wanted: readonly Wanted[], { tasks, refused = [], statuses }: ExchangeResponse, ms: number): void {
+    const { outageLog, pollTimeoutMs } = this.#options;
+    if (statuses === undefined) outageLog.succeeded('exchange');
+    else if (statuses.some(isRetryable)) outageLog.failed('exchange', `status ${statuses.find(isRetryable)}`);
+    for (const taskType of refused) outageLog.failed(`tasks of ${taskType}`, 'status 403');
+    this.#failures = 0;
+    // Prevents a busy loop when the router responds at once without tasks.
+    const isEmpty = wanted.length > 0 && tasks.length === 0 && ms < pollTimeoutMs / 2 && statuses === undefined;
+    this.#emptyResponses = isEmpty ? this.#emptyResponses + 1 : 0;
+    if (isEmpty) this.#pause(backoff(this.#emptyResponses, emptyPause));
+  }
+
+  #pause(ms: number): void {
+    this.#isPaused = true;
+    void pause(ms, this.#options.stopping).then(() => {
+      this.#isPaused = false;
+      this.#sendSoon();
+    });
+  }
+}
+
+/** Longest results (characters) that are kept while the router holds their exchange. */
+const maxHeldLength = 32_768;
+
+function isRejection(status: number | undefined): boolean {
+  return status !== undefined && status >= 400 && status < 500 && status !== 408 && status !== 429;
+}
+
+function isRetryable(status: number): boolean {
+  return status >= 500 || status === 429 || status === 401 || status === 403;
+}
+
+/**
+ * Parses a response, without what is not a task and tasks of types that were not asked for.
+ * @throws Error when the text is not an exchange's response. The message does not quote the text, which has client data
+ */
+function parseResponse(text: string, isWanted: (task: Task) => boolean): ExchangeResponse {
+  const response = parseJson(text) as ExchangeResponse | undefined;
+  if (!Array.isArray(response?.tasks)) throw new Error('the response to the exchange has no list of tasks');
+  const isTask = (task: Partial<Task> | null) => Boolean(task?.taskId && task.workflowInstanceId && task.taskDefName);
+  return { ...response, tasks: response.tasks.filter((task) => isTask(task) && isWanted(task)) };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
