@@ -1,7 +1,7 @@
 // The prune program: deletes old executions once a day by default.
 
 import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { gatewayDir } from '#lib/config/folders.ts';
 import { loadConfig } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { workflowRoutes } from '../../gateway/plugin-api/gateway-routes.ts';
@@ -12,7 +12,7 @@ import { runProgram } from '#lib/process/run-program.ts';
 import { type PruneLoop, startPruneLoop } from './prune-loop.ts';
 import { createPruneRound } from './round.ts';
 
-const rootDir = fileURLToPath(new URL('../..', import.meta.url));
+const rootDir = gatewayDir();
 
 await runProgram('pruner', async (log) => {
   const loaded = await loadConfig();
@@ -20,7 +20,7 @@ await runProgram('pruner', async (log) => {
   log.level = config['log.level'];
   loaded.warnings.forEach((warning) => log.warn(warning));
   const intervalMs = config['prune.intervalSeconds'] * 1_000;
-  const pruning = intervalMs === 0 ? disabledLoop() : startPruning(config, intervalMs, log);
+  const pruning = intervalMs === 0 ? disabledLoop() : await startPruning(config, intervalMs, log);
   const health = await startHealth(config, pruning);
   loaded.keepCopies((problem) => log.warn(problem));
   return {
@@ -32,11 +32,11 @@ await runProgram('pruner', async (log) => {
   };
 });
 
-function startPruning(config: Config, intervalMs: number, log: Logger): PruneLoop {
+async function startPruning(config: Config, intervalMs: number, log: Logger): Promise<PruneLoop> {
   const file = resolve(rootDir, config['router.gatewayConfigFile']);
   const { routes, problems } = readGatewayConfig({ file, rootDir, config });
   if (problems.count > 0) throw new GatewayConfigError(problems.lines);
-  const round = createPruneRound(config, workflowRoutes(routes), log);
+  const round = await createPruneRound(config, workflowRoutes(routes), log);
   const loop = startPruneLoop({ round: (signal) => round.run(signal), intervalMs, log });
   return {
     failure: () => loop.failure(),

@@ -2,7 +2,9 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { callerOf, mayBeOf } from '#lib/conductor/executions/caller.ts';
-import type { ExecutionApi, ExecutionQuery, ExecutionSummary } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutionSummary } from '#lib/conductor/executions/execution.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutionQuery } from '#lib/conductor/executions/execution-index.ts';
 import type { PruneRule } from './rules.ts';
 
 /** Dependencies and limits of one rule's deletion. */

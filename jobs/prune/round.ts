@@ -7,8 +7,7 @@ import type { Config } from '#lib/config/schema.ts';
 import { openExecutions } from '#lib/records/open-executions.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { prune, type PruneReport } from './prune.ts';
-import { problemsOf, type RouteWorkflow, rulesOf } from './rules.ts';
-import { workflowNames } from './workflow-names.ts';
+import { problemsOf, type RouteWorkflow, rulesOf, workflowNames } from './rules.ts';
 
 /** Runs rounds with the same rules. */
 export interface PruneRound {
@@ -22,12 +21,16 @@ export interface PruneRound {
  * Creates a round. Each run opens its own database connection.
  * @throws Error when the rules would delete executions that the reconciler needs
  */
-export function createPruneRound(config: Config, routes: readonly RouteWorkflow[], log: Logger): PruneRound {
+export async function createPruneRound(
+  config: Config,
+  routes: readonly RouteWorkflow[],
+  log: Logger,
+): Promise<PruneRound> {
   const problems = problemsOf(rulesOf(config, routes, []), config);
   if (problems.length > 0) throw new Error(problems.join('; '));
   const engine = new Engine({ url: config['conductor.url'], timeoutMs: config['conductor.timeoutMs'], connections: 4 });
   const call = engine.request.bind(engine);
-  const executions = openExecutions(call, config, log);
+  const executions = await openExecutions(call, config, log);
   const { api } = executions;
   const metadata = new MetadataApi(call);
   return {

@@ -1,5 +1,7 @@
 // Retention rules: which executions are deleted after what age.
 
+import { endedStatuses, failedStatuses } from '#lib/conductor/executions/has-ended.ts';
+import type { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
 
@@ -23,10 +25,6 @@ export interface RouteWorkflow {
 }
 
 const dayMs = 86_400_000;
-/** Statuses of executions that ended without success. */
-export const failedStates: readonly WorkflowStatus[] = ['FAILED', 'TIMED_OUT', 'TERMINATED'];
-/** Statuses of all ended executions. */
-export const endedStates: readonly WorkflowStatus[] = ['COMPLETED', ...failedStates];
 
 /**
  * Returns the rules of the configuration. A route with its own rule (`prune.<route>.days`) is excluded from the general
@@ -40,7 +38,7 @@ export function rulesOf(config: Config, routes: readonly RouteWorkflow[], workfl
   });
   const general = [
     { name: 'completed', statuses: ['COMPLETED'] as const, olderThanMs: config['prune.completedDays'] * dayMs },
-    { name: 'failed', statuses: failedStates, olderThanMs: config['prune.failedDays'] * dayMs },
+    { name: 'failed', statuses: failedStatuses, olderThanMs: config['prune.failedDays'] * dayMs },
   ];
   if (routeRules.length === 0) return general;
   const otherWorkflows = workflows.filter((workflow) => !routeRules.some((route) => route.workflow === workflow));
@@ -58,7 +56,7 @@ export function rulesOf(config: Config, routes: readonly RouteWorkflow[], workfl
 }
 
 function ruleOfRoute(name: string, routes: readonly RouteWorkflow[]): Omit<PruneRule, 'olderThanMs'> {
-  return { name: `route ${name}`, statuses: endedStates, ...restrictionOf(name, routes) };
+  return { name: `route ${name}`, statuses: endedStatuses, ...restrictionOf(name, routes) };
 }
 
 /** Selects the executions of a route: by its workflow, and by route name when other routes start the same workflow. */
@@ -79,4 +77,10 @@ export function problemsOf(rules: readonly PruneRule[], config: Config): string[
   return [
     `executions that ended within the last ${Math.ceil(requiredMs / 3_600_000)} h must be kept: the reconciler looks back that far (reconciler.lookBackSeconds) and would treat deleted executions as lost`,
   ];
+}
+
+/** Returns the names of the registered workflows and of the workflows of the routes. */
+export async function workflowNames(api: MetadataApi, routes: readonly RouteWorkflow[]): Promise<string[]> {
+  const { workflows } = await api.readDefinitions();
+  return [...new Set([...workflows.map(({ name }) => name), ...routes.map(({ workflow }) => workflow)])];
 }

@@ -1,6 +1,6 @@
 // Determines whether a PATCH was applied by comparing its values with the current record.
 
-import { isJsonObject, parseJsonObject } from '#lib/envelope/json-object.ts';
+import { isJsonObject, parseJsonObject } from '#lib/json/json-object.ts';
 
 /**
  * How many members of the patch the record contains. `some`: the others were changed later; `unclear`: patch or record is

@@ -1,19 +1,17 @@
 // Applies a decision in the engine. Every step is idempotent: MDM and the adaptors detect repetitions by their key.
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
-import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
-import type { Case, Decision } from './decision.ts';
-
-/** Prefix of the reason of every termination. */
-export const terminationReason = 'reconciler';
+import { isRetryableStatus } from '#lib/http/statuses.ts';
+import { type Case, type Decision, hasElapsed, terminationReason } from './decision.ts';
+import { type StartContext, type StartedExecutions, startMissing } from './same-work.ts';
 
 /** What was done, for log lines and metrics. */
-export interface AppliedDecision {
+export interface AppliedDecision extends StartedExecutions {
   readonly action: 'continued' | 'retried' | 'started' | 'terminated' | 'asked' | 'none';
-  /** Ids of the executions that were started. */
-  readonly started: readonly string[];
 }
 
 const reasons: Readonly<Record<Case, string>> = {
@@ -27,82 +25,133 @@ const reasons: Readonly<Record<Case, string>> = {
 };
 
 const noAction: AppliedDecision = { action: 'none', started: [] };
+const continued: AppliedDecision = { action: 'continued', started: [] };
+
+/** A retry that the engine fails to carry out counts as refused for good after this many grace periods. */
+const maxFailingPeriods = 5;
 
 /**
- * Applies a decision and returns what was done.
+ * Applies a decision and returns what was done. Several routers may apply decisions about one execution at the same time:
+ * whenever the engine shows that another has done it, nothing more is done.
  * @throws EngineError when a call failed; a later round decides again
  */
 export async function applyDecision(
   decision: Decision,
   execution: WholeExecution,
-  api: ExecutionApi,
+  context: StartContext,
 ): Promise<AppliedDecision> {
-  const { workflowId } = execution;
+  const { api } = context;
   switch (decision.kind) {
     case 'start':
-      return { action: 'started', started: await startAll(decision.requests, api) };
+      return startAll(decision.requests, execution, context);
     case 'ask':
-      return { action: 'asked', started: await startAll([decision.request], api) };
+      return { action: 'asked', started: [await api.start(decision.request)] };
     case 'replace': {
       // The replacement starts first: when interrupted here, there are two executions, never none.
-      const started = await startAll(decision.requests, api);
-      await terminate(workflowId, decision.case, api);
-      return { action: 'terminated', started };
+      const done = await startAll(decision.requests, execution, context);
+      if (done.blocked !== undefined) return done;
+      await terminate(execution, decision.case, api);
+      return { ...done, action: 'terminated' };
     }
-    case 'end':
-      if (await endsWell(execution, decision.case, api)) return { action: 'continued', started: [] };
-      await terminate(workflowId, decision.case, api);
+    case 'end': {
+      const after = await evaluate(execution, decision.case, api);
+      if (after === null || hasEnded(after)) return continued;
+      await terminate(execution, decision.case, api);
       return { action: 'terminated', started: [] };
-    case 'resume':
-      if (!hasEnded(execution)) {
-        if (await endsWell(execution, decision.case, api)) return { action: 'continued', started: [] };
-        await terminate(workflowId, decision.case, api);
-      }
-      return resume(workflowId, decision.fallback, api);
+    }
+    case 'resume': {
+      if (hasEnded(execution)) return resume(execution, decision.fallback, context);
+      const after = await evaluate(execution, decision.case, api);
+      if (after === null || hasGoneOn(execution, after)) return continued;
+      if (!hasEnded(after)) await terminate(after, decision.case, api);
+      return resume(after, decision.fallback, context);
+    }
     default:
       return noAction;
   }
 }
 
-function terminate(executionId: string, why: Case, api: ExecutionApi): Promise<void> {
-  return api.terminate(executionId, `${terminationReason}: ${reasons[why]}`);
+async function startAll(
+  requests: readonly StartWorkflowRequest[],
+  execution: WholeExecution,
+  context: StartContext,
+): Promise<AppliedDecision> {
+  const done = await startMissing(requests, execution, context);
+  return { action: done.started.length === 0 ? 'none' : 'started', ...done };
 }
 
-/** An execution whose next attempt was lost would be completed by an evaluation, without its work. */
-async function endsWell(execution: WholeExecution, why: Case, api: ExecutionApi): Promise<boolean> {
-  return why !== 'never_retried' && (await endsWhenEvaluated(execution, api));
+/** Terminates an execution, unless it has ended by itself. */
+async function terminate({ workflowId }: WholeExecution, why: Case, api: ExecutionApi): Promise<void> {
+  try {
+    await api.terminate(workflowId, `${terminationReason}: ${reasons[why]}`);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+  }
 }
 
 /**
- * Makes the engine evaluate the execution again, which often suffices after a crash of the engine. Returns true when the
- * execution has ended.
+ * Makes the engine evaluate the execution again, which often suffices after a crash of the engine, and returns the
+ * execution; null when the engine does not have it any more. An execution whose next attempt was lost is only read: an
+ * evaluation would complete it without its work.
  */
-async function endsWhenEvaluated(execution: WholeExecution, api: ExecutionApi): Promise<boolean> {
+async function evaluate({ workflowId }: WholeExecution, why: Case, api: ExecutionApi): Promise<WholeExecution | null> {
+  if (why !== 'never_retried') await decide(workflowId, api);
+  return api.readWhole(workflowId);
+}
+
+async function decide(workflowId: string, api: ExecutionApi): Promise<void> {
   try {
-    await api.decide(execution.workflowId);
+    await api.decide(workflowId);
   } catch (error) {
     if (!(error instanceof EngineError) || error.kind !== 'refused') throw error;
   }
-  const after = await api.readWhole(execution.workflowId);
-  return after !== null && hasEnded(after);
 }
 
+/** Returns true when the engine, or another router, has continued or ended the execution since it was read. */
+function hasGoneOn(before: WholeExecution, after: WholeExecution): boolean {
+  // What a router has terminated still has to be retried. An evaluation ends an execution with a cancelled task like this.
+  if (after.status === 'TERMINATED') return false;
+  return hasEnded(after) || attemptsOf(before) !== attemptsOf(after);
+}
+
+function attemptsOf({ tasks }: WholeExecution): string {
+  return tasks.map(({ taskId, status }) => `${taskId} ${status}`).join();
+}
+
+/** Retries an execution that has ended; starts `fallback` when the engine refuses that for good. */
 async function resume(
-  executionId: string,
+  execution: WholeExecution,
   fallback: readonly StartWorkflowRequest[],
-  api: ExecutionApi,
+  context: StartContext,
 ): Promise<AppliedDecision> {
-  try {
-    await api.retry(executionId);
-    return { action: 'retried', started: [] };
-  } catch (error) {
-    if (!(error instanceof EngineError) || error.kind !== 'refused') throw error;
-    return { action: 'started', started: await startAll(fallback, api) };
+  const { api } = context;
+  const { workflowId } = execution;
+  for (let isFirst = true; ; isFirst = false) {
+    if (await isRetried(execution, context)) return { action: 'retried', started: [] };
+    // The engine refuses to retry an execution that runs: another router has retried it in the meantime.
+    const after = await api.readWhole(workflowId);
+    if (after === null || !hasEnded(after)) return continued;
+    if (after.status === 'COMPLETED' && execution.status !== 'COMPLETED') return continued;
+    // A retry and a termination at the same time leave an attempt that no worker gets. An evaluation cancels it.
+    if (!isFirst || after.tasks.length === 0) return startAll(fallback, execution, context);
+    await decide(workflowId, api);
   }
 }
 
-async function startAll(requests: readonly StartWorkflowRequest[], api: ExecutionApi): Promise<string[]> {
-  const started: string[] = [];
-  for (const request of requests) started.push(await api.start(request));
-  return started;
+/** Returns false when the engine refuses the retry. @throws EngineError when it may succeed later */
+async function isRetried({ workflowId, endTime }: WholeExecution, context: StartContext): Promise<boolean> {
+  try {
+    await context.api.retry(workflowId);
+    return true;
+  } catch (error) {
+    const isFailing = error instanceof EngineError && error.kind === 'refused';
+    const forMs = context.afterMs * maxFailingPeriods;
+    if (isRefusal(error) || (isFailing && hasElapsed(endTime, { now: context.now, afterMs: forMs }))) return false;
+    throw error;
+  }
+}
+
+/** Returns true for the definite refusals of Conductor, 404 and 409 (`ApplicationExceptionMapper`); a 500 may pass. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof EngineError && error.kind === 'refused' && !isRetryableStatus(error.status ?? 500);
 }

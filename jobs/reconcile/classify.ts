@@ -1,18 +1,13 @@
 // Classifies index rows by their text alone: most executions need no inspection.
 
-import type { ExecutionSummary } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutionSummary } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { isCut } from '#lib/conductor/shorten-strings.ts';
-import {
-  type MdmDefinitions,
-  notifyWorkflow,
-  patchWorkflow,
-  shareWorkflow,
-  updateWorkflow,
-} from './mdm-definitions.ts';
+import { isTerminatedByReconciler } from './decision.ts';
+import { type MdmDefinitions, notifyWorkflow, patchWorkflow, shareWorkflow } from './mdm-definitions.ts';
 
 /** Kind of an execution. `other`: only checked for having a task. */
-export type ExecutionKind = 'patch' | 'notification' | 'share' | 'update' | 'other';
+export type ExecutionKind = 'patch' | 'notification' | 'share' | 'other';
 
 /** The router and the workers write the first field of `inbound` and `outbound`, so client data cannot match here. */
 const methodPattern = /^\{"?inbound"?[=:]\{"?httpMethod"?[=:]"?([A-Z]+)"?[,}]/;
@@ -33,9 +28,9 @@ export function classify(summary: ExecutionSummary, mdmDefinitions: MdmDefinitio
   if (workflowType === notifyWorkflow) {
     return status === 'COMPLETED' && noInterestedSystems.test(output) ? null : 'notification';
   }
-  if (workflowType === updateWorkflow) return 'update';
   if (workflowType === shareWorkflow) {
-    return hasEnded(summary) && (status !== 'COMPLETED' || output !== noOutput) ? null : 'share';
+    if (!hasEnded(summary) || isTerminatedByReconciler(summary)) return 'share';
+    return status !== 'COMPLETED' || output !== noOutput ? null : 'share';
   }
   return hasEnded(summary) ? null : 'other';
 }
@@ -54,7 +49,7 @@ export function interestedColleges({ output }: ExecutionSummary): readonly strin
   return isCut(output) || new Set(colleges).size < colleges.length ? undefined : colleges;
 }
 
-/** Returns the college of a share or an update; undefined when the text is ambiguous. */
+/** Returns the college of a share; undefined when the text is ambiguous. */
 export function collegeOf({ input }: ExecutionSummary): string | undefined {
   const [college, ...others] = collegesIn(input);
   return others.length === 0 ? college : undefined;

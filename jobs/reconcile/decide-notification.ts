@@ -1,6 +1,6 @@
-// Decides what is missing for executions of mdmWF, mdm-updateWF and mdm-shareWF: shares that MDM requested, lost tasks.
+// Decides what is missing for executions of mdmWF and mdm-shareWF: shares that MDM requested, lost tasks.
 
-import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import {
@@ -9,14 +9,17 @@ import {
   eventTasks,
   hasNoTasks,
   hasElapsed,
+  isGivenUp,
   isMissingRetry,
   isOverdue,
+  isTerminatedByReconciler,
   lastTask,
   scopeOf,
   settled,
   waiting,
 } from './decision.ts';
 import { notifyTask } from './mdm-definitions.ts';
+import { hasInput } from './same-work.ts';
 
 /**
  * Decides for an execution of mdmWF, the notification of MDM.
@@ -35,9 +38,9 @@ export function decideNotification(
   const running = !hasEnded(execution);
   const notified = lastTask(execution, notifyTask);
   // A repeated call is safe: MDM and the adaptors detect it by its idempotency key.
-  if (running && isOverdue(notified, context)) return resumeOverdue(execution);
+  if (running && (isOverdue(notified, context) || isGivenUp(notified, context))) return resume(execution);
   // The task still waits for MDM, or has failed, which the status of the execution shows.
-  if (notified?.status !== 'COMPLETED') return running ? waiting : settled;
+  if (notified?.status !== 'COMPLETED') return running ? waiting : resumeInterrupted(execution);
   if (!hasElapsed(running ? notified.endTime : execution.endTime, context)) return waiting;
   const missing = missingShares(execution, context).filter(
     ({ input }) => !shares.some((share) => hasInput(share.input, input)),
@@ -51,33 +54,24 @@ export function decideNotification(
   return missing.length === 0 ? settled : { kind: 'start', case: 'share_lost', requests: missing };
 }
 
-/**
- * Decides for an execution of mdm-updateWF, the record of a message of MDM's queue. The engine starts the record and the
- * share with one event handler each.
- * @param shares the executions of mdm-shareWF with the same correlation id
- */
-export function decideUpdate(
-  execution: WholeExecution,
-  shares: readonly WholeExecution[],
-  context: DecisionContext,
-): Decision {
-  if (!hasElapsed(execution.startTime, context)) return waiting;
-  const share = context.mdmDefinitions.shareForUpdate(execution.input);
-  const requests = share === null || shares.some(({ input }) => hasInput(input, share.input)) ? [] : [share];
-  // The workflow never waits, so a running execution is left over from an engine that was killed.
-  if (!hasEnded(execution)) return { kind: 'replace', case: 'never_scheduled', requests };
-  return requests.length === 0 ? settled : { kind: 'start', case: 'share_lost', requests };
-}
-
 /** Decides for an execution of mdm-shareWF: its task may never have been scheduled, or its worker may have died. */
 export function decideShare(execution: WholeExecution, context: DecisionContext): Decision {
   if (isMissingRetry(execution, context)) return retryLost(execution);
-  if (hasEnded(execution)) return settled;
-  if (execution.tasks.some((task) => isOverdue(task, context))) return resumeOverdue(execution);
+  if (hasEnded(execution)) return resumeInterrupted(execution);
+  const task = lastTask(execution, execution.tasks[0]?.referenceTaskName ?? '');
+  if (isOverdue(task, context) || isGivenUp(task, context)) return resume(execution);
   return hasNoTasks(execution) && hasElapsed(execution.startTime, context) ? replace(execution) : waiting;
 }
 
-function resumeOverdue(execution: WholeExecution): Decision {
+/**
+ * Resumes an execution that a reconciler terminated in order to retry it, when the retry did not follow: the engine or
+ * the router was killed in between. An execution that an operator has terminated is settled.
+ */
+function resumeInterrupted(execution: WholeExecution): Decision {
+  return isTerminatedByReconciler(execution) ? resume(execution) : settled;
+}
+
+function resume(execution: WholeExecution): Decision {
   return { kind: 'resume', case: 'outcome_unknown', fallback: [restartRequest(execution)] };
 }
 
@@ -91,17 +85,13 @@ function replace(execution: WholeExecution): Decision {
   return { kind: 'replace', case: 'never_scheduled', requests: [restartRequest(execution)] };
 }
 
-/** Returns a request that starts the same execution again. */
-function restartRequest({
-  workflowName,
-  workflowVersion,
-  correlationId,
-  ...execution
-}: WholeExecution): StartWorkflowRequest {
+/** Returns a request that starts the same execution again. All restarts of one execution have the same correlation id. */
+function restartRequest(execution: WholeExecution): StartWorkflowRequest {
+  const { workflowId, workflowName, workflowVersion, correlationId } = execution;
   return {
     name: workflowName,
     version: workflowVersion,
-    ...(correlationId === undefined ? {} : { correlationId }),
+    correlationId: correlationId ?? workflowId,
     input: { ...execution.input },
     taskToDomain: { ...execution.taskToDomain },
   };
@@ -115,9 +105,4 @@ function missingShares(execution: WholeExecution, { mdmDefinitions }: DecisionCo
   return systems.flatMap((loopItem: unknown) =>
     mdmDefinitions.startsAfter(execution, { ...scope, each_system: { output: { loopItem } } }),
   );
-}
-
-/** Returns true when `started` contains all fields of `input`. The engine adds fields to inputs from event handlers. */
-function hasInput(started: Readonly<Record<string, unknown>>, input: Record<string, unknown>): boolean {
-  return Object.entries(input).every(([name, value]) => JSON.stringify(started[name]) === JSON.stringify(value));
 }

@@ -1,6 +1,6 @@
 // Decides for executions outside of the MDM flow, which can only hang.
 
-import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { isSafeMethod } from '#lib/http/methods.ts';
 import {

@@ -1,6 +1,6 @@
 // Decides what is missing for a PATCH: an unpublished event, an MDM workflow that was not started, an unknown outcome.
 
-import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { isSuperseded } from '#lib/conductor/executions/superseded.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
@@ -11,6 +11,7 @@ import {
   eventTasks,
   hasNoTasks,
   hasElapsed,
+  isGivenUp,
   isOverdue,
   lastTask,
   scopeOf,
@@ -55,7 +56,7 @@ function decideRunning(execution: WholeExecution, context: DecisionContext): Dec
       : waiting;
   }
   const intake = lastTask(execution, intakeTask);
-  if (isOverdue(intake, context) || isUnfinished(intake, context)) return { kind: 'end', case: 'outcome_unknown' };
+  if (isOverdue(intake, context) || isGivenUp(intake, context)) return { kind: 'end', case: 'outcome_unknown' };
   const unfinished = execution.tasks.filter(({ status }) => status === 'SCHEDULED' || status === 'IN_PROGRESS');
   // The engine publishes an event in the step that schedules its task, so the execution does not continue by itself.
   const isStuck = unfinished.every(({ taskType }) => taskType === 'EVENT') && intake?.status === 'COMPLETED';
@@ -64,13 +65,6 @@ function decideRunning(execution: WholeExecution, context: DecisionContext): Dec
   // A retry was stuck again: the execution that the event should have started is started directly.
   if (eventTasks(execution, ['CANCELED']).length > 0) return { kind: 'replace', case: 'event_stuck', requests };
   return { kind: 'resume', case: 'event_stuck', fallback: requests };
-}
-
-/** Returns true when the engine has ended the task but was killed before it ended the execution. */
-function isUnfinished(intake: ExecutedTask | undefined, context: DecisionContext): boolean {
-  const { status = '', endTime = 0, updateTime = 0 } = intake ?? {};
-  const givenUp = ['TIMED_OUT', 'FAILED', 'FAILED_WITH_TERMINAL_ERROR', 'CANCELED'].includes(status);
-  return givenUp && hasElapsed(Math.max(endTime, updateTime), context);
 }
 
 /** Decides for a PATCH with a response of the back end. MDM is notified of 2xx only. */
@@ -89,11 +83,10 @@ function decideUnknown(execution: WholeExecution, probes: readonly Probe[], cont
   const response = findResponse(execution, probes, context);
   if ('kind' in response) return response;
   return decideByResponse(execution, response, {
-    applied: (outbound) => ({
-      kind: 'start',
-      case: 'outcome_unknown',
-      requests: notification(execution, context, outbound),
-    }),
+    applied: (outbound) => {
+      const requests = notification(execution, context, outbound);
+      return requests.length === 0 ? settled : { kind: 'start', case: 'outcome_unknown', requests };
+    },
     codec: context.codec,
   });
 }

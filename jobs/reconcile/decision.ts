@@ -1,6 +1,6 @@
 // Decisions of the reconciler as data: a dry run prints a decision, a round applies it.
 
-import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
@@ -92,6 +92,24 @@ export function isOverdue(task: ExecutedTask | undefined, { now, afterMs }: Deci
   const { startTime = 0, updateTime = 0, responseTimeoutSeconds = 0 } = task;
   const heardAt = Math.max(startTime, updateTime);
   return heardAt > 0 && responseTimeoutSeconds > 0 && now - heardAt >= responseTimeoutSeconds * 1_000 + afterMs;
+}
+
+/** Returns true when a task of an open execution has ended without success and nothing has followed for long. */
+export function isGivenUp(task: ExecutedTask | undefined, context: Pick<DecisionContext, 'now' | 'afterMs'>): boolean {
+  const { status = '', endTime = 0, updateTime = 0 } = task ?? {};
+  const isFailed = ['TIMED_OUT', 'FAILED', 'FAILED_WITH_TERMINAL_ERROR', 'CANCELED'].includes(status);
+  return isFailed && hasElapsed(Math.max(endTime, updateTime), context);
+}
+
+/** Prefix of the reason of every termination by a reconciler. */
+export const terminationReason = 'reconciler';
+
+/** Returns true when a reconciler has terminated the execution, not an operator. */
+export function isTerminatedByReconciler({
+  status,
+  reasonForIncompletion = '',
+}: Pick<WholeExecution, 'status' | 'reasonForIncompletion'>): boolean {
+  return status === 'TERMINATED' && reasonForIncompletion.startsWith(`${terminationReason}: `);
 }
 
 /**

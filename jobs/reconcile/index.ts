@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { Engine } from '#lib/conductor/engine.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { createExecutionApi, createRecords } from '#lib/records/chosen-index.ts';
@@ -13,7 +14,8 @@ import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { MdmDefinitions } from './mdm-definitions.ts';
 import { noLock, RedisLock } from './leader-lock.ts';
-import { ReconcileRounds } from './reconcile-rounds.ts';
+import type { ReadQueueSizes } from './event-backlog.ts';
+import { concurrentInspections, ReconcileRounds } from './reconcile-rounds.ts';
 import { type Reconciler, startReconciler } from './reconciler.ts';
 
 /** Inputs of the reconcile rounds. */
@@ -23,27 +25,28 @@ export interface ReconcileSources {
   /** Returns the active definitions; called in each round. */
   readonly definitions: () => Definitions;
   readonly api: ExecutionApi;
+  readonly readQueueSizes: ReadQueueSizes;
 }
 
 /** Creates the reconcile rounds from a configuration and its definitions. */
-export function createReconcileRounds({ config, definitions, api }: ReconcileSources): ReconcileRounds {
+export function createReconcileRounds({ config, definitions, api, readQueueSizes }: ReconcileSources): ReconcileRounds {
   const mdmDefinitions = mdmDefinitionsOf(definitions);
   return new ReconcileRounds({
     api,
+    readQueueSizes,
     get mdmDefinitions() {
       return mdmDefinitions();
     },
     get codec() {
       return createPayloadCodec(config);
     },
-    withUpdates: config['mdm.updateQueue'],
     afterMs: config['reconciler.afterMs'],
     lookBackMs: config['reconciler.lookBackSeconds'] * 1_000,
   });
 }
 
 /** Returns the same object while the definitions are equal, so that a reload without changes repeats no work. */
-function mdmDefinitionsOf(definitions: () => Definitions): () => MdmDefinitions {
+export function mdmDefinitionsOf(definitions: () => Definitions): () => MdmDefinitions {
   let known = definitions();
   let mdmDefinitions = new MdmDefinitions(known);
   return () => {
@@ -70,7 +73,7 @@ export function startRouterReconciler(options: RouterReconcilerOptions): Reconci
   const engine = new Engine({
     url: config['conductor.url'],
     timeoutMs: config['conductor.timeoutMs'],
-    connections: 1,
+    connections: concurrentInspections,
   });
   // Stopping aborts the current round. Any router can repeat it, so a graceful end has no value.
   const stopping = new AbortController();
@@ -80,8 +83,10 @@ export function startRouterReconciler(options: RouterReconcilerOptions): Reconci
     records: redis === undefined ? undefined : createRecords(redis, config),
     ...(redis === undefined ? {} : { whenReady: () => redis.firstAttempt }),
   });
+  const metadata = new MetadataApi(call);
+  const readQueueSizes = () => metadata.readQueueSizes();
   const reconciler = startReconciler({
-    rounds: createReconcileRounds({ config, definitions, api }),
+    rounds: createReconcileRounds({ config, definitions, api, readQueueSizes }),
     lock: redis === undefined ? noLock : new RedisLock(redis, intervalMs * 3),
     intervalMs,
     metrics,

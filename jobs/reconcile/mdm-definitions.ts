@@ -2,10 +2,9 @@
 
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { type ProducedEvent, producedEvents } from '#lib/conductor/definitions/events.ts';
-import { collegeOf } from '#lib/conductor/definitions/queue-events.ts';
 import type { EventHandler, WorkflowTask } from '#lib/conductor/definitions/schema.ts';
 import { tasksOf } from '#lib/conductor/definitions/workflow-tasks.ts';
-import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { resolveTemplate, type Scope } from './template.ts';
 
@@ -17,8 +16,6 @@ export const readVersion = 1;
 export const notifyWorkflow = 'mdmWF';
 /** The workflow that shares a cccid with one interested system. */
 export const shareWorkflow = 'mdm-shareWF';
-/** The workflow that records an update from MDM's queue. */
-export const updateWorkflow = 'mdm-updateWF';
 /** Reference name of the adaptor task in `patchWorkflow`. */
 export const intakeTask = 'college-adaptor_intake';
 /** Reference name of the notification task in `notifyWorkflow`. */
@@ -48,8 +45,6 @@ export class MdmDefinitions {
   readonly #versions: ReadonlySet<string>;
   readonly #sources: readonly EventSource[];
   readonly #handlers: ReadonlyMap<string, EventHandler>;
-  /** Event handlers by the college whose queue they consume. */
-  readonly #queueHandlers: ReadonlyMap<string, EventHandler>;
 
   constructor(definitions: Definitions) {
     this.#versions = new Set(definitions.workflows.map(({ definition }) => keyOf(definition.name, definition.version)));
@@ -64,13 +59,15 @@ export class MdmDefinitions {
         .filter(({ definition }) => definition.active)
         .map(({ definition }) => [definition.event, definition]),
     );
-    this.#queueHandlers = new Map(
-      definitions.eventHandlers.flatMap(({ definition }) => {
-        const college = collegeOf(definition.event);
-        const shares = definition.actions[0]?.start_workflow.name === shareWorkflow;
-        return college !== undefined && shares ? [[college, definition] as const] : [];
-      }),
+  }
+
+  /** The version of `notifyWorkflow` that event handlers start, the highest if several; undefined without a handler. */
+  get notifyVersion(): number | undefined {
+    const starts = [...this.#handlers.values()].flatMap(({ actions }) =>
+      actions.map((action) => action.start_workflow),
     );
+    const versions = starts.filter((start) => start?.name === notifyWorkflow).map((start) => start?.version ?? 0);
+    return versions.toSorted((one, other) => one - other).at(-1);
   }
 
   /** Returns true unless the version is known to produce no event. */
@@ -94,15 +91,6 @@ export class MdmDefinitions {
     const payload = resolveTemplate(source.task.inputParameters ?? {}, scope) as Record<string, unknown>;
     const request = startBy(handler, payload);
     return request === null ? [] : [request];
-  }
-
-  /**
-   * Returns the share that is started for an update from the queue.
-   * @param update the message, as in the input of `updateWorkflow`
-   * @returns null when its college no longer has a handler
-   */
-  shareForUpdate(update: Scope): StartWorkflowRequest | null {
-    return startBy(this.#queueHandlers.get(String(update['misCode'])), update);
   }
 
   /** Returns the EVENT task of a version; undefined for a version that produces no event. @throws UnknownVersion */

@@ -1,6 +1,6 @@
 // The work list of the reconciler: executions that need inspection, when each is due, and what is missing.
 
-import type { ExecutionSummary } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutionSummary } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { BoundedSet } from '#lib/gc/bounded.ts';
 import type { ExecutionKind } from './classify.ts';
@@ -14,10 +14,13 @@ export interface OpenExecution {
   readonly source: string;
   /** The index row; null once it may be outdated. */
   readonly summary: ExecutionSummary | null;
+  /** The back end whose probes have to end before this execution can be probed. */
+  readonly backEnd?: string | undefined;
 }
 
 interface Entry extends OpenExecution {
   summary: ExecutionSummary | null;
+  backEnd?: string | undefined;
   /** Milliseconds since 1970. */
   dueAt: number;
   pauseMs: number;
@@ -47,11 +50,16 @@ export class OpenExecutions {
     return this.#entries.size >= maxOpen;
   }
 
-  /** Adds an execution; a known execution is not changed. */
+  /** Adds an execution. A known execution that has ended since its last inspection is due immediately. */
   add(summary: ExecutionSummary, kind: ExecutionKind, now: number): void {
     const { workflowId, correlationId } = summary;
     if (hasEnded(summary)) this.#staleRows.delete(workflowId);
-    if (this.#entries.has(workflowId)) return;
+    const known = this.#entries.get(workflowId);
+    if (known !== undefined) {
+      const hasNews = hasEnded(summary) && known.summary === null && known.missing === null;
+      if (hasNews) Object.assign(known, { summary, dueAt: now, pauseMs: this.#firstPauseMs });
+      return;
+    }
     if (!hasEnded(summary) && (this.#staleRows.has(workflowId) || this.isFull)) return;
     const source = kind === 'patch' || kind === 'other' ? workflowId : (correlationId ?? '');
     this.#entries.set(workflowId, {
@@ -92,13 +100,19 @@ export class OpenExecutions {
     entry.summary = null;
   }
 
-  /** Schedules the next inspection after the first pause, because its probe could not start yet. */
+  /** Makes the execution wait for a permit to probe its back end; undefined: it waits no longer. */
+  markWaitingFor(workflowId: string, backEnd: string | undefined): void {
+    const entry = this.#entries.get(workflowId);
+    if (entry !== undefined) entry.backEnd = backEnd;
+  }
+
+  /** Schedules the next inspection after the first pause, because its event may still be in its queue. */
   retrySoon(workflowId: string, now: number): void {
     const entry = this.#entries.get(workflowId);
     if (entry !== undefined) entry.dueAt = now + this.#firstPauseMs;
   }
 
-  /** Records what is missing, until the execution is removed or repaired. */
+  /** Records the missing follow-up until the execution is removed or repaired. */
   markMissing(workflowId: string, missing: Case): void {
     const entry = this.#entries.get(workflowId);
     if (entry === undefined) return;

@@ -11,8 +11,8 @@ const maxUnprovenProbes = 2;
 const maxPauseMs = 600_000;
 
 interface BackEndState {
-  /** Executions whose probe is running. */
-  readonly probing: Set<string>;
+  /** Executions whose probe is running, with the time at which that was seen first (milliseconds since 1970). */
+  readonly probing: Map<string, number>;
   limit: number;
   pauseMs: number;
   /** Milliseconds since 1970. */
@@ -38,19 +38,33 @@ export class ProbeLimiter {
     this.#firstPauseMs = firstPauseMs;
   }
 
-  /** Acquires a permit; false when none is free. The execution holds it until `update` reports the end, or `release`. */
-  tryAcquire({ backEnd, executionId }: ProbeTarget, now: number): boolean {
+  /** Returns true when a permit is free. */
+  mayAcquire(backEnd: string, now: number): boolean {
     const { probing, limit, pausedUntil } = this.#stateOf(backEnd);
     if (probing.size >= limit || now < pausedUntil) return false;
-    if (limit === 1 && this.#unprovenProbes() >= maxUnprovenProbes) return false;
-    probing.add(executionId);
+    return limit > 1 || this.#unprovenProbes() < maxUnprovenProbes;
+  }
+
+  /** Returns true while the execution holds a permit: its probe runs, or its end is not in the index yet. */
+  isProbing({ backEnd, executionId }: ProbeTarget, now: number): boolean {
+    const { probing } = this.#stateOf(backEnd);
+    // A probe that an engine lost when it was killed never ends.
+    if (now - (probing.get(executionId) ?? now) >= maxPauseMs) probing.delete(executionId);
+    return probing.has(executionId);
+  }
+
+  /** Acquires a permit; false when none is free. The execution holds it until `update` reports the end, or `release`. */
+  tryAcquire({ backEnd, executionId }: ProbeTarget, now: number): boolean {
+    if (!this.mayAcquire(backEnd, now)) return false;
+    this.#stateOf(backEnd).probing.set(executionId, now);
     return true;
   }
 
   /** Records the state of a probe. Running probes that an earlier process started are counted from then on. */
   update({ backEnd, executionId }: ProbeTarget, state: ProbeState, now: number): void {
     const backEndState = this.#stateOf(backEnd);
-    if (state === 'under-way') return void backEndState.probing.add(executionId);
+    const since = backEndState.probing.get(executionId) ?? now;
+    if (state === 'under-way') return void backEndState.probing.set(executionId, since);
     if (!backEndState.probing.delete(executionId)) return;
     if (state === 'answered') {
       backEndState.limit = Math.min(backEndState.limit * 2, maxProbes);
@@ -74,7 +88,7 @@ export class ProbeLimiter {
   #stateOf(backEnd: string): BackEndState {
     const known = this.#backEnds.get(backEnd);
     if (known !== undefined) return known;
-    const state: BackEndState = { probing: new Set(), limit: 1, pauseMs: this.#firstPauseMs, pausedUntil: 0 };
+    const state: BackEndState = { probing: new Map(), limit: 1, pauseMs: this.#firstPauseMs, pausedUntil: 0 };
     this.#backEnds.set(backEnd, state);
     return state;
   }

@@ -1,6 +1,6 @@
 // Probes: verifies whether a PATCH was applied by reading the resource through a workflow version that emits no event.
 
-import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { reconcilerRoute } from '#lib/envelope/inbound.ts';

@@ -1,35 +1,24 @@
 // Finds and repairs executions that the engine lost between a successful PATCH and MDM, in bounded rounds.
 
-import { EngineError } from '#lib/conductor/engine-error.ts';
-import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
-import { applyDecision } from './apply-decision.ts';
-import { classify, type ExecutionKind } from './classify.ts';
-import { decideNotification, decideShare, decideUpdate } from './decide-notification.ts';
-import { decideOther } from './decide-other.ts';
-import { decidePatch } from './decide-patch.ts';
-import type { Case, Decision, DecisionContext } from './decision.ts';
-import {
-  type MdmDefinitions,
-  notifyWorkflow,
-  patchWorkflow,
-  shareWorkflow,
-  UnknownVersion,
-  updateWorkflow,
-} from './mdm-definitions.ts';
-import { OpenExecutions, type OpenExecution } from './open-executions.ts';
-import { probedBackEnd, probeStateOf } from './probe.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import { classify } from './classify.ts';
+import type { Case, DecisionContext } from './decision.ts';
+import { EventBacklog, type ReadQueueSizes } from './event-backlog.ts';
+import { inParallel } from './in-parallel.ts';
+import { type ReconcileFinding, Inspection } from './inspection.ts';
+import { type MdmDefinitions, notifyWorkflow, patchWorkflow, shareWorkflow } from './mdm-definitions.ts';
+import { type OpenExecution, OpenExecutions } from './open-executions.ts';
+import { ProbeLimiter } from './probe-limiter.ts';
 import { RelatedExecutions } from './related-executions.ts';
-import { EndedScan, OpenScan } from './scan.ts';
-import { type ProbeTarget, ProbeLimiter } from './probe-limiter.ts';
+import { EndedScan, OpenScan, type ScanResult } from './scan.ts';
 
 /** Dependencies and limits. */
 export interface ReconcileRoundsOptions {
   readonly api: ExecutionApi;
+  readonly readQueueSizes: ReadQueueSizes;
   /** The follow-ups that executions should have; read at the start of each round. */
   readonly mdmDefinitions: MdmDefinitions;
   readonly codec: DecisionContext['codec'];
-  /** True when MDM publishes updates to the broker's queues: their executions are reconciled too. */
-  readonly withUpdates: boolean;
   /** Grace period for the engine before an execution is repaired, in milliseconds. */
   readonly afterMs: number;
   /** Age at which the first scan starts, in milliseconds. */
@@ -38,21 +27,11 @@ export interface ReconcileRoundsOptions {
   readonly now?: () => number;
 }
 
-/** One execution with a missing follow-up, and what a round did about it. */
-export interface Finding {
-  readonly executionId: string;
-  readonly case: Case;
-  readonly action: 'continued' | 'retried' | 'started' | 'terminated' | 'asked' | 'none';
-  /** The repair that a dry run did not apply. */
-  readonly wouldBe?: Repair;
-  /** Ids of the executions that were started. */
-  readonly started: readonly string[];
-  /** Why nothing was done or the repair failed. */
-  readonly reason?: string;
+/** Options of one round. */
+export interface RunOptions {
+  readonly dryRun?: boolean;
+  readonly onFinding?: (finding: ReconcileFinding) => void;
 }
-
-/** Kinds of decisions that change something in the engine. */
-export type Repair = 'resume' | 'start' | 'replace' | 'end' | 'ask';
 
 /** Result of one round. */
 export interface RoundReport {
@@ -60,21 +39,36 @@ export interface RoundReport {
   readonly scanned: number;
   /** Executions that were read in full. */
   readonly inspected: number;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ReconcileFinding[];
   /** Number of executions with a missing follow-up that is not repaired, by case. */
   readonly unreconciled: ReadonlyMap<Case, number>;
-  /** False when a limit was reached; the next round continues there. */
+  /** False when a limit was reached or the round failed; the next round continues there. */
   readonly isComplete: boolean;
+  /** The error that ended the round, such as an EngineError. What was done before is among the findings. */
+  readonly failure?: unknown;
 }
 
-/** `inspect`: dry run; `wait`: the limit of repairs is reached, and the next round continues. */
-type RepairMode = 'inspect' | 'repair' | 'wait';
+/** The numbers of a round so far. */
+interface Round {
+  scanned: number;
+  isComplete: boolean;
+  readonly inspected: Set<string>;
+  readonly findings: ReconcileFinding[];
+}
 
 /** Limits of one round. */
 const maxPages = 40;
 const maxOpenPages = 5;
 const maxInspected = 200;
-const maxRepairs = 100;
+/** Executions inspected at once: enough for about a hundred repairs a second, a fraction of the engine's connections. */
+export const concurrentInspections = 8;
+/** Executions whose followers are read shortly before they are inspected. */
+const chunkSize = 50;
+/**
+ * Ended executions are read a second time after so many grace periods: rows that entered the index late, because an engine
+ * was frozen between two writes or its clock is behind, have an end time that the first scan had passed.
+ */
+const secondScanAfter = 15;
 
 /**
  * Runs reconcile rounds on the engine's executions. Its state is in memory and can be lost: a new instance scans again
@@ -88,50 +82,41 @@ export class ReconcileRounds {
   #ended: readonly EndedScan[];
   readonly #openScan: OpenScan;
   readonly #probeLimiter: ProbeLimiter;
+  readonly #backlog: EventBacklog;
 
   constructor(options: ReconcileRoundsOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
     this.#open = new OpenExecutions(options.afterMs);
     this.#probeLimiter = new ProbeLimiter(options.afterMs);
+    this.#backlog = new EventBacklog(options.afterMs);
     this.#mdmDefinitions = options.mdmDefinitions;
     this.#ended = this.#createScans();
     this.#openScan = new OpenScan(options.api);
   }
 
   /**
-   * Runs one round: scans the index, inspects due executions and repairs them.
+   * Runs one round: scans the index, inspects due executions and repairs them. Never rejects.
    * @param dryRun when true, reports findings without repairing them
-   * @throws EngineError when the engine is unavailable; scanned executions are kept for the next round
+   * @param onFinding called at once with each finding
    */
-  async run({ dryRun = false } = {}): Promise<RoundReport> {
-    this.#useDefinitions(this.#options.mdmDefinitions);
-    const scan = await this.#scan();
-    const due = this.#open.due(this.#now());
-    const related = new RelatedExecutions(this.#options.api);
-    await related.load(due.filter(({ kind }) => kind !== 'other' && kind !== 'share').map(({ source }) => source));
-    const findings: Finding[] = [];
-    let inspected = 0;
-    let repairs = 0;
-    for (const open of due) {
-      if (related.isSettledByIndex(open)) {
-        this.#remove(open.workflowId);
-        continue;
-      }
-      if (inspected >= maxInspected) continue;
-      inspected++;
-      const mode = dryRun ? 'inspect' : repairs < maxRepairs ? 'repair' : 'wait';
-      const finding = await this.#inspect(open, related, mode);
-      if (finding === null) continue;
-      findings.push(finding);
-      if (finding.action !== 'none') repairs++;
+  async run({ dryRun = false, onFinding = () => undefined }: RunOptions = {}): Promise<RoundReport> {
+    const round: Round = { scanned: 0, isComplete: true, inspected: new Set(), findings: [] };
+    let failure: unknown;
+    try {
+      this.#useDefinitions(this.#options.mdmDefinitions);
+      await this.#scan(round);
+      await this.#backlog.refresh(this.#options.readQueueSizes);
+      await this.#settleByIndex();
+      await this.#inspectDue(round, { dryRun, onFinding });
+    } catch (error) {
+      failure = error;
     }
+    const { scanned, inspected, findings } = round;
     return {
-      scanned: scan.rows,
-      inspected,
-      findings,
-      unreconciled: this.#open.unreconciled(),
-      isComplete: scan.isComplete && inspected < maxInspected && (dryRun || repairs < maxRepairs),
+      ...{ scanned, inspected: inspected.size, findings, unreconciled: this.#open.unreconciled() },
+      isComplete: round.isComplete && failure === undefined,
+      ...(failure === undefined ? {} : { failure }),
     };
   }
 
@@ -144,134 +129,92 @@ export class ReconcileRounds {
   }
 
   #createScans(): readonly EndedScan[] {
-    const { api, withUpdates, lookBackMs } = this.#options;
-    const from = this.#now() - lookBackMs;
-    return [patchWorkflow, notifyWorkflow, shareWorkflow, ...(withUpdates ? [updateWorkflow] : [])].map(
-      (workflowType) => new EndedScan(api, { workflowType, from }),
-    );
-  }
-
-  async #scan(): Promise<{ rows: number; isComplete: boolean }> {
-    const until = this.#now() - this.#options.afterMs;
-    const scans = [() => this.#openScan.next(until, maxOpenPages)];
-    for (const ended of this.#ended) {
-      if (!this.#open.isFull) scans.push(() => ended.next(until, maxPages));
-    }
-    let rows = 0;
-    let isComplete = scans.length === this.#ended.length + 1;
-    for (const next of scans) {
-      const scanned = await next();
-      rows += scanned.rows.length;
-      isComplete &&= scanned.isComplete;
-      for (const summary of scanned.rows) {
-        const kind = classify(summary, this.#mdmDefinitions);
-        if (kind !== null) this.#open.add(summary, kind, this.#now());
-      }
-    }
-    return { rows, isComplete };
-  }
-
-  async #inspect(open: OpenExecution, related: RelatedExecutions, mode: RepairMode): Promise<Finding | null> {
-    const execution = await this.#options.api.readWhole(open.workflowId);
-    if (execution === null) {
-      this.#remove(open.workflowId);
-      return null;
-    }
-    const decision = await this.#decide(execution, open, related);
+    const { api, lookBackMs, afterMs } = this.#options;
     const now = this.#now();
-    if (decision.kind === 'settled') this.#remove(open.workflowId);
-    else if (decision.kind === 'waiting') this.#open.postpone(open.workflowId, now);
-    else return this.#repair(execution, decision, mode);
-    return null;
+    const types = [patchWorkflow, notifyWorkflow, shareWorkflow];
+    const secondLagMs = afterMs * secondScanAfter;
+    return [
+      ...types.map((workflowType) => new EndedScan(api, { workflowType, from: now - lookBackMs, lagMs: afterMs })),
+      ...types.map((workflowType) => new EndedScan(api, { workflowType, from: now - secondLagMs, lagMs: secondLagMs })),
+    ];
   }
 
-  async #repair(
-    execution: WholeExecution,
-    decision: Exclude<Decision, { kind: 'settled' | 'waiting' }>,
-    mode: RepairMode,
-  ): Promise<Finding> {
-    const executionId = execution.workflowId;
-    const finding = { executionId, case: decision.case };
-    this.#open.markMissing(executionId, decision.case);
-    const none = (reason?: string): Finding => ({
-      ...finding,
-      action: 'none',
-      started: [],
-      ...(reason === undefined ? {} : { reason }),
+  async #scan(round: Round): Promise<void> {
+    const now = this.#now();
+    this.#addFound(await this.#openScan.next(now - this.#options.afterMs, maxOpenPages), round);
+    for (const ended of this.#ended) {
+      if (this.#open.isFull) round.isComplete = false;
+      else this.#addFound(await ended.next(now, maxPages), round);
+    }
+  }
+
+  #addFound({ rows, isComplete }: ScanResult, round: Round): void {
+    round.scanned += rows.length;
+    round.isComplete &&= isComplete;
+    for (const summary of rows) {
+      const kind = classify(summary, this.#mdmDefinitions);
+      if (kind !== null) this.#open.add(summary, kind, this.#now());
+    }
+  }
+
+  /** Removes due executions for which the index alone shows that nothing is missing, and defers those with a queued event. */
+  async #settleByIndex(): Promise<void> {
+    const now = this.#now();
+    const due = this.#open.due(now);
+    const queued: OpenExecution[] = [];
+    for (const chunk of chunksOf(due)) {
+      const related = await this.#loadRelated(chunk);
+      for (const open of chunk) {
+        const isSettled = related.isSettledByIndex(open);
+        if (isSettled) this.#open.remove(open.workflowId);
+        if (isSettled) this.#probeLimiter.release(open.workflowId);
+        const endedAt = open.kind === 'patch' ? endOf(open) : undefined;
+        if (isSettled && endedAt !== undefined) this.#backlog.noteHandled(endedAt);
+        else if (endedAt !== undefined) queued.push(open);
+      }
+    }
+    for (const open of queued)
+      if (this.#backlog.mayContain(endOf(open) ?? 0, now)) this.#open.retrySoon(open.workflowId, now);
+  }
+
+  async #inspectDue(round: Round, { dryRun, onFinding }: Required<RunOptions>): Promise<void> {
+    const { api, codec, afterMs } = this.#options;
+    const inspection = new Inspection({
+      ...{ api, dryRun, now: this.#now, open: this.#open, probeLimiter: this.#probeLimiter, backlog: this.#backlog },
+      context: { mdmDefinitions: this.#mdmDefinitions, codec, afterMs },
+      onFinding: (finding) => {
+        round.findings.push(finding);
+        onFinding(finding);
+      },
     });
-    if (decision.kind === 'asked') return none('a probe of its back end is running');
-    if (decision.kind === 'undecided' || decision.kind === 'unanswered') {
-      this.#open.postpone(executionId, this.#now());
-      return none(decision.kind === 'undecided' ? decision.reason : 'its back end did not respond to the probe');
-    }
-    if (mode === 'inspect') {
-      // Postponed, so that the next round of a dry run inspects other executions.
-      this.#open.postpone(executionId, this.#now());
-      return { ...none(), wouldBe: decision.kind };
-    }
-    if (mode === 'wait') return none();
-    if (decision.kind === 'ask' && !this.#probeLimiter.tryAcquire(probeTargetFor(execution), this.#now())) {
-      this.#open.retrySoon(executionId, this.#now());
-      return none('its probe waits for other probes of the back end');
-    }
-    try {
-      const done = await applyDecision(decision, execution, this.#options.api);
-      if (decision.kind === 'start' || decision.kind === 'replace') this.#remove(executionId);
-      if (decision.kind === 'resume') this.#open.markRepaired(executionId);
-      return { ...finding, ...done };
-    } catch (error) {
-      this.#probeLimiter.release(executionId);
-      if (!(error instanceof EngineError) || error.kind === 'unreachable') throw error;
-      return none(error.message);
-    }
-  }
-
-  #remove(executionId: string): void {
-    this.#open.remove(executionId);
-    this.#probeLimiter.release(executionId);
-  }
-
-  async #decide(execution: WholeExecution, open: OpenExecution, related: RelatedExecutions): Promise<Decision> {
-    const { codec, afterMs } = this.#options;
-    const context = { mdmDefinitions: this.#mdmDefinitions, codec, now: this.#now(), afterMs };
-    try {
-      switch (kindOf(execution, open.kind)) {
-        case 'patch': {
-          const notified = related.isNotified(open.source);
-          const probes = notified ? [] : await related.readProbes(open.source);
-          const probeState = probeStateOf(probes, codec);
-          if (probeState !== undefined) this.#probeLimiter.update(probeTargetFor(execution), probeState, context.now);
-          return decidePatch(execution, { notified, probes }, context);
-        }
-        case 'notification':
-          return decideNotification(execution, await related.readShares(open.source), context);
-        case 'update':
-          return decideUpdate(execution, await related.readShares(open.source), context);
-        case 'share':
-          return decideShare(execution, context);
-        case 'other':
-          return decideOther(execution, context);
-      }
-    } catch (error) {
-      if (error instanceof EngineError) throw error;
-      if (error instanceof UnknownVersion) {
-        return { kind: 'undecided', case: 'unknown_version', reason: error.message };
-      }
-      return {
-        kind: 'undecided',
-        case: 'outcome_unknown',
-        reason: `the execution cannot be read: ${(error as Error).name}`,
+    const mayStart = (open: OpenExecution) => inspection.mayStart(open);
+    const due = this.#open.due(this.#now()).filter(mayStart);
+    for (const chunk of chunksOf(due.slice(0, maxInspected))) {
+      const related = await this.#loadRelated(chunk);
+      const work = (open: OpenExecution) => {
+        round.inspected.add(open.workflowId);
+        return inspection.inspect(open, related);
       };
+      await inParallel(chunk, { limit: concurrentInspections, mayStart, work });
     }
+    const isLeft = (open: OpenExecution) => !round.inspected.has(open.workflowId) || open.backEnd !== undefined;
+    if (this.#open.due(this.#now()).some((open) => isLeft(open) && mayStart(open))) round.isComplete = false;
+  }
+
+  async #loadRelated(chunk: readonly OpenExecution[]): Promise<RelatedExecutions> {
+    const related = new RelatedExecutions(this.#options.api);
+    await related.load(chunk.filter(({ kind }) => kind !== 'other').map(({ source }) => source));
+    return related;
   }
 }
 
-function probeTargetFor(execution: WholeExecution): ProbeTarget {
-  return { backEnd: probedBackEnd(execution), executionId: execution.workflowId };
+/** Returns the end of an execution according to its index row, in milliseconds since 1970; undefined while it is open. */
+function endOf({ summary }: OpenExecution): number | undefined {
+  return summary?.status === 'COMPLETED' ? Date.parse(summary.endTime ?? '') || undefined : undefined;
 }
 
-/** Corrects the kind of a request that is not a PATCH: the text of the index does not always show the method. */
-function kindOf({ input }: WholeExecution, kind: ExecutionKind): ExecutionKind {
-  const { httpMethod } = (input['inbound'] ?? {}) as { httpMethod?: unknown };
-  return kind === 'patch' && httpMethod !== 'PATCH' ? 'other' : kind;
+function chunksOf<T>(items: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(items.length / chunkSize) }, (_, index) =>
+    items.slice(index * chunkSize, (index + 1) * chunkSize),
+  );
 }

@@ -5,7 +5,8 @@ import { EngineError } from '#lib/conductor/engine-error.ts';
 import { startIntervalLoop } from '#lib/process/interval-loop.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import type { LeaderLock } from './leader-lock.ts';
-import type { Finding, ReconcileRounds, RoundReport } from './reconcile-rounds.ts';
+import type { ReconcileFinding } from './inspection.ts';
+import type { ReconcileRounds, RoundReport } from './reconcile-rounds.ts';
 import { cases } from './decision.ts';
 
 /** Dependencies and interval of the loop. */
@@ -24,27 +25,33 @@ export interface Reconciler {
   stop(): Promise<void>;
 }
 
+/** Pause before the next round while there is more to do, in milliseconds. */
+const backlogPauseMs = 1_000;
+
 /** Starts the loop; the first round starts at once. */
 export function startReconciler(options: ReconcilerOptions): Reconciler {
   const { rounds, lock, intervalMs, log } = options;
   const metrics = createMetrics(options.metrics);
   const roundLog = new RoundLog(log);
-  const runRound = async (signal: AbortSignal): Promise<void> => {
+  const runRound = async (signal: AbortSignal): Promise<number | undefined> => {
     if (!(await lock.hold())) {
       metrics.countRound('not_leader');
       metrics.setUnreconciled(new Map());
-      return;
+      return undefined;
     }
-    try {
-      const report = await rounds.run();
-      metrics.countRound('done');
-      metrics.record(report);
-      roundLog.succeeded(report);
-    } catch (error) {
-      if (signal.aborted || (error instanceof EngineError && error.isStarting)) return;
-      metrics.countRound('failed');
-      roundLog.failed(error);
-    }
+    roundLog.begin();
+    const report = await rounds.run({
+      onFinding(finding) {
+        metrics.countFinding(finding);
+        roundLog.report(finding);
+      },
+    });
+    const { failure } = report;
+    metrics.setUnreconciled(report.unreconciled);
+    if (signal.aborted || (failure instanceof EngineError && failure.isStarting)) return undefined;
+    metrics.countRound(failure === undefined ? 'done' : 'failed');
+    roundLog.reportOutcome(report);
+    return failure === undefined && !report.isComplete ? Math.min(intervalMs, backlogPauseMs) : undefined;
   };
   const loop = startIntervalLoop({ run: runRound, intervalMs });
   return {
@@ -59,35 +66,36 @@ export function startReconciler(options: ReconcilerOptions): Reconciler {
 class RoundLog {
   readonly #log: Logger;
   #failing = false;
-  /** What was said of an execution, so that it is not said in each round. */
+  /** The message about each execution in the last round, so that it is not logged in every round. */
+  #reportedBefore = new Set<string>();
   #reported = new Set<string>();
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
-  succeeded({ findings, scanned, inspected }: RoundReport): void {
-    if (this.#failing) this.#log.info('reconciling again');
-    this.#failing = false;
-    const reported = new Set<string>();
-    for (const finding of findings) {
-      const key = keyOf(finding);
-      reported.add(key);
-      if (finding.action === 'none' && this.#reported.has(key)) continue;
-      const { reason, ...fields } = finding;
-      this.#log.warn({ ...fields, ...(reason === undefined ? {} : { reason }) }, 'reconciled');
-    }
-    this.#reported = reported;
-    this.#log.debug({ scanned, inspected, findings: findings.length }, 'reconcile round');
+  begin(): void {
+    this.#reportedBefore = this.#reported;
+    this.#reported = new Set();
   }
 
-  failed(error: unknown): void {
-    if (!this.#failing) this.#log.warn(errorFields(error), 'cannot reconcile now');
-    this.#failing = true;
+  report(finding: ReconcileFinding): void {
+    const key = keyOf(finding);
+    this.#reported.add(key);
+    if (finding.action === 'none' && this.#reportedBefore.has(key)) return;
+    const { reason, ...fields } = finding;
+    this.#log.warn({ ...fields, ...(reason === undefined ? {} : { reason }) }, 'reconciled');
+  }
+
+  reportOutcome({ failure, scanned, inspected, findings }: RoundReport): void {
+    if (failure !== undefined && !this.#failing) this.#log.warn(errorFields(failure), 'cannot reconcile now');
+    if (failure === undefined && this.#failing) this.#log.info('reconciling again');
+    this.#failing = failure !== undefined;
+    this.#log.debug({ scanned, inspected, findings: findings.length }, 'reconcile round');
   }
 }
 
-function keyOf({ executionId, action, reason = '' }: Finding): string {
+function keyOf({ executionId, action, reason = '' }: ReconcileFinding): string {
   return `${executionId} ${action} ${reason}`;
 }
 
@@ -118,11 +126,8 @@ function createMetrics(registry: Registry) {
   return {
     countRound: (outcome: 'done' | 'failed' | 'not_leader') => rounds.inc({ outcome }),
     setUnreconciled,
-    record({ findings, unreconciled: counts }: RoundReport) {
-      setUnreconciled(counts);
-      for (const finding of findings) {
-        if (finding.action !== 'none') reconciled.inc({ case: finding.case, action: finding.action });
-      }
+    countFinding: (finding: ReconcileFinding) => {
+      if (finding.action !== 'none') reconciled.inc({ case: finding.case, action: finding.action });
     },
   };
 }

@@ -1,9 +1,10 @@
 // Finds the executions that follow from other executions, by correlation id and in batches.
 
-import type { ExecutionApi, ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { collegeOf, interestedColleges, namesInterestedSystems } from './classify.ts';
-import { notifyWorkflow, patchWorkflow, readVersion, shareWorkflow, updateWorkflow } from './mdm-definitions.ts';
+import { notifyWorkflow, patchWorkflow, readVersion, shareWorkflow } from './mdm-definitions.ts';
 import type { OpenExecution } from './open-executions.ts';
 import { isProbe } from './probe.ts';
 
@@ -48,10 +49,7 @@ export class RelatedExecutions {
     if (kind === 'patch') return this.isNotified(source);
     if (summary.status !== 'COMPLETED') return false;
     if (kind === 'notification' && !namesInterestedSystems(summary)) return false;
-    if (kind === 'notification') return this.#isSharedWith(source, interestedColleges(summary));
-    // Two updates with the same id may be for two colleges.
-    const isOnly = kind === 'update' && this.#followersOf(source, updateWorkflow).length === 1;
-    return isOnly && this.#isSharedWith(source, [collegeOf(summary)]);
+    return kind === 'notification' && this.#isSharedWith(source, interestedColleges(summary));
   }
 
   /** Returns true when a share exists for each of the colleges. */

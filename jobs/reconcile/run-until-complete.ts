@@ -1,12 +1,13 @@
 // Runs reconcile rounds until the whole look-back has been scanned and inspected, for the CLI.
 
 import type { Case } from './decision.ts';
-import type { Finding, ReconcileRounds, RoundReport } from './reconcile-rounds.ts';
+import type { ReconcileFinding } from './inspection.ts';
+import type { ReconcileRounds, RoundReport } from './reconcile-rounds.ts';
 
 /** Combined result of the rounds. */
 export interface RoundsSummary {
   /** The last action for each execution that had or has a missing follow-up. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ReconcileFinding[];
   /** Number of executions with a missing follow-up, by case. */
   readonly unreconciled: ReadonlyMap<Case, number>;
   /** Index rows that were read. */
@@ -30,7 +31,7 @@ export async function runUntilComplete(
   rounds: Pick<ReconcileRounds, 'run'>,
   { dryRun, onRound = () => undefined }: { dryRun: boolean; onRound?: (report: RoundReport) => void },
 ): Promise<RoundsSummary> {
-  const findings = new Map<string, Finding>();
+  const findings = new Map<string, ReconcileFinding>();
   let scanned = 0;
   let inspected = 0;
   for (let count = 1; ; count++) {
@@ -43,6 +44,7 @@ export async function runUntilComplete(
       if (known === undefined || finding.action !== 'none') findings.set(finding.executionId, finding);
     }
     onRound(report);
+    if (report.failure !== undefined) throw report.failure;
     if (report.isComplete || count === maxRounds) {
       const { unreconciled, isComplete } = report;
       return { findings: [...findings.values()], unreconciled, scanned, inspected, isComplete };

@@ -1,6 +1,7 @@
 // Reads the engine's index in pages: executions that ended since the last scan, and open executions in rotation.
 
-import type { ExecutionApi, ExecutionSummary } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutionSummary } from '#lib/conductor/executions/execution.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { openStatuses } from '#lib/conductor/executions/has-ended.ts';
 import { PageReader } from '#lib/conductor/executions/page-reader.ts';
 
@@ -12,23 +13,28 @@ export interface ScanResult {
 }
 
 /**
- * Scans the executions of one workflow type that ended since `from`, each at least once. An execution that an operator
- * retries ends again and is read again. The position is kept in memory: after a restart the scan starts again at `from`.
+ * Scans the executions of one workflow type that ended since `from`, each at least once, `lagMs` after its end. An
+ * execution that an operator retries ends again and is read again. The position is kept in memory: after a restart the
+ * scan starts again at `from`.
  */
 export class EndedScan {
   readonly #workflowType: string;
   readonly #pages: PageReader;
+  readonly #lagMs: number;
   /** Every execution that ended before this time was read (milliseconds since 1970). */
   #readUpTo: number;
 
-  constructor(api: ExecutionApi, options: { workflowType: string; from: number }) {
+  constructor(api: ExecutionApi, options: { workflowType: string; from: number; lagMs: number }) {
     this.#pages = new PageReader(api);
     this.#workflowType = options.workflowType;
+    this.#lagMs = options.lagMs;
     this.#readUpTo = options.from;
   }
 
-  /** Reads the next rows up to the end time `until` (milliseconds since 1970), at most `maxPages` pages. */
-  async next(until: number, maxPages: number): Promise<ScanResult> {
+  /** Reads the next rows at the time `now` (milliseconds since 1970), at most `maxPages` pages. */
+  async next(now: number, maxPages: number): Promise<ScanResult> {
+    const until = now - this.#lagMs;
+    if (until <= this.#readUpTo) return { rows: [], isComplete: true };
     const rows: ExecutionSummary[] = [];
     let offset = 0;
     for (let page = 0; page < maxPages; page++) {

@@ -1,0 +1,80 @@
+// Consumes the updates that MDM publishes to RabbitMQ. Each one starts mdm-shareWF, and is acknowledged when that has started.
+
+import { Counter, type Registry } from 'prom-client';
+import { type AsyncMessage, Connection, ConsumerStatus } from 'rabbitmq-client';
+import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
+import { Engine } from '#lib/conductor/engine.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
+import { mdmDefinitionsOf } from '../reconcile/index.ts';
+import { MessageHandler, type MessageOutcome } from './message-handler.ts';
+import { watchConsumer } from './notice.ts';
+
+/** Dependencies of the consumer. */
+export interface MdmUpdatesOptions {
+  readonly config: Config;
+  /** Returns the active definitions: their event handlers say which colleges get shares, and where they run. */
+  readonly definitions: () => Definitions;
+  readonly metrics: Registry;
+  readonly log: Logger;
+}
+
+/** A running consumer. */
+export interface MdmUpdates {
+  /** Returns readiness notices that say what keeps updates waiting; they do not make the router unready. */
+  notice(): readonly string[];
+  /** Returns the messages that have started nothing to the broker, and disconnects. */
+  stop(): Promise<void>;
+}
+
+/** The queue of deploy/rabbitmq/definitions.json. */
+const queue = 'mdm.updates';
+/** Messages handled at the same time. */
+const concurrency = 8;
+/** Time between two tries to start a share while the engine is away, in milliseconds. */
+const retryMs = 1_000;
+
+const statusOf: Readonly<Record<MessageOutcome, ConsumerStatus>> = {
+  started: ConsumerStatus.ACK,
+  rejected: ConsumerStatus.DROP,
+  returned: ConsumerStatus.REQUEUE,
+};
+
+/** Starts the consumer and returns at once: the broker may be away. */
+export function startMdmUpdates({ config, definitions, metrics, log }: MdmUpdatesOptions, url: string): MdmUpdates {
+  const timeoutMs = config['conductor.timeoutMs'];
+  const engine = new Engine({ url: config['conductor.url'], timeoutMs, connections: concurrency });
+  const updates = new Counter({
+    name: 'router_mdm_updates_total',
+    help: "Messages of MDM's update queue: started, rejected (dead-lettered), returned (when the router stopped)",
+    labelNames: ['outcome'],
+    registers: [metrics],
+  });
+  const stopping = new AbortController();
+  const handler = new MessageHandler({
+    ...{ engine, log, retryMs, stopping: stopping.signal },
+    mdmDefinitions: mdmDefinitionsOf(definitions),
+  });
+  const handle = async (message: AsyncMessage): Promise<ConsumerStatus> => {
+    const outcome = await handler.handle(message);
+    updates.inc({ outcome });
+    return statusOf[outcome];
+  };
+
+  const connection = new Connection({ url, connectionName: 'service-router', acquireTimeout: 3_000, retryHigh: 5_000 });
+  // The queue is the operator's: its policy says what is dead-lettered. So it is not declared here. A message whose
+  // handler throws unexpectedly is dead-lettered too: it would be delivered again and again.
+  const consumer = connection.createConsumer(
+    { queue, queueOptions: { passive: true }, requeue: false, concurrency, qos: { prefetchCount: 2 * concurrency } },
+    handle,
+  );
+  return {
+    notice: watchConsumer({ connection, consumer, queue, log }),
+    async stop() {
+      stopping.abort();
+      await consumer.close();
+      await connection.close();
+      await engine.close();
+    },
+  };
+}

@@ -1,0 +1,93 @@
+// Handles one message of MDM's update queue: starts its share, or says why it is dead-lettered.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Engine } from '#lib/conductor/engine.ts';
+import { EngineError } from '#lib/conductor/engine-error.ts';
+import { isRetryableStatus } from '#lib/http/statuses.ts';
+import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
+import type { MdmDefinitions } from '../reconcile/mdm-definitions.ts';
+import { readUpdate } from './read-update.ts';
+import { shareOf, startShare } from './share-update.ts';
+
+/** What becomes of a message: acknowledged, dead-lettered, or back in its queue. */
+export type MessageOutcome = 'started' | 'rejected' | 'returned';
+
+/** The part of a message that is read. */
+export interface UpdateMessage {
+  /** The body as `rabbitmq-client` gives it: parsed for `application/json`, otherwise text or bytes. */
+  readonly body: unknown;
+  readonly messageId?: string | undefined;
+  readonly redelivered: boolean;
+}
+
+/** Dependencies of the handler. */
+export interface MessageHandlerOptions {
+  readonly engine: Engine;
+  /** Returns the active definitions. */
+  readonly mdmDefinitions: () => MdmDefinitions;
+  readonly log: Logger;
+  /** Time between two tries to start a share, in milliseconds. */
+  readonly retryMs: number;
+  /** Aborts when the router stops. */
+  readonly stopping: AbortSignal;
+}
+
+/**
+ * Tries after which a share that the engine refuses with a 4xx is given up. An engine without the definitions, which
+ * routers register when it is back, refuses for a moment only.
+ */
+const maxRefusals = 5;
+
+/** Handles messages. While the engine does not respond, a message is held and tried again. */
+export class MessageHandler {
+  readonly #options: MessageHandlerOptions;
+  #isEngineAway = false;
+
+  constructor(options: MessageHandlerOptions) {
+    this.#options = options;
+  }
+
+  /** Handles a message; resolves when its share has started, or nothing more is tried. */
+  async handle(message: UpdateMessage): Promise<MessageOutcome> {
+    const { mdmDefinitions, engine, stopping, retryMs } = this.#options;
+    const update = readUpdate(message.body);
+    if ('wrong' in update) return this.#reject(message, update.wrong);
+    const share = shareOf(update, mdmDefinitions());
+    if (share === undefined) return this.#reject(message, 'misCode: no event handler shares with this college');
+    let refusals = 0;
+    for (let isRepeat = message.redelivered; !stopping.aborted; isRepeat = true) {
+      try {
+        await startShare(share, engine, isRepeat);
+        this.#isEngineAway = false;
+        return 'started';
+      } catch (error) {
+        const status = refusalOf(error);
+        if (status === undefined) this.#reportAway(error);
+        else if (++refusals === maxRefusals)
+          return this.#reject(
+            message,
+            `the engine refuses ${share.name} version ${share.version} with status ${status}`,
+          );
+        await pause(retryMs, undefined, { signal: stopping }).catch(() => undefined);
+      }
+    }
+    return 'returned';
+  }
+
+  #reject({ messageId }: UpdateMessage, reason: string): MessageOutcome {
+    // Reason and id, but no value of a field: these are keys of a person.
+    this.#options.log.warn({ messageId, reason }, 'rejected a message of MDM, see docs/explanation/mdm-sync.md');
+    return 'rejected';
+  }
+
+  #reportAway(error: unknown): void {
+    if (!this.#isEngineAway) this.#options.log.warn(errorFields(error), 'cannot share updates of MDM now');
+    this.#isEngineAway = true;
+  }
+}
+
+/** Returns the status of a definite refusal by the engine, undefined when it may accept later. @throws other errors */
+function refusalOf(error: unknown): number | undefined {
+  if (!(error instanceof EngineError)) throw error;
+  return error.status === undefined || isRetryableStatus(error.status) ? undefined : error.status;
+}

@@ -1,0 +1,42 @@
+// Reads and validates a message that MDM published.
+
+import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+
+/** An update: the person's cccid, for one college. */
+export interface Update {
+  readonly misCode: string;
+  readonly sisPersonId: string;
+  readonly cccid: string;
+  /** MDM's own key of the update. */
+  readonly updateId: string;
+}
+
+const schemaFile = new URL('../../lib/openapi/mdm-update.schema.json', import.meta.url);
+const schema = JSON.parse(readFileSync(schemaFile, 'utf8')) as object;
+const isUpdate = new Ajv2020({ allErrors: true }).compile<Update>(schema);
+
+/**
+ * Returns the update in a message, with the fields of the schema only.
+ * @param body the body as `rabbitmq-client` gives it: parsed for `application/json`, otherwise text or bytes
+ * @returns the names of the fields that are missing or wrong, when it is no update; no value of a field
+ */
+export function readUpdate(body: unknown): Update | { readonly wrong: string } {
+  const value = typeof body === 'string' || Buffer.isBuffer(body) ? parse(String(body)) : body;
+  if (isUpdate(value)) {
+    const { misCode, sisPersonId, cccid, updateId } = value;
+    return { misCode, sisPersonId, cccid, updateId };
+  }
+  const names = (isUpdate.errors ?? []).map(
+    ({ instancePath, params }) => (params['missingProperty'] as string | undefined) ?? instancePath.slice(1),
+  );
+  return { wrong: [...new Set(names)].join(', ') || 'no JSON object' };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,42 @@
+// Distinguishes events that still wait in the engine's queue from lost ones.
+
+import { patchWorkflow } from './mdm-definitions.ts';
+
+/** Reads the length of every queue of the engine, by name. */
+export type ReadQueueSizes = () => Promise<Readonly<Record<string, number>>>;
+
+/** An event that is older than this many grace periods counts as lost even while its queue is not empty. */
+const maxPeriods = 5;
+
+/**
+ * The events of PATCHes that the engine has not handled yet. An engine handles them one after the other, oldest first, so
+ * an event is no longer in its queue once that of a later PATCH was handled. Starting what a waiting event will start
+ * would double the work of an engine that is behind already.
+ */
+export class EventBacklog {
+  readonly #maxWaitMs: number;
+  #isEmpty = true;
+  /** The latest end of a PATCH that MDM was notified of (milliseconds since 1970). */
+  #handledUpTo = 0;
+
+  /** @param afterMs grace period for the engine, in milliseconds */
+  constructor(afterMs: number) {
+    this.#maxWaitMs = afterMs * maxPeriods;
+  }
+
+  /** Reads the length of the queue. A failure is ignored: then no event counts as waiting. */
+  async refresh(readQueueSizes: ReadQueueSizes): Promise<void> {
+    const sizes = await readQueueSizes().catch(() => ({}));
+    this.#isEmpty = !Object.entries(sizes).some(([name, size]) => name.startsWith(`${patchWorkflow}:`) && size > 0);
+  }
+
+  /** Records that MDM was notified of a PATCH. @param endedAt milliseconds since 1970 */
+  noteHandled(endedAt: number): void {
+    if (endedAt > this.#handledUpTo) this.#handledUpTo = endedAt;
+  }
+
+  /** Returns true when the event of a PATCH that ended at `endedAt` may still be in its queue. */
+  mayContain(endedAt: number, now: number): boolean {
+    return !this.#isEmpty && endedAt > this.#handledUpTo && now - endedAt < this.#maxWaitMs;
+  }
+}

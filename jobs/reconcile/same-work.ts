@@ -1,0 +1,113 @@
+// Starts of the reconciler: the engine's store is asked first, so that the work of one change is not started without bound.
+
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
+import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
+import { type DecisionContext, hasElapsed, isTerminatedByReconciler } from './decision.ts';
+import { notifyWorkflow } from './mdm-definitions.ts';
+
+/** Maximum number of executions of the same work, those started by events included. Then an operator has to look. */
+const maxExecutions = 5;
+
+/** What starts are judged with. */
+export interface StartContext extends Pick<DecisionContext, 'now' | 'afterMs'> {
+  readonly api: ExecutionApi;
+}
+
+/** What became of start requests. */
+export interface StartedExecutions {
+  /** Ids of the executions that were started; requests whose work has an execution already start nothing. */
+  readonly started: readonly string[];
+  /** Why a request may not be started now, although its work has no execution that can do it. */
+  readonly blocked?: string;
+}
+
+/**
+ * Whether the work of a request needs an execution. Only the newest execution of a work is ever started anew, and the
+ * grace period doubles with each one, so routers that reconcile at the same time do not repair the repairs of each other.
+ */
+type Need = 'missing' | 'started' | { readonly blocked: string };
+
+/**
+ * Starts the requests whose work has no execution.
+ * @param execution the execution that is repaired
+ * @throws EngineError
+ */
+export async function startMissing(
+  requests: readonly StartWorkflowRequest[],
+  execution: WholeExecution,
+  context: StartContext,
+): Promise<StartedExecutions> {
+  const started: string[] = [];
+  let blocked: string | undefined;
+  for (const request of requests) {
+    const need = await needOf(request, execution, context);
+    if (need === 'missing') started.push(await context.api.start(request));
+    else if (need !== 'started') blocked = need.blocked;
+  }
+  return { started, ...(blocked === undefined ? {} : { blocked }) };
+}
+
+/**
+ * Returns true when there are requests, and the work of each has an execution other than the given one, or a newer one.
+ * @throws EngineError
+ */
+export async function isStartedElsewhere(
+  requests: readonly StartWorkflowRequest[],
+  execution: WholeExecution,
+  context: StartContext,
+): Promise<boolean> {
+  for (const request of requests) if ((await needOf(request, execution, context)) !== 'started') return false;
+  return requests.length > 0;
+}
+
+async function needOf(
+  request: StartWorkflowRequest,
+  execution: WholeExecution,
+  { api, ...context }: StartContext,
+): Promise<Need> {
+  const correlated = await api.correlated(request.name, request.correlationId ?? '', { includeTasks: true });
+  const others = correlated.filter((other) => other.workflowId !== execution.workflowId && isSameWork(other, request));
+  const isRestart = execution.workflowName === request.name;
+  const count = others.length + (isRestart ? 1 : 0);
+  const later = isRestart ? others.filter((other) => compareByStart(other, execution) > 0) : others;
+  const newest = later.toSorted(compareByStart).at(-1);
+  // The newest execution is repaired by itself; another does it only when the index does not show it.
+  if (newest !== undefined && !(isTaskless(newest) && hasElapsed(newest.startTime, waitAfter(count + 1))))
+    return 'started';
+  if (count >= maxExecutions) return { blocked: `it was started ${count} times` };
+  const last = newest ?? (isRestart ? execution : undefined);
+  if (last === undefined || hasElapsed(last.startTime, waitAfter(count))) return 'missing';
+  return { blocked: `it was started ${count} times, last a short while ago` };
+
+  function waitAfter(starts: number): typeof context {
+    return { ...context, afterMs: context.afterMs * 2 ** (starts - 1) };
+  }
+}
+
+/** Returns true when no worker will get a task of the execution, and no operator has ended it. */
+function isTaskless(execution: WholeExecution): boolean {
+  return execution.tasks.length === 0 && (!hasEnded(execution) || isTerminatedByReconciler(execution));
+}
+
+/** MDM is notified once of each PATCH, whatever response a probe has brought. Other work is the same when its input is. */
+function isSameWork({ input: started }: WholeExecution, { name, input }: StartWorkflowRequest): boolean {
+  if (name === notifyWorkflow) return started['executionId'] === input['executionId'];
+  return hasInput(started, Object.fromEntries(Object.entries(input).filter(([field]) => !isAddedByEngine(field))));
+}
+
+/** Returns true when `started` contains all fields of `input`. */
+export function hasInput(started: Readonly<Record<string, unknown>>, input: Record<string, unknown>): boolean {
+  return Object.entries(input).every(([name, value]) => JSON.stringify(started[name]) === JSON.stringify(value));
+}
+
+/** The engine adds fields to the input of executions that an event handler starts. */
+function isAddedByEngine(field: string): boolean {
+  return field.startsWith('conductor.event.');
+}
+
+/** Orders executions by start time, and those of the same millisecond by id, so that one of them is the newest. */
+function compareByStart(one: WholeExecution, other: WholeExecution): number {
+  return one.startTime - other.startTime || (one.workflowId < other.workflowId ? -1 : 1);
+}
