@@ -1,6 +1,6 @@
 // The command `apply`: makes exactly the changes that the plan shows.
 
-import { asConfigured } from '#lib/conductor/definitions/activation.ts';
+import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
 import { type Applied, applyPlan } from '#lib/conductor/metadata/apply.ts';
 import { digestPlan, isRepublished } from '#lib/conductor/metadata/plan.ts';
 import { addConfirmationOptions } from './confirmation.ts';
@@ -28,20 +28,20 @@ export interface ApplyOptions extends PlanCommandOptions {
   readonly dryRun?: boolean;
 }
 
-/** The command `apply`: brings the engine in step with the files. */
+/** The command `apply`: updates the engine from the files. */
 export const apply: CommandDefinition<ApplyOptions> = {
   name: 'apply',
-  description: 'Show the plan, ask, and apply it. May be interrupted at any point and run again.',
+  description: 'Show the plan, ask for confirmation, and apply it. Can be interrupted at any point and run again.',
   exitCodes: {
-    0: 'the engine is as the files say',
-    1: 'error, or the answer was no; the output says what was done and what was not',
+    0: 'the engine matches the files',
+    1: 'error, or the question was answered with no; the output says what was done and what was not',
     2: 'nothing was written: --force is needed and was not given, the plan is not the approved one, or --dry-run found changes',
   },
   examples: [
     { command: 'apply', does: 'show the plan and ask' },
-    { command: 'apply --yes', does: 'in a pipeline, without a question' },
-    { command: 'apply --yes --plan 4f1c0a9be327', does: 'only what `plan` has shown under this number' },
-    { command: 'apply --prune', does: 'also remove definitions that the files do not have' },
+    { command: 'apply --yes', does: 'apply without asking, in a pipeline' },
+    { command: 'apply --yes --plan 4f1c0a9be327', does: 'apply only the plan that `plan` showed with this number' },
+    { command: 'apply --prune', does: 'also remove definitions that only the engine has' },
   ],
   addOptions: (command) =>
     addConfirmationOptions(addPlanOptions(command)).option(
@@ -61,7 +61,7 @@ export async function runApply(options: ApplyOptions, context: CommandContext): 
   const engine = await openEngine(options, context.host);
   const { config } = engine;
   try {
-    const repository = asConfigured(files, config);
+    const repository = forColleges(files, config);
     const { diff, force = false } = options;
     const shown = await readShownPlan({ repository, config }, engine.api, options);
     if (shown.changes.length === 0) return nothingToDo(shown, engine.address);

@@ -9,8 +9,8 @@ import { checkDefinitions } from '#lib/conductor/definitions/check-definitions.t
 import { type Definitions, readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { type Route, type TimeoutBudgetStep, timeoutBudget } from '#lib/conductor/definitions/time-outs.ts';
 import type { GatewayValidation } from '../gateway/configuration/validate-gateway.ts';
-import type { Outcome } from './outcome.ts';
-import { rootDir } from './root-dir.ts';
+import { CommandError, type Outcome } from './outcome.ts';
+import { addDirOption, folderOf } from './gateway-folder.ts';
 import { writeWarnings } from './command-config.ts';
 import { gatewayFile } from './read-gateway.ts';
 import { alignColumns, countOf } from './table.ts';
@@ -18,35 +18,34 @@ import { timedRoutes } from './timed-routes.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 import { withDeprecatedMembers } from './deprecated-members.ts';
 
-/** Options of `check`: the checkout to read, and whether the effective configuration is printed. */
+/** Options of `check`: the gateway to read, and whether the effective configuration is printed. */
 export interface CheckOptions {
   readonly dir?: string;
   readonly config?: boolean;
 }
 
-/** The command `check`: finds what is wrong in a checkout, without an engine. */
+/** The command `check`: finds problems in a checkout, without an engine. */
 export const check: CommandDefinition<CheckOptions> = {
   name: 'check',
-  description: 'Check configuration, gateway.config.yml, definitions and time-outs; needs no engine.',
+  description: 'Validate configuration, gateway.config.yml, definitions and time-outs, without an engine.',
   exitCodes: { 0: 'nothing is wrong', 1: 'something is wrong; every problem is listed on stderr' },
   examples: [
-    { command: 'check', does: 'before every commit and every deployment' },
-    { command: 'check --config', does: 'which value is used for a key, and where it comes from' },
-    { command: 'check --dir ../candidate', does: 'the files of another checkout' },
+    { command: 'check', does: 'run it before every commit and every deployment' },
+    { command: 'check --config', does: 'show the value of each key and its source' },
+    { command: 'check --dir ../candidate', does: 'check another gateway, or another checkout of this one' },
   ],
   addOptions: (command) =>
-    command
-      .option(
-        '--dir <directory>',
-        'checkout that everything is read from: property files, gateway.config.yml, plugins, definitions (default: the product)',
-      )
-      .option('--config', 'also print the effective configuration: each key, its value and where it comes from'),
+    addDirOption(command).option(
+      '--config',
+      'also print the effective configuration: each key, its value and its source',
+    ),
   run: runCheck,
 };
 
 const defaultFile = 'gateway.config.yml';
 
-interface CheckResult {
+/** The contents of a folder, and all problems in it. */
+interface CheckedFolder {
   readonly loaded: LoadedConfig | undefined;
   readonly gateway: GatewayValidation | undefined;
   readonly routes: readonly Route[];
@@ -55,9 +54,15 @@ interface CheckResult {
   readonly problems: readonly string[];
 }
 
-/** Runs all checks. Checks that need a valid configuration are skipped when it is not valid. */
+/** A folder in which nothing is wrong. */
+export interface SoundFolder extends CheckedFolder {
+  readonly loaded: LoadedConfig;
+  readonly gateway: GatewayValidation;
+}
+
+/** Runs the command. */
 export async function runCheck(options: CheckOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
-  const checked = await checkAll(resolve(options.dir ?? rootDir), host.env);
+  const checked = await checkFolder(folderOf(options), host.env);
   const { loaded, timeouts, problems } = checked;
   const warnings = loaded?.warnings ?? [];
   writeWarnings(host.stderr, warnings);
@@ -69,7 +74,8 @@ export async function runCheck(options: CheckOptions, { host }: Pick<CommandCont
   return { exitCode: 0, lines: [...summary(checked), '', ...describeTimeouts(timeouts), ...table], json };
 }
 
-async function checkAll(dir: string, env: NodeJS.ProcessEnv): Promise<CheckResult> {
+/** Reads a folder and runs all checks. Checks that need a valid configuration are skipped when it is not valid. */
+async function checkFolder(dir: string, env: NodeJS.ProcessEnv): Promise<CheckedFolder> {
   const definitions = readDefinitions(dir);
   const loaded = await loadConfig({ env, rootDir: dir }).catch((error: unknown) => {
     if (error instanceof ConfigError) return error;
@@ -95,7 +101,18 @@ async function checkAll(dir: string, env: NodeJS.ProcessEnv): Promise<CheckResul
   return { loaded, gateway, routes, definitions, timeouts: timeoutBudget(definitions, context), problems };
 }
 
-function summary({ loaded, gateway, routes, definitions }: CheckResult): string[] {
+/**
+ * Reads a folder that a command is about to change, or has changed.
+ * @throws CommandError with everything that is wrong in it, and this conclusion
+ */
+export async function soundFolder(dir: string, env: NodeJS.ProcessEnv, conclusion: string): Promise<SoundFolder> {
+  const folder = await checkFolder(dir, env);
+  const { loaded, gateway, problems } = folder;
+  if (problems.length === 0 && loaded !== undefined && gateway !== undefined) return { ...folder, loaded, gateway };
+  throw new CommandError([...problems, '', conclusion]);
+}
+
+function summary({ loaded, gateway, routes, definitions }: CheckedFolder): string[] {
   const set = Object.keys(loaded?.origins ?? {}).length;
   const { workflows, taskDefs, eventHandlers } = definitions;
   return alignColumns([

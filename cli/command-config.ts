@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path';
 import { loadConfig } from '#lib/config/load.ts';
 import { readRunningStack, type RunningStack } from '#lib/config/running-stack.ts';
 import type { Config } from '#lib/config/schema.ts';
+import { configFolderOf, type FolderOptions } from './gateway-folder.ts';
 import type { Host } from './host.ts';
-import { rootDir } from './root-dir.ts';
 
 /** A configuration key whose value can come from a running stack. */
 export type StackKey = keyof ReturnType<typeof valuesOf>;
@@ -35,13 +35,16 @@ export function writeWarnings(stderr: Host['stderr'], warnings: readonly string[
 /**
  * Loads the configuration. Reports on stderr its warnings, and when it takes addresses from a running stack.
  * @param keys keys that this run needs and that no option sets
- * @throws ConfigError when the configuration is not valid
+ * @param folder the gateway's folder
+ * @throws ConfigError when the configuration is not valid, CommandError when there is no such folder
  */
 export async function loadCommandConfig(
   { env, stderr }: Pick<Host, 'env' | 'stderr'>,
   keys: readonly StackKey[],
+  folder: FolderOptions,
 ): Promise<Config> {
-  const { config, origins, warnings } = await loadConfig({ env });
+  const rootDir = configFolderOf(folder);
+  const { config, origins, warnings } = await loadConfig({ env, rootDir });
   writeWarnings(stderr, warnings);
   const isSet = (key: StackKey) => origins[key] !== undefined;
   const missing = keys.filter((key) => !isSet(key) && !isSet(belongsTo[key] ?? key));

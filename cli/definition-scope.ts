@@ -1,6 +1,5 @@
 // Selects definitions in the files and in the engine, and compares them.
 
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { checkDefinitions } from '#lib/conductor/definitions/check-definitions.ts';
 import { type Definitions, readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
@@ -11,7 +10,7 @@ import type { Config } from '#lib/config/schema.ts';
 import { addEngineOptions, type EngineAccessOptions } from './engine-access.ts';
 import { CommandError } from './outcome.ts';
 import { findGateway } from './read-gateway.ts';
-import { rootDir } from './root-dir.ts';
+import { folderOf } from './gateway-folder.ts';
 import { type RouteTableEntry, createRouteTable, versionsOf } from './route-table.ts';
 
 /** Options that select definitions. */
@@ -44,19 +43,17 @@ export interface ShownPlan extends Plan {
 
 /** Adds the options that select definitions. */
 export function addScopeOptions(command: Command): Command {
-  return addEngineOptions(command)
-    .option('--dir <directory>', 'directory with workflows/ and event-handlers/ (default: the product)')
-    .option(
-      '--only <pattern>',
-      'only definitions whose name matches, in the files and in the engine; * is any text; may be repeated',
-      (pattern: string, others: readonly string[] = []) => [...others, pattern],
-    );
+  return addEngineOptions(command).option(
+    '--only <pattern>',
+    'only definitions whose name matches, in the files and in the engine; * is any text; may be repeated',
+    (pattern: string, others: readonly string[] = []) => [...others, pattern],
+  );
 }
 
 /** Adds the options that plan and apply share. The same options produce the same plan. */
 export function addPlanOptions(command: Command): Command {
   return addScopeOptions(command)
-    .option('--prune', 'remove what the engine has and the files have not (default: leave it)')
+    .option('--prune', 'also remove definitions that only the engine has (default: keep them)')
     .option('--force', 'change published workflow versions, and remove those that a route starts (default: refuse)')
     .option('--no-diff', 'list the changes without their diffs');
 }
@@ -72,8 +69,8 @@ export function createNameFilter({ only }: Pick<ScopeOptions, 'only'>): (name: s
 }
 
 /** Reads and checks the definitions in the files. @throws CommandError that lists every problem */
-export function readRepository({ dir }: Pick<ScopeOptions, 'dir'>): Definitions {
-  const definitions = readDefinitions(resolve(dir ?? rootDir));
+export function readRepository(options: Pick<ScopeOptions, 'dir'>): Definitions {
+  const definitions = readDefinitions(folderOf(options));
   const problems = checkDefinitions(definitions);
   if (problems.length > 0) throw new CommandError(problems);
   return definitions;
@@ -91,8 +88,8 @@ export async function readShownPlan(
   options: PlanCommandOptions,
 ): Promise<ShownPlan> {
   const { plan, registered } = await compare(repository, api, options);
-  const gateway = await findGateway(config, options.dir);
-  const table = createRouteTable(gateway?.routes ?? [], config, repository);
+  const gateway = await findGateway(config, folderOf(options));
+  const table = gateway === undefined ? [] : createRouteTable(gateway, config, repository);
   const touching = await countRunning(plan.changes, registered, api);
   const concerns = createNameFilter(options);
   const known = [...repository.workflows.map(({ definition }) => definition), ...registered.workflows];

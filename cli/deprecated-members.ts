@@ -1,7 +1,7 @@
 // Deprecated names of members in the JSON output. Each repeats the member that replaced it.
 
 /** The current name of each deprecated member. */
-export const deprecatedMembers = {
+const deprecatedMembers = {
   answer: 'response',
   answered: 'responseStatus',
   lane: 'bulkhead',

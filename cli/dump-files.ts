@@ -3,19 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isSwitchedOff } from '#lib/conductor/definitions/activation.ts';
 import { parseJsonText } from '#lib/conductor/definitions/json-text.ts';
-import { fileOf } from '#lib/conductor/definitions/load-definitions.ts';
+import { type Definitions, fileOf } from '#lib/conductor/definitions/load-definitions.ts';
 import type { RegisteredDefinition, RegisteredDefinitions } from '#lib/conductor/metadata/metadata-api.ts';
-import {
-  type DefinitionKind,
-  isEqual,
-  isObject,
-  normaliseDefinition,
-  orderLike,
-} from '#lib/conductor/metadata/normalise.ts';
+import { type DefinitionKind, isEqual, normaliseDefinition, orderLike } from '#lib/conductor/metadata/normalise.ts';
 import { unifiedDiff } from '#lib/conductor/metadata/unified-diff.ts';
-import type { Config } from '#lib/config/schema.ts';
 
 /** The file of one definition of the engine. */
 export interface DumpedFile {
@@ -34,8 +26,8 @@ export interface DumpOptions {
   readonly dir: string;
   /** Selects definitions by name. */
   readonly concerns: (name: string) => boolean;
-  /** Decides which event handlers are inactive in the engine although their files say otherwise. */
-  readonly config: Pick<Config, 'mdm.updateQueue'>;
+  /** The event handlers of the directory, with one for each college in place of a template. */
+  readonly eventHandlers: Definitions['eventHandlers'];
 }
 
 /** Returns one line for each name that is not safe as a file name, such as one with a path separator. */
@@ -73,13 +65,17 @@ function listed({ taskDefs, workflows, eventHandlers }: RegisteredDefinitions) {
   return [...of('task type', taskDefs), ...of('workflow', workflows), ...of('event handler', eventHandlers)];
 }
 
-function toFile(kind: DefinitionKind, definition: RegisteredDefinition, { dir, config }: DumpOptions): DumpedFile {
+function toFile(kind: DefinitionKind, definition: RegisteredDefinition, options: DumpOptions): DumpedFile {
+  const { dir, eventHandlers } = options;
   const { name } = definition;
   const version = definition['version'] as number | undefined;
   const file = fileOf(kind, { name, version });
+  const template = eventHandlers.find((other) => kind === 'event handler' && other.definition.name === name);
+  if (template !== undefined && template.file !== file && isSame(kind, template.definition, definition))
+    return { file: template.file, state: 'same', text: template.text, diff: [] };
   const path = join(dir, file);
   const current = existsSync(path) ? readCurrent(kind, path) : undefined;
-  const after = orderLike(normaliseDefinition(kind, restoreActive(definition, current, config)), current);
+  const after = orderLike(normaliseDefinition(kind, definition), current);
   const state = current === undefined ? 'new' : isEqual(current, after) ? 'same' : 'differs';
   const text = `${JSON.stringify(after, null, 2)}\n`;
   const engine = `engine: ${kind} ${name}${kind === 'workflow' ? ` v${version}` : ''}`;
@@ -88,10 +84,8 @@ function toFile(kind: DefinitionKind, definition: RegisteredDefinition, { dir, c
   return { file, state, text, diff };
 }
 
-/** Reverts `asConfigured`: a handler that only the configuration deactivates gets the `active` of its file. */
-function restoreActive(definition: RegisteredDefinition, current: unknown, config: DumpOptions['config']): object {
-  const isFile = isObject(current) && definition['active'] !== true && isSwitchedOff(definition['event'], config);
-  return isFile ? { ...definition, active: current['active'] } : definition;
+function isSame(kind: DefinitionKind, left: object, right: object): boolean {
+  return isEqual(normaliseDefinition(kind, left), normaliseDefinition(kind, right));
 }
 
 /** Returns the normalised definition in a file, or the file's text when it is not JSON. */

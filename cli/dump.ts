@@ -1,5 +1,7 @@
 // The command `dump`: writes the engine's definitions into files, in the layout of the repository.
 
+import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { addScopeOptions, createNameFilter, type ScopeOptions } from './definition-scope.ts';
@@ -7,7 +9,7 @@ import { type DumpedFile, findUnsafeNames, planDump, writeDump } from './dump-fi
 import { openEngine } from './engine-access.ts';
 import { type Outcome, CommandError } from './outcome.ts';
 import { paintDiffLine } from './plan-lines.ts';
-import { rootDir } from './root-dir.ts';
+import { folderOf } from './gateway-folder.ts';
 import { alignColumns, countOf } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
@@ -19,18 +21,17 @@ export interface DumpOptions extends ScopeOptions {
 /** The command `dump`: writes the engine's definitions into files. */
 export const dump: CommandDefinition<DumpOptions> = {
   name: 'dump',
-  description: 'Write the definitions of the engine into files, as `plan` and `apply` read them.',
+  description: 'Write the definitions of the engine to files that `plan` and `apply` can read.',
   exitCodes: {
-    0: 'the files say what the engine has',
-    1: 'error: the engine is out of reach, or a file cannot be written',
+    0: 'the files match the engine',
+    1: 'error: the engine is unreachable, or a file cannot be written',
     2: 'nothing was written: files differ and --force was not given',
   },
   examples: [
-    { command: 'dump --dir /tmp/definitions', does: 'everything the engine has, into a directory of its own' },
-    { command: "dump --only 'mdm*' --force", does: 'write what was changed in the engine by hand into the files' },
+    { command: 'dump --dir /tmp/definitions', does: 'write all definitions of the engine into another directory' },
+    { command: "dump --only 'mdm*' --force", does: 'write manual changes of the engine into the files' },
   ],
-  addOptions: (command) =>
-    addScopeOptions(command).option('--force', 'overwrite files that say something else (default: refuse)'),
+  addOptions: (command) => addScopeOptions(command).option('--force', 'overwrite files that differ (default: refuse)'),
   run: runDump,
 };
 
@@ -39,14 +40,19 @@ export const dump: CommandDefinition<DumpOptions> = {
  * @throws ConfigError, EngineError, or CommandError for names that cannot be file names
  */
 export async function runDump(options: DumpOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
-  const dir = resolve(options.dir ?? rootDir);
-  const engine = await openEngine(options, host);
+  // The folder need not exist.
+  const isNew = options.dir !== undefined && !existsSync(options.dir);
+  const { dir: _, ...elsewhere } = options;
+  const engine = await openEngine(isNew ? elsewhere : options, host);
+  const dir = isNew ? resolve(options.dir) : folderOf(options);
   try {
     const registered = await engine.api.readDefinitions();
     const concerns = createNameFilter(options);
     const unsafeNames = findUnsafeNames(registered, concerns);
     if (unsafeNames.length > 0) throw new CommandError(unsafeNames);
-    const files = planDump(registered, { dir, concerns, config: engine.config });
+    const { config } = engine;
+    const { eventHandlers } = forColleges(readDefinitions(dir), config);
+    const files = planDump(registered, { dir, concerns, eventHandlers });
     if (files.length === 0) throw new CommandError([`the engine has no definition${nameNote(options)}`]);
     const differ = files.filter(({ state }) => state === 'differs');
     if (differ.length > 0 && options.force !== true) return refused(differ, engine.address);

@@ -10,11 +10,12 @@ import type { SendRequest } from '#lib/conductor/send-call.ts';
 import { openExecutions } from '#lib/records/open-executions.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
 import { loadCommandConfig, type StackKey } from './command-config.ts';
+import { addDirOption, type FolderOptions } from './gateway-folder.ts';
 import type { Host } from './host.ts';
 import { CommandError } from './outcome.ts';
 
 /** The CLI options that select the engine and how it is reached. */
-export interface EngineAccessOptions {
+export interface EngineAccessOptions extends FolderOptions {
   /** Base URL of the engine, or of each of its servers, comma-separated. */
   readonly engine?: string;
   /** Base URL of the router, or true for that of `conductor.apiURL`. Excludes `engine`. */
@@ -23,15 +24,15 @@ export interface EngineAccessOptions {
   readonly clientSecret?: string;
 }
 
-/** Adds `--engine`. Commands whose calls the router does not forward use this one instead of `addEngineOptions`. */
+/** Adds `--dir` and `--engine`. Commands whose calls the router does not forward use this one instead of `addEngineOptions`. */
 export function addEngineOption(command: Command): Command {
-  return command.option(
+  return addDirOption(command).option(
     '--engine <url>',
     "the engine's base URL, several comma-separated (default: conductor.url, or the running stack)",
   );
 }
 
-/** Adds `--engine` and `--router` with its client options, for commands whose calls the router forwards. */
+/** Adds `--dir`, `--engine` and `--router` with its client options, for commands whose calls the router forwards. */
 export function addEngineOptions(command: Command): Command {
   return addEngineOption(command)
     .option(
@@ -69,7 +70,7 @@ export async function openEngine(
 ): Promise<EngineAccess> {
   const { router, engine } = options;
   if (router !== undefined && engine !== undefined) throw new CommandError(['give --engine or --router, not both']);
-  const config = await loadCommandConfig(host, addressKeys(options, keys));
+  const config = await loadCommandConfig(host, addressKeys(options, keys), options);
   const urls = router === undefined ? (engine?.split(',') ?? config['conductor.url']) : [routerUrlOf(router, config)];
   const base = parseBases(urls, router === undefined ? '' : '/conductor');
   const client = new Engine({ url: base.origins, timeoutMs: config['conductor.timeoutMs'], connections: 4 });
@@ -81,8 +82,8 @@ export async function openEngine(
     const token = router === undefined ? undefined : await fetchToken(send, clientOf(options, config));
     const headers: Record<string, string> = token === undefined ? {} : { 'x-authorization': token };
     const call: SendRequest = (request) => send({ ...request, headers: { ...headers, ...request.headers } });
-    // Each search says why it fails, so the connection to Redis need not.
-    const executions = openExecutions(call, config, createLog('cli', 'silent'));
+    // Each search reports why it fails, so the connection to Redis does not have to.
+    const executions = await openExecutions(call, config, createLog('cli', 'silent'));
     return {
       address: base.address,
       api: new MetadataApi(call),
@@ -157,7 +158,7 @@ async function fetchToken(send: (request: EngineRequest) => Promise<EngineRespon
   const { token, error, title } = readJson(body);
   if (status !== 200 || token === undefined) {
     throw new CommandError([
-      `the router gave client "${client.id}" no token: ${status} ${error ?? title ?? ''}`.trimEnd(),
+      `the router issued no token to client "${client.id}": ${status} ${error ?? title ?? ''}`.trimEnd(),
     ]);
   }
   return token;

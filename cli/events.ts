@@ -1,8 +1,10 @@
 // The command `events`: shows the events of each handler and their results. Reads the engine's database, since the
 // engine's API does not expose events.
 
+import { nameOfState } from '#lib/conductor/executions/names.ts';
 import type { EngineDatabase, EventRecord } from '#lib/conductor/database/database.ts';
 import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
+import { addDirOption, type FolderOptions } from './gateway-folder.ts';
 import { loadCommandConfig } from './command-config.ts';
 import { paint, printable } from './colours.ts';
 import { parseCount, parseMoment } from './input/duration.ts';
@@ -15,7 +17,7 @@ import type { CommandDefinition, CommandContext } from './command-definition.ts'
 import { withDeprecatedMembers } from './deprecated-members.ts';
 
 /** Options of `events`: filters, number of rows, and the database to read. */
-export interface EventsOptions {
+export interface EventsOptions extends FolderOptions {
   readonly handler?: string;
   readonly state?: string;
   readonly since?: string;
@@ -27,18 +29,21 @@ export interface EventsOptions {
 export const eventsCommand: CommandDefinition<EventsOptions> = {
   name: 'events',
   description:
-    'Show the events of the event handlers: what each started, what it skipped and why. Reads the engine database.',
+    'Show the events that each event handler received, started and skipped, and why. Reads the engine database.',
   exitCodes: {
     0: 'the events are shown, also when there are none',
-    1: 'error: there is no database, or it is out of reach',
+    1: 'error: there is no database, or it is unreachable',
   },
   examples: [
-    { command: 'events', does: 'the newest' },
-    { command: 'events --handler mdm --state skipped --since 2h', does: 'which PATCHes did not go to MDM, and why' },
-    { command: 'events --database sqlite:/backup/conductor.db', does: 'another database, such as a copy' },
+    { command: 'events', does: 'show the newest ones' },
+    {
+      command: 'events --handler mdm --state skipped --since 2h',
+      does: 'show which PATCHes did not go to MDM, and why',
+    },
+    { command: 'events --database sqlite:/backup/conductor.db', does: 'read another database, such as a copy' },
   ],
   addOptions: (command) =>
-    command
+    addDirOption(command)
       .option('--handler <name>', 'only this handler')
       .option('--state <states>', 'completed, skipped, failed, in-progress; comma-separated')
       .option('--since <when>', 'after this moment: 2026-11-21T08:00:00Z, or how long ago: 90s, 15m, 2h, 30d')
@@ -53,7 +58,7 @@ export const eventsCommand: CommandDefinition<EventsOptions> = {
 const states = ['COMPLETED', 'SKIPPED', 'FAILED', 'IN_PROGRESS'];
 
 /** Reads event records from the engine's database. @throws ConfigError or CommandError */
-export async function runEvents(options: EventsOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
+async function runEvents(options: EventsOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const { handler, state, since, limit } = options;
   const query = {
     limit: parseCount(limit, '--limit'),
@@ -61,7 +66,11 @@ export async function runEvents(options: EventsOptions, { host }: Pick<CommandCo
     ...(state === undefined ? {} : { states: parseWords(state, states) }),
     ...(since === undefined ? {} : { since: parseMoment(since, '--since', Date.now()) }),
   };
-  const config = await loadCommandConfig(host, options.database === undefined ? ['conductor.databaseURL'] : []);
+  const config = await loadCommandConfig(
+    host,
+    options.database === undefined ? ['conductor.databaseURL'] : [],
+    options,
+  );
   const url = options.database ?? config['conductor.databaseURL'];
   if (url === undefined) {
     throw new CommandError([
@@ -110,7 +119,7 @@ function toRow(event: EventRecord): string[] {
 function paintEventState(state: string): string {
   const meaning =
     state === 'COMPLETED' ? 'good' : state === 'SKIPPED' ? 'faint' : state === 'FAILED' ? 'bad' : 'warning';
-  return paint(meaning, state.toLowerCase().replace('_', ' '));
+  return paint(meaning, nameOfState(state));
 }
 
 function outcomeOf({

@@ -33,7 +33,7 @@ export function describeCounts({ changes, unchanged }: ShownPlan): string {
 }
 
 /** Returns why a change needs `--force`; empty when it does not. */
-export function forceReasonsOf(change: ShownChange): string[] {
+function forceReasonsOf(change: ShownChange): string[] {
   const { routes } = change;
   const routed = routes.length === 0 ? [] : [`started by route ${routes.join(', ')}`];
   return [...(isRepublished(change) ? ['published'] : []), ...routed];

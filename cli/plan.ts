@@ -1,7 +1,7 @@
 // The command `plan`: shows which changes would bring the engine's definitions in line with the files.
 
+import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
 import { paint, printable } from './colours.ts';
-import { asConfigured } from '#lib/conductor/definitions/activation.ts';
 import { digestPlan } from '#lib/conductor/metadata/plan.ts';
 import {
   addPlanOptions,
@@ -18,17 +18,17 @@ import type { CommandDefinition, CommandContext } from './command-definition.ts'
 /** The command `plan`. */
 export const plan: CommandDefinition<PlanCommandOptions> = {
   name: 'plan',
-  description: 'Compare files, engine and running executions: what `apply` would do, as diffs. Changes nothing.',
+  description: 'Show as diffs what `apply` would change in the engine, and the affected running executions.',
   exitCodes: {
     0: 'there is nothing to do',
-    1: 'error: a definition file is not valid, the engine is out of reach, or a route starts a version that does not exist',
+    1: 'error: a definition file is not valid, the engine is unreachable, or a route starts a version that does not exist',
     2: 'there are changes',
   },
   examples: [
-    { command: 'plan', does: 'what `apply` would do' },
-    { command: 'plan --prune --no-diff', does: 'the same with what would be removed, as a list' },
-    { command: "plan --only 'mdm*'", does: 'only definitions whose names begin with mdm' },
-    { command: 'plan --json', does: 'for programs: the number of the plan, every change and its diff' },
+    { command: 'plan', does: 'show what `apply` would do' },
+    { command: 'plan --prune --no-diff', does: 'include removals; list the changes without diffs' },
+    { command: "plan --only 'mdm*'", does: 'only definitions whose names start with mdm' },
+    { command: 'plan --json', does: 'for programs: number of the plan, all changes and their diffs' },
   ],
   addOptions: addPlanOptions,
   run: runPlan,
@@ -40,7 +40,7 @@ export async function runPlan(options: PlanCommandOptions, { host }: Pick<Comman
   const engine = await openEngine(options, host);
   const { config } = engine;
   try {
-    const repository = asConfigured(files, config);
+    const repository = forColleges(files, config);
     return describe(await readShownPlan({ repository, config }, engine.api, options), engine.address, options);
   } finally {
     await engine.close();

@@ -1,6 +1,9 @@
 // The commander program with every command, in the order of the help.
 
 import { Command } from 'commander';
+import { productVersion } from '#lib/config/folders.ts';
+import { addCollege } from './add-college.ts';
+import { addRoute } from './add-route.ts';
 import { apply } from './apply.ts';
 import { check } from './check.ts';
 import { paint } from './colours.ts';
@@ -9,27 +12,34 @@ import { completionCommand } from './completion.ts';
 import { dump } from './dump.ts';
 import { plan } from './plan.ts';
 import { eventsCommand } from './events.ts';
+import { init } from './init.ts';
 import { executionsCommand } from './executions/index.ts';
 import { pruneCommand } from './prune.ts';
 import { reconcileCommand } from './reconcile.ts';
 import { registerCommand } from './register.ts';
-import { readVersion } from './root-dir.ts';
 import { routes } from './routes.ts';
+import { start } from './start.ts';
 import { status } from './status.ts';
+import { test } from './test.ts';
 import { tokenCommand } from './token.ts';
 import { programName, toCommand } from './command-definition.ts';
 import { workersCommand } from './workers.ts';
 
-/** Returns a new program. The help, the shell completion and docs/cli.md are generated from it. */
+/** Returns a new program. The help, the shell completion and the CLI reference are generated from it. */
 export function createProgram(): Command {
   const program = new Command(programName)
     .description('Operate the service router: its files, its definitions, its engine.')
-    .version(readVersion(), '-V, --version', 'print the version of the service router')
+    .version(productVersion(), '-V, --version', 'print the version of the service router')
     .addHelpText(
       'after',
       '\nConfiguration is read as the router reads it: property files, profile, environment.\nIn a checkout, `npm run -s router -- <command>` runs it.',
     )
+    .addCommand(toCommand(init))
+    .addCommand(toCommand(start))
+    .addCommand(toCommand(test))
     .addCommand(toCommand(check))
+    .addCommand(toCommand(addRoute))
+    .addCommand(toCommand(addCollege))
     .addCommand(toCommand(status))
     .addCommand(toCommand(plan))
     .addCommand(toCommand(apply))

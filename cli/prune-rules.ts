@@ -2,7 +2,8 @@
 
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
-import { endedStates, failedStates, type PruneRule, restrictionOf, type RouteWorkflow } from '../jobs/prune/rules.ts';
+import { endedStatuses, failedStatuses } from '#lib/conductor/executions/has-ended.ts';
+import { type PruneRule, restrictionOf, type RouteWorkflow } from '../jobs/prune/rules.ts';
 import { parseDuration } from './input/duration.ts';
 import { parseName } from './input/names.ts';
 import { parseStates } from './input/states.ts';
@@ -29,7 +30,7 @@ export function rulesFor(options: RuleOptions, config: Config, routes: readonly 
   const { olderThan, state, route, workflow } = options;
   if (route !== undefined && workflow !== undefined) throw new CommandError(['give --route or --workflow, not both']);
   if (route !== undefined) routeNamed(routes, route);
-  const statuses = state === undefined ? endedStates : parseStates(state, endedStates);
+  const statuses = state === undefined ? endedStatuses : parseStates(state, endedStatuses);
   const what = {
     ...(route === undefined ? {} : restrictionOf(route, routes)),
     ...(workflow === undefined ? {} : { workflow: parseName(workflow, '--workflow') }),
@@ -42,7 +43,7 @@ export function rulesFor(options: RuleOptions, config: Config, routes: readonly 
   const own = route === undefined ? undefined : config[`prune.${route}.days`];
   return [
     { kind: ['COMPLETED'] as readonly WorkflowStatus[], days: own ?? config['prune.completedDays'] },
-    { kind: failedStates, days: own ?? config['prune.failedDays'] },
+    { kind: failedStatuses, days: own ?? config['prune.failedDays'] },
   ].flatMap(({ kind, days }) => {
     const selected = kind.filter((one) => statuses.includes(one));
     const name = [where, nameOf(selected)].filter(Boolean).join(', ');
@@ -51,6 +52,6 @@ export function rulesFor(options: RuleOptions, config: Config, routes: readonly 
 }
 
 function nameOf(statuses: readonly WorkflowStatus[]): string {
-  if (statuses.length === endedStates.length) return 'ended';
+  if (statuses.length === endedStatuses.length) return 'ended';
   return statuses.map((status) => status.toLowerCase().replace('_', ' ')).join(' or ');
 }

@@ -4,8 +4,8 @@ import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { workflowRoutes } from '../gateway/plugin-api/gateway-routes.ts';
 import { planPrune, prune, type PruneOptions, type PrunePlan, type PruneReport } from '../jobs/prune/prune.ts';
-import { problemsOf, rulesOf } from '../jobs/prune/rules.ts';
-import { workflowNames } from '../jobs/prune/workflow-names.ts';
+import { problemsOf, rulesOf, workflowNames } from '../jobs/prune/rules.ts';
+import { configFolderOf } from './gateway-folder.ts';
 import { paint } from './colours.ts';
 import { addConfirmationOptions } from './confirmation.ts';
 import { addEngineOption, type EngineAccess, type EngineAccessOptions, openEngine } from './engine-access.ts';
@@ -19,7 +19,7 @@ import { countOf, formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
 /** Options of `prune`: engine and database, rules, batch size and confirmation. */
-export interface PruneCommandOptions extends Pick<EngineAccessOptions, 'engine'>, RuleOptions {
+export interface PruneCommandOptions extends Pick<EngineAccessOptions, 'engine' | 'dir'>, RuleOptions {
   readonly events: boolean;
   readonly database?: string;
   readonly batch?: string;
@@ -30,22 +30,22 @@ export interface PruneCommandOptions extends Pick<EngineAccessOptions, 'engine'>
 export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
   name: 'prune',
   description:
-    'Show which executions ended long ago, and the records of events in the engine database, ask, and delete them. Without a terminal it only shows them.',
+    'Show old executions and old event records of the engine, ask for confirmation, and delete them. Without a terminal it only shows them.',
   exitCodes: {
     0: 'there is nothing to delete, or it was deleted',
-    1: 'error, or the answer was no; what was deleted until then stays deleted, and the next run continues',
+    1: 'error, or the question was answered with no; what was deleted until then stays deleted, and the next run continues',
     2: 'there is more to delete: only shown, or interrupted',
   },
   examples: [
     {
       command: 'prune --dry-run',
-      does: 'what prune.completedDays, prune.failedDays, prune.eventDays and prune.<route>.days would delete',
+      does: 'show what prune.completedDays, prune.failedDays, prune.eventDays and prune.<route>.days would delete',
     },
-    { command: 'prune', does: 'show it and ask' },
-    { command: 'prune --yes', does: 'delete it; safe to interrupt and to run again' },
+    { command: 'prune', does: 'show the findings and ask' },
+    { command: 'prune --yes', does: 'delete without asking; safe to interrupt and to run again' },
     {
       command: 'prune --older-than 7d --state completed --route movies --yes',
-      does: 'more than the configuration asks for',
+      does: 'delete more than the configuration specifies',
     },
   ],
   addOptions: (command) =>
@@ -57,14 +57,14 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
       )
       .option('--route <name>', 'only executions of this route of gateway.config.yml')
       .option('--workflow <name>', 'only executions of this workflow, such as mdmWF')
-      .option('--no-events', 'leave the records of events alone')
+      .option('--no-events', 'do not delete the records of events')
       .option('--database <url>', "the engine's database for the records of events (default: conductor.databaseURL)")
       .option('--batch <count>', 'how many are deleted in one call, at most 1000 (default: prune.batchSize)'),
   run: runPrune,
 };
 
 /** Deletes old executions and event records. @throws ConfigError, EngineError or CommandError */
-export async function runPrune(options: PruneCommandOptions, context: CommandContext): Promise<Outcome> {
+async function runPrune(options: PruneCommandOptions, context: CommandContext): Promise<Outcome> {
   const { host, onlyShows } = context;
   const engine = await openEngine(options, host, options.events ? ['conductor.databaseURL'] : []);
   const { config } = engine;
@@ -96,7 +96,7 @@ async function toPlan(
   options: PruneCommandOptions,
   { config, engine }: { config: Config; engine: EngineAccess },
 ): Promise<Omit<PruneOptions, 'database' | 'signal'>> {
-  const routes = workflowRoutes((await readGateway(config)).routes);
+  const routes = workflowRoutes((await readGateway(config, configFolderOf(options))).routes);
   const rules = isNarrowed(options)
     ? rulesFor(options, config, routes)
     : rulesOf(config, routes, await workflowNames(engine.api, routes));

@@ -6,16 +6,14 @@ import type { Config } from '#lib/config/schema.ts';
 import type { GatewayFile } from '../gateway/configuration/read-gateway-config.ts';
 import type { Gateway } from '../gateway/configuration/validate-gateway.ts';
 import { CommandError } from './outcome.ts';
-import { rootDir } from './root-dir.ts';
 
 /** Returns the gateway configuration file in a directory, by the key `router.gatewayConfigFile`. */
-export function gatewayFile(config: Config, dir = rootDir): GatewayFile {
-  const directory = resolve(dir);
-  return { config, rootDir: directory, file: resolve(directory, config['router.gatewayConfigFile']) };
+export function gatewayFile(config: Config, rootDir: string): GatewayFile {
+  return { config, rootDir, file: resolve(rootDir, config['router.gatewayConfigFile']) };
 }
 
 /** Returns the validated gateway configuration. @throws CommandError that lists every problem */
-export async function readGateway(config: Config, dir?: string): Promise<Gateway> {
+export async function readGateway(config: Config, dir: string): Promise<Gateway> {
   // Imported here because only some commands need the plugins, which load slowly.
   const { validateGateway } = await import('../gateway/configuration/validate-gateway.ts');
   const { gateway, problems } = await validateGateway(gatewayFile(config, dir));
@@ -28,8 +26,8 @@ export async function readGateway(config: Config, dir?: string): Promise<Gateway
  * `router.gatewayConfigFile` is used whatever the directory.
  * @throws CommandError that lists every problem
  */
-export async function findGateway(config: Config, dir?: string): Promise<Gateway | undefined> {
-  if (isAbsolute(config['router.gatewayConfigFile'])) return readGateway(config);
+export async function findGateway(config: Config, dir: string): Promise<Gateway | undefined> {
+  if (isAbsolute(config['router.gatewayConfigFile'])) return readGateway(config, dir);
   return existsSync(gatewayFile(config, dir).file) ? readGateway(config, dir) : undefined;
 }
 

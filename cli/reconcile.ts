@@ -1,16 +1,17 @@
-// The command `reconcile`: finds what the engine dropped between a PATCH and MDM, asks, and repairs it.
+// The command `reconcile`: finds missing follow-up executions of PATCHes, asks for confirmation, and repairs them.
 
+import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
 import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { createReconcileRounds } from '../jobs/reconcile/index.ts';
 import { runUntilComplete, type RoundsSummary } from '../jobs/reconcile/run-until-complete.ts';
-import type { Finding, Repair } from '../jobs/reconcile/reconcile-rounds.ts';
+import type { ReconcileFinding, Repair } from '../jobs/reconcile/inspection.ts';
 import { paint } from './colours.ts';
 import { addConfirmationOptions } from './confirmation.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine-access.ts';
 import { parseDuration } from './input/duration.ts';
 import { type Outcome, CommandError } from './outcome.ts';
-import { rootDir } from './root-dir.ts';
+import { folderOf } from './gateway-folder.ts';
 import { countOf, formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
@@ -25,16 +26,16 @@ export interface ReconcileOptions extends EngineAccessOptions {
 export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
   name: 'reconcile',
   description:
-    'Find what should have followed a PATCH and did not, ask, and repair it as the routers do. Without a terminal it only shows the findings.',
+    'Find missing follow-up executions of PATCHes, ask for confirmation, and repair them. Without a terminal it only shows them.',
   exitCodes: {
     0: 'nothing is missing, or all of it was repaired',
-    1: 'error: the engine is out of reach, or the answer was no',
+    1: 'error: the engine is unreachable, or the question was answered with no',
     2: 'something is still missing',
   },
   examples: [
-    { command: 'reconcile --dry-run', does: 'what is missing now' },
-    { command: 'reconcile', does: 'show it and ask' },
-    { command: 'reconcile --yes', does: 'repair it; safe to run twice, and while the routers repair it too' },
+    { command: 'reconcile --dry-run', does: 'show what is missing' },
+    { command: 'reconcile', does: 'show the findings and ask' },
+    { command: 'reconcile --yes', does: 'repair without asking; safe to run twice, and while routers reconcile' },
     { command: 'reconcile --look-back 7d', does: 'look further back than reconciler.lookBackSeconds' },
   ],
   addOptions: (command) =>
@@ -51,13 +52,16 @@ const routerForwardsNoRepair =
   'nothing was changed: the router forwards no repair; go to the engine itself with --engine <url>';
 
 /** Runs one round of the reconciler. @throws ConfigError, EngineError or CommandError */
-export async function runReconcile(options: ReconcileOptions, context: CommandContext): Promise<Outcome> {
+async function runReconcile(options: ReconcileOptions, context: CommandContext): Promise<Outcome> {
   const engine = await openEngine(options, context.host);
   const { address } = engine;
   try {
     const config = withTimes(engine.config, options);
-    const definitions = loadDefinitions(rootDir);
-    const sources = { config, definitions: () => definitions, api: engine.executions };
+    const definitions = forColleges(loadDefinitions(folderOf(options)), config);
+    const sources = {
+      ...{ config, definitions: () => definitions, api: engine.executions },
+      readQueueSizes: () => engine.api.readQueueSizes(),
+    };
     const reconcileOnce = (dryRun: boolean) => runUntilComplete(createReconcileRounds(sources), { dryRun });
     const note = context.onlyShows ?? (options.router === undefined ? undefined : routerForwardsNoRepair);
     if (note === routerForwardsNoRepair && options.yes === true) throw new CommandError([note]);
@@ -124,11 +128,11 @@ function describeFindings({ findings }: RoundsSummary): string[] {
 }
 
 /** Returns true when the missing execution was started or continued, false while the result of a PATCH is unknown. */
-function isRepaired({ action, started }: Finding): boolean {
+function isRepaired({ action, started }: ReconcileFinding): boolean {
   return ['continued', 'retried', 'started'].includes(action) || (action === 'terminated' && started.length > 0);
 }
 
-function toRow({ executionId, case: kind, action, wouldBe: repair, started, reason }: Finding): string[] {
+function toRow({ executionId, case: kind, action, wouldBe: repair, started, reason }: ReconcileFinding): string[] {
   const done =
     repair !== undefined
       ? wouldBe[repair]

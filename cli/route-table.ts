@@ -5,8 +5,10 @@ import type { Config } from '#lib/config/schema.ts';
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
 import { findWorkflow, taskTypesOf } from '#lib/conductor/definitions/workflow-tasks.ts';
+import type { Gateway } from '../gateway/configuration/validate-gateway.ts';
 import { pathsOf, type PipelineStep } from '../gateway/plugin-api/gateway-config-schema.ts';
-import { actionOf, type GatewayRoute } from '../gateway/plugin-api/gateway-routes.ts';
+import { actionOf } from '../gateway/plugin-api/gateway-routes.ts';
+import type { RouteLimits } from '../gateway/plugin-api/policy.ts';
 
 /** One apiEndpoint of the gateway configuration. Properties of policies that its pipeline lacks are absent. */
 export interface RouteTableEntry {
@@ -22,7 +24,7 @@ export interface RouteTableEntry {
   /** Response deadline in milliseconds. */
   readonly responseDeadlineMs?: number;
   readonly bulkhead?: RouteBulkhead;
-  readonly limits: Limits;
+  readonly limits: RouteLimits & Required<Pick<RouteLimits, 'rates' | 'inFlight'>>;
   /** Policies with a condition: `rate-limit if pathMatch`. */
   readonly conditions: readonly string[];
 }
@@ -56,20 +58,6 @@ export interface RouteBulkhead {
   readonly domains: Readonly<Record<string, string>>;
 }
 
-/** The limits of a route. */
-export interface Limits {
-  /** Rate limits; `by` says whether each client has its own window or all share one. */
-  readonly rates: readonly { readonly by: string; readonly requests: number; readonly windowSeconds: number }[];
-  /** Limits of concurrent requests, without limits that the configuration sets for single clients. */
-  readonly inFlight: readonly { readonly by: string; readonly requests: number }[];
-  /** The path parameter that must be among the MIS codes of the client. */
-  readonly misCodes?: string;
-  /** Largest request body of a route with a workflow. */
-  readonly maxBodyBytes?: number;
-  /** Largest response body of a route with a workflow. */
-  readonly maxResponseBytes?: number;
-}
-
 /** Returns the workflow versions that a route may start. */
 export function versionsOf({ version, versions }: WorkflowTarget): number[] {
   return versions === undefined ? [version ?? Number.NaN] : Object.keys(versions).map(Number);
@@ -77,7 +65,7 @@ export function versionsOf({ version, versions }: WorkflowTarget): number[] {
 
 /** Returns an entry for each route, in the order of the gateway configuration. */
 export function createRouteTable(
-  routes: readonly GatewayRoute[],
+  { routes, declarations }: Pick<Gateway, 'routes' | 'declarations'>,
   config: Config,
   definitions: Definitions,
 ): RouteTableEntry[] {
@@ -91,7 +79,7 @@ export function createRouteTable(
       access: accessOf(steps),
       ...workflowOf(steps, config, definitions),
       ...bulkheadOf(route, steps, config),
-      limits: limitsOf(steps, config),
+      limits: limitsOf(steps, declarations, config),
       conditions: steps.flatMap(({ policy, condition }) => (condition ? [`${policy} if ${condition.name}`] : [])),
     };
   });
@@ -136,24 +124,14 @@ function bulkheadOf(route: string, steps: readonly PipelineStep[], config: Confi
   return { bulkhead: { name, domains: action['domainOf'] === undefined ? {} : adaptorDomains(config) } };
 }
 
-function limitsOf(steps: readonly PipelineStep[], config: Config): Limits {
-  const limitsBy = (policy: string) =>
-    steps
-      .filter((step) => step.policy === policy && step.action?.['requests'] !== undefined)
-      .map(({ action = {} }) => ({
-        by: String(action['by'] ?? 'client'),
-        requests: Number(action['requests']),
-        action,
-      }));
-  const parameter = actionOf(steps, 'mis-codes')?.['parameter'];
-  const bodies = { maxBodyBytes: config['router.maxBodyBytes'], maxResponseBytes: config['router.maxResponseBytes'] };
-  return {
-    rates: limitsBy('rate-limit').map(({ action, ...limit }) => ({
-      ...limit,
-      windowSeconds: Number(action['perSeconds'] ?? 1),
-    })),
-    inFlight: limitsBy('in-flight').map(({ by, requests }) => ({ by, requests })),
-    ...(parameter === undefined ? {} : { misCodes: String(parameter) }),
-    ...(actionOf(steps, 'workflow') === undefined ? {} : bodies),
-  };
+/** Adds up the limits of the steps, as their policies declare them. */
+function limitsOf(
+  steps: readonly PipelineStep[],
+  declarations: Gateway['declarations'],
+  config: Config,
+): RouteTableEntry['limits'] {
+  const limits = steps.map(({ policy, action }) => declarations.get(policy)?.limits?.(action as never, config) ?? {});
+  const rates = limits.flatMap((own) => own.rates ?? []);
+  const inFlight = limits.flatMap((own) => own.inFlight ?? []);
+  return Object.assign({ rates, inFlight }, ...limits, { rates, inFlight }) as RouteTableEntry['limits'];
 }

@@ -1,6 +1,5 @@
 // The command `routes`: prints the effective route table.
 
-import { resolve } from 'node:path';
 import { loadConfig } from '#lib/config/load.ts';
 import { describeShares, readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
 import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
@@ -8,14 +7,8 @@ import { paint } from './colours.ts';
 import { writeWarnings } from './command-config.ts';
 import type { Outcome } from './outcome.ts';
 import { readGateway } from './read-gateway.ts';
-import { rootDir } from './root-dir.ts';
-import {
-  type Access,
-  type Limits,
-  createRouteTable,
-  type RouteTableEntry,
-  type WorkflowTarget,
-} from './route-table.ts';
+import { addDirOption, folderOf } from './gateway-folder.ts';
+import { type Access, createRouteTable, type RouteTableEntry, type WorkflowTarget } from './route-table.ts';
 import { formatTable } from './table.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 import { withDeprecatedMembers } from './deprecated-members.ts';
@@ -29,31 +22,26 @@ export interface RoutesOptions {
 export const routes: CommandDefinition<RoutesOptions> = {
   name: 'routes',
   description:
-    'Show the route table: each public path with its scope, workflow, wait, task types, bulkhead and limits; needs no engine.',
+    'Show the route table: each public path with its scope, workflow, wait, task types, bulkhead and limits, without an engine.',
   exitCodes: {
     0: 'the route table was printed',
     1: 'error: configuration, gateway.config.yml or a definition file is not valid',
   },
   examples: [
-    { command: 'routes', does: 'the route table with the values of the configuration filled in' },
+    { command: 'routes', does: 'show the route table with values from the configuration' },
     { command: 'routes --json', does: 'for programs' },
     { command: 'routes --dir ../candidate', does: 'the route table of another checkout' },
   ],
-  addOptions: (command) =>
-    command.option(
-      '--dir <directory>',
-      'directory with gateway.config.yml, workflows/ and event-handlers/ (default: the product)',
-    ),
+  addOptions: (command) => addDirOption(command),
   run: runRoutes,
 };
 
 /** Builds the route table of a directory. @throws ConfigError, CommandError or DefinitionError for invalid files */
-export async function runRoutes(options: RoutesOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
-  const dir = resolve(options.dir ?? rootDir);
+async function runRoutes(options: RoutesOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
+  const dir = folderOf(options);
   const { config, warnings } = await loadConfig({ env: host.env, rootDir: dir });
   writeWarnings(host.stderr, warnings);
-  const { routes: found } = await readGateway(config, dir);
-  const table = createRouteTable(found, config, loadDefinitions(dir));
+  const table = createRouteTable(await readGateway(config, dir), config, loadDefinitions(dir));
   return { exitCode: 0, lines: describe(table), json: { ok: true, routes: table.map(toJson) } };
 }
 
@@ -104,7 +92,13 @@ function describeAccess({ token, scopes, anyScope, writeScope }: Access): string
   return parts.length === 0 ? 'any token' : parts.join('; ');
 }
 
-function describeLimits({ rates, inFlight, misCodes, maxBodyBytes, maxResponseBytes }: Limits): string {
+function describeLimits({
+  rates,
+  inFlight,
+  misCodes,
+  maxBodyBytes,
+  maxResponseBytes,
+}: RouteTableEntry['limits']): string {
   const whose = (by: string) => (by === 'route' ? 'together' : 'each client');
   const limits = [
     ...rates.map(

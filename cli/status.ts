@@ -1,7 +1,6 @@
 // The command `status`: shows the engine, its definitions, its workers, waiting tasks and execution counts.
 
-import { resolve } from 'node:path';
-import { asConfigured } from '#lib/conductor/definitions/activation.ts';
+import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
 import { type Definitions, loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import type { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import { type Change, type Plan, planChanges } from '#lib/conductor/metadata/plan.ts';
@@ -12,7 +11,7 @@ import { addStaleAfterOption, parseStaleAfter } from './input/stale-after.ts';
 import type { Outcome } from './outcome.ts';
 import { nameOf, paintDiffLine } from './plan-lines.ts';
 import { formatPools } from './pool-table.ts';
-import { rootDir } from './root-dir.ts';
+import { folderOf } from './gateway-folder.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
 /** Options of `status`: engine, directory of the definitions, and when a worker counts as inactive. */
@@ -24,23 +23,18 @@ export interface StatusOptions extends EngineAccessOptions {
 /** The command `status`: compares engine and files, and shows the workers. */
 export const status: CommandDefinition<StatusOptions> = {
   name: 'status',
-  description:
-    'Show the engine, whether its definitions are in step with the files, its workers and the waiting tasks.',
+  description: 'Show the state of the engine, its definitions, workers and waiting tasks.',
   exitCodes: {
-    0: 'the engine responds and has every definition as the files say',
-    1: 'error: the engine is out of reach, or a definition file is not valid',
+    0: 'the engine responds and its definitions match the files',
+    1: 'error: the engine is unreachable, or a definition file is not valid',
     2: 'the engine responds, but a definition is missing or differs',
   },
   examples: [
-    { command: 'status', does: 'the engine that the configuration names' },
-    { command: 'status --router https://router.example.org', does: 'through the router, as ops.clientId' },
+    { command: 'status', does: 'use the engine of the configuration' },
+    { command: 'status --router https://router.example.org', does: 'go through the router, as ops.clientId' },
     { command: 'status --stale-after 30s', does: 'count a worker as gone after 30 s' },
   ],
-  addOptions: (command) =>
-    addStaleAfterOption(addEngineOptions(command)).option(
-      '--dir <directory>',
-      'directory with workflows/ and event-handlers/ (default: the product)',
-    ),
+  addOptions: (command) => addStaleAfterOption(addEngineOptions(command)),
   run: runStatus,
 };
 
@@ -57,10 +51,11 @@ interface Status {
 /** Reads the status of the engine. @throws ConfigError, DefinitionError, CommandError or EngineError */
 export async function runStatus(options: StatusOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const staleAfterMs = parseStaleAfter(options.staleAfter);
-  const files = loadDefinitions(resolve(options.dir ?? rootDir));
+  const files = loadDefinitions(folderOf(options));
   const engine = await openEngine(options, host);
   try {
-    const current = await readStatus(engine.api, asConfigured(files, engine.config), staleAfterMs);
+    const definitions = forColleges(files, engine.config);
+    const current = await readStatus(engine.api, definitions, staleAfterMs);
     return describe({ ...current, address: engine.address });
   } finally {
     await engine.close();

@@ -4,6 +4,7 @@ import type { Config } from '#lib/config/schema.ts';
 import type { AccessToken } from '../plugins/oauth2/access-token/access-token.ts';
 import type { OAuth2 } from '../plugins/oauth2/create-oauth2.ts';
 import { type GatewayRoute, routesWith } from '../gateway/plugin-api/gateway-routes.ts';
+import { addDirOption, configFolderOf, type FolderOptions } from './gateway-folder.ts';
 import { paint, printable } from './colours.ts';
 import { loadCommandConfig } from './command-config.ts';
 import { type Outcome, CommandError } from './outcome.ts';
@@ -17,7 +18,7 @@ import { obtainToken, type TokenSource } from './token/obtain.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
 /** Options of `token`: where the token comes from, and the request that it is checked against. */
-export interface TokenOptions extends TokenSource {
+export interface TokenOptions extends TokenSource, FolderOptions {
   readonly route?: string;
   readonly method?: string;
   readonly path?: string;
@@ -28,26 +29,29 @@ export interface TokenOptions extends TokenSource {
 export const tokenCommand: CommandDefinition<TokenOptions> = {
   name: 'token',
   description:
-    'Get an access token or read a given one, show its claims, and why routes refuse it. The token itself is shown only with --raw.',
+    'Get or read an access token, and show its claims and why routes reject it. The token itself is shown only with --raw.',
   exitCodes: {
     0: 'the token is valid, and the named route, if any, accepts it',
     1: 'error: there is no token, or it cannot be checked now',
     2: 'the token is refused, or the named route refuses it',
   },
   examples: [
-    { command: 'token', does: 'a token for ops.clientId from the identity provider, and the routes that accept it' },
+    {
+      command: 'token',
+      does: 'get a token for ops.clientId from the identity provider, and show the routes that accept it',
+    },
     {
       command: 'token --token-file - --route adaptor --method PATCH',
-      does: 'why the token on standard input is refused there',
+      does: 'show why this route rejects the token on standard input',
     },
     {
       command: 'token --client-id demo --route adaptor --method PATCH --path /adaptor/001/x',
-      does: 'with the limits on colleges; the secret from OPS_CLIENTSECRET',
+      does: 'include the limits on colleges; reads the secret from OPS_CLIENTSECRET',
     },
-    { command: 'token --raw', does: 'only the token, for curl' },
+    { command: 'token --raw', does: 'print only the token, for curl' },
   ],
   addOptions: (command) =>
-    command
+    addDirOption(command)
       .option('--token-file <file>', 'check the token in this file; - is standard input')
       .option(
         '--router [url]',
@@ -64,15 +68,17 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
 };
 
 /** Obtains a token, checks it and evaluates the routes. @throws ConfigError or CommandError */
-export async function runToken(options: TokenOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
+async function runToken(options: TokenOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const config = await loadTokenConfig(options, host);
-  const routes = routesWith((await readGateway(config)).routes, 'bearer');
+  const gateway = await readGateway(config, configFolderOf(options));
+  const routes = routesWith(gateway.routes, 'bearer');
   const selectedRoutes = options.route === undefined ? routes : [routeNamed(routes, options.route)];
   const oauth = openOAuth(config);
   try {
     const token = await obtainToken(options, { config, oauth, stdin: host.stdin });
     const checked = await check(token, config, oauth);
-    const judgements = 'scopes' in checked.result ? judge(selectedRoutes, checked.result, { options, config }) : [];
+    const judgements =
+      'scopes' in checked.result ? judge(selectedRoutes, checked.result, { options, config, ...gateway }) : [];
     const outcome = describe(checked, judgements, options);
     return options.raw === true ? { ...outcome, lines: [token], json: { ...outcome.json, token } } : outcome;
   } finally {
@@ -80,9 +86,9 @@ export async function runToken(options: TokenOptions, { host }: Pick<CommandCont
   }
 }
 
-async function loadTokenConfig({ router }: TokenOptions, host: CommandContext['host']): Promise<Config> {
-  const routerKeys = router === true ? (['conductor.apiURL'] as const) : [];
-  const config = await loadCommandConfig(host, ['oauth.issuer', 'oauth.audience', ...routerKeys]);
+async function loadTokenConfig(options: TokenOptions, host: CommandContext['host']): Promise<Config> {
+  const routerKeys = options.router === true ? (['conductor.apiURL'] as const) : [];
+  const config = await loadCommandConfig(host, ['oauth.issuer', 'oauth.audience', ...routerKeys], options);
   if (config['oauth.issuer'] !== undefined) return config;
   throw new CommandError([
     'oauth.issuer is not set, and no stack runs here: set it in a property file or as OAUTH_ISSUER, or start one with npm start',
@@ -108,13 +114,13 @@ const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 function judge(
   routes: readonly GatewayRoute[],
   { clientId, scopes }: AccessToken,
-  { options, config }: { options: TokenOptions; config: Config },
+  { options, ...rules }: Parameters<typeof judgeRoute>[2] & { options: TokenOptions },
 ): Judgement[] {
   const { method, path } = options;
   return routes.flatMap((route) => {
     const methods = method === undefined ? (route.endpoint.methods ?? allMethods) : [method.toUpperCase()];
     return methods.map((each) =>
-      judgeRoute(route, { clientId, scopes, method: each, ...(path === undefined ? {} : { path }) }, config),
+      judgeRoute(route, { clientId, scopes, method: each, ...(path === undefined ? {} : { path }) }, rules),
     );
   });
 }

@@ -1,5 +1,6 @@
 // The command `workers`: shows the workers of each task type and domain, their last polls and the waiting tasks.
 
+import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
 import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { poolsOf, type WorkerPool } from '#lib/conductor/metadata/worker-pools.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from './engine-access.ts';
@@ -7,7 +8,7 @@ import { parseName } from './input/names.ts';
 import { addStaleAfterOption, parseStaleAfter } from './input/stale-after.ts';
 import type { Outcome } from './outcome.ts';
 import { formatPools } from './pool-table.ts';
-import { rootDir } from './root-dir.ts';
+import { folderOf } from './gateway-folder.ts';
 import type { CommandDefinition, CommandContext } from './command-definition.ts';
 
 /** Options of `workers`: engine, filters, and when a worker counts as inactive. */
@@ -23,13 +24,16 @@ export const workersCommand: CommandDefinition<WorkersOptions> = {
   description: 'Show the workers of each task type and domain, when they last polled, and how many tasks wait.',
   exitCodes: {
     0: 'every pool has an active worker',
-    1: 'error: the engine is out of reach',
+    1: 'error: the engine is unreachable',
     2: 'a task type has no active worker, or a domain in which tasks wait has none',
   },
   examples: [
-    { command: 'workers', does: 'all pools' },
-    { command: 'workers --domain 002', does: 'the workers of one college adaptor' },
-    { command: 'workers --task mdm_share --stale-after 30s', does: 'one task type; gone after 30 s without a poll' },
+    { command: 'workers', does: 'show all pools' },
+    { command: 'workers --domain 002', does: 'show the workers of one college adaptor' },
+    {
+      command: 'workers --task mdm_share --stale-after 30s',
+      does: 'show one task type; a worker is gone after 30 s without a poll',
+    },
   ],
   addOptions: (command) =>
     addStaleAfterOption(addEngineOptions(command))
@@ -39,12 +43,13 @@ export const workersCommand: CommandDefinition<WorkersOptions> = {
 };
 
 /** Reads the worker pools from the engine. @throws ConfigError, CommandError or EngineError */
-export async function runWorkers(options: WorkersOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
+async function runWorkers(options: WorkersOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const staleAfterMs = parseStaleAfter(options.staleAfter);
   const engine = await openEngine(options, host);
   try {
     const [pollData, queues] = await Promise.all([engine.api.readPollData(), engine.api.readQueueSizes()]);
-    const pools = poolsOf(loadDefinitions(rootDir), { pollData, queues, staleAfterMs, now: Date.now() });
+    const definitions = forColleges(loadDefinitions(folderOf(options)), engine.config);
+    const pools = poolsOf(definitions, { pollData, queues, staleAfterMs, now: Date.now() });
     return describe(pools.filter(createPoolFilter(options)));
   } finally {
     await engine.close();
@@ -60,7 +65,7 @@ function createPoolFilter({ task, domain }: WorkersOptions): (pool: WorkerPool) 
 }
 
 /** Returns true when no worker of the pool has polled recently. */
-export function hasNoActiveWorker({ workers }: WorkerPool): boolean {
+function hasNoActiveWorker({ workers }: WorkerPool): boolean {
   return workers.every(({ stale }) => stale);
 }
 

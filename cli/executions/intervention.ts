@@ -35,8 +35,8 @@ export function interventionCommand(
     name: intervention,
     ...words,
     exitCodes: {
-      0: `every one of them was ${pastTense[intervention]}`,
-      1: 'error: nothing was changed, or the engine went out of reach on the way',
+      0: `all of them were ${pastTense[intervention]}`,
+      1: 'error: nothing was changed, or the engine became unreachable before all were done',
       2: 'some were refused and the others were done, or --dry-run found something to do',
     },
     addOptions: (command) => {

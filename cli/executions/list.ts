@@ -14,6 +14,7 @@ import { formatSpan, parseCount, parseMoment } from '../input/duration.ts';
 import { parseName } from '../input/names.ts';
 import { parseStates } from '../input/states.ts';
 import type { Outcome } from '../outcome.ts';
+import { configFolderOf } from '../gateway-folder.ts';
 import { readGateway, routeNamed } from '../read-gateway.ts';
 import { countOf, formatTable } from '../table.ts';
 import type { CommandDefinition, CommandContext } from '../command-definition.ts';
@@ -40,9 +41,12 @@ export const listExecutions: CommandDefinition<ListOptions> = {
   description: 'List executions, the newest first. Neither requests nor responses are shown.',
   exitCodes: { 0: 'the list is shown, also when it is empty', 1: 'error' },
   examples: [
-    { command: 'executions list', does: 'the newest' },
-    { command: 'executions list --state failed,timed-out --since 24h', does: 'what went wrong since yesterday' },
-    { command: 'executions list --route adaptor --client demo --limit 100', does: 'what one client did on one route' },
+    { command: 'executions list', does: 'show the newest ones' },
+    { command: 'executions list --state failed,timed-out --since 24h', does: 'show the failures of the last 24 hours' },
+    {
+      command: 'executions list --route adaptor --client demo --limit 100',
+      does: 'show the executions of one client on one route',
+    },
   ],
   addOptions: (command) =>
     addEngineOptions(command)
@@ -63,7 +67,7 @@ export const listExecutions: CommandDefinition<ListOptions> = {
 };
 
 /** Searches executions. @throws ConfigError, CommandError or EngineError */
-export async function runList(options: ListOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
+async function runList(options: ListOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const limit = parseCount(options.limit, '--limit');
   const engine = await openEngine(options, host);
   try {
@@ -75,12 +79,14 @@ export async function runList(options: ListOptions, { host }: Pick<CommandContex
 }
 
 async function toFilter(
-  { route, client, workflow, state, since, until }: ListOptions,
+  { route, client, workflow, state, since, until, ...folder }: ListOptions,
   config: Config,
 ): Promise<ExecutionFilter> {
   const now = Date.now();
   const routed =
-    route === undefined ? undefined : routeNamed(workflowRoutes((await readGateway(config)).routes), route);
+    route === undefined
+      ? undefined
+      : routeNamed(workflowRoutes((await readGateway(config, configFolderOf(folder))).routes), route);
   const workflows = [workflow === undefined ? undefined : parseName(workflow, '--workflow'), routed?.workflow];
   const named = workflows.find((name) => name !== undefined);
   return {

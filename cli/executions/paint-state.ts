@@ -1,7 +1,7 @@
 // Formats the state of an execution or a task.
 
+import { nameOfState } from '#lib/conductor/executions/names.ts';
 import { type Meaning, paint } from '../colours.ts';
-import { nameOfState } from '../input/states.ts';
 
 const meanings: Readonly<Record<string, Meaning>> = {
   COMPLETED: 'good',

@@ -1,6 +1,6 @@
 // Decodes the request and the response of an execution for `--payload`. Both may hold personal data.
 
-import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { printable } from '../colours.ts';

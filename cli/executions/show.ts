@@ -1,7 +1,8 @@
 // The command `executions show`: one execution with its tasks, in order.
 
 import { callerOf } from '#lib/conductor/executions/caller.ts';
-import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import { withDeprecatedMembers } from '../deprecated-members.ts';
 import { responseStatusOf } from '#lib/conductor/executions/find-executions.ts';
@@ -27,7 +28,7 @@ export interface ShowOptions extends EngineAccessOptions {
 export const showExecution: CommandDefinition<ShowOptions> = {
   name: 'show',
   description: 'Show one execution: its client, its tasks in order, how long they waited, their workers and failures.',
-  exitCodes: { 0: 'it is shown', 1: 'error: the engine has no such execution, or is out of reach' },
+  exitCodes: { 0: 'the execution is shown', 1: 'error: the engine has no such execution, or is unreachable' },
   examples: [
     {
       command: 'executions show 8d7639e9-acd5-4759-a909-d12318e8e65b',
@@ -35,7 +36,7 @@ export const showExecution: CommandDefinition<ShowOptions> = {
     },
     {
       command: 'executions show 8d7639e9-acd5-4759-a909-d12318e8e65b --payload',
-      does: 'with paths and bodies, which hold personal data',
+      does: 'show paths and bodies, which contain personal data',
     },
   ],
   addOptions: (command) =>
@@ -47,10 +48,7 @@ export const showExecution: CommandDefinition<ShowOptions> = {
 };
 
 /** Reads one execution. @throws ConfigError, EngineError, or CommandError when the engine does not have it */
-export async function runShow(
-  options: ShowOptions,
-  { args, host }: Pick<CommandContext, 'args' | 'host'>,
-): Promise<Outcome> {
+async function runShow(options: ShowOptions, { args, host }: Pick<CommandContext, 'args' | 'host'>): Promise<Outcome> {
   const id = parseExecutionId(args[0] ?? '');
   const engine = await openEngine(options, host);
   try {

@@ -1,17 +1,11 @@
 // Parses states in options: in any case, with `-`, `_` or a space between words.
 
+import { endedStatuses } from '#lib/conductor/executions/has-ended.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import { CommandError } from '../outcome.ts';
 
-/** Conductor's workflow states. */
-const executionStates: readonly WorkflowStatus[] = [
-  'RUNNING',
-  'COMPLETED',
-  'FAILED',
-  'TIMED_OUT',
-  'TERMINATED',
-  'PAUSED',
-];
+/** Conductor's workflow states, in the order of the help. */
+const everyStatus: readonly WorkflowStatus[] = ['RUNNING', ...endedStatuses, 'PAUSED'];
 /** States of the router's documents that have another name in Conductor. */
 const aliases: Readonly<Record<string, WorkflowStatus>> = { CANCELLED: 'TERMINATED' };
 
@@ -19,7 +13,7 @@ const aliases: Readonly<Record<string, WorkflowStatus>> = { CANCELLED: 'TERMINAT
  * Returns Conductor's states for a list such as `failed,Timed-Out,cancelled`.
  * @throws CommandError that lists the allowed states
  */
-export function parseStates(text: string, allowed: readonly WorkflowStatus[] = executionStates): WorkflowStatus[] {
+export function parseStates(text: string, allowed: readonly WorkflowStatus[] = everyStatus): WorkflowStatus[] {
   return [...new Set(parseWords(text, allowed, aliases))];
 }
 
@@ -39,8 +33,3 @@ export function parseWords<Word extends string>(
 
 /** Returns a state in the spelling of options: `timed-out`. */
 const optionWord = (state: string) => state.toLowerCase().replaceAll('_', '-');
-
-/** Returns a state in the spelling of texts: `timed out`. */
-export function nameOfState(state: string): string {
-  return state.toLowerCase().replaceAll('_', ' ');
-}

@@ -1,5 +1,7 @@
 // Decodes a JWT without verifying it.
 
+import { readJsonObject } from '#lib/json/json-object.ts';
+
 /** Header and claims of a JWT, not verified. */
 export interface DecodedToken {
   readonly header: Readonly<Record<string, unknown>>;
@@ -14,16 +16,7 @@ export function decodeToken(token: string): DecodedToken | null {
   return decodedHeader === null || decodedClaims === null ? null : { header: decodedHeader, claims: decodedClaims };
 }
 
-function decode(segment: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(segment, 'base64url').toString('utf8'));
-    return value !== null && typeof value === 'object' && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null;
-  }
-}
+const decode = (segment: string) => readJsonObject(Buffer.from(segment, 'base64url'));
 
 /** The claims that the CLI shows. Other claims may hold personal data, so only their names are shown. */
 export interface ShownClaims {

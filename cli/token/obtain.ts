@@ -45,12 +45,12 @@ export async function obtainToken(source: TokenSource, { config, oauth, stdin }:
   } catch (error) {
     if (error instanceof OAuthError) {
       throw new CommandError(
-        [`the identity provider gave client "${clientId}" no token: ${error.code}: ${error.message}`],
+        [`the identity provider issued no token to client "${clientId}": ${error.code}: ${error.message}`],
         { cause: error },
       );
     }
     if (error instanceof ProviderError) {
-      throw new CommandError([`the identity provider gives no token now: ${error.message}`], { cause: error });
+      throw new CommandError([`the identity provider issues no token now: ${error.message}`], { cause: error });
     }
     throw error;
   }
@@ -90,5 +90,5 @@ async function requestFromRouter(
   };
   if (response.status === 200 && typeof body.access_token === 'string') return body.access_token;
   const why = [body.error ?? body.title].filter((part) => typeof part === 'string').join('');
-  throw new CommandError([`the router gave client "${clientId}" no token: ${response.status} ${why}`.trimEnd()]);
+  throw new CommandError([`the router issued no token to client "${clientId}": ${response.status} ${why}`.trimEnd()]);
 }

@@ -1,0 +1,94 @@
+// Adds a route to the text of gateway.config.yml; everything that the file has stays as it is, comments and layout included.
+
+import { isCollection, isMap, isNode, isPair, isScalar, parseDocument, stringify, type Pair, type YAMLMap } from 'yaml';
+import { CommandError } from '../outcome.ts';
+
+/** A route to a plain back end, as gateway.config.yml describes it. */
+export interface RouteToAdd {
+  /** Name of the apiEndpoint and of its pipeline. */
+  readonly name: string;
+  readonly summary: string;
+  readonly paths: readonly string[];
+  readonly methods: readonly string[];
+  /** Name of the workflow, of which version 1 is started. */
+  readonly workflow: string;
+  /** Leading part of the public path that the back end does not see. */
+  readonly strip: string;
+  /** Scope for the methods that change data; none when absent. */
+  readonly writeScope?: string | undefined;
+  /** Path parameter that is a MIS code; none when absent. */
+  readonly misCodes?: string | undefined;
+}
+
+/**
+ * Returns the text with the apiEndpoint and the pipeline of the route, each after the last one that starts a workflow.
+ * The document is parsed for the positions only: written anew by the library, all of the file would be laid out anew.
+ * @param neighbours names of the apiEndpoints and pipelines that start a workflow
+ * @throws CommandError when `apiEndpoints` or `pipelines` is not a map with one key a line
+ */
+export function addToGatewayConfig(text: string, route: RouteToAdd, neighbours: ReadonlySet<string>): string {
+  const document = parseDocument(text);
+  const newline = text.includes('\r\n') ? '\r\n' : '\n';
+  const insertions = [
+    { key: 'apiEndpoints', lines: endpointLines(route) },
+    { key: 'pipelines', lines: ['', ...pipelineLines(route)] },
+  ].map(({ key, lines }) => {
+    const map = document.get(key);
+    if (!isMap(map) || map.flow === true)
+      throw new CommandError([`gateway.config.yml: to add a route, ${key} must be a map with one key on each line`]);
+    const { offset, indent } = placeIn(text, map, neighbours);
+    return { offset, added: lines.map((line) => `${newline}${line === '' ? '' : indent + line}`).join('') };
+  });
+  // From the end to the beginning, so that the offsets hold.
+  return insertions
+    .toSorted((one, other) => other.offset - one.offset)
+    .reduce((edited, { offset, added }) => `${edited.slice(0, offset)}${added}${edited.slice(offset)}`, text);
+}
+
+function endpointLines({ name, summary, paths, methods }: RouteToAdd): string[] {
+  const [first = ''] = paths;
+  return [
+    `${name}:`,
+    `  summary: ${stringify(summary, { lineWidth: 0 }).trimEnd()}`,
+    `  paths: ${paths.length === 1 ? first : `[${paths.join(', ')}]`}`,
+    `  methods: [${methods.join(', ')}]`,
+  ];
+}
+
+function pipelineLines({ name, workflow, strip, writeScope, misCodes }: RouteToAdd): string[] {
+  const scope = `    - action: { writeScope: ${writeScope} } # every method but GET, HEAD and OPTIONS`;
+  const code = `    - action: { parameter: ${misCodes} } # only those of client.<client id>.misCodes`;
+  const policies = [
+    '- bearer:',
+    ...(writeScope === undefined ? [] : [scope]),
+    '- rate-limit:',
+    '    - action:',
+    '        requests: ${router.rateLimitPerSecond} # a second, each client',
+    '- in-flight: # only clients with client.<client id>.maxInFlight',
+    ...(misCodes === undefined ? [] : ['- mis-codes:', code]),
+    '- workflow:',
+    `    - action: { name: ${workflow}, version: 1, strip: ${strip} }`,
+  ];
+  return [`${name}:`, `  apiEndpoints: [${name}]`, '  policies:', ...policies.map((line) => `    ${line}`)];
+}
+
+/** Returns the end of the line of the last neighbour, or of the last entry, and the indentation of the keys. */
+function placeIn(text: string, map: YAMLMap, neighbours: ReadonlySet<string>): { offset: number; indent: string } {
+  const nameOf = ({ key }: Pair) => String(isScalar(key) ? key.value : key);
+  const after = map.items.findLast((pair) => neighbours.has(nameOf(pair))) ?? map.items.at(-1);
+  const keyStart = startOf(after?.key);
+  const lineStart = text.lastIndexOf('\n', keyStart - 1) + 1;
+  const lineEnd = /\r?\n|$/.exec(text.slice(endOf(after)))?.index ?? 0;
+  return { offset: endOf(after) + lineEnd, indent: text.slice(lineStart, keyStart) };
+}
+
+function startOf(node: unknown): number {
+  return isNode(node) ? (node.range?.[0] ?? 0) : 0;
+}
+
+/** Returns the offset after the last character of a node. The range of a block collection ends only at the next key. */
+function endOf(node: unknown): number {
+  if (isPair(node)) return node.value === null ? endOf(node.key) : endOf(node.value);
+  if (isCollection(node) && node.flow !== true && node.items.length > 0) return endOf(node.items.at(-1));
+  return isNode(node) ? (node.range?.[1] ?? 0) : 0;
+}

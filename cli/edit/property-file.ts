@@ -1,0 +1,44 @@
+// Edits the text of a `.properties` file; comments, order and line endings stay as they are.
+
+import { Properties, type PropertyNode } from 'properties-file/parser';
+
+/**
+ * Returns the text with these values by key. A key that the file has keeps its place; a new key comes after the last one
+ * that shares the longest dotted prefix (`adaptor.003.url` after `adaptor.002.domain`), otherwise at the end.
+ * Keys and values are written unchanged, and escaped only where the syntax requires it.
+ */
+export function setProperties(text: string, values: Readonly<Record<string, string>>): string {
+  return Object.entries(values).reduce((edited, [key, value]) => setProperty(edited, key, value), text);
+}
+
+function setProperty(text: string, key: string, value: string): string {
+  const { eolCharacter, ...file } = new Properties(text);
+  const properties = file.nodes.filter((node) => node.type === 'property');
+  // Of a key that is repeated, the last one counts.
+  const existing = properties.findLast((property) => property.key === key);
+  const line = `${escape(key, /[\s=:\\#!]/g)}=${escape(value, /^\s|[\\\n\r]/g)}`;
+  const lines = text.split(/\r\n|\r|\n/);
+  const last = existing ?? closestTo(key, properties);
+  const end = last?.endingLineNumber ?? (lines.at(-1) === '' ? lines.length - 1 : lines.length);
+  const start = existing === undefined ? end : existing.startingLineNumber - 1;
+  lines.splice(start, end - start, line);
+  return lines.at(-1) === '' ? lines.join(eolCharacter) : `${lines.join(eolCharacter)}${eolCharacter}`;
+}
+
+/** Returns the last of the properties that have the most dotted parts in common with the key; at least one. */
+function closestTo(key: string, properties: readonly PropertyNode[]): PropertyNode | undefined {
+  const parts = key.split('.');
+  const inCommon = (property: PropertyNode) => {
+    const others = property.key.split('.');
+    const differs = parts.findIndex((part, index) => others[index] !== part);
+    return differs === -1 ? parts.length : differs;
+  };
+  const most = Math.max(0, ...properties.map(inCommon));
+  return most === 0 ? undefined : properties.findLast((property) => inCommon(property) === most);
+}
+
+/** Escapes each match as Java's `Properties` does. */
+function escape(text: string, special: RegExp): string {
+  const named: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\f': '\\f' };
+  return text.replace(special, (character) => named[character] ?? `\\${character}`);
+}

@@ -1,0 +1,73 @@
+// The task definition and the workflow definition of a route to a plain back end.
+
+import { taskTypeOfBackEnd } from '#lib/config/back-end-name.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { type Definitions, fileOf } from '#lib/conductor/definitions/load-definitions.ts';
+import type { TaskDefinition, WorkflowDefinition } from '#lib/conductor/definitions/schema.ts';
+
+/** What the definitions of a route depend on. */
+export interface RouteDefinitionOptions {
+  /** Name of the back end. */
+  readonly name: string;
+  /** True when the route accepts methods that change data. */
+  readonly writes: boolean;
+  readonly config: Config;
+  /** The existing definitions, whose owner the new one gets. */
+  readonly definitions: Definitions;
+}
+
+/** Time that a worker needs to fetch the task and to report the result, as `check` counts it. */
+const workerMarginSeconds = 2;
+/** Long enough for a write that was applied to outlive a restart of the engine. */
+const writeSeconds = 90;
+
+/** Returns the name of the workflow of a back end. */
+export function workflowOfBackEnd(name: string): string {
+  return `${name}WF`;
+}
+
+/** Returns the text of each definition file, by path below the gateway folder. */
+export function routeDefinitions({ name, writes, config, definitions }: RouteDefinitionOptions): Map<string, string> {
+  const ownerEmail = definitions.workflows[0]?.definition.ownerEmail ?? 'service-router@example.org';
+  const readSeconds = Math.ceil(config['workers.backEndTimeoutMs'] / 1_000) + workerMarginSeconds;
+  const task: TaskDefinition = {
+    name: taskTypeOfBackEnd(name),
+    description: writes
+      ? `One request to the back end ${name}. May be a write: never repeated by the engine, and given long enough to outlive the engine's restart.`
+      : `One request to the back end ${name}. A read: the worker itself tries again.`,
+    ownerEmail,
+    retryCount: 0,
+    retryLogic: 'FIXED',
+    retryDelaySeconds: 0,
+    responseTimeoutSeconds: writes ? Math.max(writeSeconds, readSeconds) : readSeconds,
+    timeoutSeconds: 0,
+    timeoutPolicy: 'TIME_OUT_WF',
+  };
+  const workflow: WorkflowDefinition = {
+    name: workflowOfBackEnd(name),
+    version: 1,
+    description: `Passes one request to the back end ${name} and responds with its response.`,
+    ownerEmail,
+    schemaVersion: 2,
+    restartable: false,
+    inputParameters: ['inbound'],
+    tasks: [
+      {
+        name: task.name,
+        taskReferenceName: task.name,
+        type: 'SIMPLE',
+        inputParameters: { inbound: '${workflow.input.inbound}' },
+      },
+    ],
+    outputParameters: { outbound: `\${${task.name}.output.outbound}` },
+  };
+  return new Map([
+    [fileOf('task type', task), toText(task)],
+    [fileOf('workflow', workflow), toText(workflow)],
+  ]);
+}
+
+/** Formats as Prettier does: a list of one short text stands on one line. */
+function toText(definition: object): string {
+  return `${JSON.stringify(definition, null, 2).replace(/\[\n\s+("[^"\n]*")\n\s+\]/g, '[$1]')}\n`;
+}
