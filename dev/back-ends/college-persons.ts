@@ -5,7 +5,7 @@ import { applyOnce, idempotencyKeyOf } from './idempotency.ts';
 import { type JsonResponse, allowOnly, respondWith, BackEndError } from './json-response.ts';
 import { createPerson, mergePerson } from './person-fields.ts';
 import { createPersonStore, type PersonStore, type WriteOrigin } from './person-store.ts';
-import { parseJsonObject, readBody, requireText } from './request-body.ts';
+import { parseJsonRequest, readBody, requireText } from './request-body.ts';
 import type { Store } from './store.ts';
 
 /** Adds `/persons` and `/persons/{sisPersonId}` to the router of one college. */
@@ -18,7 +18,7 @@ export function addPersons(college: Router, store: Store, mis: string): void {
       const body = await readBody(request);
       const origin = { method: request.method, idempotencyKey: idempotencyKeyOf(request) };
       const identity = { misCode: mis, sisPersonId: String(request.params['sisPersonId']) };
-      const fields = () => parseJsonObject(request, body);
+      const fields = () => parseJsonRequest(request, body);
       return applyOnce(store, { mis, request, body }, () => apply({ persons, identity, fields, origin }));
     });
   college

@@ -5,7 +5,7 @@ import { type Request, type RequestHandler, Router } from 'express';
 import { findEntries, logOnce } from './governance-log.ts';
 import { record } from './history.ts';
 import { type JsonResponse, allowOnly, respondWith, BackEndError } from './json-response.ts';
-import { parseJsonObject, readBody, requireText } from './request-body.ts';
+import { parseJsonRequest, readBody, requireText } from './request-body.ts';
 import type { Store } from './store.ts';
 
 /** A college that must get a change: its own id of the person, and the new cccid. */
@@ -36,7 +36,7 @@ function addAvailability(router: Router): void {
   let available = true;
   const describe = () => ({ status: 200, body: { available } });
   const set = async (request: Request) => {
-    const { available: requested } = parseJsonObject(request, await readBody(request));
+    const { available: requested } = parseJsonRequest(request, await readBody(request));
     if (typeof requested !== 'boolean') throw new BackEndError('422 invalid-field', 'available must be true or false');
     available = requested;
     return describe();
@@ -53,7 +53,7 @@ function addAvailability(router: Router): void {
 
 function addDeliveries(router: Router, store: Store): void {
   const notify = async (request: Request): Promise<JsonResponse> => {
-    const content = parseJsonObject(request, await readBody(request));
+    const content = parseJsonRequest(request, await readBody(request));
     const cccid = content['cccid'] === undefined ? null : requireText(content, 'cccid');
     const key = { kind: 'notification', status: 'recorded', ...readPerson(content), cccid } as const;
     const changedAt = readTime(content, 'changedAt');
@@ -66,7 +66,7 @@ function addDeliveries(router: Router, store: Store): void {
     return { status: 200, body: response };
   };
   const recordShare = async (request: Request): Promise<JsonResponse> => {
-    const content = parseJsonObject(request, await readBody(request));
+    const content = parseJsonRequest(request, await readBody(request));
     const cccid = content['cccid'] === undefined ? null : requireText(content, 'cccid');
     const key = { kind: 'share', status: requireText(content, 'status'), ...readPerson(content), cccid } as const;
     const { response, isNew } = logOnce(store, key, { content, work: () => ({ shareId: randomUUID() }) });
@@ -176,7 +176,7 @@ function addInterestedSystems(router: Router, store: Store): void {
   const register = async (request: Request): Promise<JsonResponse> => {
     const mis = String(request.params['mis']);
     const body = await readBody(request);
-    const name = body.length === 0 ? mis : requireText(parseJsonObject(request, body), 'name');
+    const name = body.length === 0 ? mis : requireText(parseJsonRequest(request, body), 'name');
     const status = find(mis) === undefined ? 201 : 200;
     store.run('INSERT OR REPLACE INTO interested_systems VALUES (?, ?)', mis, name);
     return { status, body: find(mis) };

@@ -27,7 +27,7 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
  * Parses a JSON object.
  * @throws BackEndError 415 when the content type is not JSON, 400 for invalid JSON, 422 when it is not an object
  */
-export function parseJsonObject(request: IncomingMessage, body: Buffer): Record<string, unknown> {
+export function parseJsonRequest(request: IncomingMessage, body: Buffer): Record<string, unknown> {
   const contentType = request.headers['content-type'] ?? '';
   if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(contentType)) {
     throw new BackEndError('415 not-json', 'the content type must be application/json');

@@ -66,7 +66,7 @@ export function openStore(stateDir: string, seed: (store: Store) => void): Store
         seed(store);
         database.exec(`PRAGMA user_version = ${version}`);
       });
-    } else if (found !== version) throw new Error(`${path} is from another version: delete it to start afresh`);
+    } else if (found !== version) throw new Error(`${path} is from another version: delete it to start over`);
     return store;
   } catch (error) {
     database.close();

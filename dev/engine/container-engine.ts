@@ -18,12 +18,14 @@ export interface ContainerEngineOptions {
   readonly output: Writable;
 }
 
-/** Returns true when a container runtime responds. */
-export async function isDockerRunning(): Promise<boolean> {
-  const { getContainerRuntimeClient } = await import('testcontainers');
-  return getContainerRuntimeClient().then(
-    () => true,
-    () => false,
+/** Returns why no container can be started: testcontainers is not installed, or no runtime responds. Undefined when one can. */
+export async function findDockerProblem(): Promise<string | undefined> {
+  const testcontainers = await import('testcontainers').catch(() => undefined);
+  // It is large, so the package leaves it to the gateways that have no Java.
+  if (testcontainers === undefined) return 'npm install --save-dev testcontainers is missing';
+  return testcontainers.getContainerRuntimeClient().then(
+    () => undefined,
+    () => 'no daemon answers',
   );
 }
 

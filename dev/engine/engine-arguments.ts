@@ -16,13 +16,9 @@ export const clusterProperties = fileURLToPath(
   new URL('../../lib/conductor/server/cluster.properties', import.meta.url),
 );
 
-/** Path of the additional properties of an engine that consumes MDM's update queue. */
-export const queueProperties = fileURLToPath(new URL('../../lib/conductor/server/amqp.properties', import.meta.url));
-const queueVariable = /^(?:CONDUCTOR_EVENTQUEUES_AMQP_[A-Z]+|SPRING_CONFIG_IMPORT)$/;
-
 /**
  * Selects one logger context for the whole process. The default inspects the call stack for each logger, and the
- * engine requests a logger with every query: a tenth of its CPU time (bench/engine/README.md).
+ * engine requests a logger with every query: a tenth of its CPU time (bench/results/2026-11-22-engine-settings.md).
  */
 export const engineLogOptions = [
   '-Dlog4j2.contextSelector=org.apache.logging.log4j.core.selector.BasicContextSelector',
@@ -101,14 +97,4 @@ export function isRedisStore(store: EngineStore | undefined): store is RedisStor
 export function engineEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const passed = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
   return Object.fromEntries(passed.map((name) => [name, env[name]]).filter(([, value]) => value !== undefined));
-}
-
-/**
- * Returns the variables with the broker's address and credentials, in Spring's spelling of
- * `conductor.event-queues.amqp.…`. `SPRING_CONFIG_IMPORT=configtree:<directory>/` reads secrets from files.
- */
-export function queueEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const passed = Object.entries(env).filter(([name]) => queueVariable.test(name));
-  // The first condition loads the JavaScript engine, which can exceed the default limit of 4 s and refuse the message.
-  return { ...Object.fromEntries(passed), CONDUCTOR_SCRIPT_MAX_EXECUTION_SECONDS: '60' };
 }

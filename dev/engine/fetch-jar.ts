@@ -1,13 +1,11 @@
 // Downloads the engine's jar with Maven and shows the progress.
 
-import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createProgress } from '../setup/progress.mjs';
 import type { Java } from './find-java.ts';
-import { findMaven, type Maven, runMaven } from './maven.ts';
+import { hasMaven, runMaven } from './maven.ts';
 import type { EngineRelease } from './release.ts';
-import { extensionFolder, resumingMaven } from './resuming-maven.ts';
 
 /** What to download, and how. */
 export interface FetchOptions {
@@ -18,7 +16,7 @@ export interface FetchOptions {
   readonly java: Java;
   readonly env: NodeJS.ProcessEnv;
   readonly say: (line: string) => void;
-  /** Aborts the download; the next one continues it. */
+  /** Aborts the download; the next one starts over. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -29,10 +27,9 @@ export interface FetchOptions {
 export async function fetchJar(options: FetchOptions, target: string): Promise<void> {
   const { release, folder, java, say, signal } = options;
   const env = { JAVA_HOME: dirname(dirname(java.command)), ...options.env };
-  const machineMaven = await findMaven(env);
-  if (machineMaven === undefined) throw new Error(noMavenMessage(release));
+  if (!(await hasMaven(env))) throw new Error(noMavenMessage(release));
   const size = `${megabytes(release.bytes)} MB, about ${diskGigabytes} GB on disk in ${dirname(folder)}`;
-  say(`Fetching the workflow engine (Conductor ${release.version}, ${size}, only this once) through Maven.`);
+  say(`Downloading the workflow engine (Conductor ${release.version}, ${size}, only once) with Maven.`);
   await mkdir(folder, { recursive: true });
   // A separate repository, since the default one would keep a second copy.
   const repository = join(folder, 'repository');
@@ -45,11 +42,9 @@ export async function fetchJar(options: FetchOptions, target: string): Promise<v
     });
   }, 300);
   try {
-    const args = ['-B', `-Dmaven.repo.local=${repository}`, ...globalSettings(machineMaven)];
-    const maven = await resumingMaven(machineMaven, { folder, args, env, signal });
     const get = ['org.apache.maven.plugins:maven-dependency-plugin:3.8.1:get', '-Dtransitive=false'];
-    const artifact = `-Dartifact=${release.coordinates}`;
-    await runMaven(maven, { args: [...args, ...get, artifact], cwd: extensionFolder, env, signal });
+    const args = ['-B', `-Dmaven.repo.local=${repository}`, ...get, `-Dartifact=${release.coordinates}`];
+    await runMaven({ args, cwd: folder, env, signal });
   } catch (error) {
     throw new Error(`Maven could not fetch ${release.coordinates}:\n${(error as Error).message}`, {
       cause: error,
@@ -61,11 +56,6 @@ export async function fetchJar(options: FetchOptions, target: string): Promise<v
   }
   await rename(join(artifactFolder, release.fileName), target);
   await rm(folder, { recursive: true, force: true });
-}
-
-/** Returns the arguments for the machine's global settings, which a downloaded Maven does not read by itself. */
-function globalSettings({ globalSettings: file }: Maven): string[] {
-  return existsSync(file) ? ['-gs', file] : [];
 }
 
 function noMavenMessage({ fileName, coordinates, repositoryPath }: EngineRelease): string {

@@ -43,7 +43,7 @@ export async function verifyAndStamp(path: string, file: CachedFile): Promise<vo
     const { size } = await stat(path);
     await rm(path);
     throw new Error(
-      `${file.fileName} is not the file it should be, and was removed: start again to fetch it anew.\n` +
+      `${file.fileName} has the wrong content and was removed: start again to download it again.\n` +
         `  expected ${file.bytes} bytes, sha256 ${file.sha256}\n  got      ${size} bytes, sha256 ${digest}`,
     );
   }

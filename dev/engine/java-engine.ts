@@ -12,8 +12,6 @@ import {
   engineProperties,
   isRedisStore,
   javaOptions,
-  queueEnvironment,
-  queueProperties,
   redisProperties,
   type RedisStore,
 } from './engine-arguments.ts';
@@ -26,8 +24,6 @@ export interface EngineTuning {
   readonly properties?: string | readonly string[] | undefined;
   /** Default: an SQLite file in the state directory. */
   readonly database?: DatabaseServer | RedisStore | undefined;
-  /** Makes the engine consume MDM's update queue from the broker in these variables (`CONDUCTOR_EVENTQUEUES_AMQP_…`). */
-  readonly updateQueue?: NodeJS.ProcessEnv | undefined;
   /** JVM options that replace all others. */
   readonly javaOptions?: readonly string[] | undefined;
   /** Niceness of the engine. */
@@ -65,10 +61,9 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
   mkdirSync(folder, { recursive: true });
   const url = `http://127.0.0.1:${port}`;
   const { jar, classArchive } = installed;
-  const { database = join(folder, 'conductor.db'), updateQueue } = tuning;
+  const { database = join(folder, 'conductor.db') } = tuning;
   const { properties = isRedisStore(database) ? redisProperties : engineProperties } = tuning;
-  const ownProperties = typeof properties === 'string' ? [properties] : properties;
-  const files = updateQueue === undefined ? ownProperties : [...ownProperties, queueProperties];
+  const files = typeof properties === 'string' ? [properties] : properties;
   return startChild({
     command: java.command,
     args: [
@@ -79,11 +74,7 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
       ...engineArguments({ properties: files, database, port }),
       '--server.address=127.0.0.1',
     ],
-    env: {
-      ...engineEnvironment(process.env),
-      ...(updateQueue === undefined ? {} : queueEnvironment(updateQueue)),
-      ...tuning.environment,
-    },
+    env: { ...engineEnvironment(process.env), ...tuning.environment },
     cwd: folder,
     output,
     stopDeadlineMs: 15_000,

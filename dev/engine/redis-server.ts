@@ -30,7 +30,7 @@ export function findRedisServer(path: string | undefined = process.env['PATH']):
   if (command !== undefined) return command;
   throw new Error(
     [
-      'An engine on Redis needs the program redis-server (7.0 or newer), which is not on the PATH.',
+      'An engine on Redis needs redis-server 7.0 or newer, which is not on the PATH.',
       'Do one of these:',
       '  - install it: apt-get install redis-server, dnf install redis, or brew install redis',
       '  - leave out --store redis: the engine then runs on SQLite, which needs nothing else',

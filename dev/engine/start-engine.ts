@@ -3,7 +3,7 @@
 import type { Writable } from 'node:stream';
 import type { Child } from '../stack/child.ts';
 import { openProgramLog } from '../stack/program-log.ts';
-import { launchContainerEngine, isDockerRunning } from './container-engine.ts';
+import { launchContainerEngine, findDockerProblem } from './container-engine.ts';
 import { findJava, type JavaSearch } from './find-java.ts';
 import { installEngine } from './install-engine.ts';
 import { type EngineTuning, isHealthy, launchJavaEngine } from './java-engine.ts';
@@ -50,7 +50,7 @@ export async function planEngine(options: EngineOptions): Promise<EnginePlan> {
   const { tuning } = options;
   if (url !== undefined) {
     if (!(await isHealthy(url.replace(/\/$/, ''))))
-      throw new Error(`no healthy engine answers at ${url} (CONDUCTOR_URL)`);
+      throw new Error(`no healthy engine responds at ${url} (CONDUCTOR_URL)`);
     return { kind: 'given', url: url.replace(/\/$/, '') };
   }
   const search = await findJava({ minMajor: engineRelease.minJava });
@@ -60,16 +60,13 @@ export async function planEngine(options: EngineOptions): Promise<EnginePlan> {
     const launch = (output: Writable) => launchJavaEngine({ java, installed, port, stateDir, output, tuning });
     return { kind: 'own', how: `Java ${java.major}`, launch };
   }
-  if (tuning?.updateQueue !== undefined) {
-    throw new Error(
-      'mdm.updateQueue needs an engine that Java runs here, or one at CONDUCTOR_URL that listens to the broker',
-    );
-  }
-  if (isRedisStore(tuning?.database)) throw new Error(`an engine on Redis needs Java\n${noEngineMessage(search)}`);
-  if (await isDockerRunning()) {
+  if (isRedisStore(tuning?.database))
+    throw new Error(`an engine on Redis needs Java\n${noEngineMessage(search, 'it has no Redis')}`);
+  const dockerProblem = await findDockerProblem();
+  if (dockerProblem === undefined) {
     return { kind: 'own', how: 'Docker', launch: (output) => launchContainerEngine({ port, stateDir, output }) };
   }
-  throw new Error(noEngineMessage(search));
+  throw new Error(noEngineMessage(search, dockerProblem));
 }
 
 /**
@@ -99,12 +96,12 @@ export async function startEngine(options: EngineOptions): Promise<RunningEngine
 }
 
 /** Returns the message for a failed search: what is needed, the searched locations, and how to fix it. */
-export function noEngineMessage({ searched }: JavaSearch): string {
+export function noEngineMessage({ searched }: JavaSearch, dockerProblem: string): string {
   const { minJava, version } = engineRelease;
   return [
     `The workflow engine (Conductor ${version}) needs Java ${minJava} or newer, or Docker; neither was found.`,
     ...searched.map(({ location, found }) => `  ${location}: ${found}`),
-    '  Docker: no daemon answers',
+    `  Docker: ${dockerProblem}`,
     'Do one of these:',
     `  - install a JDK ${minJava} or newer and Maven, and set JAVA_HOME when it lies elsewhere`,
     '  - install and start Docker',

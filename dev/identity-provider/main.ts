@@ -8,7 +8,7 @@ import { startIdentityProvider } from './start-identity-provider.ts';
 await runProgram('identity-provider', async (log) => {
   const provider = await startIdentityProvider({ ...(await readOptions(process.env)), log });
   process.on('SIGUSR2', () => {
-    provider.rotateKeys().catch((error: unknown) => log.error(errorFields(error), 'the keys were not rotated'));
+    provider.rotateKeys().catch((error: unknown) => log.error(errorFields(error), 'the key set has not changed'));
   });
   return { ready: { url: provider.url, issuer: provider.issuer }, stop: () => provider.stop() };
 });

@@ -11,7 +11,7 @@ import type { IdentityProviderOptions } from './start-identity-provider.ts';
 export async function readOptions(env: NodeJS.ProcessEnv): Promise<Omit<IdentityProviderOptions, 'log'>> {
   if (env['NODE_ENV'] === 'production') {
     throw new Error(
-      'the embedded identity provider is for development: its clients have published secrets. ' +
+      'the embedded identity provider is for development: the secrets of its clients are public. ' +
         'With NODE_ENV=production, set OAUTH_ISSUER to your own identity provider',
     );
   }

@@ -57,5 +57,5 @@ function parse(path: string, text: string): SigningKeys {
   } catch {
     // Reported below, without the text: it may hold a private key.
   }
-  throw new Error(`${path} does not hold a key set: delete it to get new keys (all tokens then become invalid)`);
+  throw new Error(`${path} does not contain a key set: delete it to get new keys (all tokens then become invalid)`);
 }

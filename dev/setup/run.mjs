@@ -1,6 +1,9 @@
 // node dev/setup/run.mjs <entry.ts> [arguments…]: installs dependencies if needed, then runs an entry file with the
 // pinned Node. Used by `npm start`, `npm test` and the CLI. Needs Node 20 or newer and no installed packages.
+// In the package, npm has installed the dependencies already and the entry file is compiled.
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureDependencies } from './dependencies.mjs';
 import { findNode } from './find-node.mjs';
@@ -8,6 +11,7 @@ import { findTakenPorts, knownPorts } from './ports.mjs';
 import { runEntry } from './run-entry.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+const isCheckout = existsSync(join(root, 'package-lock.json'));
 
 /** Exit code of a failed set-up. */
 const failed = 1;
@@ -16,8 +20,8 @@ try {
   const [entry, ...args] = process.argv.slice(2);
   if (entry === undefined) throw new Error('Usage: node dev/setup/run.mjs <entry.ts> [arguments…]');
   const startsStack = entry === 'dev/main.ts' && !args.includes('--help');
-  await ensureDependencies(root, startsStack ? refuseTakenPorts : undefined);
-  runEntry({ node: findNode(root), root, entry, args });
+  if (isCheckout) await ensureDependencies(root, startsStack ? refuseTakenPorts : undefined);
+  runEntry({ node: findNode(root), root, entry: isCheckout ? entry : entry.replace(/\.ts$/, '.js'), args });
 } catch (error) {
   process.stderr.write(`${error.message}\n`);
   process.exitCode = failed;

@@ -1,10 +1,8 @@
 // Validates gateway.config.yml before the stack starts, since a router that refuses it would restart in a loop.
 
 import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { gatewayDir } from '#lib/config/folders.ts';
 import { loadConfig } from '#lib/config/load.ts';
-
-const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * Validates the gateway configuration.
@@ -12,6 +10,7 @@ const rootDir = fileURLToPath(new URL('../..', import.meta.url));
  * @throws GatewayConfigError that lists every problem
  */
 export async function checkGateway(env: NodeJS.ProcessEnv): Promise<void> {
+  const rootDir = gatewayDir();
   const { config } = await loadConfig({ env });
   // Imported here, so that `--help` does not load the plugins.
   const { loadGateway } = await import('../../gateway/configuration/validate-gateway.ts');

@@ -2,9 +2,11 @@
 
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { adaptorDomains } from '#lib/config/adaptor-domains.ts';
 import { loadConfig } from '#lib/config/load.ts';
-import { variableOf } from '#lib/config/environment.ts';
-import { queueEnvironment } from '../engine/engine-arguments.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { stackVariables } from '#lib/config/stack-variables.ts';
+import { keyOfVariable, variableOf } from '#lib/config/environment.ts';
 import { redisUrlOf } from '../engine/redis-server.ts';
 import { findFreePort, type StackPort, stackPorts } from '../setup/ports.mjs';
 
@@ -17,12 +19,7 @@ Runs the whole stack on this machine until Ctrl-C: workflow engine, identity pro
   --verbose   shows every program's log lines here as well (they always go to <STATE_DIR>/logs/)
   --help      this text
 
-Environment (default):
-  ROUTER_PORT (8080)  OPS_PORT (8081)  CONDUCTOR_PORT (8082)  IDP_PORT (8083)  BACKENDS_PORT (8084)
-  STATE_DIR (.run)    databases, keys and logs; two stacks need two
-  CONDUCTOR_URL       uses the engine that runs there instead of starting one
-  OAUTH_ISSUER        uses that identity provider instead of starting one
-Every other key of the configuration can be set as well: docs/configuration.md.
+${stackVariables}
 `;
 
 /** The flags of `npm start`. */
@@ -58,11 +55,13 @@ export interface StackSettings {
   readonly givenEngine: string | undefined;
   /** Issuer of a running identity provider to use; undefined when the stack starts its own. */
   readonly givenIssuer: string | undefined;
+  /** Whether the configuration names the back-end stand-ins, so that the stack starts them. */
+  readonly usesStandIns: boolean;
+  /** Task domains with their own workers. */
+  readonly domains: readonly string[];
   /** OAuth client of the workers. */
   readonly workersClient: string;
   readonly urls: StackUrls;
-  /** Environment variables with the broker of MDM's update queue; undefined without an update queue. */
-  readonly updateQueue: NodeJS.ProcessEnv | undefined;
   /** Port of the stack's own Redis server; undefined when its engine does not run on Redis. */
   readonly redisPort: number | undefined;
   readonly ports: readonly StackPort[];
@@ -97,31 +96,37 @@ export async function readSettings(
   const [firstEngine] = config['conductor.url'];
   const givenEngine = origins['conductor.url'] === undefined ? undefined : firstEngine;
   if (store === 'redis' && givenEngine !== undefined)
-    throw new Error(`--store redis is for an engine of the stack's own, and conductor.url names ${givenEngine}`);
+    throw new Error(`--store redis requires that the stack starts the engine, but conductor.url is ${givenEngine}`);
   const givenIssuer = origins['oauth.issuer'] === undefined ? undefined : config['oauth.issuer'];
-  const isGiven = { 'conductor.url': givenEngine !== undefined, 'oauth.issuer': givenIssuer !== undefined };
   const ports = await Promise.all(
     stackPorts.map(async (entry) => ({ ...entry, port: config[entry.key] || (await findFreePort()) })),
   );
   const [router, operations, engine, provider, backEnds] = ports.map(({ port }) => `http://127.0.0.1:${port}`);
   const own = { router, operations, engine, identityProvider: provider, backEnds } as StackUrls;
   const urls = { ...own, engine: givenEngine ?? own.engine, identityProvider: givenIssuer ?? own.identityProvider };
-  const following = followingKeys(urls);
+  const isOurs = (key: string) => origins[key] === undefined || origins[key] === 'config/default.properties';
+  const standIns = standInKeys(config, urls.backEnds).filter(([key]) => isOurs(key));
+  const isUnused: Partial<Record<string, boolean>> = {
+    'conductor.port': givenEngine !== undefined,
+    'idp.port': givenIssuer !== undefined,
+    'backends.port': standIns.length === 0,
+  };
+  const following = Object.entries(followingKeys(urls)).filter(([key]) => isOurs(key));
   const stateDir = resolve(config['state.dir']);
   const redisPort = store === 'redis' ? await findFreePort() : undefined;
-  const isOurs = (key: string) => origins[key] === undefined || origins[key] === 'config/default.properties';
   return {
     stateDir,
     givenEngine,
     givenIssuer,
-    workersClient: config['workers.clientId'] ?? String(following['workers.clientId']),
+    usesStandIns: standIns.length > 0,
+    domains: [...new Set(Object.values(adaptorDomains(config)))],
+    workersClient: config['workers.clientId'] ?? devWorkers.clientId,
     urls,
-    updateQueue: config['mdm.updateQueue'] ? queueEnvironment(env) : undefined,
     redisPort,
-    ports: ports.filter(({ unless }) => unless === undefined || !isGiven[unless]),
+    ports: ports.filter(({ key }) => isUnused[key] !== true),
     env: {
       ...env,
-      ...toVariables(Object.entries(following).filter(([key]) => isOurs(key))),
+      ...toVariables([...following, ...standIns]),
       // The stack's own engine keeps its data there, with Java and in a container.
       ...(givenEngine === undefined && redisPort === undefined && isOurs('conductor.databaseURL')
         ? { CONDUCTOR_DATABASEURL: `sqlite:${join(stateDir, 'engine', 'conductor.db')}` }
@@ -136,22 +141,29 @@ export async function readSettings(
 }
 
 function toVariables(values: readonly (readonly [key: string, value: string])[]): Record<string, string> {
-  return Object.fromEntries(values.map(([key, value]) => [variableOf(key), value]));
+  const nameOf = (key: string) => (keyOfVariable(variableOf(key)) === key ? variableOf(key) : key);
+  return Object.fromEntries(values.map(([key, value]) => [nameOf(key), value]));
 }
 
+/** Returns the addresses of back ends that are stand-ins, at the port that these have in this stack. */
+function standInKeys(config: Config, backEnds: string): [key: string, value: string][] {
+  const usual = `http://127.0.0.1:${stackPorts.find(({ key }) => key === 'backends.port')?.port}/`;
+  return Object.entries(config as Readonly<Record<string, unknown>>).flatMap(([key, value]) =>
+    typeof value === 'string' && value.startsWith(usual) ? [[key, `${backEnds}/${value.slice(usual.length)}`]] : [],
+  );
+}
+
+/** OAuth client of the workers at the stack's own identity provider. */
+const devWorkers = { clientId: 'worker', clientSecret: 'worker-secret' };
+
 /** Returns the keys whose values follow from the ports, and the development clients. */
-function followingKeys({ router, engine, identityProvider, backEnds }: StackUrls): Record<string, string> {
+function followingKeys({ router, engine, identityProvider }: Omit<StackUrls, 'backEnds'>): Record<string, string> {
   return {
     'conductor.url': engine,
     'conductor.apiURL': `${router}/conductor/api`,
     'oauth.issuer': identityProvider,
-    'adaptor.001.url': `${backEnds}/adaptors/001`,
-    'adaptor.002.url': `${backEnds}/adaptors/002`,
-    'lmsDW.url': `${backEnds}/lms-dw`,
-    'movies.url': `${backEnds}/movies`,
-    'mdm.url': `${backEnds}/mdm`,
-    'workers.clientId': 'worker',
-    'workers.clientSecret': 'worker-secret',
+    'workers.clientId': devWorkers.clientId,
+    'workers.clientSecret': devWorkers.clientSecret,
     'ops.clientId': 'ops',
     'ops.clientSecret': 'ops-secret',
   };

@@ -2,7 +2,7 @@
 
 import type { Writable } from 'node:stream';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { gatewayDir, moduleExtension, productDir } from '#lib/config/folders.ts';
 import { type Child, type ChildOptions, startChild } from './child.ts';
 import type { StackSettings } from './options.ts';
 
@@ -10,7 +10,7 @@ import type { StackSettings } from './options.ts';
 export interface Program {
   /** Name in messages and of the log file. */
   readonly name: string;
-  /** Entry file, relative to the root. */
+  /** Entry file of the product, as it is named in a checkout: `gateway/main.ts`. */
   readonly entry: string;
   readonly args?: readonly string[];
   /** Variables in addition to the shared environment. */
@@ -23,24 +23,36 @@ export interface LongRunningProgram extends Program {
   readonly stopOrder: number;
 }
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+/**
+ * Returns the programs that a stack with these settings starts. Workers stop first, so that they can still report their
+ * in-flight tasks through the router.
+ */
+export function programsOf({
+  givenIssuer,
+  usesStandIns,
+  domains,
+}: Pick<StackSettings, 'givenIssuer' | 'usesStandIns' | 'domains'>): readonly LongRunningProgram[] {
+  return [
+    { name: 'router', entry: 'gateway/main.ts', stopOrder: 2 },
+    { name: 'workers', entry: 'workers/main.ts', stopOrder: 1 },
+    ...domains.map((domain) => coLocatedWorkers(domain)),
+    { name: 'pruner', entry: 'jobs/prune/main.ts', stopOrder: 1 },
+    ...(givenIssuer === undefined ? [identityProvider] : []),
+    ...(usesStandIns ? [backEnds] : []),
+  ];
+}
 
-/** MIS code of the college whose adaptor has its own workers. */
-const coLocated = '002';
+const identityProvider: LongRunningProgram = {
+  name: 'identity-provider',
+  entry: 'dev/identity-provider/main.ts',
+  stopOrder: 3,
+};
+const backEnds: LongRunningProgram = { name: 'back-ends', entry: 'dev/back-ends/main.ts', stopOrder: 3 };
 
-/** The programs. Workers stop first, so that they can still report their in-flight tasks through the router. */
-export const longRunningPrograms: readonly LongRunningProgram[] = [
-  { name: 'router', entry: 'gateway/main.ts', stopOrder: 2 },
-  { name: 'workers', entry: 'workers/main.ts', stopOrder: 1 },
-  { name: `workers-${coLocated}`, entry: 'workers/main.ts', env: { WORKERS_DOMAIN: coLocated }, stopOrder: 1 },
-  { name: 'pruner', entry: 'jobs/prune/main.ts', stopOrder: 1 },
-  { name: 'identity-provider', entry: 'dev/identity-provider/main.ts', stopOrder: 3 },
-  { name: 'back-ends', entry: 'dev/back-ends/main.ts', stopOrder: 3 },
-];
-
-/** Returns the programs that a stack with these settings starts. */
-export function programsOf({ givenIssuer }: Pick<StackSettings, 'givenIssuer'>): readonly LongRunningProgram[] {
-  return longRunningPrograms.filter(({ name }) => givenIssuer === undefined || name !== 'identity-provider');
+/** Returns the workers that run beside the adaptors of a task domain. `WORKERS_TASKTYPES` is for those without a domain. */
+function coLocatedWorkers(domain: string): LongRunningProgram {
+  const env = { WORKERS_DOMAIN: domain, WORKERS_TASKTYPES: '' };
+  return { name: `workers-${domain}`, entry: 'workers/main.ts', env, stopOrder: 1 };
 }
 
 /** The engine stops after all programs that may call it. */
@@ -74,9 +86,9 @@ export function runProgramOnce(program: Program, options: LaunchOptions): Child 
 function childOptions({ entry, args = [], env: own }: Program, { env, output }: LaunchOptions): ChildOptions {
   return {
     command: process.execPath,
-    args: ['--disable-warning=ExperimentalWarning', join(root, entry), ...args],
+    args: ['--disable-warning=ExperimentalWarning', join(productDir, entry.replace(/\.ts$/, moduleExtension)), ...args],
     env: { ...env, ...own },
-    cwd: root,
+    cwd: gatewayDir(),
     output,
   };
 }

@@ -5,6 +5,7 @@ import { findTakenPorts } from '../setup/ports.mjs';
 import { createProgress, type Progress } from '../setup/progress.mjs';
 import { addressesOf } from './addresses.ts';
 import { checkGateway } from './check-gateway.ts';
+import { checkIdentityProvider } from './check-identity-provider.ts';
 import { help, parseFlags, readSettings, type StackSettings } from './options.ts';
 import { type Missing, waitUntilReady } from './readiness.ts';
 import { Stack } from './stack.ts';
@@ -32,6 +33,7 @@ export async function runStack(args: readonly string[], env: NodeJS.ProcessEnv):
     const taken = await findTakenPorts(settings.ports);
     if (taken.length > 0) throw new Error(taken.join('\n'));
     await checkGateway(settings.env);
+    if (settings.givenIssuer !== undefined) await checkIdentityProvider(settings.env);
     removeAddresses = writeRunningStack(settings.stateDir, addressesOf(settings));
     const stack = new Stack({ settings, verbose: flags.verbose, say });
     await runUntilStopped({ stack, startedAt, progress, say, settings });

@@ -71,14 +71,14 @@ export class Stack {
    */
   async prepare(signal: AbortSignal): Promise<void> {
     const { settings, say } = this.#options;
-    const { stateDir, givenEngine, updateQueue, redisPort } = settings;
+    const { stateDir, givenEngine, redisPort } = settings;
     const port = Number(new URL(settings.urls.engine).port);
     if (redisPort !== undefined) {
       const command = findRedisServer();
       this.#redis = (output) => launchRedisServer({ command, port: redisPort, stateDir, output });
     }
     const database = redisPort === undefined ? undefined : { redisPort };
-    this.#plan = await planEngine({ port, stateDir, url: givenEngine, say, signal, tuning: { updateQueue, database } });
+    this.#plan = await planEngine({ port, stateDir, url: givenEngine, say, signal, tuning: { database } });
   }
 
   /** Starts all programs; resolves when each of them is ready and the definitions are registered. */

@@ -4,17 +4,20 @@ import { join, relative } from 'node:path';
 import { devClients } from '../identity-provider/clients.ts';
 import type { StackSettings } from './options.ts';
 
-/** A person that both colleges of the stand-ins have, with the id at each college. */
+/** A person at both colleges of the stand-ins, with the id at each college. */
 const person = { source: '0320991', interested: 'B00418052', cccid: 'ABL0199' };
 
-type Summarised = Pick<StackSettings, 'urls' | 'stateDir' | 'givenIssuer' | 'workersClient'>;
+type Summarised = Pick<
+  StackSettings,
+  'urls' | 'stateDir' | 'givenIssuer' | 'workersClient' | 'usesStandIns' | 'domains'
+>;
 
 /**
  * Returns the summary of a stack.
  * @param engineKind how the engine is run: `Java 25`, `Docker`, `given by CONDUCTOR_URL`
  */
 export function summary(settings: Summarised, engineKind: string): string {
-  const { urls, stateDir, givenIssuer } = settings;
+  const { urls, stateDir, givenIssuer, usesStandIns, domains } = settings;
   return [
     'Starting:',
     '',
@@ -23,8 +26,8 @@ export function summary(settings: Summarised, engineKind: string): string {
     `  operations         ${urls.operations}/  /health/ready  /metrics`,
     `  workflow engine    ${urls.engine}/api  (${engineKind})`,
     `  identity provider  ${urls.identityProvider}${givenIssuer === undefined ? '' : '  (given by oauth.issuer)'}`,
-    `  back ends          ${urls.backEnds}`,
-    `  workers            default pool, and domain 002 beside adaptor 002`,
+    ...(usesStandIns ? [`  back ends          ${urls.backEnds}`] : []),
+    `  workers            ${['default pool', ...domains.map((domain) => `domain ${domain}`)].join(', ')}`,
     `  logs               ${shortPath(join(stateDir, 'logs'))}/*.log`,
     '',
     ...(givenIssuer === undefined ? ownTokens(settings) : givenTokens(settings)),
@@ -32,14 +35,15 @@ export function summary(settings: Summarised, engineKind: string): string {
   ].join('\n');
 }
 
-function ownTokens({ urls }: Summarised): string[] {
+function ownTokens(settings: Summarised): string[] {
+  const { urls } = settings;
   const shown = ['demo', 'reader', 'worker', 'ops'];
   const clients = devClients.filter(({ clientId }) => shown.includes(clientId));
   return [
     'Get a token, then use it:',
     `  TOKEN=$(curl -s ${urls.router}/token/v1/token -d grant_type=client_credentials \\`,
     `    -d client_id=demo -d client_secret=demo-secret | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`,
-    ...calls(urls.router),
+    ...calls(settings),
     '',
     'Clients (id / secret: scopes):',
     ...clients.map(({ clientId, clientSecret, scopes }) => {
@@ -48,19 +52,21 @@ function ownTokens({ urls }: Summarised): string[] {
   ];
 }
 
-function givenTokens({ urls, givenIssuer, workersClient }: Summarised): string[] {
+function givenTokens(settings: Summarised): string[] {
+  const { givenIssuer, workersClient } = settings;
   return [
     `The router accepts the access tokens of ${givenIssuer}, and no others.`,
     `The workers ask there for theirs as client ${workersClient} (WORKERS_CLIENTID, WORKERS_CLIENTSECRET), which needs the`,
     'scope conductor_worker.',
     '',
     'With a token of a client of yours in TOKEN:',
-    ...calls(urls.router),
+    ...calls(settings),
   ];
 }
 
-function calls(router: string): string[] {
+function calls({ urls: { router }, usesStandIns }: Summarised): string[] {
   const call = `curl -H "Authorization: Bearer $TOKEN" ${router}`;
+  if (!usesStandIns) return [`  ${call}/<path>`, `The paths are on ${router}/docs`];
   const persons = '/mock/colleges/001/persons';
   return [
     `  ${call}/movies/Metropolis`,
