@@ -1,4 +1,4 @@
-// Finds files without an opening comment, and exported declarations without a docstring that says more than their name.
+// Finds files without an opening comment, and exported declarations without a docstring or with one that only repeats the name.
 
 import ts from 'typescript';
 

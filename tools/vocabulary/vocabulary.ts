@@ -21,7 +21,7 @@ export interface Finding {
 
 const word = (pattern: string, use: string): RetiredWord => ({ pattern: new RegExp(pattern, 'g'), use });
 
-export const retiredWords: readonly RetiredWord[] = [
+const retiredWords: readonly RetiredWord[] = [
   word('\\b[Hh]ouse\\b', 'gateway host, or the name of the folder'),
   word('\\bHouse[A-Z]\\w*', 'GatewayHost…'),
   word('\\b[Kk]ept ?[Pp]arts?\\b', 'shared resources'),
@@ -77,9 +77,8 @@ const kept: readonly RegExp[] = [
   /\blane(?=:)/g,
   // The public name of a queue, its last part in a pattern of RabbitMQ, and a sentence about it.
   /mdm\.updates\.parked|\(\?!parked\$\)|the code `parked`/g,
-  // The titles of problems, which never change, and reasons that the engine keeps.
-  /The execution has no answer yet|The back end sent an answer that cannot be passed on/g,
-  /within the wait budget|the wait budget is spent|toContain\('wait budget'\)/g,
+  // Reasons that the engine keeps.
+  /the wait budget is spent|toContain\('wait budget'\)/g,
   // The answer of an operator to a question of the CLI.
   /the answer (?:was|is `y`)|the answer to the question|another answer than yes|\{ answer/g,
 ];

@@ -1,0 +1,64 @@
+// The policy reference, made from the declarations of the plugins: a section for each policy.
+
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { Document, isScalar, visit } from 'yaml';
+import { rootDir } from '../../cli/gateway-folder.ts';
+import type { Plugin, PolicyDeclaration } from '../../gateway/plugin-api/plugin-api.ts';
+import { defaultOf, type DescribedType, meaningOf, typeOf } from './described-type.ts';
+import { code, fence, table } from './markdown.ts';
+
+/** A parameter of a policy; one inside a map has a dotted name. A default makes it optional. */
+export interface Parameter {
+  readonly name: string;
+  readonly schema: DescribedType;
+  readonly isRequired: boolean;
+}
+
+/** Imports every plugin and returns the declarations of its policies, by name. */
+export async function readDeclarations(): Promise<PolicyDeclaration[]> {
+  const plugins = globSync('plugins/*/index.ts', { cwd: rootDir });
+  const imported = await Promise.all(plugins.map((file) => import(join(rootDir, file)) as Promise<Plugin>));
+  return imported.flatMap(({ policies }) => policies).toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** Returns all parameters of an object in the order of the schema; those of a map follow it. */
+export function parametersOf({ properties = {}, required = [] }: DescribedType, prefix = ''): Parameter[] {
+  return Object.entries(properties).flatMap(([key, schema]) => [
+    { name: `${prefix}${key}`, schema, isRequired: required.includes(key) && schema.default === undefined },
+    ...[schema, ...(schema.anyOf ?? [])].flatMap((inner) => parametersOf(inner, `${prefix}${key}.`)),
+  ]);
+}
+
+/** Returns the sections for docs/reference/policies.md. */
+export async function formatPolicies(): Promise<string> {
+  return (await readDeclarations()).map(formatPolicy).join('\n\n');
+}
+
+function formatPolicy({ name, schema }: PolicyDeclaration): string {
+  const { description = '', examples = [undefined], ...described } = schema as DescribedType;
+  const parameters = parametersOf(described);
+  const rows = parameters.map(({ name: parameter, schema: type, isRequired }) => [
+    code(parameter),
+    typeOf(type),
+    isRequired ? 'required' : defaultOf(type),
+    meaningOf(type),
+  ]);
+  return [
+    `## ${name}`,
+    description.replaceAll(/(?<=\.) (?=[A-Z`])/g, '\n'),
+    rows.length === 0 ? 'It has no parameters.' : table(['parameter', 'type', 'default', 'meaning'], rows),
+    fence('yaml', examples.map((action) => exampleOf(name, action)).join('')),
+  ].join('\n\n');
+}
+
+/** The step in the format of `policies` of a pipeline. */
+function exampleOf(name: string, action: unknown): string {
+  const document = new Document([{ [name]: action === undefined ? null : [{ action }] }]);
+  visit(document, {
+    Seq(_key, node) {
+      node.flow = node.items.every(isScalar);
+    },
+  });
+  return document.toString({ nullStr: '', flowCollectionPadding: false });
+}
