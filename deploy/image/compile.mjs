@@ -9,6 +9,8 @@ const modules = [
   'lib/telemetry/program-telemetry.ts',
   'gateway/open-engine.ts',
   'gateway/start-router.ts',
+  'lib/redis/redis.ts',
+  'workers/gateway-workers.ts',
   'workers/start-workers.ts',
   'jobs/prune/prune-loop.ts',
   'jobs/prune/round.ts',

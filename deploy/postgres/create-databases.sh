@@ -11,4 +11,4 @@ SQL
 }
 
 create_database conductor "$CONDUCTOR_DB_PASSWORD"
-create_database keycloak "$KEYCLOAK_DB_PASSWORD"
+if [ -n "${KEYCLOAK_DB_PASSWORD:-}" ]; then create_database keycloak "$KEYCLOAK_DB_PASSWORD"; fi
