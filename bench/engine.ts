@@ -1,4 +1,4 @@
-// npm run bench:engine: what each setting of the engine is worth, on its own, beside the engine as it is shipped.
+// npm run bench:engine: compares single settings of the engine with the shipped settings.
 
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -85,7 +85,7 @@ async function compare(
     const stateDir = mkdtempSync(join(run.stateDir, 'engine-'));
     const file = join(stateDir, 'engine.properties');
     const text = readFileSync(postgresql ? postgresqlProperties : engineProperties, 'utf8');
-    // Of a line that stands there twice, the last one counts.
+    // The last of several lines with the same key applies.
     writeFileSync(file, `${text}\n${properties.join('\n')}\n`);
     const part = { ...run, stateDir, onEnd: (stop: () => unknown) => stops.add(stop) };
     const javaOptions = java(productionJava);

@@ -1,4 +1,4 @@
-// npm run bench:fairness: what one client's full speed does to another that asks one thing at a time.
+// npm run bench:fairness: the latency of a client with one request at a time, alone and beside a client with many.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ A quiet client asks one thing at a time, alone and beside a greedy one that asks
   --requests-per-second 0       client.<greedy>.requestsPerSecond; 0: none
 ${engineFlagsHelp}`;
 
-/** Clients of the development provider, by what they do here. */
+/** Clients of the embedded identity provider, by their role in this bench. */
 const quiet = 'demo';
 const greedy = 'reader';
 

@@ -5,7 +5,7 @@ import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
 import { Engine } from '#lib/conductor/engine.ts';
 import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { prune } from '../jobs/prune/prune.ts';
-import { endedStates } from '../jobs/prune/rules.ts';
+import { endedStatuses } from '#lib/conductor/executions/has-ended.ts';
 import { type EngineKind, type FaultEngine, startFaultEngine } from '../test/faults/engine.ts';
 import { type Caller, callerFor } from '../test/stack/client.ts';
 import { pollUntil } from '../test/stack/poll-until.ts';
@@ -13,7 +13,7 @@ import { startStack } from '../test/stack/stack.ts';
 
 const kind: EngineKind = process.argv[2] === 'postgresql' ? 'postgresql' : 'sqlite';
 const requests = Number(process.argv[3] ?? 400);
-/** One request in five is a PATCH that MDM hears of and shares; one in fifty is a PATCH that the college refuses. */
+/** One request in five is a PATCH that is notified and shared; one in fifty is a PATCH that the college rejects. */
 const isPatch = (index: number) => index % 5 === 0;
 const isRefused = (index: number) => index % 50 === 0;
 const person = { known: '0318204', unknown: 'nobody' };
@@ -66,7 +66,7 @@ try {
     await load(demo);
     await untilIdle(api, database, events);
     bytes.push(await database.usedBytes());
-    const rule = { name: 'ended', statuses: endedStates, olderThanMs: 1 };
+    const rule = { name: 'ended', statuses: endedStatuses, olderThanMs: 1 };
     const options = { api, rules: [rule], database, eventsOlderThanMs: -2_000, batchSize: 100, now: Date.now() };
     console.log(await prune(options));
     if (kind === 'postgresql') await database.compact();

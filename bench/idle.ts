@@ -1,4 +1,4 @@
-// npm run bench:idle: how often the engine is asked while workers wait and nobody wants anything.
+// npm run bench:idle: the engine calls per second while workers wait and there are no requests.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';

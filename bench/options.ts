@@ -45,6 +45,8 @@ export const help = `Usage: npm run bench [-- options]
 Measures the router beside what it is built on and what would be used instead, in one run.
 
 ${loadFlagsHelp}  --targets a,b            of ${targetNames.join(', ')}
+  --production             two routers with Redis, and the engine as in docker-compose.yml: two servers on PostgreSQL;
+                           needs redis-server on the PATH
   --proxy                  installs stock Express Gateway in bench/proxy/ when it is not there yet
 ${engineFlagsHelp}`;
 
@@ -56,6 +58,8 @@ export interface LoadOptions {
 }
 
 export interface BenchOptions extends LoadOptions {
+  /** True: two routers, Redis and the engine as in docker-compose.yml. */
+  readonly production: boolean;
   readonly targets: readonly TargetName[];
   readonly installProxy: boolean;
   readonly engine: EngineChoice;
@@ -72,15 +76,17 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       ...loadFlags,
       targets: { type: 'string', default: targetNames.join(',') },
       proxy: { type: 'boolean', default: false },
+      production: { type: 'boolean', default: false },
       ...engineFlags,
     },
   });
   return {
     ...loadOptionsOf(values),
     targets: targetsOf(values.targets),
+    production: values.production,
     installProxy: values.proxy,
-    engine: engineChoiceOf(values),
-    name: values.name ?? (values.postgresql ? 'postgresql' : 'sqlite'),
+    engine: engineChoiceOf({ ...values, postgresql: values.postgresql || values.production }),
+    name: values.name ?? (values.production ? 'production' : values.postgresql ? 'postgresql' : 'sqlite'),
     help: values.help,
   };
 }

@@ -1,4 +1,4 @@
-// npm run bench:overload: many times what can be served, open loop: what is still served, and how quickly the rest is refused.
+// npm run bench:overload: an open loop above the capacity: how much is served, and how fast the rest is rejected.
 
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -30,13 +30,13 @@ Finds what the stack can serve, then sends several times that at a fixed rate, w
   --pin                    engine, workers and back end on core 0; router and sender on core 1 (taskset)
 ${engineFlagsHelp}`;
 
-/** One load and what was seen meanwhile. */
+/** One load and its figures. */
 interface Phase {
   readonly name: string;
   readonly figures: LoadFigures;
   /** Of calls that must not suffer. */
   readonly probes: Readonly<Record<string, Latencies & { failures: number }>>;
-  /** Processor time each process took, as a share of one core; `others`: what is not ours. */
+  /** Processor time of each process, as a share of one core; `others`: processes outside of the bench. */
   readonly cores: Readonly<Record<string, number>>;
   /** Of the router. */
   readonly collections: Collections;

@@ -66,7 +66,7 @@ interface Measured {
   readonly load: { readonly inFlight: number; readonly seconds: number };
 }
 
-/** A stack of its own each time: its workers would take the other one's tasks. */
+/** A separate stack each time, because its workers would take the tasks of the other one. */
 async function measureStack(run: Run, { engine, backEndUrl, encrypted, load }: Measured): Promise<Figures> {
   const stops: (() => unknown)[] = [];
   const own: Run = { ...run, onEnd: (stop) => stops.unshift(stop) };

@@ -29,7 +29,7 @@ ${engineFlagsHelp}`;
 
 const warmUpSeconds = 15;
 
-/** One load and the reloads that were asked for meanwhile. */
+/** One load and the reloads during it. */
 interface Phase {
   readonly name: string;
   readonly figures: LoadFigures;
@@ -94,7 +94,7 @@ async function startPrograms(
   let router: BenchRouter;
   if (values.stub) {
     router = await startRouter(run, String((await start('engine-stub')).ready['url']), routerEnv);
-    await start('stub-worker', { BENCH_ROUTER: router.url, BENCH_TOKEN: await router.tokenOf('worker') });
+    await start('stub-worker', { BENCH_ROUTER: router.url });
   } else {
     const engine = await startBenchEngine(run, engineChoiceOf(values));
     const backEnd = await startBackEnd(run);
@@ -170,7 +170,7 @@ function report(run: Run, phases: readonly Phase[]): void {
   run.say(markdownTable([header, ...rows]));
 }
 
-/** @throws Error that says what was not as it should be */
+/** @throws Error that describes what is wrong */
 function judge(phases: readonly Phase[], reloads: number): void {
   const [without, during, again] = phases as [Phase, Phase, Phase];
   const problems: string[] = [];

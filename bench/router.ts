@@ -1,4 +1,4 @@
-// npm run bench:router: what the router itself costs, with an engine and a worker that respond at once, beside bare Express 4.
+// npm run bench:router: the cost of the router alone, with a stub engine and worker, compared with bare Express 4.
 
 import { parseArgs } from 'node:util';
 import { measure } from './measure/measure.ts';
@@ -18,7 +18,7 @@ The router between a client, a worker and an engine that take next to no time, b
 
   express             answers by itself: one exchange
   express-calls       makes the engine's three calls for each response: four exchanges
-  express-exchanges   has a worker as the router has: the client's, a poll, a result, and two calls of the engine
+  express-exchanges   has a worker as the router has: the client's exchange, the worker's, and two calls of the engine
 
 ${loadFlagsHelp}  --help                   this text
 `;
@@ -63,10 +63,9 @@ async function startPrograms(run: Run) {
   const engine = await start('engine-stub');
   const express = await start('bare-express', { BENCH_ENGINE: String(engine.ready['url']) });
   const router = await startRouter(run, String(engine.ready['url']));
-  const token = await router.tokenOf('worker');
-  const worker = await start('stub-worker', { BENCH_ROUTER: router.url, BENCH_TOKEN: token });
+  const worker = await start('stub-worker', { BENCH_ROUTER: router.url });
   const expressUrl = String(express.ready['url']);
-  const expressWorker = await start('stub-worker', { BENCH_ROUTER: expressUrl, BENCH_TOKEN: 'none' });
+  const expressWorker = await start('stub-worker', { BENCH_ROUTER: expressUrl });
   return {
     expressUrl,
     routerUrl: router.url,

@@ -8,7 +8,7 @@ import { createProgress } from '../dev/setup/progress.mjs';
 export interface Run {
   /** Databases and logs; removed at the end. */
   readonly stateDir: string;
-  /** Shows what is being done. */
+  /** Prints the current step. */
   step(line: string): void;
   /** Prints what stays. */
   say(text: string): void;
@@ -16,7 +16,7 @@ export interface Run {
   onEnd(stop: () => unknown): void;
 }
 
-/** What has to be stopped, the last one first; one that fails keeps no other from it. */
+/** Resources that are stopped in reverse order. A failure does not prevent the others from being stopped. */
 export class Stops {
   readonly #stops: (() => unknown)[] = [];
 

@@ -1,6 +1,6 @@
-// The settings of the engine that were tried, each on its own, beside the engine as it is shipped.
+// The engine settings that bench:engine compares with the shipped settings.
 
-/** One difference to the engine as it is shipped. */
+/** One difference from the shipped settings. */
 export interface Setting {
   /** As tables show it. */
   readonly name: string;
@@ -37,7 +37,7 @@ const initSql = 'spring.datasource.hikari.connection-init-sql';
 
 export const settings: readonly Setting[] = [
   { name: 'nothing: the same engine twice' },
-  // What is shipped, put back to Conductor's or Java's own default.
+  // Shipped settings, reset to the default of Conductor or Java.
   property('spring.datasource.hikari.maximum-pool-size=10'),
   property('conductor.integrations.ai.enabled=true'),
   property('conductor.scheduler.enabled=true'),
@@ -57,7 +57,7 @@ export const settings: readonly Setting[] = [
   javaInstead('-XX:+UseSerialGC', '-XX:+UseParallelGC', ['-XX:+UseSerialGC']),
   javaInstead('-XX:+UseG1GC', '-XX:+UseParallelGC', ['-XX:+UseG1GC']),
   javaInstead('-XX:TieredStopAtLevel=1', 'none', ['-XX:TieredStopAtLevel=1']),
-  // What is not shipped.
+  // Settings that are not shipped.
   javaInstead('-XX:+UseCompactObjectHeaders', 'none', ['-XX:+UseCompactObjectHeaders']),
   property('server.tomcat.max-keep-alive-requests=-1'),
   property('server.tomcat.threads.max=8'),

@@ -1,4 +1,4 @@
-// A closed loop: so many clients, each of which sends its next request when it has the response to the last.
+// A closed loop: a number of clients, each of which sends its next request when it has the response to the previous one.
 
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -7,9 +7,9 @@ export interface LoopOptions {
   readonly inFlight: number;
   /** No request begins after this time; those in flight are waited for. */
   readonly seconds: number;
-  /** Ends it earlier, after so many requests. Default: no limit. */
+  /** Number of requests after which the loop ends early. Default: no limit. */
   readonly requests?: number;
-  /** One request, answered as it should be. @throws Error that says what came instead */
+  /** Sends one request. @throws Error that describes an unexpected response */
   readonly request: () => Promise<unknown>;
 }
 
@@ -24,7 +24,7 @@ export interface Sample {
   readonly elapsedSeconds: number;
 }
 
-/** Keeps a client whose requests fail at once from becoming a hot loop, in milliseconds. */
+/** Pause after a failed request, which prevents a busy loop (milliseconds). */
 const pauseAfterFailureMs = 50;
 
 /** Runs the loop; a request that fails is counted, never thrown. */

@@ -15,24 +15,29 @@ export interface Figures {
   readonly firstFailure?: string;
   /** Calls the engine served for each request; absent where it serves none. */
   readonly engineCallsPerRequest?: number;
+  /** Requests the back end served for each request; above 1 for tasks that ran twice. Absent where it is not counted. */
+  readonly backEndCallsPerRequest?: number;
   /** Processor time each process took for each request, in milliseconds; `others` is what none of ours did. */
   readonly processorMs: PerProcess;
-  /** Share of all cores that others used meanwhile, 0 to 1. */
+  /** Share of all cores that other processes used during the sample, 0 to 1. */
   readonly othersShare: number;
 }
 
-/** What was counted while a sample was taken. */
+/** Counts during a sample. */
 export interface Counted {
   /** Calls the engine served; absent where it serves none. */
   readonly engineCalls?: number;
+  /** Requests the back end served; absent where it is not counted. */
+  readonly backEndCalls?: number;
   /** Processor time by process, in milliseconds. */
   readonly processorMs: PerProcess;
   /** Time of all cores together, in milliseconds. */
   readonly machine: MachineTime;
 }
 
-/** The figures of a sample. @param counted what was counted meanwhile */
-export function figuresOf(sample: Sample, { engineCalls, processorMs, machine }: Counted): Figures {
+/** Returns the figures of a sample. @param counted counts during the sample */
+export function figuresOf(sample: Sample, counted: Counted): Figures {
+  const { engineCalls, backEndCalls, processorMs, machine } = counted;
   const { latencies, failures, firstFailure, elapsedSeconds } = sample;
   const requests = latencies.length;
   const others = Math.max(0, machine.busy - Object.values(processorMs).reduce((sum, ms) => sum + ms, 0));
@@ -45,6 +50,7 @@ export function figuresOf(sample: Sample, { engineCalls, processorMs, machine }:
     failures,
     ...(firstFailure === undefined ? {} : { firstFailure }),
     ...(engineCalls === undefined || requests === 0 ? {} : { engineCallsPerRequest: engineCalls / requests }),
+    ...(backEndCalls === undefined || requests === 0 ? {} : { backEndCallsPerRequest: backEndCalls / requests }),
     processorMs: requests === 0 ? {} : mapValues({ ...processorMs, others }, (ms) => ms / requests),
     othersShare: others / machine.all,
   };
@@ -60,6 +66,7 @@ export function middleOf(repetitions: readonly Figures[]): Figures {
   const middle = (read: (figures: Figures) => number) => median(repetitions.map(read));
   const total = (read: (figures: Figures) => number) => repetitions.reduce((sum, figures) => sum + read(figures), 0);
   const calls = repetitions.flatMap(({ engineCallsPerRequest }) => engineCallsPerRequest ?? []);
+  const backEndCalls = repetitions.flatMap(({ backEndCallsPerRequest }) => backEndCallsPerRequest ?? []);
   const firstFailure = repetitions.find((figures) => figures.firstFailure !== undefined)?.firstFailure;
   return {
     p50: middle(({ p50 }) => p50),
@@ -70,6 +77,7 @@ export function middleOf(repetitions: readonly Figures[]): Figures {
     failures: total(({ failures }) => failures),
     ...(firstFailure === undefined ? {} : { firstFailure }),
     ...(calls.length === 0 ? {} : { engineCallsPerRequest: median(calls) }),
+    ...(backEndCalls.length === 0 ? {} : { backEndCallsPerRequest: median(backEndCalls) }),
     processorMs: mapValues(repetitions[0]?.processorMs ?? {}, (_, name) =>
       middle(({ processorMs }) => processorMs[name] ?? Number.NaN),
     ),

@@ -1,4 +1,4 @@
-// Whether memory grows: the middle of what it was after the warm-up, and of what it was at the end.
+// Growth of memory: the median after the warm-up, and the median at the end.
 
 import { median } from './figures.ts';
 import type { PerProcess } from './processes.ts';

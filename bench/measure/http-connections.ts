@@ -2,7 +2,7 @@
 
 import { connect, type Socket } from 'node:net';
 
-/** What is read of a response. */
+/** The parts of a response that a bench reads. */
 export interface HttpResponse {
   /** 0 when the connection broke. */
   readonly status: number;

@@ -1,4 +1,4 @@
-// Workers that wait for tasks nobody makes: each polls through the router as a stock worker does, and polls again.
+// Idle workers: each polls through the router like a stock worker, for a task type without tasks.
 
 import type { BenchRouter } from '../programs/stack.ts';
 import { HttpClient } from '../targets/http-client.ts';
@@ -9,7 +9,7 @@ export interface IdleWorkers {
   stop(): Promise<void>;
 }
 
-/** As a stock worker asks; the router holds it. */
+/** Time-out of a poll of a stock worker; the router holds the poll. */
 const path = '/conductor/api/tasks/poll/batch/bench-idle_intake?count=1&timeout=5000&workerid=bench';
 
 /** @param count workers, a connection each */

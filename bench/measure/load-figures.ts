@@ -16,7 +16,7 @@ export interface LoadFigures {
   readonly refused: Latencies;
   /** The 99th percentile of refusals, second by second; NaN when there were none. */
   readonly refusedP99BySecond: readonly number[];
-  /** Whatever else came, by status; 0 is a broken connection. */
+  /** Number of other responses by status; 0 is a broken connection. */
   readonly others: Readonly<Record<string, number>>;
   readonly unanswered: number;
   /** Longest time a request left later than it was due: above some milliseconds the sender itself was starved. */

@@ -16,9 +16,11 @@ export interface MeasureOptions {
   readonly warmUpSeconds: number;
   /** Calls the engine has served so far; needed when a target uses it. */
   readonly countEngineCalls?: () => Promise<number>;
+  /** Requests the back end has served so far; counted for targets that use the engine. */
+  readonly countBackEndCalls?: () => Promise<number>;
   /** Whose processor time is counted. */
   readonly processes: Processes;
-  /** Gets what is being done. */
+  /** Called with a description of the current step. */
   readonly onStep: (line: string) => void;
 }
 
@@ -65,20 +67,24 @@ export async function measure(options: MeasureOptions): Promise<Result[]> {
 }
 
 async function measureOnce(target: Target, inFlight: number, options: MeasureOptions): Promise<Figures> {
-  const { seconds, warmUpSeconds, countEngineCalls, processes } = options;
+  const { seconds, warmUpSeconds, countEngineCalls, countBackEndCalls, processes } = options;
   const request = () => target.request();
   const own = target.pid?.();
   const watched = own === undefined ? processes : { ...processes, own: [own] };
   await runClosedLoop({ inFlight, seconds: warmUpSeconds, request });
   const countCalls = target.usesEngine ? countEngineCalls : undefined;
-  const callsBefore = (await countCalls?.()) ?? 0;
+  const countServed = target.usesEngine ? countBackEndCalls : undefined;
+  const [callsBefore = 0, servedBefore = 0] = [await countCalls?.(), await countServed?.()];
   const machineBefore = machineTime();
   const before = processorMs(watched);
   const sample = await runClosedLoop({ inFlight, seconds, request });
   const used = difference(before, processorMs(watched));
   const counted = { processorMs: used, machine: machineTimeSince(machineBefore) };
-  if (countCalls === undefined) return figuresOf(sample, counted);
-  return figuresOf(sample, { ...counted, engineCalls: (await countCalls()) - callsBefore });
+  return figuresOf(sample, {
+    ...counted,
+    ...(countCalls === undefined ? {} : { engineCalls: (await countCalls()) - callsBefore }),
+    ...(countServed === undefined ? {} : { backEndCalls: (await countServed()) - servedBefore }),
+  });
 }
 
 async function whileStarted<T>(target: Target, act: () => Promise<T>): Promise<T> {

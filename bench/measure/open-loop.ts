@@ -1,11 +1,11 @@
-// A load on bare sockets: requests leave at a fixed rate whatever comes back (open loop), or so many at a time (closed).
+// A load on raw sockets: requests at a fixed rate regardless of responses (open loop), or a number at a time (closed loop).
 
 import { type HttpResponse, HttpConnections } from './http-connections.ts';
 
 export interface LoadOptions {
   readonly host: string;
   readonly port: number;
-  /** Requests as bytes, sent in turn. */
+  /** Requests as bytes, sent round-robin. */
   readonly requests: readonly { readonly name: string; readonly bytes: Buffer }[];
   /** Requests a second, or clients of a closed loop. */
   readonly arrival: { readonly perSecond: number } | { readonly inFlight: number };
@@ -36,7 +36,7 @@ export interface LoadSample {
   readonly latestMs: number;
 }
 
-/** How often an open loop looks what is due, in milliseconds. */
+/** Interval at which an open loop sends the due requests, in milliseconds. */
 const tickMs = 2;
 
 /** Runs it; a request that fails is counted, never thrown. */

@@ -1,4 +1,4 @@
-// In which order things are measured: targets beside each other at one load, rotated so that none is always first.
+// The order of the measurements: all targets at one load, rotated so that none is always first.
 
 export interface Step<Name> {
   /** From 0. */

@@ -1,4 +1,4 @@
-// Calls that are made all the time beside a load, one after the other: what they take says whether the load harms others.
+// Probes: sequential calls during a load, whose durations show whether the load affects other clients.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Latencies, latenciesOf } from './load-figures.ts';

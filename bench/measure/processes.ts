@@ -1,14 +1,14 @@
-// What the processes of a run take: processor time and resident memory, as Linux tells it; nothing elsewhere.
+// Processor time and resident memory of the processes of a run, from Linux's /proc; empty on other systems.
 
 import { readFileSync } from 'node:fs';
 
-/** Process ids by what they are: `engine`, `router`, `workers`, `bench` …; those of one name are added up. */
+/** Process ids by role: `engine`, `router`, `workers`, `bench` …; processes with the same role are added up. */
 export type Processes = Readonly<Record<string, readonly number[]>>;
 
 /** By process; absent where it cannot be read. */
 export type PerProcess = Readonly<Record<string, number>>;
 
-/** Linux counts processor time in hundredths of a second, whatever its own clock is. */
+/** Linux reports processor time in hundredths of a second, independent of its own clock. */
 const msPerTick = 10;
 const bytesPerMiB = 2 ** 20;
 
@@ -45,7 +45,7 @@ function readEach(processes: Processes, read: (pid: number) => number): PerProce
   return Object.fromEntries(known.map(([name, values]) => [name, values.reduce((sum, value) => sum + value, 0)]));
 }
 
-/** Nothing instead of an error: the process has gone, or this is no Linux. */
+/** Returns undefined when the process has ended, or on other systems than Linux. */
 function readable(read: (pid: number) => number): (pid: number) => number[] {
   return (pid) => {
     try {

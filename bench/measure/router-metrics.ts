@@ -1,4 +1,4 @@
-// What the router says of itself on its operations port.
+// Reads metrics of the router from its operations port.
 
 /** The value of a metric without labels. @throws Error when there is none of that name */
 export async function readMetric(operationsUrl: string, name: string): Promise<number> {
@@ -7,7 +7,7 @@ export async function readMetric(operationsUrl: string, name: string): Promise<n
   return value;
 }
 
-/** Quick collections of garbage since the start: the router serves nobody meanwhile. */
+/** Number of minor garbage collections since the start. Each one stops the router. */
 export interface Collections {
   readonly count: number;
   /** All of them together, in milliseconds. */

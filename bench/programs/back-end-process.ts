@@ -6,10 +6,13 @@ import { startProgram } from './program.ts';
 export interface BackEnd {
   readonly url: string;
   readonly pid: number;
+  /** Requests it has served so far. */
+  countRequests(): Promise<number>;
 }
 
 export async function startBackEnd({ stateDir, onEnd }: Run): Promise<BackEnd> {
   const program = await startProgram({ name: 'back-end', entry: 'bench/programs/back-end.ts', env: {}, stateDir });
   onEnd(() => program.stop());
-  return { url: String(program.ready['url']), pid: program.pid };
+  const countRequests = async () => ((await program.ask({})) as { requests: number }).requests;
+  return { url: String(program.ready['url']), pid: program.pid, countRequests };
 }

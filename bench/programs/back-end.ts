@@ -1,4 +1,4 @@
-// The back end behind every target: one small JSON response, at once, so that what is measured is the way to it.
+// The back end of every target: returns one small JSON document immediately, so that only the path to it is measured.
 
 import { createServer } from 'node:http';
 import { listenOnLoopback } from '../../dev/loopback-server.ts';
@@ -8,7 +8,12 @@ const body = JSON.stringify({ title: 'Metropolis', year: 1927, director: 'Fritz 
 const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
 
 await runProgram('back-end', async () => {
-  const server = createServer((_request, response) => response.writeHead(200, headers).end(body));
+  let requests = 0;
+  process.on('message', () => process.send?.({ requests }));
+  const server = createServer((_request, response) => {
+    requests += 1;
+    response.writeHead(200, headers).end(body);
+  });
   // Longer than any client keeps an idle connection.
   server.keepAliveTimeout = 120_000;
   const { url, close } = await listenOnLoopback(server, { port: 0, variable: 'none' });

@@ -41,43 +41,58 @@ async function callEngine(engine: HttpClient): Promise<string> {
   return output.outbound.body ?? '';
 }
 
+/** A result's waiting client, by execution. */
+type Clients = Map<string, express.Response>;
+
+/** A worker's exchange that waits for tasks. */
+interface HeldExchange {
+  readonly response: express.Response;
+  readonly timer: NodeJS.Timeout;
+}
+
 /**
- * The fewest exchanges that a request takes with a worker that polls: the client's, the start, the worker's poll and
- * result, and the result to the engine.
+ * The fewest exchanges that a request takes with a worker: the client's, the start, the worker's, which brings a result
+ * and takes the next task, and the result to the engine.
  */
 function addExchanges(app: express.Express, engine: HttpClient): void {
-  const clients = new Map<string, express.Response>();
+  const clients: Clients = new Map();
   const tasks: Partial<Task>[] = [];
-  let held: { response: express.Response; timer: NodeJS.Timeout } | undefined;
+  const held: HeldExchange[] = [];
   const handOut = () => {
-    if (held === undefined || tasks.length === 0) return;
-    clearTimeout(held.timer);
-    held.response.json(tasks.splice(0));
-    held = undefined;
+    if (tasks.length === 0) return;
+    const exchange = held.shift();
+    if (exchange === undefined) return;
+    clearTimeout(exchange.timer);
+    exchange.response.json({ tasks: tasks.splice(0) });
   };
   app.get('/exchanges/:title', (_request, response, next) => {
     engine.text(start).then((executionId) => {
       clients.set(executionId, response);
-      tasks.push({ taskId: executionId, workflowInstanceId: executionId, inputData: inbound });
+      const taskDefName = 'movies_intake';
+      tasks.push({ taskId: executionId, workflowInstanceId: executionId, taskDefName, inputData: inbound });
       handOut();
     }, next);
   });
-  app.get('/conductor/api/tasks/poll/batch/:type', (_request, response) => {
-    const release = () => {
-      held = undefined;
-      response.json([]);
-    };
-    held = { response, timer: setTimeout(release, pollMs) };
-    handOut();
-  });
-  app.post('/conductor/api/tasks', express.json(), (request, response, next) => {
-    const { workflowInstanceId: id, taskId, outputData } = request.body as TaskResult;
-    const path = `/api/tasks/${id}/${floorWorkflow.task}/COMPLETED`;
-    engine.text({ method: 'POST', path, body: JSON.stringify(outputData) }).then(() => {
-      const { outbound } = outputData as typeof taskOutput;
-      clients.get(id)?.type('json').send(outbound.body);
-      clients.delete(id);
-      response.type('text').send(taskId);
+  app.post('/conductor/api/token', (_request, response) => void response.json({ token: 'none', expires_in: 86_400 }));
+  app.post('/conductor/api/tasks/exchange', express.text({ type: () => true }), (request, response, next) => {
+    const [, ...results] = (request.body as string).split('\n').map((line) => JSON.parse(line) as TaskResult);
+    Promise.all(results.map((result) => complete(result, engine, clients))).then(() => {
+      const release = () => {
+        held.splice(held.indexOf(exchange), 1);
+        response.json({ tasks: [] });
+      };
+      const exchange: HeldExchange = { response, timer: setTimeout(release, pollMs) };
+      held.push(exchange);
+      handOut();
     }, next);
   });
+}
+
+async function complete(result: TaskResult, engine: HttpClient, clients: Clients): Promise<void> {
+  const { workflowInstanceId: id, outputData } = result;
+  const path = `/api/tasks/${id}/${floorWorkflow.task}/COMPLETED`;
+  await engine.text({ method: 'POST', path, body: JSON.stringify(outputData) });
+  const { outbound } = outputData as typeof taskOutput;
+  clients.get(id)?.type('json').send(outbound.body);
+  clients.delete(id);
 }

@@ -10,7 +10,7 @@ import { rootDir } from './program.ts';
 /** One SIMPLE task that makes one request. */
 const model = { workflow: 'moviesWF', task: 'movies_intake' } as const;
 
-/** A copy of the model under names of its own: no other target's worker can take its tasks. */
+/** A copy of the model with other names, so that workers of other targets do not take its tasks. */
 export interface BenchWorkflow {
   readonly workflow: string;
   readonly task: string;

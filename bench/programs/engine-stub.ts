@@ -1,4 +1,4 @@
-// An engine that answers at once from memory: the calls the router makes, with responses of the real ones' shape and size.
+// A stub engine that responds immediately from memory, to the router's calls, with responses of realistic shape and size.
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -21,10 +21,17 @@ interface Execution {
   output?: unknown;
 }
 
+/** Body of a start. */
+interface Start {
+  readonly name: string;
+  readonly input: unknown;
+  readonly taskToDomain?: unknown;
+}
+
 /** How long an execution that has ended can be read, in milliseconds. */
 const keptMs = 3_000;
 
-/** Those nobody has seen the end of. */
+/** Executions whose end has not been read. */
 const executions = new Map<string, Execution>();
 /** By task type, the ids of executions whose task waits for a worker. */
 const queues = new Map<string, string[]>([
@@ -74,8 +81,10 @@ const calls: readonly [pattern: RegExp, answer: (match: RegExpExecArray, body: s
     /^POST \/api\/workflow$/,
     (_match, body) => {
       const executionId = randomUUID();
-      const { name, input } = JSON.parse(body) as { name: string; input: unknown };
+      const { name, input, taskToDomain } = JSON.parse(body) as Start;
       executions.set(executionId, { input, taskId: randomUUID() });
+      // No worker polls the domain of directly dispatched tasks.
+      if (taskToDomain !== undefined) return executionId;
       queues.get(name === floorWorkflow.workflow ? floorWorkflow.task : 'movies_intake')?.push(executionId);
       return executionId;
     },
@@ -115,8 +124,17 @@ const calls: readonly [pattern: RegExp, answer: (match: RegExpExecArray, body: s
       return status;
     },
   ],
+  [
+    /^POST \/api\/tasks\/([^/]+)\/[^/]+\/COMPLETED/,
+    ([, executionId = '']) => {
+      const { taskId = '' } = executions.get(executionId) ?? {};
+      executions.delete(executionId);
+      return taskId;
+    },
+  ],
   [/^GET \/api\/metadata\/workflow\//, () => workflowDefinition],
-  // An engine with an index, which the router asks about.
+  [/^GET \/api\/metadata\/taskdefs\//, () => taskDefinition],
+  // The router detects an engine with an index.
   [/^GET \/api\/workflow\/search/, () => ({ totalHits: 1, results: [] })],
   [/^GET \/health/, () => ({ healthy: true })],
   [/^GET /, () => []],

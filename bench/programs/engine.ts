@@ -1,4 +1,4 @@
-// The engine of a run: on SQLite or on a PostgreSQL database of its own, as the product starts it unless told otherwise.
+// The engine of a run: on SQLite or on a separate PostgreSQL database, started like the product's engine by default.
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

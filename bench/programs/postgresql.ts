@@ -1,4 +1,4 @@
-// A database of its own for one run, on the PostgreSQL server that psql finds: created before, dropped after.
+// A temporary database for one run, on the PostgreSQL server that psql connects to.
 
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

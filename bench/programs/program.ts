@@ -1,4 +1,4 @@
-// Starts one of our programs as a process of its own, as in production; what it prints goes straight to a file.
+// Starts one of the product's programs as a separate process, as in production. Its output goes to a file.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ export const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 export interface ProgramOptions {
   /** Entry file, relative to the root. */
   readonly entry: string;
-  /** Set besides this process's own environment, so that a key of the configuration can be tried from outside. */
+  /** Added to the environment of this process, so that configuration keys can be set from outside. */
   readonly env: Readonly<Record<string, string>>;
   /** Its log is appended to `<stateDir>/logs/<name>.log`. */
   readonly stateDir: string;
@@ -22,7 +22,7 @@ export interface ProgramOptions {
 /** A program that works. */
 export interface RunningProgram {
   readonly pid: number;
-  /** What it said when it was ready: its addresses. */
+  /** The addresses that it reported when it was ready. */
   readonly ready: Readonly<Record<string, string>>;
   /** Sends it a message and returns the next one it sends. */
   ask(message: object): Promise<unknown>;
@@ -70,7 +70,7 @@ async function stop(child: ChildProcess, exited: Promise<unknown>): Promise<void
   await exited;
 }
 
-/** BENCH_CPU_PROFILE names a folder: every program writes where its processor time went there when it ends. */
+/** BENCH_CPU_PROFILE names a folder, to which every program writes a processor profile when it ends. */
 function profiling(name: string): string[] {
   const dir = process.env['BENCH_CPU_PROFILE'];
   return dir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${dir}`, `--cpu-prof-name=${name}.cpuprofile`];

@@ -5,7 +5,7 @@ import { loadConfig } from '#lib/config/load.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import { runProgram } from '#lib/process/run-program.ts';
 import { createBackEndCaller } from '../../workers/back-end/call-back-end.ts';
-import { createMoviesIntake } from '../../workers/movies_intake.ts';
+import { createBackEndIntake } from '../../workers/back-end_intake.ts';
 import type { TaskOutcome } from '../../workers/worker.ts';
 import { sdkWorkflow } from './definitions.ts';
 
@@ -18,7 +18,7 @@ await runProgram('sdk-worker', async () => {
     timeoutMs: config['workers.backEndTimeoutMs'],
     maxResponseBytes: config['router.maxResponseBytes'],
   });
-  const { execute } = createMoviesIntake({ config, callBackEnd: backEnds.call });
+  const { execute } = createBackEndIntake('movies', { config, callBackEnd: backEnds.call });
   const client = await orkesConductorClient({ serverUrl: `${config['conductor.url'][0]}/api` });
   const handler = new TaskHandler({
     client,

@@ -1,4 +1,4 @@
-// The sender of a load as a process of its own, so that it can be given a core of its own: plans in, figures out.
+// The sender of a load as a separate process, so that it can have its own core: receives plans, returns figures.
 
 import { loadFiguresOf } from '../measure/load-figures.ts';
 import { type LoadOptions, runLoad } from '../measure/open-loop.ts';

@@ -1,4 +1,4 @@
-// The sender of a load, as its bench sees it: a process that takes plans, and gets a core before everybody else.
+// Controls the sender of a load: a process that receives plans and has priority on its core.
 
 import { setNiceness } from '../../dev/stack/niceness.ts';
 import type { LoadFigures } from '../measure/load-figures.ts';
@@ -24,7 +24,7 @@ export async function startSender(run: Run, name: string): Promise<Sender> {
   };
 }
 
-/** As if the clients had a machine of their own: what the sender is late by would count against the router. */
+/** Prevents that delays of the sender are counted as delays of the router. */
 function comesFirst(pid: number): boolean {
   try {
     setNiceness(pid, -10);

@@ -23,13 +23,23 @@ export async function startRouter(
   engineUrl: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<BenchRouter> {
-  const provider = await startOwn(run, 'identity-provider', {
-    IDP_PORT: '0',
-    IDP_TOKEN_SECONDS: String(tokenSeconds),
-  });
+  return startRouterOf(run, await startIdentityProvider(run), { CONDUCTOR_URL: engineUrl, ...env });
+}
+
+/** Starts an identity provider whose tokens outlive the run, and returns its issuer. */
+export async function startIdentityProvider(run: Run): Promise<string> {
+  const env = { IDP_PORT: '0', IDP_TOKEN_SECONDS: String(tokenSeconds) };
+  return String((await startOwn(run, 'identity-provider', env)).ready['issuer']);
+}
+
+/** Starts a router that accepts the tokens of an issuer. @param env variables of the router, such as CONDUCTOR_URL */
+export async function startRouterOf(
+  run: Run,
+  issuer: string,
+  env: Readonly<Record<string, string>>,
+): Promise<BenchRouter> {
   const { pid, ready } = await startOwn(run, 'router', {
-    OAUTH_ISSUER: String(provider.ready['issuer']),
-    CONDUCTOR_URL: engineUrl,
+    OAUTH_ISSUER: issuer,
     ROUTER_PORT: '0',
     OPS_PORT: '0',
     // It counts all the same, and refuses nobody.
@@ -49,7 +59,7 @@ export interface BenchStack extends BenchRouter {
 export interface StackOptions {
   engineUrl: string;
   backEndUrl: string;
-  /** Variables of the workers besides those of the movies route. */
+  /** Environment variables of the workers, in addition to those of the movies route. */
   workersEnv?: Record<string, string>;
   /** Variables of the router. */
   routerEnv?: Record<string, string>;

@@ -1,36 +1,41 @@
-// A worker that takes what the router hands out and completes it at once, in large batches.
+// A worker whose tasks take no time: the exchanges of our workers with the router, and nothing else of them.
 
-import type { Task } from '#lib/conductor/types.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
 import { runProgram } from '#lib/process/run-program.ts';
+import { InFlightTasks } from '../../workers/sdk/in-flight-tasks.ts';
+import { OutageLog } from '../../workers/sdk/outage-log.ts';
+import { RouterApi } from '../../workers/sdk/router-api.ts';
+import { TaskExchange } from '../../workers/sdk/task-exchange.ts';
 import { taskOutput } from '../targets/execution.ts';
-import { HttpClient } from '../targets/http-client.ts';
-
-/** Tasks it takes at once. */
-const count = 64;
-const poll = `/conductor/api/tasks/poll/batch/movies_intake?count=${count}&timeout=5000&workerid=stub`;
 
 await runProgram('stub-worker', async (log) => {
-  const { BENCH_ROUTER = '', BENCH_TOKEN = '' } = process.env;
-  const headers = { authorization: `Bearer ${BENCH_TOKEN}` };
-  const router = new HttpClient(BENCH_ROUTER, 2 * count);
-  let stopping = false;
-  const complete = async ({ taskId, workflowInstanceId }: Task) => {
-    const result = { taskId, workflowInstanceId, status: 'COMPLETED', workerId: 'stub', outputData: taskOutput };
-    await router.text({ method: 'POST', path: '/conductor/api/tasks', headers, body: JSON.stringify(result) });
-  };
+  const api = new RouterApi({
+    apiURL: `${process.env['BENCH_ROUTER'] ?? ''}/conductor/api`,
+    clientId: 'worker',
+    clientSecret: 'worker-secret',
+    timeoutMs: 10_000,
+  });
+  const [stopping, abandoned] = [new AbortController(), new AbortController()];
+  const exchange = new TaskExchange({
+    ...{ api, log, inFlightTasks: new InFlightTasks(), outageLog: new OutageLog(createLog('stub-worker', 'silent')) },
+    ...{ workerId: 'stub', domain: undefined, concurrency: 128, pollTimeoutMs: 5_000 },
+    ...{ stopping: stopping.signal, abandoned: abandoned.signal },
+  });
   const work = async () => {
-    while (!stopping) {
-      for (const task of await router.json<Task[]>({ path: poll, headers })) {
-        complete(task).catch((error: Error) => log.error(error.message));
+    while (!stopping.signal.aborted) {
+      for (const { taskId, workflowInstanceId } of await exchange.poll('movies_intake')) {
+        exchange.update({ taskId, workflowInstanceId, status: 'COMPLETED', workerId: 'stub', outputData: taskOutput });
       }
     }
   };
-  work().catch((error: Error) => stopping || log.fatal(error.message));
+  work().catch((error: Error) => log.fatal(error.message));
   return {
     ready: { taskType: 'movies_intake' },
     async stop() {
-      stopping = true;
-      await router.destroy();
+      stopping.abort();
+      abandoned.abort();
+      exchange.stop();
+      await api.close();
     },
   };
 });

@@ -1,4 +1,4 @@
-// Runs stock Express Gateway as its own documentation says, and tells the bench where it listens.
+// Runs stock Express Gateway as documented, and reports its address to the bench.
 
 import { fileURLToPath } from 'node:url';
 import createGateway from 'express-gateway';

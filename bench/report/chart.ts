@@ -4,7 +4,7 @@ import type { Figures } from '../measure/figures.ts';
 import type { Result } from '../measure/measure.ts';
 import { type LogScale, logScale } from './log-scale.ts';
 
-/** Told apart by people who see no red or no green as well; the router stands out. */
+/** Colours that colour-blind readers can distinguish; the router has the most prominent one. */
 const colours: Readonly<Record<string, string>> = {
   direct: '#8a8a8a',
   proxy: '#0a8f6c',
@@ -111,7 +111,7 @@ function drawLine(target: string, points: readonly Point[]): string {
   return `<path d="${path}" stroke="${colour}" stroke-width="${width}" fill="none"/>${marks.join('')}`;
 }
 
-/** Each beside the end of its line, pushed down as far as it takes to be readable. */
+/** Labels at the ends of the lines, moved down where they would overlap. */
 function drawLabels(x: number, lines: readonly { target: string; points: readonly Point[] }[]): string[] {
   const ends = lines.map(({ target, points }) => ({ target, y: points.at(-1)?.y ?? 0 })).sort((a, b) => a.y - b.y);
   let lowest = Number.NEGATIVE_INFINITY;

@@ -30,7 +30,7 @@ export interface Circumstances {
 /** Above this share the numbers are those of a busy machine. */
 const busyAbove = 0.1;
 
-/** Looks around for a second; call it before anything is started. @param engine what the run's engine will be */
+/** Measures the load of the machine for a second; call it before anything is started. @param engine description of the engine */
 export async function lookAround(engine: string): Promise<Circumstances> {
   const busyBefore = await shareInUse();
   const processors = cpus();

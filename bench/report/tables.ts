@@ -5,13 +5,15 @@ import type { Result } from '../measure/measure.ts';
 
 /** One line a target, grouped by load. */
 export function resultTable(results: readonly Result[]): string {
-  const header = ['in flight', 'target', 'p50 ms', 'p90 ms', 'p99 ms', 'requests/s', 'engine calls', 'failures', ''];
+  const counts = ['engine calls', 'back-end calls', 'failures'];
+  const header = ['in flight', 'target', 'p50 ms', 'p90 ms', 'p99 ms', 'requests/s', ...counts, ''];
   const rows = results.map(({ inFlight, target, text, figures }) => [
     String(inFlight),
     target,
     ...[figures.p50, figures.p90, figures.p99].map(readable),
     readable(figures.requestsPerSecond),
     figures.engineCallsPerRequest?.toFixed(2) ?? '',
+    figures.backEndCallsPerRequest?.toFixed(3) ?? '',
     figures.failures === 0 ? '' : `${figures.failures}: ${oneLine(figures.firstFailure ?? '')}`,
     text,
   ]);
@@ -31,7 +33,7 @@ export function processorTable(results: readonly Result[]): string {
   return `Processor time for each request:\n\n${markdownTable([header, ...rows])}`;
 }
 
-/** The router beside every other target at the same load. */
+/** Compares the router with every other target at the same load. */
 export interface Ratio {
   readonly inFlight: number;
   readonly to: string;

@@ -1,4 +1,4 @@
-// What the targets that go round the router send the engine: as large as what the router and its workers send.
+// Engine requests of targets that bypass the router, of the same size as those of the router and its workers.
 
 import { createInbound } from '#lib/envelope/inbound.ts';
 import { createOutbound } from '#lib/envelope/outbound.ts';
@@ -31,7 +31,7 @@ export const taskOutput = {
   }),
 };
 
-/** The parts of an execution's status that the targets look at. */
+/** The parts of an execution's status that the targets read. */
 export interface Ended {
   readonly status: WorkflowStatus;
   readonly output?: { readonly outbound?: { readonly statusCodeValue?: number } };

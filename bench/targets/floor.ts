@@ -1,4 +1,4 @@
-// The engine's four calls, one after the other, from this process: start, poll, update, status. Nobody waits, nobody sleeps.
+// The engine's four calls from this process: start, poll, update, status, without pauses.
 
 import type { Task } from '#lib/conductor/types.ts';
 import { floorWorkflow } from '../programs/definitions.ts';

@@ -4,14 +4,16 @@ import type { HttpClient } from './http-client.ts';
 import type { Target } from './target.ts';
 
 export interface GetOptions extends Pick<Target, 'name' | 'text' | 'usesEngine'> {
-  /** Of the origin, which runs already. */
-  readonly client: HttpClient;
+  /** Of the origin, which runs already; of several, each gets the next request. */
+  readonly client: HttpClient | readonly HttpClient[];
   readonly path: string;
   /** Sent as a bearer token. */
   readonly token?: string;
 }
 
 export function createGet({ client, path, token, ...described }: GetOptions): Target {
+  const clients = [client].flat() as HttpClient[];
+  let turn = 0;
   const call = { path, headers: token === undefined ? {} : { authorization: `Bearer ${token}` } };
-  return { ...described, request: () => client.text(call) };
+  return { ...described, request: () => (clients[turn++ % clients.length] as HttpClient).text(call) };
 }

@@ -34,7 +34,7 @@ export function createSdkDefault(options: SdkTargetOptions): Target {
   });
 }
 
-/** `POST /api/workflow/execute/{name}/{version}`, as it waits by itself. */
+/** `POST /api/workflow/execute/{name}/{version}`, with its default wait. */
 export function createExecute(options: SdkTargetOptions): Target {
   const described = { name: 'execute', text: "the engine's synchronous endpoint" };
   return createSdkTarget(described, options, async ({ engine }) => {

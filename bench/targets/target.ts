@@ -1,14 +1,14 @@
-// What is measured: something that answers one request at a time, started for as long as it is needed.
+// A target of the benchmark: something that processes requests, started while it is measured.
 
 export interface Target {
   readonly name: string;
-  /** What it is, in a few words. */
+  /** Short description. */
   readonly text: string;
   /** True when its requests reach the engine. */
   readonly usesEngine: boolean;
   /** Starts what only this target needs, so that nothing of it disturbs the others. */
   start?(): Promise<void>;
-  /** One request, answered as it should be. @throws Error that says what came instead */
+  /** Sends one request. @throws Error that describes an unexpected response */
   request(): Promise<unknown>;
   /** The process that `start` started, when there is one: its processor time is the target's own. */
   pid?(): number | undefined;

@@ -1,4 +1,4 @@
-// The calls the router makes for a read: start, and the result by the task's place. Nobody polls, nobody asks for the status.
+// The router's two calls for a read: the start, and the result by reference name. There is no poll and no status read.
 
 import { floorWorkflow } from '../programs/definitions.ts';
 import { startBody, taskOutput } from './execution.ts';
