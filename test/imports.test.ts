@@ -1,4 +1,4 @@
-// Imports point one way: a folder imports only from folders that stand below it. docs/explanation/architecture.md draws them.
+// Imports point in one direction: a folder imports only from folders below it. docs/explanation/architecture.md lists them.
 
 import { globSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -6,13 +6,15 @@ import { expect, it } from 'vitest';
 import { textOf } from './deploy/deployment-files.ts';
 
 /**
- * From the top to the ground. A file belongs to the longest entry that its path begins with; one entry may hold several
- * folders that know nothing of each other.
+ * From top to bottom. A file belongs to the longest entry that its path begins with; one entry may contain several
+ * folders that do not depend on each other.
  */
 const layers: readonly (readonly string[])[] = [
-  ['cli', 'tools'],
+  ['tools'],
+  ['cli'],
   ['dev'],
   ['gateway'],
+  ['jobs/mdm-updates'],
   ['jobs/prune', 'jobs/reconcile', 'workers'],
   ['gateway/snapshots'],
   ['gateway/operations'],
@@ -31,6 +33,7 @@ const layers: readonly (readonly string[])[] = [
   ['lib/conductor', 'lib/problem'],
   ['lib/telemetry'],
   ['lib/config', 'lib/gc', 'lib/http'],
+  ['lib/json'],
 ];
 
 const folders = layers.flat();
@@ -38,9 +41,8 @@ const levelOf = (folder: string) => layers.findIndex((layer) => layer.includes(f
 const folderOf = (file: string) =>
   folders.filter((folder) => file.startsWith(`${folder}/`)).toSorted((one, other) => other.length - one.length)[0];
 
-const files = globSync('{lib,gateway,plugins,jobs,workers,cli,dev,tools}/**/*.{ts,mjs}').filter(
-  (file) => !file.endsWith('.d.mts'),
-);
+const sources = (tops: string) => globSync(`{${tops}}/**/*.{ts,mjs}`).filter((file) => !file.endsWith('.d.mts'));
+const files = sources('lib,gateway,plugins,jobs,workers,cli,dev,tools');
 
 interface Import {
   readonly from: string;
@@ -48,12 +50,12 @@ interface Import {
   readonly specifier: string;
 }
 
-const imports: readonly Import[] = files.flatMap((from) =>
-  [...textOf(from).matchAll(/(?:from\s+|import\s*\(\s*)'([#.][^']+)'/g)].map(([, specifier = '']) => ({
+const importsOf = (from: string): Import[] =>
+  [...textOf(from).matchAll(/(?:from\s+|import\s*\(?\s*)'([#.][^']+)'/g)].map(([, specifier = '']) => ({
     ...{ from, specifier },
     to: specifier.startsWith('#') ? specifier.slice(1) : normalize(join(dirname(from), specifier)),
-  })),
-);
+  }));
+const imports = files.flatMap(importsOf);
 
 it('every source file belongs to a folder with a place', () => {
   expect(files.length).toBeGreaterThan(500);
@@ -78,4 +80,33 @@ it('lib/ is imported as #lib from outside', () => {
     ({ from, to, specifier }) => to.startsWith('lib/') && !from.startsWith('lib/') && specifier !== `#${to}`,
   );
   expect(others).toEqual([]);
+});
+
+/** Returns the circles in a graph of imports, each as the chain of files that comes back to its first. */
+function circlesOf(imported: ReadonlyMap<string, readonly string[]>): string[] {
+  const circles: string[] = [];
+  const finished = new Set<string>();
+  const visit = (file: string, chain: readonly string[]) => {
+    const start = chain.indexOf(file);
+    if (start !== -1) circles.push([...chain.slice(start), file].join(' → '));
+    else if (!finished.has(file)) for (const next of imported.get(file) ?? []) visit(next, [...chain, file]);
+    finished.add(file);
+  };
+  for (const file of imported.keys()) visit(file, []);
+  return circles;
+}
+
+it('no files import each other in a circle, not even types', () => {
+  const all = [...files, ...sources('bench,test')];
+  expect(circlesOf(new Map(all.map((file) => [file, importsOf(file).map(({ to }) => to)])))).toEqual([]);
+});
+
+it('finds a circle of files, and shows it', () => {
+  const imported = new Map([
+    ['a.ts', ['b.ts', 'd.ts']],
+    ['b.ts', ['c.ts']],
+    ['c.ts', ['b.ts']],
+    ['d.ts', ['b.ts']],
+  ]);
+  expect(circlesOf(imported)).toEqual(['b.ts → c.ts → b.ts']);
 });

@@ -1,4 +1,4 @@
-// The flags of the benches: what is asked for is what is measured, and a wrong flag is named.
+// Tests of the options of the benches: valid ones are applied, invalid ones are named.
 
 import { describe, expect, it } from 'vitest';
 import { parseOptions } from '../../bench/options.ts';
@@ -19,6 +19,12 @@ describe('the options of npm run bench', () => {
     const { engine, name } = parseOptions(['--postgresql', '--java-options=-Xmx1g  -XX:+UseParallelGC']);
     expect(engine).toMatchObject({ postgresql: true, javaOptions: ['-Xmx1g', '-XX:+UseParallelGC'] });
     expect(name).toBe('postgresql');
+  });
+
+  it('take the set of production, on PostgreSQL', () => {
+    expect(parseOptions(['--production'])).toMatchObject({
+      ...{ production: true, name: 'production', engine: { postgresql: true } },
+    });
   });
 
   it.each([

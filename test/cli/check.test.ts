@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CopyOfProduct, copyOfProduct, productDir } from '../lib/conductor/definitions/copy-of-product.ts';
@@ -201,7 +202,9 @@ describe('router check', () => {
   });
 
   it('a directory without anything: says what is not there', async () => {
-    const { exitCode, stderr } = await runCli(['check', '--dir', '/nowhere']);
+    const dir = mkdtempSync(join(tmpdir(), 'service-router-empty-'));
+    const { exitCode, stderr } = await runCli(['check', '--dir', dir]);
+    rmSync(dir, { recursive: true });
     expect(exitCode).toBe(1);
     expect(stderr).toContain('gateway.config.yml: there is no such file');
     expect(stderr).toContain('workflows: there is no such directory');

@@ -8,8 +8,8 @@ import { startFakeEngine } from '../lib/conductor/metadata/fake-engine.ts';
 import type { Command } from 'commander';
 import { commandsOf } from '../../cli/command-tree.ts';
 import { createProgram } from '../../cli/program.ts';
-import { rootDir } from '../../cli/root-dir.ts';
-import { helpOf } from '../../cli/reference/format-reference.ts';
+import { rootDir } from '../../cli/gateway-folder.ts';
+import { helpOf } from '../../tools/reference/cli.ts';
 import { runCli } from './run-cli.ts';
 
 let server: Server | undefined;
@@ -61,6 +61,24 @@ describe('the command line', () => {
     for (const { command } of asking) {
       expect(describeOption(command, '--yes')).toMatch(/^do not ask;/);
       expect(describeOption(command, '--dry-run')).toMatch(/^only show/);
+    }
+  });
+
+  it('one rule for the folder: every command that reads a gateway has --dir, and refuses a folder that is not there', async () => {
+    const leaves = commandsOf(createProgram()).filter(({ command }) => command.commands.length === 0);
+    const withDir = leaves.filter(({ command }) => command.options.some(({ long }) => long === '--dir'));
+    const others = leaves.filter((leaf) => !withDir.includes(leaf)).map(({ words }) => words.join(' '));
+    expect(others.toSorted()).toEqual(['completion', 'init', 'start', 'test']);
+    // The folder of `dump` is written.
+    for (const { command, words } of withDir.filter(({ words: [name] }) => name !== 'dump')) {
+      const required = command.options.filter(({ mandatory }) => mandatory).flatMap(({ long }) => [long ?? '', '/a']);
+      const ids = command.registeredArguments.map(() => '00000000-0000-0000-0000-000000000000');
+      const name = words[0]?.startsWith('add-') === true ? ['003'] : ids;
+      const { exitCode, stderr } = await runCli([...words, ...name, ...required, '--dir', '/nowhere']);
+      expect({ words, exitCode, stderr }).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining('--dir: there is no folder /nowhere'),
+      });
     }
   });
 
@@ -138,7 +156,7 @@ describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %
     const env = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'do-not-show' };
     const { exitCode, stderr } = await runCli([command, '--router', router], env);
     expect(exitCode).toBe(1);
-    expect(stderr).toBe('the router gave client "ops" no token: 401 invalid_client\n');
+    expect(stderr).toBe('the router issued no token to client "ops": 401 invalid_client\n');
   });
 
   it('--json and an error: the reason in the document, exit 1', async () => {

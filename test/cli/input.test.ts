@@ -52,6 +52,9 @@ describe('states and names', () => {
     expect(parseStates('failed, timed-out,TIMED_OUT')).toEqual(['FAILED', 'TIMED_OUT']);
     expect(parseStates('Timed Out,CANCELLED,paused')).toEqual(['TIMED_OUT', 'TERMINATED', 'PAUSED']);
     expect(parseWords('In-Progress', ['IN_PROGRESS'])).toEqual(['IN_PROGRESS']);
+    expect(() => parseStates('broken')).toThrow(
+      'broken is none of running, completed, failed, timed-out, terminated, paused, cancelled',
+    );
     expect(() => parseStates('running', ['COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED'])).toThrow(
       'running is none of completed, failed, timed-out, terminated',
     );

@@ -1,4 +1,4 @@
-// The table of worker pools in a terminal: what workers say of themselves cannot control it.
+// The table of worker pools in a terminal: control characters in worker names have no effect.
 
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';

@@ -63,9 +63,8 @@ describe('service-router register', () => {
 
   it('adds a new version beside a published one without --force', async () => {
     await register();
-    copy.set('workflows/mdm-updateWF.v1.json', ['version'], 2);
-    copy.rename('workflows/mdm-updateWF.v1.json', 'workflows/mdm-updateWF.v2.json');
-    for (const file of ['mdm-update-002', 'mdm-update-record-002']) copy.remove(`event-handlers/${file}.json`);
+    copy.rename('workflows/moviesWF.v1.json', 'workflows/moviesWF.v2.json');
+    copy.set('workflows/moviesWF.v2.json', ['version'], 2);
     expect(await writesOf(register)).toEqual(['POST /api/metadata/workflow']);
   });
 

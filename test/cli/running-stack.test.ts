@@ -83,7 +83,7 @@ describe('commands for the database and for tokens', () => {
     const client = ['--client-id', 'demo', '--client-secret', 'demo-secret'];
     const { exitCode, stderr } = await run(['token', ...client]);
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('the identity provider gives no token now');
+    expect(stderr).toContain('the identity provider issues no token now');
     expect((await run(['token', ...client], { STATE_DIR: '/nonexistent' })).stderr).toMatch(
       /^oauth\.issuer is not set, and no stack runs here/,
     );

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { engineRelease } from '../../dev/engine/release.ts';
 import { keycloakRelease } from '../keycloak/release.ts';
-import { compose, composeVariables, networksOf, textOf } from './deployment-files.ts';
+import { compose, type ComposeFile, composeVariables, networksOf, textOf } from './deployment-files.ts';
 import { requires } from '../run/requirements.ts';
 
 const services = Object.entries(compose.services);
@@ -26,7 +26,9 @@ describe('secrets', () => {
         expect.stringMatching(/^(redis:\/\/:)?\$\{\w+:[?-].*\}(@\$\{REDIS_HOST:-redis\}:6379)?$/),
       ]);
     const optional = secrets.filter(([, value]) => /^\$\{\w+:-/.test(value)).map(([name]) => name);
-    expect(new Set(optional)).toEqual(new Set(['SENTRY_DSN', 'PAYLOAD_KEY', 'PAYLOAD_DECRYPTIONKEYS']));
+    expect(new Set(optional)).toEqual(
+      new Set(['SENTRY_DSN', 'PAYLOAD_KEY', 'PAYLOAD_DECRYPTIONKEYS', 'KEYCLOAK_DB_PASSWORD']),
+    );
   });
 
   it('example.env names every variable and gives none a value', () => {
@@ -160,8 +162,8 @@ describe('versions', () => {
 describe('docker compose config', requires('compose'), () => {
   const rootDir = fileURLToPath(new URL('../..', import.meta.url));
   const { PATH, HOME, DOCKER_CONFIG = '' } = process.env;
-  const read = (variables: Record<string, string>) =>
-    spawnSync('docker', ['compose', '--env-file', '/dev/null', '--profile', 'demo', 'config', '--quiet'], {
+  const read = (variables: Record<string, string>, ...options: string[]) =>
+    spawnSync('docker', ['compose', '--env-file', '/dev/null', '--profile', 'demo', 'config', ...options], {
       cwd: rootDir,
       encoding: 'utf8',
       env: { PATH, HOME, DOCKER_CONFIG, ...variables },
@@ -170,11 +172,31 @@ describe('docker compose config', requires('compose'), () => {
   const complete = Object.fromEntries(needed.map((name) => [name, 'x']));
 
   it('accepts the file when every required variable is set', () => {
-    expect(read({ ...complete, BACK_ENDS_FILE: 'deploy/demo.properties' })).toMatchObject({ status: 0, stderr: '' });
+    const variables = { ...complete, BACK_ENDS_FILE: 'deploy/demo.properties' };
+    expect(read(variables, '--quiet')).toMatchObject({ status: 0, stderr: '' });
+    const { services: known } = JSON.parse(read(variables, '--format', 'json').stdout) as ComposeFile;
+    expect(known['keycloak']?.build?.context).toBe(`${rootDir}deploy/keycloak`);
+    expect(known['router-a']?.environment).toMatchObject({
+      OAUTH_ISSUER: 'http://127.0.0.1:8083/realms/service-router',
+      OAUTH_JWKSURL: expect.stringMatching(/^http:\/\/keycloak:8080\//),
+    });
+  });
+
+  it('with OAUTH_ISSUER: no Keycloak, none of its secrets, and its endpoints are discovered', () => {
+    const ofKeycloak = /^KEYCLOAK_|^(?:DEMO|READER|OPS)_CLIENT_SECRET$/;
+    const variables = Object.fromEntries(Object.entries(complete).filter(([name]) => !ofKeycloak.test(name)));
+    const issuer = 'https://login.college.example';
+    const { status, stdout } = read({ ...variables, OAUTH_ISSUER: issuer, OAUTH_AUDIENCE: 'api' }, '--format', 'json');
+    expect(status).toBe(0);
+    const { services: own } = JSON.parse(stdout) as ComposeFile;
+    expect(Object.keys(own)).not.toContain('keycloak');
+    const environment = own['router-a']?.environment ?? {};
+    expect(environment).toMatchObject({ OAUTH_ISSUER: issuer, OAUTH_AUDIENCE: 'api' });
+    expect(Object.keys(environment).filter((name) => /JWKSURL|TOKENURL|PRODUCTION/.test(name))).toEqual([]);
   });
 
   it.each(needed)('refuses it without %s, and says what to set', (name) => {
-    const { status, stderr } = read({ ...complete, [name]: '' });
+    const { status, stderr } = read({ ...complete, [name]: '' }, '--quiet');
     expect(status).not.toBe(0);
     expect(stderr).toContain(name);
   });

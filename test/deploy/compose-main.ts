@@ -7,7 +7,7 @@ import { composeVariables } from './deployment-files.ts';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What is missing for this suite, as a sentence; undefined when nothing is. */
+/** Returns the missing requirement of this suite as a sentence; undefined when nothing is missing. */
 function whatIsMissing(): string | undefined {
   const compose = spawnSync('docker', ['compose', 'version'], { encoding: 'utf8' });
   if (compose.status !== 0) return 'docker compose is not installed';

@@ -16,7 +16,7 @@ export interface ComposeProject {
   readonly grafanaUrl: string;
   /** Secrets by the names of their variables. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** Runs `docker compose` with these arguments. @throws Error with what it printed, when it fails */
+  /** Runs `docker compose` with these arguments. @throws Error with its output when it fails */
   run(...args: string[]): Promise<string>;
   /** Removes containers, networks and volumes. */
   remove(): Promise<void>;

@@ -12,14 +12,16 @@ const services = Object.entries(compose.services);
 
 /** What compose makes of `${…}` when every secret is set and nothing optional is. */
 function resolved(value: string): string {
-  return value.replace(
-    /(?<!\$)\$\{(\w+)(?::([?+-])([^}]*))?\}/g,
+  const text = value.replace(
+    /(?<!\$)\$\{(\w+)(?::([?+-])([^{}]*))?\}/g,
     (_all, name: string, operator?: string, rest = '') => {
       if (operator === '-') return rest as string;
       if (operator === '+') return '';
       return name.endsWith('_FILE') ? 'deploy/demo.properties' : `a-long-secret-of-${name.toLowerCase()}`;
     },
   );
+  // A default may have a variable of its own.
+  return text === value ? text : resolved(text);
 }
 const environmentOf = ({ environment = {} }: Service) =>
   Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, resolved(String(value))]));

@@ -1,4 +1,4 @@
-// The production-like set in real containers: opt-in, as it needs Docker and images (docs/deployment.md).
+// The production-like set in real containers: opt-in, as it needs Docker and images (docs/how-to/deploy-compose.md).
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type RouterAnswer } from '../stack/client.ts';
@@ -44,7 +44,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   const health = (question: string) =>
     Promise.all(routers.map((name) => project.run('exec', '-T', name, 'node', 'deploy/image/health.mjs', question)));
 
-  /** What a URL inside the set answers, asked from a container. */
+  /** Returns the response of a URL inside the set, requested from a container. */
   const ask = (url: string, from = 'router-a') =>
     project.run('exec', '-T', from, 'node', '--eval', `fetch('${url}').then((r) => r.text()).then(console.log)`);
   const metrics = () => Promise.all(routers.map((name) => ask('http://127.0.0.1:8081/metrics', name))).then(String);
@@ -118,7 +118,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
     }
   });
 
-  /** Where Grafana's image cannot be had, WITHOUT_GRAFANA=1 lets something else stand in its place. */
+  /** If Grafana's image is not available, WITHOUT_GRAFANA=1 replaces it. */
   it('Grafana asks for a login and has the dashboard', requires('grafana'), async () => {
     expect((await call(`${project.grafanaUrl}/api/search`)).status).toBe(401);
     const authorization = login('admin', project.secrets['GRAFANA_ADMIN_PASSWORD']);

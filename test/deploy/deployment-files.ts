@@ -2,6 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { dirname, join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { parse } from 'yaml';
 
 /** The part of a compose service that the tests look at. */
@@ -9,6 +11,7 @@ export interface Service {
   image?: string;
   build?: { context: string; target?: string; args?: Record<string, string> };
   environment?: Record<string, string>;
+  env_file?: { path: string; required: boolean }[];
   networks?: string[] | Record<string, unknown>;
   configs?: { source: string; target: string }[];
   command?: string | string[];
@@ -25,6 +28,7 @@ export interface Service {
 }
 
 export interface ComposeFile {
+  include?: string[];
   services: Record<string, Service>;
   networks: Record<string, { internal?: boolean; ipam?: { config: { subnet: string }[] } } | null>;
   configs: Record<string, { file: string }>;
@@ -44,7 +48,30 @@ export function textOf(path: string): string {
   return readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
 }
 
-export const compose = parse(textOf('docker-compose.yml'), { merge: true }) as ComposeFile;
+/** A path as compose reads it when nothing optional is set. */
+const byDefault = (path: string) => path.replaceAll(/\$\{\w+:\+[^}]*\}/g, '');
+
+/** The compose file, with what it includes and the variables of environment files where nothing optional is set. */
+export const compose = readCompose();
+
+function readCompose(): ComposeFile {
+  const file = parse(textOf('docker-compose.yml'), { merge: true }) as ComposeFile;
+  for (const path of includedFiles(file)) {
+    const { services, configs = {} } = parse(textOf(path)) as ComposeFile;
+    Object.assign(file.services, services);
+    for (const [name, config] of Object.entries(configs))
+      file.configs[name] = { file: join(dirname(path), config.file) };
+  }
+  for (const service of Object.values(file.services)) {
+    const variables = (service.env_file ?? []).map(({ path }) => parseEnv(textOf(byDefault(path))));
+    if (variables.length > 0) service.environment = Object.assign({}, ...variables, service.environment);
+  }
+  return file;
+}
+
+function includedFiles({ include = [] }: ComposeFile): string[] {
+  return include.map(byDefault);
+}
 
 /** Names of the networks a service is on: it lists them, or gives them aliases. */
 export function networksOf(name: string): string[] {
@@ -60,7 +87,8 @@ export const realm = JSON.parse(textOf('deploy/keycloak/service-router-realm.jso
 /** Variables that the compose file takes from its environment; `required` ones stop it when they are not set. */
 export function composeVariables(): Map<string, { required: boolean }> {
   const variables = new Map<string, { required: boolean }>();
-  for (const [, name = '', operator] of textOf('docker-compose.yml').matchAll(/(?<!\$)\$\{(\w+)(:\?|:-)?/g)) {
+  const texts = ['docker-compose.yml', ...includedFiles(compose)].map(textOf).join('\n');
+  for (const [, name = '', operator] of texts.matchAll(/(?<!\$)\$\{(\w+)(:\?|:-)?/g)) {
     variables.set(name, { required: operator === ':?' || variables.get(name)?.required === true });
   }
   return variables;

@@ -1,4 +1,4 @@
-// deploy/image/health.mjs: what a container's health check says.
+// Tests of deploy/image/health.mjs, the health check of the containers.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-// The load balancer's file on a real HAProxy: what it does when a router is gone, slow, draining or breaks off.
+// Tests of the load balancer's configuration on a real HAProxy: routers that are unavailable, slow, draining or break connections.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -66,7 +66,7 @@ describe('haproxy.cfg', () => {
   });
 });
 
-/** What stands where a router would: `answer` decides, `ready` is its health. */
+/** A fake router: `answer` handles requests, `ready` is its health. */
 class RouterStub {
   readonly got: { method: string; url: string; headers: IncomingMessage['headers'] }[] = [];
   ready = true;
@@ -94,7 +94,7 @@ class RouterStub {
     return (server.address() as AddressInfo).port;
   }
 
-  /** Takes no connections on its public port from here on; its health goes on. */
+  /** Stops accepting connections on its public port; its health check still responds. */
   async refuseConnections(): Promise<void> {
     const [serve] = this.#servers;
     serve?.closeAllConnections();

@@ -4,10 +4,10 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { anchorsOf, readPage, rootDir, rowsOf, sectionOf } from '../docs/pages.ts';
+import { anchorsOf, readPage, rootDir, sectionOf } from '../docs/pages.ts';
 import { textOf } from './deployment-files.ts';
 import { namedIn } from './promql.ts';
-import { readRouterMetrics, type RouterMetric, seriesOf } from './router-metrics.ts';
+import { readRouterMetrics, type RouterMetric } from '../../tools/reference/metrics.ts';
 import { requires } from '../run/requirements.ts';
 
 interface Panel {
@@ -31,7 +31,7 @@ const dashboard = JSON.parse(textOf('deploy/grafana/service-router.json')) as {
 };
 const { groups } = parse(textOf('deploy/prometheus/alerts.yml')) as { groups: { name: string; rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
-const page = readPage('docs/operations.md');
+const page = readPage('docs/how-to/alerts.md');
 
 /** Set by the scrape, not by the router. */
 const scrapeLabels = ['job', 'instance'];
@@ -44,7 +44,22 @@ beforeAll(async () => {
   known = new Map([...seriesOf(metrics), ['up', new Set<string>()]]);
 });
 
-/** What an expression names and nobody has. */
+/** The labels of every series by its name, as Prometheus stores them. */
+function seriesOf(metrics: readonly RouterMetric[]): Map<string, ReadonlySet<string>> {
+  return new Map(
+    metrics.flatMap(({ name, type, labels }) =>
+      type === 'histogram'
+        ? [
+            [`${name}_bucket`, new Set([...labels, 'le'])] as const,
+            [`${name}_sum`, new Set(labels)] as const,
+            [`${name}_count`, new Set(labels)] as const,
+          ]
+        : [[name, new Set(labels)] as const],
+    ),
+  );
+}
+
+/** Returns the metrics and labels of an expression that no program has. */
 function unknownIn(expression: string): string[] {
   const { series, grouping } = namedIn(expression);
   const all = new Set(scrapeLabels);
@@ -134,7 +149,7 @@ describe('the dashboard', () => {
       ),
     );
     const own = metrics.filter(({ name }) => name.startsWith('router_'));
-    const hidden = own.filter(({ name, isHistogram }) => !shown.has(isHistogram ? `${name}_bucket` : name));
+    const hidden = own.filter(({ name, type }) => !shown.has(type === 'histogram' ? `${name}_bucket` : name));
     // The calls have a histogram, the states of breakers a gauge.
     expect(hidden.map(({ name }) => name).toSorted()).toEqual([
       'router_breaker_transitions_total',
@@ -151,7 +166,7 @@ describe('the alert rules', () => {
       expect(rule.for).toMatch(/^\d+m$/);
       expect(['page', 'ticket']).toContain(rule.labels['severity']);
       expect(rule.annotations.summary.length).toBeGreaterThan(20);
-      expect(rule.annotations.runbook).toBe(`docs/operations.md#${alert.toLowerCase()}`);
+      expect(rule.annotations.runbook).toBe(`docs/how-to/alerts.md#${alert.toLowerCase()}`);
       expect(anchorsOf(page)).toContain(alert.toLowerCase());
     },
   );
@@ -165,24 +180,12 @@ describe('the alert rules', () => {
     },
   );
 
-  it('operations.md has a runbook for each alert, and no other', () => {
-    const below = page.text.slice(page.text.indexOf('\n## Alerts\n')).split(/\n## (?!Alerts)/)[0] ?? '';
-    const headings = [...below.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
+  it('alerts.md has a runbook for each alert, and no other', () => {
+    const headings = [...page.text.matchAll(/^## (\w+)$/gm)].map(([, name]) => name);
     expect(headings.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
     for (const { alert } of rules)
       expect([alert, sectionOf(page, alert).text.trim().length > 150]).toEqual([alert, true]);
   });
-});
-
-it('operations.md: every metric of the router with its labels', () => {
-  const documented = rowsOf(sectionOf(page, 'Metrics')).map(([name, labels = '']) => [
-    name,
-    labels.match(/\w+/g) ?? [],
-  ]);
-  const expected = metrics
-    .filter(({ name }) => name.startsWith('router_'))
-    .map(({ name, labels }) => [name, [...labels]] as const);
-  expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(expected));
 });
 
 describe('promtool', requires('promtool'), () => {

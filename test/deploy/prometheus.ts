@@ -11,7 +11,7 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { textOf } from './deployment-files.ts';
 
 export interface Prometheus {
-  /** `data` of a response of its HTTP API. @throws Error with what it says, when it refuses */
+  /** Returns `data` of a response of its HTTP API. @throws Error with its message when it rejects the request */
   ask<T>(path: string): Promise<T>;
   stop(): Promise<void>;
 }

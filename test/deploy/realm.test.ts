@@ -53,7 +53,8 @@ describe('deploy/keycloak/service-router-realm.json', () => {
   });
 
   it('the audience is the one that the router asks for', () => {
-    const audience = compose.services['router-a']?.environment?.['OAUTH_AUDIENCE'];
+    const variable = compose.services['router-a']?.environment?.['OAUTH_AUDIENCE'] ?? '';
+    const audience = /^\$\{OAUTH_AUDIENCE:-(.+)\}$/.exec(variable)?.[1];
     expect(textOf('deploy/keycloak/service-router-realm.json')).toContain(`"included.custom.audience": "${audience}"`);
   });
 });

@@ -1,4 +1,4 @@
-// A stream that keeps what is written to it.
+// A stream that stores its output.
 
 import { Writable } from 'node:stream';
 

@@ -6,7 +6,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { runStack } from '../../dev/stack/run-stack.ts';
+import { codeBlocksOf, readPage } from '../docs/pages.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { compileCache } from '../stack/compile-cache.ts';
 
@@ -17,11 +19,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(stateDir, { recursive: true }));
 
+const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
+const environment = (env: NodeJS.ProcessEnv) => ({ PATH: process.env['PATH'], STATE_DIR: stateDir, ...ports, ...env });
+
+/** As a process, to its end. */
 function launch(args: string[], env: NodeJS.ProcessEnv = {}) {
   const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
-  const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry, ...args], {
-    env: { ...compileCache, PATH: process.env['PATH'], STATE_DIR: stateDir, ...ports, ...env },
+    env: { ...compileCache, ...environment(env) },
   });
   const output = { printed: '' };
   for (const stream of [child.stdout, child.stderr])
@@ -30,17 +35,28 @@ function launch(args: string[], env: NodeJS.ProcessEnv = {}) {
   return { child, output, ended };
 }
 
-const start = (args: string[], env: NodeJS.ProcessEnv = {}) => launch(args, env).ended;
+/** In this process: a stack that ends before its first program. */
+async function start(env: NodeJS.ProcessEnv) {
+  let printed = '';
+  const keep = (chunk: unknown) => ((printed += String(chunk)), true);
+  const spies = [process.stdout, process.stderr].map((stream) => vi.spyOn(stream, 'write').mockImplementation(keep));
+  const umask = process.umask();
+  const code = await runStack([], environment(env)).finally(() => {
+    process.umask(umask);
+    for (const spy of spies) spy.mockRestore();
+  });
+  return { code, printed };
+}
 
 describe('npm start', () => {
   it('with --help says how it is used', async () => {
-    const { code, printed } = await start(['--help']);
+    const { code, printed } = await launch(['--help']).ended;
     expect(code).toBe(0);
     expect(printed).toMatch(/^Usage: npm start[\s\S]*ROUTER_PORT \(8080\)/);
   });
 
   it('refuses production', async () => {
-    expect(await start([], { NODE_ENV: 'production' })).toEqual({
+    expect(await start({ NODE_ENV: 'production' })).toEqual({
       code: 1,
       printed: 'npm start is for development: its clients and secrets are public. It refuses NODE_ENV=production.\n',
     });
@@ -50,7 +66,7 @@ describe('npm start', () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const port = String((server.address() as AddressInfo).port);
-    expect(await start([], { IDP_PORT: port })).toEqual({
+    expect(await start({ IDP_PORT: port })).toEqual({
       code: 1,
       printed: `Port ${port} (identity provider) is taken: set IDP_PORT to another one.\n`,
     });
@@ -58,11 +74,11 @@ describe('npm start', () => {
   });
 
   it('refuses a state directory that another stack uses', async () => {
-    writeFileSync(join(stateDir, 'stack.lock'), String(process.pid));
-    expect(await start([])).toEqual({
-      code: 1,
-      printed: `Another stack (process ${process.pid}) runs on ${stateDir}: stop it, or set STATE_DIR to another folder.\n`,
-    });
+    writeFileSync(join(stateDir, 'stack.lock'), String(process.ppid));
+    const blocks = codeBlocksOf(readPage('docs/how-to/reset-local-state.md'));
+    const shown = blocks.find(({ language }) => language === 'text')!.text;
+    const printed = shown.replace(/process \d+/, `process ${process.ppid}`).replace('.run', stateDir);
+    expect(await start({})).toEqual({ code: 1, printed });
   });
 
   it('closes a state directory to others that an earlier start left open, and nothing else in it', async () => {
@@ -73,13 +89,13 @@ describe('npm start', () => {
     for (const file of files) writeFileSync(join(stateDir, file), '');
     for (const name of ['.', 'logs', 'engine', 'mine']) chmodSync(join(stateDir, name), 0o755);
     for (const file of files) chmodSync(join(stateDir, file), 0o644);
-    await start([], { CONDUCTOR_URL: 'http://127.0.0.1:1' });
+    expect(await start({ CONDUCTOR_URL: 'http://127.0.0.1:1' })).toMatchObject({ code: 1 });
     expect(modes('.', 'logs', 'engine', 'mine')).toBe('700 700 700 755');
     expect(modes(...files)).toBe('600 600 600 600 644');
   });
 
   it('lists what is wrong with the configuration', async () => {
-    const { code, printed } = await start([], { ROUTER_PORT: 'eighty' });
+    const { code, printed } = await start({ ROUTER_PORT: 'eighty' });
     expect(code).toBe(1);
     expect(printed).toMatch(/the configuration is not valid:\n {2}- environment: router\.port/);
   });
@@ -88,7 +104,7 @@ describe('npm start', () => {
     const file = join(stateDir, 'gateway.config.yml');
     const shipped = readFileSync(new URL('../../gateway.config.yml', import.meta.url), 'utf8');
     writeFileSync(file, shipped.replace('strip: /movies', 'stripp: /movies').replace('requests: $', 'requsts: $'));
-    const { code, printed } = await start([], { ROUTER_GATEWAYCONFIGFILE: file, CONDUCTOR_URL: 'http://127.0.0.1:1' });
+    const { code, printed } = await start({ ROUTER_GATEWAYCONFIGFILE: file, CONDUCTOR_URL: 'http://127.0.0.1:1' });
     expect(code).toBe(1);
     const lines = printed.trim().split('\n');
     expect(lines[0]).toBe('the gateway configuration is not valid:');
@@ -101,7 +117,7 @@ describe('npm start', () => {
   });
 
   it('prints addresses and clients before it is ready, names what is missing, and what it waits for when it stops', async () => {
-    // An engine that says it is healthy, and has no definitions.
+    // A healthy engine without definitions.
     const engine = createHttpServer(({ url }, response) =>
       response.writeHead(url === '/health' ? 200 : 404).end('{"healthy":true}'),
     ).listen(0, '127.0.0.1');
@@ -130,10 +146,10 @@ describe('npm start', () => {
   }, 60_000);
 
   it('with an engine given that does not respond says so', async () => {
-    const { code, printed } = await start([], { CONDUCTOR_URL: 'http://127.0.0.1:1' });
+    const { code, printed } = await start({ CONDUCTOR_URL: 'http://127.0.0.1:1' });
     expect({ code, printed }).toEqual({
       code: 1,
-      printed: 'no healthy engine answers at http://127.0.0.1:1 (CONDUCTOR_URL)\n',
+      printed: 'no healthy engine responds at http://127.0.0.1:1 (CONDUCTOR_URL)\n',
     });
   });
 });

@@ -1,16 +1,20 @@
-// The files that docs/add-a-route.md and docs/mdm.md tell people to write pass the product's own checks.
+// The steps of docs/how-to/add-a-route.md pass the product's own checks.
 
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { runCheck } from '../../cli/check.ts';
+import { runCli } from '../cli/run-cli.ts';
 import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
 import { codeBlocksOf, readPage, sectionOf } from './pages.ts';
 
-const page = readPage('docs/add-a-route.md');
-/** Under names of its own, so that the tests also pass where somebody has followed the page. */
+const page = readPage('docs/how-to/add-a-route.md');
+/** With other names, so that the tests also pass in a checkout in which the page was followed. */
 const blocksOf = (heading: string) =>
-  codeBlocksOf(sectionOf(page, heading)).map(({ text }) => text.replaceAll('catalog', 'example'));
+  codeBlocksOf(sectionOf(page, heading)).map(({ text }) =>
+    text.replaceAll('catalog', 'example').replaceAll('orders', 'samples'),
+  );
 
 let copy: CopyOfProduct;
 beforeEach(() => {
@@ -18,20 +22,29 @@ beforeEach(() => {
 });
 afterEach(() => copy.dispose());
 
-it('add-a-route.md: task type, workflow and gateway configuration together → check shows the new route', async () => {
-  copy.write('workflows/tasks/example_intake.json', blocksOf('1. The task type')[0]!);
-  copy.write('workflows/exampleWF.v1.json', blocksOf('2. The workflow')[0]!);
-  const [endpoint, pipeline] = blocksOf('5. The gateway configuration');
-  copy.replace('gateway.config.yml', '\nplugins:\n', `${endpoint}\nplugins:\n`);
-  copy.replace('gateway.config.yml', '\npipelines:\n', `\npipelines:\n${pipeline}\n`);
-  const { exitCode, lines } = await runCheck({ dir: copy.dir }, { host: process });
-  expect({ exitCode, problems: exitCode === 0 ? [] : lines }).toEqual({ exitCode: 0, problems: [] });
-  const shown = blocksOf('6. Try it').find((text) => text.includes('example_intake'))!;
-  expect(lines).toContain(shown.trimEnd().split('\n').at(-1));
+/** Runs the first command of a section, as a shell would. */
+function runFirst(heading: string) {
+  const [command = ''] = blocksOf(heading);
+  const [, args = ''] = /^npm run -s router -- (.+)\n$/.exec(command) ?? [];
+  return runCli([...args.split(' ').map((word) => word.replace(/^'(.*)'$/, '$1')), '--dir', copy.dir]);
+}
+
+it('add-a-route.md: the command prints what the page shows, and writes the pipeline that it shows', async () => {
+  copy.write('.git', '');
+  const { stdout, stderr } = await runFirst('A plain back end');
+  expect(stderr).toBe('');
+  // The page shows what it prints in the gateway's own folder.
+  const folder = relative('.', copy.dir);
+  const there = stdout.replace(`-C ${folder} `, '').replaceAll(`${folder}/`, '');
+  expect(there).toBe(blocksOf('A plain back end')[1]);
+  const [shown = ''] = blocksOf('The pipeline');
+  const written = parse(readFileSync(join(copy.dir, 'gateway.config.yml'), 'utf8')) as typeof shownPipelines;
+  const shownPipelines = parse(shown) as { pipelines: Record<string, unknown> };
+  expect(written.pipelines).toMatchObject(shownPipelines.pipelines);
+  const { lines } = await runCheck({ dir: copy.dir }, { host: process });
+  expect(lines).toContain(blocksOf('The definitions')[0]!.trimEnd().split('\n').at(-1));
 });
 
-it('mdm.md: the handler of another college, copied with its code replaced → nothing is wrong', async () => {
-  const handler = readFileSync(join(copy.dir, 'event-handlers/mdm-share-002.json'), 'utf8');
-  copy.write('event-handlers/mdm-share-003.json', handler.replaceAll('002', '003'));
-  expect(await runCheck({ dir: copy.dir }, { host: process })).toMatchObject({ exitCode: 0 });
+it('add-a-route.md: the command for a route with writes', async () => {
+  expect(await runFirst('Writes')).toMatchObject({ exitCode: 0, stderr: '' });
 });

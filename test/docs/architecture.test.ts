@@ -1,4 +1,4 @@
-// docs/explanation/architecture.md: every path that it names exists, and every folder at the top has its place.
+// docs/explanation/architecture.md: every path that it names exists, and every top-level folder is described.
 
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,9 @@ import { readPage, rootDir } from './pages.ts';
 const { text } = readPage('docs/explanation/architecture.md');
 const spans = [...text.matchAll(/`([^`\s]+)`/g)].map(([, span = '']) => span);
 const folders = readdirSync(rootDir, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules')
+  .filter(
+    (entry) => entry.isDirectory() && !entry.name.startsWith('.') && !['node_modules', 'dist'].includes(entry.name),
+  )
   .map(({ name }) => name);
 const paths = spans.filter((span) => folders.includes(span.split('/')[0] as string) && span.includes('/'));
 

@@ -1,11 +1,11 @@
-// What the pages name exists: links, scripts, environment variables, metrics, dependencies, task types; examples parse.
+// Everything that the pages name exists: links, scripts, environment variables, dependencies, task types; examples parse.
 
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { taskTypeOfBackEnd } from '#lib/config/back-end-name.ts';
 import { keyOfVariable } from '#lib/config/environment.ts';
-import { deprecatedMetrics } from '../../gateway/operations/deprecated-metrics.ts';
 import { workers } from '../../workers/index.ts';
 import { anchorsOf, codeBlocksOf, readPage, readPages, relativeLinksOf, rootDir, rowsOf, sectionOf } from './pages.ts';
 
@@ -23,13 +23,19 @@ function readSources(patterns: string[]): string {
     .join('\n');
 }
 
+/** Whether a file exists, and the heading of the anchor in it. @param link path below the root, with or without an anchor */
+function leadsSomewhere(link: string): boolean {
+  const [file = '', anchor] = link.split('#');
+  if (!existsSync(join(rootDir, file))) return false;
+  return anchor === undefined || anchorsOf(readPage(file)).includes(anchor);
+}
+
 describe.each(pages.map((page) => [page.file, page] as const))('%s', (file, page) => {
   it('its links lead somewhere', () => {
     const broken = relativeLinksOf(page).filter((link) => {
       const [path = '', anchor] = link.split('#');
       const target = path === '' ? file : normalize(join(dirname(file), path));
-      if (!existsSync(join(rootDir, target))) return true;
-      return anchor !== undefined && !anchorsOf(readPage(target)).includes(anchor);
+      return !leadsSomewhere(anchor === undefined ? target : `${target}#${anchor}`);
     });
     expect(broken).toEqual([]);
   });
@@ -48,6 +54,22 @@ describe.each(pages.map((page) => [page.file, page] as const))('%s', (file, page
   });
 });
 
+it('the pages that code, configuration and messages name exist, with their anchors', () => {
+  const sources = readSources(['**/*.{ts,mjs,js,json,yml,properties,cfg,env,sh}', 'Dockerfile', '.ci/run']);
+  const named = new Set(sources.match(/\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g));
+  expect(named.size).toBeGreaterThan(30);
+  expect([...named].filter((link) => !leadsSomewhere(link))).toEqual([]);
+});
+
+it('docs/README.md lists every page, and no page is left at the top of docs/', () => {
+  const listed = relativeLinksOf(readPage('docs/README.md'));
+  const below = pages.map(({ file }) => file).filter((file) => file.startsWith('docs/') && file !== 'docs/README.md');
+  const missing = below.filter((file) => !listed.includes(file.slice('docs/'.length)));
+  expect(missing.filter((file) => !/\/adr\/\d/.test(file))).toEqual([]);
+  const records = relativeLinksOf(readPage('docs/explanation/adr/README.md'));
+  expect(missing.filter((file) => !records.includes(basename(file)))).toEqual([]);
+});
+
 it('the environment variables that the pages name exist', () => {
   const sources = readSources(['**/*.{ts,mjs,json,yml,env,sh}', 'Dockerfile', '.ci/run']);
   const known = (name: string) => keyOfVariable(name) !== undefined || new RegExp(`\\b${name}\\b`).test(sources);
@@ -59,33 +81,18 @@ it('the environment variables that the pages name exist', () => {
   expect(unknown).toEqual([]);
 });
 
-it('operations.md: every metric of the router, and no other', () => {
-  const sources = readSources(['gateway/**/*.ts', 'lib/**/*.ts', 'plugins/**/*.ts', 'jobs/**/*.ts']);
-  const inCode = new Set([...sources.matchAll(/'(router_[a-z_]+)'/g)].map(([, name]) => name));
-  const documented = rowsOf(sectionOf(readPage('docs/operations.md'), 'Metrics')).map(([name]) => name);
-  expect(documented.toSorted()).toEqual([...inCode].toSorted());
-});
-
-it('operations.md: every deprecated metric with its current name, and no other', () => {
-  const documented = rowsOf(sectionOf(readPage('docs/operations.md'), 'Deprecated metrics'));
-  expect(Object.fromEntries(documented)).toEqual(deprecatedMetrics);
-});
-
-it('decisions.md: one line for each dependency, and no other', () => {
+it('0019-dependencies.md: one line for each dependency, and no other', () => {
   const { dependencies, devDependencies, optionalDependencies } = packageJson;
   const expected = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies });
-  const documented = rowsOf(sectionOf(readPage('docs/decisions.md'), 'Dependencies')).map(([name]) => name);
+  const documented = rowsOf(sectionOf(readPage('docs/explanation/adr/0019-dependencies.md'), 'Packages')).map(
+    ([name]) => name,
+  );
   expect(documented.toSorted()).toEqual(expected.toSorted());
 });
 
-it('workers.md: every task type, and no other', () => {
-  const documented = rowsOf(sectionOf(readPage('docs/workers.md'), 'Task types')).map(([name]) => name);
-  expect(documented.toSorted()).toEqual(Object.keys(workers).toSorted());
-});
-
-it("security.md: the engine's calls that are open, in the order of the code", () => {
-  const source = readSources(['plugins/conductor/task-api/allow-list.ts']);
-  const rules = [...source.matchAll(/\{ method: '(\w+)', path: '([^']+)', scope: (worker|admin)Scope/g)];
-  const documented = rowsOf(sectionOf(readPage('docs/security.md'), "The engine's API"));
-  expect(documented).toEqual(rules.map(([, method, path, scope]) => [method, path, `conductor_${scope}`]));
+it('workers.md: every task type of the product, and no other', () => {
+  const documented = rowsOf(sectionOf(readPage('docs/reference/workers.md'), 'Task types')).map(([name]) => name);
+  // Plain back ends that somebody has added need no row.
+  const backEnds = ['lms-dw', 'movies'].map(taskTypeOfBackEnd);
+  expect(documented.toSorted()).toEqual([...Object.keys(workers), ...backEnds].toSorted());
 });

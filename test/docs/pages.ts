@@ -17,10 +17,15 @@ export interface Page {
 export interface CodeBlock {
   /** The word behind the fence; empty when there is none. */
   readonly language: string;
+  /** Without the indentation of the fence. */
   readonly text: string;
+  /** Line of the fence in its page, from 1. */
+  readonly line: number;
+  /** The HTML comments directly above the fence, without their delimiters, from the top. */
+  readonly comments: readonly string[];
 }
 
-const foreign = ['node_modules', '.run', '.git'];
+const foreign = ['node_modules', '.run', '.git', 'dist'];
 
 /** One page. @param file path below the root */
 export function readPage(file: string): Page {
@@ -33,10 +38,14 @@ export function readPages(): Page[] {
   return globSync('**/*.md', { cwd: rootDir, exclude }).sort().map(readPage);
 }
 
+/** Returns the fenced blocks of a page, those inside lists too. */
 export function codeBlocksOf({ text }: Page): CodeBlock[] {
-  return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, language = '', block = '']) => ({
+  const fence = /((?:^ *<!--(?:(?!-->).)*-->\n\s*?)*)^( *)```(\w*)\n(.*?)^\2```$/gms;
+  return [...text.matchAll(fence)].map(({ index, 1: above = '', 2: indentation, 3: language = '', 4: block = '' }) => ({
     language,
-    text: block,
+    text: block.replaceAll(new RegExp(`^${indentation}`, 'gm'), ''),
+    line: text.slice(0, index + above.length).split('\n').length,
+    comments: [...above.matchAll(/<!--(.*?)-->/gs)].map(([, comment = '']) => comment.trim().replaceAll(/\s+/g, ' ')),
   }));
 }
 

@@ -1,4 +1,4 @@
-// docs/explanation/reliability.md shows what the runs of `npm run faults` have left, all of it.
+// docs/explanation/reliability.md shows all stored results of `npm run faults`.
 
 import { expect, it } from 'vitest';
 import { reportOf } from '../faults/report.ts';

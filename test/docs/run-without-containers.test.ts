@@ -4,10 +4,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { getProperties } from 'properties-file';
 import { afterAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '#lib/config/load.ts';
-import { configSchema } from '#lib/config/schema.ts';
 import { engineRelease } from '../../dev/engine/release.ts';
 import { textOf } from '../deploy/deployment-files.ts';
 import { keycloakRelease } from '../keycloak/release.ts';
@@ -25,14 +23,6 @@ const dir = mkdtempSync(join(tmpdir(), 'service-router-how-to-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
 describe('the how-to for running without containers', () => {
-  it('names settings that exist', () => {
-    const patterns = Object.keys(configSchema.patternProperties).map((pattern) => new RegExp(pattern));
-    const isKey = (key: string) => key in configSchema.properties || patterns.some((pattern) => pattern.test(key));
-    const keys = Object.keys(getProperties(settings));
-    expect(keys.length).toBeGreaterThan(15);
-    expect(keys.filter((key) => !isKey(key))).toEqual([]);
-  });
-
   it('has settings that the production profile accepts', async () => {
     const file = join(dir, 'production.properties');
     writeFileSync(file, settings);

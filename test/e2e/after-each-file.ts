@@ -3,17 +3,17 @@
 
 import { afterAll } from 'vitest';
 import { call } from '../stack/client.ts';
-import { killLeftovers } from '../stack/idle-stack.ts';
+import { killLeftovers } from '../stack/stack-part.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 afterAll(async () => {
   await killLeftovers();
-  // An engine that was given may have executions of somebody else.
+  // A given engine may have executions of other users.
   if (process.env['CONDUCTOR_URL'] === undefined) await terminateExecutions(engineOfRun().url);
 });
 
 async function terminateExecutions(engineUrl: string): Promise<void> {
-  const query = encodeURIComponent('status = RUNNING');
+  const query = encodeURIComponent('status IN (RUNNING,PAUSED)');
   const { results } = (await call(`${engineUrl}/api/workflow/search?query=${query}&size=500`)).json<{
     results: { workflowId: string }[];
   }>();

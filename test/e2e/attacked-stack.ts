@@ -1,8 +1,8 @@
 // A stack with everything between router, engine and identity provider written down: what attacks are aimed at.
 
+import { pollUntil } from '../stack/poll-until.ts';
 import { type RecordingProxy, startRecordingProxy } from '../stack/recording-proxy.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 
 export interface AttackedStack {
   readonly stack: Stack;
@@ -13,7 +13,7 @@ export interface AttackedStack {
   stop(): Promise<void>;
 }
 
-/** No workers: whatever reaches the engine is a request's doing. */
+/** Without workers, so that every engine call is caused by a request. */
 export async function startAttackedStack(
   engineUrl: string,
   router: Record<string, string> = {},
@@ -31,6 +31,11 @@ export async function startAttackedStack(
     },
   });
   const recorded = await provider;
+  await pollUntil('the router to ask the engine for its calls and event handlers', () =>
+    ['OPTIONS /api/tasks/none/none/COMPLETED/sync', 'GET /api/event'].every((call) =>
+      engine.requests.some(({ method, target }) => `${method} ${target}` === call),
+    ),
+  );
   return {
     stack,
     engine,

@@ -1,4 +1,4 @@
-// Ways round the allow-list of the engine's API, as bytes on a socket against the running router: whatever the response,
+// Attempts to bypass the allow-list of the engine's API, as bytes on a socket against the running router: whatever the response,
 // the engine, which is recorded, got nothing but what the list allows.
 
 import { randomUUID } from 'node:crypto';

@@ -228,6 +228,32 @@ describe('workers', () => {
     await worker('unlimited')(api(''), json(result(task)));
   });
 
+  /** An exchange of a worker: what it takes, and what it reports. */
+  const exchange = (domains: (string | undefined)[], ...results: object[]) => {
+    const wanted = domains.map((domain) => ({ taskType, domain, count: 1 }));
+    const lines = [{ workerId: 'by-hand', timeout: 2_000, wanted }, ...results].map((line) => JSON.stringify(line));
+    return { method: 'POST', headers: { 'content-type': 'application/x-ndjson' }, body: lines.join('\n') };
+  };
+
+  it("college 002's worker takes and reports in exchanges what it may, beside what it may not", async () => {
+    const id = await start('001');
+    const own = await start('002');
+    const by = worker('worker-002');
+    expectForbidden(await by(api('/exchange'), exchange(['001', undefined])));
+    const answer = (await by(api('/exchange'), exchange(['001', '002']))).json<{ tasks: Task[]; refused: string[] }>();
+    expect(answer.tasks.map(({ workflowInstanceId }) => workflowInstanceId)).toEqual([own]);
+    expect(answer.refused).toEqual([taskType]);
+    const task = await take(worker('unlimited'), '001');
+    const mine = answer.tasks[0] as Task;
+    const reported = await by(
+      api('/exchange'),
+      exchange([], result(task), result(mine), { ...result(mine), status: 'X' }),
+    );
+    expect(reported.json()).toEqual({ tasks: [], statuses: [403, 200, 400] });
+    expect([(await statusOf(id)).status, (await statusOf(own)).status]).toEqual(['RUNNING', 'COMPLETED']);
+    await worker('unlimited')(api(''), json(result(task)));
+  });
+
   it("college 002's worker cannot report, extend or write the log of 001's task", async () => {
     const id = await start('001');
     const own = await start('002');

@@ -1,4 +1,4 @@
-// Back ends that are down, slow, rude or wrong: the documented answer each time, and the next request is served.
+// Tests of failing back ends (down, slow, malformed responses): clients get the documented response, and the next request works.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -7,8 +7,7 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { readCount } from '../stack/metrics.ts';
 import { createToken } from '../plugins/oauth2/forge.ts';
 import { issuerKey } from '../stack/issuer-key.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import { audience, type Stack } from '../stack/stack.ts';
+import { audience, shareStack, type Stack } from '../stack/stack.ts';
 import { RawConnection } from '../wire/raw-client.ts';
 import { freePort } from '../stack/free-port.ts';
 import { engineOfRun } from './engine-of-run.ts';

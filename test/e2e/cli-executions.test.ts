@@ -5,8 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;
@@ -51,7 +50,7 @@ const list = async (...options: string[]) =>
   (await cli(['executions', 'list', '--json', ...options])).json<{ executions: Listed[] }>().executions;
 const show = async (id: string) => (await cli(['executions', 'show', id, '--json'])).json<Shown>();
 
-/** A PATCH in a domain of its own: nobody polls there unless the test does. */
+/** A PATCH in a separate domain, which only the test polls. */
 async function startPatch(domain: string, person = '0319375'): Promise<string> {
   const inbound = {
     httpMethod: 'PATCH',

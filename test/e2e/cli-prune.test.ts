@@ -1,4 +1,4 @@
-// `prune` and `events` on engines of their own, on SQLite and on PostgreSQL: batches, a kill in the middle, the daily program.
+// Tests of `prune` and `events` on separate engines, on SQLite and on PostgreSQL: batches, a kill in between, and the daily program.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { preparedFolder } from '../stack/prepared-engine.ts';
 import { startProgram } from '../stack/program.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { compileCache } from '../stack/compile-cache.ts';
 
 const main = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
@@ -39,7 +39,7 @@ const prunes = (kind: EngineKind) => {
         ? `sqlite:${engine.databaseFile}`
         : `postgresql://${PGUSER}:${PGPASSWORD}@${PGHOST}:${PGPORT}/${name}`;
     database = await openEngineDatabase(databaseUrl);
-    stack = await startStack({ engineUrl: engine.url, router: { ADAPTOR_777_URL: 'http://127.0.0.1:9' } });
+    stack = await shareStack({ engineUrl: engine.url, router: { ADAPTOR_777_URL: 'http://127.0.0.1:9' } });
     demo = await callerFor(stack.url);
   }, 240_000);
   afterAll(async () => {
@@ -209,7 +209,7 @@ const prunes = (kind: EngineKind) => {
     const events = await database.countEvents(Date.now() + 1_000);
     await patch('0318204');
     await patch('nobody');
-    // What they set off starts later than they end.
+    // Their follow-up executions start after they have ended.
     await untilEvents(events + 3);
     await untilIdle();
     const waiting = await call(`${engine.url}/api/workflow`, {

@@ -4,15 +4,14 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;
 let demo: Caller;
 
 beforeAll(async () => {
-  // Its router does not reconcile: whatever is repaired here was repaired by the command.
+  // Its router does not reconcile, so every repair here is by the command.
   stack = await shareStack({ engineUrl: engineOfRun().url });
   demo = await callerFor(stack.url);
   // A new engine subscribes to a handler's queue within a minute, and only while the handler is active.
@@ -32,7 +31,7 @@ const engine = (path: string, method = 'GET', body?: unknown) =>
     method,
     ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
   });
-/** Only what this file has lost: other suites leave executions behind on purpose. */
+/** Only the executions that this file has lost: other suites leave executions behind on purpose. */
 const args = () => ['reconcile', '--engine', engineOfRun().url, '--after', '1s', '--look-back', lookBack()];
 const reconcile = (...options: string[]) => runCli([...args(), ...options], stack.routerEnv);
 let lostAt = Date.now();

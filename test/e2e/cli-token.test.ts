@@ -1,4 +1,4 @@
-// `token`: what it says of a token, reason by reason, is what the running router answers.
+// Tests of `token`: for each reason, its output agrees with the response of the running router.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,8 +8,7 @@ import { type CliResult, runCli } from '../cli/run-cli.ts';
 import { createKey, createToken, type SigningKey, type TokenMint, type TokenParts } from '../plugins/oauth2/forge.ts';
 import { call, tokenOf } from '../stack/client.ts';
 import { issuerKey } from '../stack/issuer-key.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import { audience, type Stack } from '../stack/stack.ts';
+import { audience, shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const foreign = createKey();
@@ -42,7 +41,7 @@ function explain(text: string, ...options: string[]): Promise<CliResult> {
   return runCli(['token', '--token-file', file, ...options], env);
 }
 
-/** What the router answers to a request with this token. */
+/** Returns the router's response to a request with this token. */
 async function statusOf(text: string, path: string, method = 'GET'): Promise<number> {
   return (await call(`${stack.url}${path}`, { method, headers: { authorization: `Bearer ${text}` } })).status;
 }
@@ -191,7 +190,7 @@ describe('a valid token', () => {
       ['--route', 'conductor', '--method', 'DELETE', '--path', '/conductor/api/workflow/x'],
       '/conductor/api/workflow/x',
       'DELETE',
-      [404, /does not pass the router/],
+      [404, /does not forward this call/],
     ],
     [
       'of an operator',
@@ -239,7 +238,7 @@ describe('a valid token', () => {
     for (const from of [[], ['--router', stack.url]]) {
       const { exitCode, stdout, stderr } = await runCli(['token', ...from], { ...env, OPS_CLIENTSECRET: 'guessed' });
       expect([exitCode, stdout]).toEqual([1, '']);
-      expect(stderr).toMatch(/gave client "demo" no token: (401 )?invalid_client/);
+      expect(stderr).toMatch(/issued no token to client "demo": (401 )?invalid_client/);
       expect(stderr).not.toContain('guessed');
     }
   });

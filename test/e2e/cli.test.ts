@@ -4,8 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type CliResult, runCli } from '../cli/run-cli.ts';
 import { definitionNames, productDir } from '../lib/conductor/definitions/copy-of-product.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { type RandomDefinitions, randomDefinitions } from './random-definitions.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
@@ -42,7 +41,7 @@ describe('service-router register', () => {
     const { suffix } = definitions;
     await register();
     definitions.set(`workflows/tasks/movies_intake${suffix}.json`, ['responseTimeoutSeconds'], 23);
-    definitions.set(`event-handlers/mdm-share${suffix}-002.json`, ['active'], false);
+    definitions.set(`event-handlers/mdm-share${suffix}-{mis}.json`, ['active'], false);
     const changed = await register();
     expect(changed.exitCode).toBe(0);
     expect(linesOf(changed, 'changed')).toEqual([
@@ -176,7 +175,7 @@ describe('through the router', () => {
     const env = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'guessed' };
     const { exitCode, stderr } = await runCli(['status', '--router', stack.url], env);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/the router gave client "ops" no token: 401/);
+    expect(stderr).toMatch(/the router issued no token to client "ops": 401/);
     expect(stderr).not.toContain('guessed');
   });
 });

@@ -1,9 +1,13 @@
 // Every operation of /openapi.json, called on a whole stack with the examples of the document: the responses are as described.
 
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument, Operation, Parameter } from '#lib/openapi/openapi.ts';
 import { call, type CallOptions, checkAnswersOf, tokenOf } from '../stack/client.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
+import { stopIdle } from '../stack/stack-part.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 interface Step {
@@ -13,6 +17,7 @@ interface Step {
   readonly operation: Operation;
 }
 
+const backEndsDir = mkdtempSync(join(tmpdir(), 'service-router-contract-'));
 let stack: Stack;
 let document: OpenApiDocument;
 let steps: Step[];
@@ -20,8 +25,8 @@ let operationOf: Awaited<ReturnType<typeof checkAnswersOf>>['operationOf'];
 const tokens = new Map<string, string>();
 
 beforeAll(async () => {
-  // Its own: the examples also remove persons whom other files know.
-  stack = await startStack({ engineUrl: engineOfRun().url });
+  // Data of their own: the examples also remove persons whom other files know.
+  stack = await shareStack({ engineUrl: engineOfRun().url, backEnds: { STATE_DIR: backEndsDir } });
   document = (await call(`${stack.url}/openapi.json`)).json<OpenApiDocument & Record<string, unknown>>();
   steps = Object.entries(document.paths).flatMap(([template, item]) =>
     Object.entries(item).map(([method, operation]) => ({
@@ -34,7 +39,11 @@ beforeAll(async () => {
   ({ operationOf } = await checkAnswersOf(stack.url));
   for (const client of ['demo', 'reader', 'worker', 'ops']) tokens.set(client, await tokenOf(stack.url, client));
 });
-afterAll(() => stack?.stop());
+afterAll(async () => {
+  await stack?.stop();
+  await stopIdle('dev/back-ends/main.ts');
+  rmSync(backEndsDir, { recursive: true, force: true });
+});
 
 /** Examples of the document; what has none is a word that names nothing. */
 function fillIn(template: string, parameters: readonly Parameter[]): string {

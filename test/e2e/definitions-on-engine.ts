@@ -1,12 +1,12 @@
 // The CLI's definition commands on the shared engine, looking only at definitions that no other test knows.
 
 import { existsSync, readFileSync } from 'node:fs';
-import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { Engine } from '#lib/conductor/engine.ts';
 import { applyPlan } from '#lib/conductor/metadata/apply.ts';
 import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import { planChanges } from '#lib/conductor/metadata/plan.ts';
 import { type CliResult, runCli, startCli, type StartedCli } from '../cli/run-cli.ts';
+import { definitionsFor } from '../lib/conductor/definitions/copy-of-product.ts';
 import { call } from '../stack/client.ts';
 import type { RandomDefinitions } from './random-definitions.ts';
 
@@ -46,7 +46,7 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
     async prepare() {
       const engine = new Engine({ url: engineUrl, timeoutMs: 10_000, connections: 2 });
       const api = new MetadataApi((request) => engine.request(request));
-      const repository = loadDefinitions(dir);
+      const repository = definitionsFor(['002'], dir);
       const concerns = (name: string) => name.includes(suffix);
       const replan = async () => planChanges(repository, await api.readDefinitions(), { prune: false, concerns });
       const { outcome } = await applyPlan(await replan(), {

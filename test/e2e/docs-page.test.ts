@@ -1,17 +1,16 @@
-// /docs in a real browser: it renders, breaks no rule of its own policy, and calls the router with a token of its token path.
+// Tests of /docs in a real browser: it renders, complies with its content security policy, and calls the router with a token.
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { requires } from '../run/requirements.ts';
 import { startBrowser } from '../stack/browser.ts';
 
-/** SCREENSHOTS_DIR names a directory for pictures of what was tested. */
+/** SCREENSHOTS_DIR names a directory for screenshots. */
 const pictures = process.env['SCREENSHOTS_DIR'];
 
 describe('/docs in a browser', requires('chromium'), () => {

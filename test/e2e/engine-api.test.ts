@@ -6,8 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;
@@ -117,6 +116,26 @@ describe('workers', () => {
     expect([updated.status, updated.text]).toEqual([200, task!.taskId]);
     expect(await statusOf(id)).toMatchObject({ status: 'COMPLETED', output: { n: 2 } });
     expect((await worker(api('/tasks'), json(result))).status).toBe(200);
+  });
+
+  it('an exchange reports results and brings the next tasks; numbers reach the engine as they were written', async () => {
+    const ids = [await startElsewhere({ n: 1 }), await startElsewhere({ n: 2 })];
+    const exchange = async (count: number, ...results: string[]) => {
+      const header = JSON.stringify({ workerId: 'x', timeout: 5_000, wanted: [{ taskType, count }] });
+      const body = [header, ...results].join('\n');
+      return (await worker(api('/tasks/exchange'), { method: 'POST', body })).json<{ tasks: Task[] }>();
+    };
+    const [task] = (await exchange(1)).tasks;
+    const completed = ({ taskId, workflowInstanceId }: Task) =>
+      `{"taskId":"${taskId}","workflowInstanceId":"${workflowInstanceId}","status":"COMPLETED","outputData":{"n":12345678901234567890}}`;
+    const next = await exchange(1, completed(task!));
+    expect([task!, ...next.tasks].map(({ workflowInstanceId }) => workflowInstanceId).toSorted()).toEqual(
+      ids.toSorted(),
+    );
+    expect(await exchange(0, completed(next.tasks[0]!))).toEqual({ tasks: [] });
+    for (const id of ids) {
+      expect((await ops(api(`/workflow/${id}?includeTasks=false`))).text).toContain('12345678901234567890');
+    }
   });
 
   it('numbers in a result reach the engine as they were written', async () => {

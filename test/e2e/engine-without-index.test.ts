@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { engineProperties } from '../../dev/engine/engine-arguments.ts';
-import { type RunningEngine, startEngine } from '../../dev/engine/start-engine.ts';
-import { runCli } from '../cli/run-cli.ts';
+import type { RunningEngine } from '../../dev/engine/start-engine.ts';
+import { requires } from '../run/requirements.ts';
 import { call, callerFor } from '../stack/client.ts';
 import { freePort } from '../stack/free-port.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { startPreparedEngine } from '../stack/prepared-engine.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 
-describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined)('an engine without an index', () => {
+describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined)('an engine without an index', requires('full'), () => {
   const stateDir = mkdtempSync(join(tmpdir(), 'service-router-no-index-'));
   let engine: RunningEngine;
   let stack: Stack;
@@ -20,9 +21,8 @@ describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined)('an engine without a
     const properties = join(stateDir, 'no-index.properties');
     writeFileSync(properties, 'conductor.indexing.enabled=false\nconductor.indexing.type=none\n');
     const tuning = { properties: [engineProperties, properties] };
-    engine = await startEngine({ port: await freePort(), stateDir, tuning, say: () => undefined });
-    await runCli(['register', '--engine', engine.url]);
-    stack = await startStack({ engineUrl: engine.url });
+    engine = await startPreparedEngine({ port: await freePort(), stateDir, tuning, say: () => undefined });
+    stack = await shareStack({ engineUrl: engine.url });
   }, 150_000);
   afterAll(async () => {
     await stack?.stop();

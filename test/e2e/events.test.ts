@@ -1,4 +1,4 @@
-// From the PATCH to the share on the engine's own terms: which answers start mdmWF, and where the shares arrive.
+// Tests of events in the engine: which responses start mdmWF, and where the shares arrive.
 
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import { Engine } from '#lib/conductor/engine.ts';
 import type { EngineExecution } from '../stack/engine-execution.ts';
 import { pollUntil } from '../stack/poll-until.ts';
+import { stopIdleWorkers } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engine = new Engine({ url: engineOfRun().url, timeoutMs: 10_000, connections: 4 });
@@ -72,6 +73,8 @@ async function answerMdm({ workflowId }: EngineExecution, interestedSystems: unk
 }
 
 beforeAll(async () => {
+  // Workers of an earlier file would take the tasks.
+  await stopIdleWorkers();
   // The engine begins to listen to a new handler's queue within a minute.
   await answerMdm(await mdmOf(await route('PATCH', 200), 90_000), []);
 }, 120_000);

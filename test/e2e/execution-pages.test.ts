@@ -10,7 +10,7 @@ import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client
 import { faintTexts, type OpenPage, openPage, overflowOf, shoot } from '../stack/pages.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { requires } from '../run/requirements.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;
@@ -52,7 +52,7 @@ function untilShared(source: string): Promise<boolean> {
 
 beforeAll(async () => {
   proxy = await startBreakableProxy(engineUrl);
-  stack = await startStack({ engineUrl: proxy.url, router: { CONDUCTOR_UIURL: uiURL } });
+  stack = await shareStack({ engineUrl: proxy.url, router: { CONDUCTOR_UIURL: uiURL } });
   demo = await callerFor(stack.url);
   await registerDrawn();
   const nobody = { version: 1, taskToDomain: { movies_intake: 'nobody' } };

@@ -1,11 +1,12 @@
-// Processes that are stopped (SIGSTOP) and continued too late, and what is left of them: nothing is sent to a back end twice or late.
+// Tests of processes that are stopped (SIGSTOP) and continued too late: nothing is sent to a back end twice or late.
 
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ExecutionApi, type WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { Engine } from '#lib/conductor/engine.ts';
 import { superseded } from '#lib/conductor/executions/superseded.ts';
 import type { BackEndEvent } from '../../dev/back-ends/history.ts';
@@ -14,7 +15,7 @@ import { call, type Caller, callerFor, tokenOf } from '../stack/client.ts';
 import { readCount } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import type { Program } from '../stack/program.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;
@@ -31,11 +32,11 @@ let restore: () => Promise<void>;
 beforeAll(async () => {
   // Of a write: 90 s become 3.
   restore = await scaleResponseTimeouts(engineUrl, 1 / 30);
-  stack = await startStack({
+  stack = await shareStack({
     engineUrl,
     router: { ROUTER_RESPONSEDEADLINEMS: '2000' },
-    // A stopped worker has a poll open, which gets the task.
-    workers: { WORKERS_POLLTIMEOUTMS: '5000', WORKERS_TASKTYPES: 'college-adaptor_intake' },
+    // A stopped worker has a poll open, which gets the task: one that ended first would leave the task in the queue.
+    workers: { WORKERS_POLLTIMEOUTMS: '60000', WORKERS_TASKTYPES: 'college-adaptor_intake' },
     backEnds: { BACKENDS_HISTORY_FILE: historyFile },
     colocatedDomain: null,
   });
@@ -60,7 +61,7 @@ function countReceived(path: string): number {
   return events.filter((event) => event.event === 'received' && event.target.endsWith(target)).length;
 }
 
-/** Whatever was under way before it has been sent by then. */
+/** By then, everything that was in progress has been sent. */
 async function writeAndWait(): Promise<void> {
   await pollUntil('a write to succeed', async () => (await demo(newPath(), write)).status === 200);
 }
@@ -82,12 +83,12 @@ const ended = (id: string) => async (): Promise<WholeExecution | undefined> => {
 describe('a process that is stopped and continued', () => {
   it('a worker, past the response time-out of a write that it was handed: the back end does not get it', async () => {
     const path = newPath();
-    await pollUntil('an open poll', async () => (await readCount(stack.operationsUrl, 'router_held_polls')) === 1);
+    await pollUntil('an open poll', async () => (await readCount(stack.operationsUrl, 'router_held_polls')) > 0);
     const answer = await whileStopped(stack.workers[0], async () => {
       const { status, json } = await demo(path, write);
       const { executionId } = json<{ executionId: string }>();
       await pollUntil('the engine to give the task up', async () => {
-        // By itself it looks some time within half a minute.
+        // Without a wake-up, it checks within half a minute.
         await executions.decide(executionId);
         return ended(executionId)();
       });

@@ -35,7 +35,8 @@ export function lostEventsOf({ url, stateDir }: EngineOfRun): LostEvents {
     async untilEventsTaken(queue) {
       const size = async () => (await call(`${url}/api/tasks/queue/all`)).json<Record<string, number>>()[queue] ?? 0;
       const isDone = async () => (await size()) === 0 && unfinished(stateDir, queue) === 0;
-      await pollUntil(`the events of ${queue} to be dropped`, isDone, { timeoutMs: 20_000 });
+      // An engine looks once a minute which queues have active handlers, and may listen to this one only then.
+      await pollUntil(`the events of ${queue} to be dropped`, isDone, { timeoutMs: 90_000 });
     },
   };
 }

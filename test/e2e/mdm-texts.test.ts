@@ -6,8 +6,7 @@ import { type EngineKind, type FaultEngine, startFaultEngine } from '../faults/e
 import { requires } from '../run/requirements.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 // The engine subscribes to the queue of a new handler within a minute of its registration.

@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
 import type { EngineExecution } from '../stack/engine-execution.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { newCccid } from '../stack/new-cccid.ts';
 import { engineOfRun } from './engine-of-run.ts';
 

@@ -1,12 +1,11 @@
-// Programs and connections that go away: what clients are told meanwhile, and that everything comes back by itself.
+// Tests of failing programs and connections: what clients get in the meantime, and that the system recovers.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { startProgram } from '../stack/program.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import { type Stack, untilReady } from '../stack/stack.ts';
+import { shareStack, type Stack, untilReady } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;

@@ -1,4 +1,4 @@
-// More than can be served, back ends that hold or refuse, an engine that is away: refused at once, others unharmed.
+// Tests of overload, hanging back ends and an unavailable engine: requests are rejected quickly, and others are not affected.
 
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
@@ -8,8 +8,7 @@ import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client
 import { freePort } from '../stack/free-port.ts';
 import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import { type Stack, untilReady } from '../stack/stack.ts';
+import { shareStack, type Stack, untilReady } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 /** College 777: its adaptor holds every request until it is told to let go. */

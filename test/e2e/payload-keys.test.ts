@@ -4,8 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
 import { ProgramFailed, startProgram } from '../stack/program.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;

@@ -16,9 +16,6 @@ export function randomDefinitions(): RandomDefinitions {
     copy.rename(`${directory}/${name}${version}.json`, file);
     return file;
   };
-  // They name the workflow of the product's own share, which this copy has under another name.
-  for (const name of ['mdm-update-002', 'mdm-update-record-002']) copy.remove(`event-handlers/${name}.json`);
-  copy.remove('workflows/mdm-updateWF.v1.json');
   const workflow = rename('workflows', 'moviesWF', '.v1');
   copy.replace(workflow, '"moviesWF"', `"moviesWF${suffix}"`);
   copy.replace(workflow, 'movies_intake', `movies_intake${suffix}`);
@@ -37,9 +34,9 @@ export function randomDefinitions(): RandomDefinitions {
   copy.replace(mdm, '"name": "mdm"', `"name": "mdm${suffix}"`);
   copy.replace(mdm, 'college-adaptorWF', `college-adaptorWF${suffix}`);
   copy.replace(mdm, '"mdmWF"', `"mdmWF${suffix}"`);
-  copy.rename('event-handlers/mdm-share-002.json', `event-handlers/mdm-share${suffix}-002.json`);
-  const share = `event-handlers/mdm-share${suffix}-002.json`;
-  copy.replace(share, '"mdm-share-002"', `"mdm-share${suffix}-002"`);
+  const share = `event-handlers/mdm-share${suffix}-{mis}.json`;
+  copy.rename('event-handlers/mdm-share-{mis}.json', share);
+  copy.replace(share, '"mdm-share-', `"mdm-share${suffix}-`);
   copy.replace(share, 'conductor:mdmWF', `conductor:mdmWF${suffix}`);
   copy.replace(share, '"mdm-shareWF"', `"mdm-shareWF${suffix}"`);
   return { ...copy, suffix };

@@ -1,7 +1,7 @@
 // A router whose reload moves to a new workflow version and adds a college: its reconciler repairs what both lose.
 
 import { randomBytes } from 'node:crypto';
-import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -10,8 +10,7 @@ import { call, callerFor } from '../stack/client.ts';
 import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { lostEventsOf } from './lost-events.ts';
 
@@ -23,7 +22,8 @@ const version = 100_000 + Number.parseInt(randomBytes(2).toString('hex'), 16);
 /** The product in a directory of its own: its definitions can be changed. */
 const dir = mkdtempSync(join(tmpdir(), 'service-router-product-'));
 const properties = join(dir, 'router.properties');
-const collegeFile = join(dir, 'event-handlers/mdm-share-002.json');
+const defaults = join(dir, 'config/default.properties');
+const collegeLine = 'adaptor.002.domain=002\n';
 let stack: Stack;
 let router: Program;
 
@@ -31,15 +31,17 @@ beforeAll(async () => {
   const left = new Set(['node_modules', 'test', 'bench', 'docs', '.git', '.run']);
   cpSync(productDir, dir, { recursive: true, filter: (source) => !left.has(relative(productDir, source)) });
   symlinkSync(join(productDir, 'node_modules'), join(dir, 'node_modules'));
-  renameSync(collegeFile, `${dir}/kept.json`);
+  writeFileSync(defaults, readFileSync(defaults, 'utf8').replace(collegeLine, ''));
   writeFileSync(properties, 'adaptor.workflowVersion=2\n');
   stack = await shareStack({ engineUrl });
-  router = await startProgram(join(dir, 'gateway/main.ts'), {
+  const environment = {
     ...stack.routerEnv,
     CONFIG_URL: pathToFileURL(properties).href,
     // Thresholds that make a round worth waiting for; older executions are those of other suites.
     ...{ RECONCILER_INTERVALMS: '500', RECONCILER_AFTERMS: '1500', RECONCILER_LOOKBACKSECONDS: '2' },
-  });
+  };
+  // The gateway is the folder that the router runs in.
+  router = await startProgram(join(dir, 'gateway/main.ts'), environment, dir);
 });
 afterAll(async () => {
   await router?.stop();
@@ -54,7 +56,6 @@ async function addDefinitions(): Promise<void> {
   const known = JSON.parse(readFileSync(join(dir, 'workflows/college-adaptorWF.v2.json'), 'utf8')) as object;
   const body = JSON.stringify({ ...known, version });
   writeFileSync(join(dir, `workflows/college-adaptorWF.v${version}.json`), body);
-  renameSync(`${dir}/kept.json`, collegeFile);
   const headers = { 'content-type': 'application/json' };
   const registered = await call(`${engineUrl}/api/metadata/workflow`, { method: 'PUT', headers, body: `[${body}]` });
   expect(registered.status).toBe(200);
@@ -72,7 +73,7 @@ async function reload(text: string): Promise<void> {
 
 it('lost events of the new version and of the added college are repaired without a restart', async () => {
   await addDefinitions();
-  await reload(`adaptor.workflowVersion=${version}\n`);
+  await reload(`adaptor.workflowVersion=${version}\n${collegeLine}`);
   const demo = await callerFor(String(router.ready['url']));
   const cccid = `L${randomBytes(4).toString('hex').toUpperCase()}`;
   await withoutHandler('mdm', () =>

@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from 'redis';
-import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { Engine } from '#lib/conductor/engine.ts';
-import type { ExecutionApi, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { loadConfig } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { type OpenExecutions, openExecutions } from '#lib/records/open-executions.ts';
@@ -20,6 +20,7 @@ import { type RedisEngine, startRedisEngine } from '../../dev/engine/start-redis
 import { createReconcileRounds } from '../../jobs/reconcile/index.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { requires } from '../run/requirements.ts';
+import { definitionsFor } from '../lib/conductor/definitions/copy-of-product.ts';
 import { call } from '../stack/client.ts';
 import { freePort } from '../stack/free-port.ts';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -41,7 +42,7 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
     const env = { REDIS_URL: engine.redis.url, RECONCILER_AFTERMS: String(afterMs), CONDUCTOR_URL: engine.url };
     config = (await loadConfig({ env })).config;
     connection = new Engine({ url: [engine.url], timeoutMs: 5_000, connections: 4 });
-    executions = openExecutions((request) => connection.request(request), config, createLog('test', 'silent'));
+    executions = await openExecutions((request) => connection.request(request), config, createLog('test', 'silent'));
     api = executions.api;
     for (const task of ['mdm_notify', 'mdm_share', 'movies_intake']) await shortenTimeOut(task);
   }, 300_000);
@@ -86,8 +87,8 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
   }
 
   const rounds = () => {
-    const definitions = loadDefinitions(process.cwd());
-    return createReconcileRounds({ config, definitions: () => definitions, api });
+    const definitions = definitionsFor();
+    return createReconcileRounds({ config, definitions: () => definitions, api, readQueueSizes: async () => ({}) });
   };
   /** Runs rounds until one has repaired the execution, and returns its finding. */
   const repaired = (id: string) => {

@@ -9,8 +9,7 @@ import { type EngineProxy, startEngineProxy } from '../faults/engine-proxy.ts';
 import { type Caller, callerFor, type CallOptions, type RouterAnswer } from '../stack/client.ts';
 import { readCount } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;

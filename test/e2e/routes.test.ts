@@ -2,8 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor } from '../stack/client.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;

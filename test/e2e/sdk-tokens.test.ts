@@ -2,11 +2,11 @@
 
 import { orkesConductorClient, TaskHandler } from '@io-orkes/conductor-javascript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findJavaTools, startJavaWorker } from '../java-sdk/java-sdk.ts';
+import { findJdk, startJavaWorker } from '../java-sdk/java-sdk.ts';
 import { call } from '../stack/client.ts';
 import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { requires } from '../run/requirements.ts';
 
@@ -16,7 +16,7 @@ const key = { keyId: 'worker', keySecret: 'worker-secret' };
 let stack: Stack;
 
 beforeAll(async () => {
-  stack = await startStack({
+  stack = await shareStack({
     engineUrl: engineOfRun().url,
     withWorkers: false,
     // The workers of this suite answer in place of the back ends that the document describes.
@@ -76,13 +76,13 @@ describe('a worker whose access token expires keeps serving its route', () => {
   });
 
   it('on the stock Java SDK', { ...requires('full'), timeout: 180_000 }, async ({ skip }) => {
-    const tools = await findJavaTools();
-    if (typeof tools === 'string') {
-      return skip(tools);
+    const java = await findJdk();
+    if (typeof java === 'string') {
+      return skip(java);
     }
     const before = await tokensIssued();
     const options = { serverUrl: `${stack.url}/conductor/api`, ...key, taskType: 'movies_intake' };
-    const worker = await startJavaWorker(tools, options);
+    const worker = await startJavaWorker(java, options);
     try {
       await expectServedForThreeLifetimes('/movies/Metropolis', before);
     } finally {

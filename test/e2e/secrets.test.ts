@@ -1,4 +1,4 @@
-// What stays secret: marked credentials and people go through the running system, then everything written is searched for them.
+// Sends marked credentials and personal values through the running system, and searches everything that was written for them.
 
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -42,9 +42,9 @@ function tokenIn(text: string): string | undefined {
 }
 
 /** Tables that may hold personal values in clear, as the page names them. */
-const documentedTables = rowsOf(sectionOf(readPage('docs/security.md'), 'Where personal values are')).map(
-  ([table = '']) => table,
-);
+const documentedTables = rowsOf(
+  sectionOf(readPage('docs/explanation/security-model.md'), 'Where personal values are'),
+).map(([table = '']) => table);
 
 describe.each([
   ['in clear', undefined],

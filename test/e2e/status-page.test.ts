@@ -7,8 +7,7 @@ import { startBrowser } from '../stack/browser.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { faintTexts, openPage, overflowOf, shoot } from '../stack/pages.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { requires } from '../run/requirements.ts';
 
@@ -19,7 +18,8 @@ let demo: Caller;
 let failedExecution: string;
 
 beforeAll(async () => {
-  stack = await shareStack({ engineUrl: engineOfRun().url });
+  // With a level that no other suite has, so that the router is its own: what it counts begins here.
+  stack = await shareStack({ engineUrl: engineOfRun().url, router: { LOG_LEVEL: 'error' } });
   demo = await callerFor(stack.url);
   for (let asked = 0; asked < 10; asked++) await demo(`/movies/${personal('title')}?q=${personal('query')}`);
   await demo(`/adaptor/001/mock/colleges/001/persons/${personal('id')}`);

@@ -5,8 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMarkers } from '../secrets/markers.ts';
 import { call, type Caller, callerFor, type RouterAnswer, tokenOf } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../lib/telemetry/tracing/otlp-receiver.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
@@ -355,15 +354,14 @@ describe('Server-Timing and the stages', () => {
 });
 
 describe('tracing off', () => {
-  let quiet: Stack;
   beforeAll(async () => {
-    quiet = await startStack({ engineUrl: engineOfRun().url });
+    await stack.stop();
+    stack = await shareStack({ engineUrl: engineOfRun().url });
   });
-  afterAll(() => quiet?.stop());
 
   it('nothing is added to the request: neither in the envelope nor at the back end', async () => {
-    const client = await callerFor(quiet.url);
-    const operator = await callerFor(quiet.url, 'ops');
+    const client = await callerFor(stack.url);
+    const operator = await callerFor(stack.url, 'ops');
     const answer = await client(echo, { headers: headerOf(newParent()) });
     expect(traceparentAtBackEnd(answer)).toBeUndefined();
     expect(answer.headers['server-timing']).toBeUndefined();

@@ -12,8 +12,7 @@ import { issuerKey } from '../stack/issuer-key.ts';
 import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import { audience, type Stack } from '../stack/stack.ts';
+import { audience, shareStack, type Stack } from '../stack/stack.ts';
 
 /** What the workers of a version do with a task: report these fields. */
 export type Behaviour = (task: Task) => object;
@@ -78,20 +77,20 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
       const name = `router-${routers.length}`;
       const file = join(dir, `${name}.yml`);
       writeFileSync(file, mapWith(workflow, pins));
-      const entry = join(dir, `${name}.ts`);
-      writeFileSync(entry, entryFor(file));
-      const program = await startProgram(entry, { ...stack.routerEnv, ADAPTOR_001_DOMAIN: domain, ...env });
+      const own = { ADAPTOR_001_DOMAIN: domain, ROUTER_GATEWAYCONFIGFILE: file };
+      const program = await startProgram('gateway/main.ts', { ...stack.routerEnv, ...own, ...env });
       routers.push(program);
       const { url = '', operationsUrl = '' } = program.ready;
       await checkAnswersOf(url);
       return { url, operationsUrl, program, gatewayConfigFile: file };
     },
-    async reload({ operationsUrl, program, gatewayConfigFile }, pins) {
+    async reload({ url, operationsUrl, program, gatewayConfigFile }, pins) {
       const applied = async () => (await readCounts(operationsUrl))['router_config_reloads_total{result="applied"}'];
       const before = (await applied()) ?? 0;
       writeFileSync(gatewayConfigFile, mapWith(workflow, pins));
       program.process.kill('SIGHUP');
       await pollUntil('the reload to be over', async () => ((await applied()) ?? 0) > before, { timeoutMs: 60_000 });
+      await checkAnswersOf(url);
     },
     async work(router) {
       for (const version of versions) {
@@ -137,18 +136,6 @@ function mapWith(workflow: string, pins: string): string {
   const place = '              name: college-adaptorWF\n              version: ${adaptor.workflowVersion}\n';
   if (!shipped.includes(place)) throw new Error('the adaptor route looks different now');
   return shipped.replace(place, `              name: ${workflow}\n              ${pins}\n`);
-}
-
-function entryFor(map: string): string {
-  const root = process.cwd();
-  return `import { loadConfig } from '${root}/lib/config/load.ts';
-    import { startRouter } from '${root}/gateway/start-router.ts';
-    import { createLog } from '${root}/lib/telemetry/logging/log.ts';
-    const { config } = await loadConfig();
-    const router = await startRouter({ config, log: createLog('router', 'info'), gatewayConfigFile: '${map}' });
-    process.send({ ready: { url: router.url, operationsUrl: router.operationsUrl } });
-    process.on('SIGHUP', () => void router.reload('SIGHUP'));
-    process.on('SIGTERM', () => void router.stop().then(() => process.exit(0)));`;
 }
 
 interface Registered {

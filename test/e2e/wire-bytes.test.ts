@@ -5,8 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, callerFor, tokenOf } from '../stack/client.ts';
 import { type RecordingProxy, startRecordingProxy } from '../stack/recording-proxy.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { readCorpus } from '../wire/corpus.ts';
 import { toBytes, type WireCase } from '../wire/notation.ts';
 import { type Played, playCase } from '../wire/play-case.ts';
@@ -21,7 +20,7 @@ let backEnd: RawBackEnd;
 let stack: Stack;
 let demo: Caller;
 let token: string;
-/** What came of each case, by its name. */
+/** Results of the cases by name. */
 const results = new Map<string, { played: Played | Error; marker: string }>();
 
 beforeAll(async () => {

@@ -5,8 +5,7 @@
 
 import { fc } from '../run/properties.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { call, tokenOf } from '../stack/client.ts';
 import { backEndTag, wrongAtBackEnd, wrongWith } from '../fuzz/checks.ts';
 import { mutate, mutations } from '../fuzz/mutations.ts';
@@ -58,7 +57,7 @@ afterAll(async () => {
   await backEnd?.stop();
 });
 
-/** Sends bytes on a connection of their own and checks every response. @throws Error that shows the bytes */
+/** Sends bytes on a new connection and checks every response. @throws Error that shows the bytes */
 async function play(bytes: Buffer, headOnly: boolean): Promise<void> {
   const connection = new RawConnection(stack.url);
   try {
@@ -71,7 +70,7 @@ async function play(bytes: Buffer, headOnly: boolean): Promise<void> {
       if (found.status >= 200) break;
     }
   } catch (error) {
-    // A connection may be closed without a word only when there was nothing to answer.
+    // A connection may be closed without a response only if there was no request.
     if (!(error instanceof ConnectionEnded))
       throw new Error(`${String(error)}\n${toNotation(bytes)}`, { cause: error });
   } finally {

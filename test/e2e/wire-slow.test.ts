@@ -1,9 +1,8 @@
-// Clients that take their time, or come in crowds: bounded in time and number, and nobody else is harmed.
+// Tests of slow clients and of many clients: they are limited in time and number, and do not affect other clients.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCount } from '../stack/metrics.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import { type Stack, untilReady } from '../stack/stack.ts';
+import { shareStack, type Stack, untilReady } from '../stack/stack.ts';
 import { type Caller, callerFor, tokenOf } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { startProgram } from '../stack/program.ts';

@@ -5,8 +5,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, callerFor, tokenOf } from '../stack/client.ts';
-import { shareStack } from '../stack/shared-stack.ts';
-import type { Stack } from '../stack/stack.ts';
+import { shareStack, type Stack } from '../stack/stack.ts';
 import { toBytes } from '../wire/notation.ts';
 import { codeOf } from '../wire/play-case.ts';
 import { type RawAnswer, RawConnection } from '../wire/raw-client.ts';
@@ -21,7 +20,7 @@ let worker: Caller;
 let canary: Server;
 let canaryAddress: string;
 let canaryConnections = 0;
-/** What the back end answers next, by a word in the request. */
+/** The next response of the back end, by a word in the request. */
 const reactions = new Map<string, (socket: Socket, request: string) => void>();
 
 const plainAnswer = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok';
@@ -40,7 +39,7 @@ beforeAll(async () => {
   });
   stack = await shareStack({
     engineUrl: engineOfRun().url,
-    // Nobody works in this domain but the test itself.
+    // Only the test polls this domain.
     router: { ADAPTOR_888_DOMAIN: 'wire' },
     workers: {
       ADAPTOR_777_URL: backEnd.url,
@@ -532,5 +531,10 @@ describe('a hostile worker', () => {
 it('no request of this file made the router fail', async () => {
   const metrics = await (await fetch(`${stack.operationsUrl}/metrics`)).text();
   expect(metrics).not.toMatch(/status="500"/);
-  expect(stack.router.output()).not.toContain('"level":"error"');
+  const errors = stack.router
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('"level":"error"'));
+  // The college of this file has no event handler in the engine, which the router says ten seconds after its start.
+  expect(errors.filter((line) => !line.includes('mdm-share-888'))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// A back end in every bad mood: it stands for the data warehouse and for the adaptor of college 666.
+// A misbehaving back end, used as the data warehouse and as the adaptor of college 666.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -41,7 +41,7 @@ export async function startBadBackEnd(historyFile: string): Promise<BadBackEnd> 
     open += 1;
     response.on('close', () => (open -= 1));
     count += 1;
-    // Whatever it responds, a write that reached it is done, but for one that it refuses with an error.
+    // A write that reached it is applied, whatever it responds, unless it rejects the write with an error.
     const refuses = mood === 'burst-of-5xx' && count % 4 !== 3;
     if (request.method !== 'GET' && !refuses) record(request, { actor: 'back-end', event: 'applied' });
     if (mood === 'endless') return pour(response.writeHead(200, { 'content-type': 'application/json' }));

@@ -36,13 +36,13 @@ export interface Evidence {
 
 /** Added to a budget before a request counts as open past it, in milliseconds. */
 const graceMs = 2_000;
-/** A route that a fault does not touch answers within this time, in milliseconds. */
+/** Deadline for responses of a route that a fault does not affect, in milliseconds. */
 const sparedMs = 2_000;
 
 type Finding = Omit<Violation, 'invariant'>;
 /** One for each thing that was judged: undefined where the invariant held. */
 type Findings = Iterable<Finding | undefined>;
-/** Yields what is wrong with an operation, and at least {@link holds} when it is one that the rule is about. */
+/** Yields the violations of an operation, or {@link holds} if the rule applies and is met. */
 type Rule = (operation: Operation) => Iterable<string>;
 const holds = '';
 
@@ -83,7 +83,7 @@ const isWrite = (method: string) => method !== 'GET' && method !== 'HEAD';
 const withoutBackEnd: ReadonlySet<Route> = new Set(['token', 'health', 'refused']);
 const reachesBackEnd = (route: Route) => !withoutBackEnd.has(route);
 const changesBackEnd = ({ method, route }: Invoke) => isWrite(method) && reachesBackEnd(route);
-/** A back end's own success; 202 only says that an execution was accepted. */
+/** A success of the back end; 202 only means that an execution was accepted. */
 export const isSuccess = (status: number) => status >= 200 && status <= 299 && status !== 202;
 
 /**
@@ -129,7 +129,9 @@ const notHeard = 'a 2xx PATCH of which MDM did not hear';
 const hasAnother = 'another cccid than at the own college:';
 
 /** Whether a violation is one that the reconciler may still repair. */
-export const isOutstanding = ({ what }: Violation) => what === notHeard || what.startsWith(hasAnother);
+export const isOutstanding = (violation: Violation) => isUntold(violation) || violation.what.startsWith(hasAnother);
+/** Whether a violation is a PATCH that MDM has not heard of. */
+export const isUntold = ({ what }: Violation) => what === notHeard;
 
 type PersonEvent = Extract<HistoryEvent, { event: 'person' }>;
 
@@ -151,7 +153,7 @@ function* personsAgree(events: readonly AnyEvent[], operations: readonly Operati
 
 const isAllowedWrite = ({ auth, method }: Invoke) => auth === 'good' && isWrite(method);
 
-/** Two that were under way at once, or one that MDM does not hear of: nobody can say which value is the last. */
+/** Concurrent changes, or a change that MDM is not notified of: the last value is not known. */
 function areUnordered(writes: readonly Operation[]): boolean {
   const spans = new Map<string, { from: number; to: number }>();
   for (const { invoke, ends } of writes) {
@@ -164,7 +166,7 @@ function areUnordered(writes: readonly Operation[]): boolean {
   return overlap || writes.some(({ invoke }) => invoke.method !== 'PATCH');
 }
 
-/** I3: success is said only of what was done, a successful answer is the back end's own, and 202 is not forgotten. */
+/** I3: success only for applied requests, with the back end's body, and every 202 gets its result. */
 function* answeredTruly({ invoke, ends, received, applied }: Operation): Generator<string> {
   for (const end of ends) {
     if (end.event !== 'answer') continue;
@@ -217,7 +219,7 @@ function* answeredInTime({ invoke, ends }: Operation, faults: readonly Fault[], 
   if (others.length > 0) yield `ended ${ends.length} times`;
 }
 
-/** I6: while a fault lasts, a route that it does not touch answers as ever, and soon. */
+/** I6: during a fault, routes that it does not affect respond as usual and in time. */
 function* spared({ invoke, ends }: Operation, faults: readonly Fault[], sparedMs: number): Generator<string> {
   for (const { what, from, to, spares } of faults) {
     if (!spares.includes(invoke.route) || invoke.at < from || invoke.at > to) continue;

@@ -10,7 +10,7 @@ export interface ClientToken {
 /** Tokens live for ten minutes at least. */
 const renewEveryMs = 60_000;
 
-/** Asks for one and renews it; the old one stays while the identity provider is away. */
+/** Gets and renews a token; keeps the old one while the identity provider is unavailable. */
 export async function keepToken(url: string, clientSecret: string): Promise<ClientToken> {
   const ask = async () => {
     const answer = await call(`${url}/token/v1/token`, {

@@ -1,4 +1,4 @@
-// What is wrong with a run besides violations: what was not judged, what was not available, what came back too late.
+// Problems of a run other than violations: unchecked invariants, unavailability, slow recovery.
 
 import type { Case } from './cases/case.ts';
 import { invariants, type Verdict } from './check-history.ts';

@@ -18,7 +18,7 @@ export interface Component {
   readonly stops?: string | undefined;
   /** SIGKILL. */
   kill(): Promise<void>;
-  /** Starts it again where it was, also after it has ended by itself; resolves when it works. */
+  /** Restarts it at the same address, also after an unexpected exit; resolves when it works. */
   start(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export function programComponent(options: {
   readonly kind: ComponentKind;
   readonly name: string;
   readonly stops?: string;
-  /** Instead of what is usual for its kind. */
+  /** Replaces the default of its kind. */
   readonly loss?: Pick<Component, 'breaks' | 'spares'>;
   /** Its process of now. */
   readonly program: () => Program;

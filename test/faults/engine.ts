@@ -1,4 +1,4 @@
-// Real engines that a run may kill, freeze and starve: one on SQLite, one or several on a PostgreSQL database of their own.
+// Real engines for fault injection: one on SQLite, or several on a separate PostgreSQL database.
 
 import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -24,7 +24,7 @@ export interface EngineNode {
   readonly pid: number;
   /** SIGKILL. */
   kill(): Promise<void>;
-  /** Starts it again on its database and port; resolves when it answers. */
+  /** Restarts it on its database and port; resolves when it responds. */
   start(): Promise<void>;
   signal(name: 'SIGSTOP' | 'SIGCONT'): void;
 }
@@ -33,7 +33,7 @@ export interface EngineNode {
 export interface FaultEngine extends EngineNode {
   readonly kind: EngineKind;
   readonly nodes: readonly EngineNode[];
-  /** Where the data lies: a file system of its own when `diskMiB` is given. */
+  /** Folder of the data: a separate file system when `diskMiB` is given. */
   readonly dataDir: string;
   /** The SQLite file; nothing on PostgreSQL. */
   readonly databaseFile: string;
@@ -46,6 +46,9 @@ export interface FaultEngine extends EngineNode {
   stop(): Promise<void>;
 }
 
+/** The address of an engine that is not harmed. */
+export type GivenEngine = Pick<FaultEngine, 'url'> & Partial<FaultEngine>;
+
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface FaultEngineOptions {
@@ -53,7 +56,7 @@ export interface FaultEngineOptions {
   readonly count?: number | undefined;
   /** Its data lies on a tmpfs of this size. */
   readonly diskMiB?: number | undefined;
-  /** On PostgreSQL: a server that nobody else uses, behind a proxy, so that both may be harmed. */
+  /** On PostgreSQL: a separate server behind a proxy, so that both can be harmed. */
   readonly ownServer?: boolean | undefined;
   /** Where an SQLite file with the definitions in it is kept for the next run, which then boots one engine less. */
   readonly templateDir?: string | undefined;
@@ -161,7 +164,7 @@ async function prepare(node: Node, files: { template: string | undefined; databa
   copyFileSync(files.databaseFile, files.template);
 }
 
-/** A new database: on a server of its own behind a proxy, or on the one that psql finds. */
+/** A new database: on a separate server behind a proxy, or on the server that psql connects to. */
 async function startStorage(dir: string, { ownServer, diskMiB }: FaultEngineOptions): Promise<Storage> {
   if (ownServer !== true) {
     const { server, drop } = await createDatabase(diskMiB === undefined ? undefined : createTablespace(dir));

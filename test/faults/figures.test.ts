@@ -1,4 +1,4 @@
-// The figures of a run: availability without a fault, recovery on the broken route, writes nobody was told of.
+// Tests of the figures of a run: availability without a fault, recovery, and unacknowledged writes.
 
 import { describe, expect, it } from 'vitest';
 import {

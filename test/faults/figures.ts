@@ -6,7 +6,7 @@ import type { AnyEvent, Route } from './history.ts';
 
 const isServed = ({ ends }: Operation) => ends.some((end) => end.event === 'answer' && isSuccess(end.status));
 
-/** Counts applied writes that no client was told of, and PATCHes among them of which MDM did not hear. */
+/** Counts applied writes without an acknowledgement, and PATCHes among them that MDM was not notified of. */
 export function countUnacknowledged(events: readonly AnyEvent[]): { applied: number; withoutMdm: number } {
   const operations = operationsOf(events);
   const acknowledged = new Set(operations.filter(isServed).map(({ invoke }) => operationOf(invoke)));

@@ -1,4 +1,4 @@
-// Gathers what a history says of each request of a client, and of each fault.
+// Collects the records of each client request and each fault from a history.
 
 import type { BackEndEvent } from '../../dev/back-ends/history.ts';
 import type { AnyEvent, FaultDescription, HistoryEvent } from './history.ts';
@@ -11,7 +11,7 @@ type Applied = Extract<BackEndEvent, { event: 'applied' }>;
 type Received = Extract<BackEndEvent, { event: 'received' }>;
 type Notified = Extract<BackEndEvent, { event: 'notified' }>;
 
-/** What was done for one operation: for all requests that share it, or for one request. */
+/** The effects of one operation, for all requests that share it, or for one request. */
 interface Effects {
   readonly received: Received[];
   readonly applied: Applied[];

@@ -13,7 +13,7 @@ export type HistoryEvent = { readonly at: number } & (
       readonly event: 'invoke';
       readonly op: string;
       readonly route: Route;
-      /** Of a request that asks for the outcome of an execution: the method of the request that started it. */
+      /** For a request for the outcome of an execution: the method of the request that started it. */
       readonly method: string;
       /** What the back end sees as its request target. */
       readonly target: string;

@@ -1,4 +1,4 @@
-// What a router holds at one moment: it has to come back to it when the load is over.
+// The resources that a router holds at one moment. They must return to this level after the load.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { readCounts } from '../stack/metrics.ts';
@@ -7,13 +7,14 @@ import type { ProgramComponent } from './component.ts';
 export interface Levels {
   readonly waits: number;
   readonly heldPolls: number;
+  readonly readyTasks: number;
   /** Open file descriptors: sockets for the most part. */
   readonly descriptors: number;
   readonly heapMiB: number;
   readonly residentMiB: number;
 }
 
-/** Reads the router's own metrics and what Linux says of its process. */
+/** Reads metrics of the router, and Linux's figures of its process. */
 export async function readLevels(operationsUrl: string, pid: number): Promise<Levels> {
   const counts = await readCounts(operationsUrl);
   const metric = (name: string) => counts[name] ?? Number.NaN;
@@ -21,6 +22,7 @@ export async function readLevels(operationsUrl: string, pid: number): Promise<Le
   return {
     waits: metric('router_completion_waiters'),
     heldPolls: metric('router_held_polls'),
+    readyTasks: metric('router_ready_tasks'),
     descriptors: readdirSync(`/proc/${pid}/fd`).length,
     heapMiB: Math.round(metric('nodejs_heap_size_used_bytes') / 1_048_576),
     residentMiB: Math.round(Number(resident) / 1_024),
@@ -34,7 +36,8 @@ export function notBack(before: Levels, after: Levels): string[] {
     if (after[name] > limit) reasons.push(`${name} is ${after[name]}, was ${before[name]}`);
   };
   most('waits', 0);
-  most('heldPolls', before.heldPolls + 1);
+  // A process of workers holds one exchange or two.
+  most('heldPolls', before.heldPolls + 2);
   most('descriptors', before.descriptors + 10);
   most('heapMiB', Math.max(2 * before.heapMiB, before.heapMiB + 64));
   return reasons;

@@ -14,14 +14,14 @@ export interface LoadOptions {
   readonly clients: number;
   /** Longest random pause of a client between two requests, in milliseconds. Default 50. */
   readonly pauseMs?: number;
-  /** PATCHes a second over all clients: MDM hears of about seven a second. Default 3. */
+  /** PATCHes per second of all clients. The engine handles about seven events per second. Default 3. */
   readonly patchesPerSecond?: number;
-  /** Clients besides that send only writes: each with an `Idempotency-Key`, or answered later. Default 0. */
+  /** Additional clients that send only writes, keyed or asynchronous. Default 0. */
   readonly keyedClients?: number;
   readonly laterClients?: number;
 }
 
-/** Unhurried clients of every kind, which run beside every case: what is spared is seen to be spared. */
+/** Slow clients of every kind, which run during every case and show that other routes are not affected. */
 export const lightLoad: LoadOptions = {
   ...{ clients: 3, pauseMs: 300, patchesPerSecond: 1 },
   ...{ keyedClients: 1, laterClients: 1 },
@@ -33,7 +33,7 @@ const refusedMs = 500;
 const mix = { movie: 36, terms: 24, put: 20, refused: 8, health: 4, sync: 4, left: 4 } as const;
 type Kind = keyof typeof mix;
 const kinds = Object.entries(mix).flatMap(([kind, share]) => Array<Kind>(share).fill(kind as Kind));
-/** A client of its own sends these: the others may all be waiting for an execution. */
+/** Sent by a separate client, because the others may all be waiting for an execution. */
 const withoutExecution = ['health', 'refused', 'token', 'refused'] as const;
 /** Longest pause of that client, in milliseconds. */
 const withoutExecutionMs = 250;
@@ -46,7 +46,7 @@ export function startLoad(operations: Operations, random: SeededRandom, options:
   const client = async (send: () => Promise<Outcome>, longestMs = pauseMs) => {
     while (!signal.aborted && !operations.isOver) {
       const { status } = await send();
-      // Nobody answers: a client with manners comes again a little later.
+      // No connection: the client repeats the request a little later.
       const ms = status === undefined ? refusedMs : random.between(0, longestMs);
       await pause(ms, undefined, { signal }).catch(() => undefined);
     }

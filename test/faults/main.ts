@@ -1,4 +1,4 @@
-// `npm run faults`: breaks things for real, one case after the other, and keeps what it found in test/faults/results/.
+// `npm run faults`: injects faults, one case after the other, and stores the results in test/faults/results/.
 
 import { lookAround } from '../../bench/report/machine.ts';
 import { engineRelease } from '../../dev/engine/release.ts';
@@ -64,7 +64,7 @@ function doneBefore({ name, world }: Case, { store, engines, routers }: Options)
   return { kills: sum('kills'), requests: sum('requests') };
 }
 
-/** One engine for all cases, but for those that need one of their own. */
+/** One engine for all cases, except those that need a separate one. */
 class Engines {
   readonly #options: Options;
   #running: { engine: FaultEngine; needs: string } | undefined;

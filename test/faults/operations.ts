@@ -19,9 +19,9 @@ export interface OperationsOptions {
   readonly clientSecret: string;
   /** `router.responseDeadlineMs`. */
   readonly budgetMs: number;
-  /** False: what would be a PATCH is a PUT, and nobody waits for MDM. Default true. */
+  /** False: sends PUT instead of PATCH, so that MDM is not involved. Default true. */
   readonly patches?: boolean | undefined;
-  /** What the back end answers to reads, by public path. */
+  /** Expected responses of the back end to reads, by public path. */
   readonly references: ReadonlyMap<string, string>;
   /** Shared by all that send PATCHes in one run. */
   readonly persons: Persons;
@@ -51,7 +51,7 @@ interface Request {
   readonly auth?: 'good' | 'bad';
   /** No token at all. Default: a token whose signature is cut, where `auth` is bad. */
   readonly withoutToken?: boolean;
-  /** Says whether a 2xx body is the right one. */
+  /** Returns whether a 2xx body is correct. */
   readonly isRight?: (answer: RouterAnswer) => boolean;
   readonly budgetMs?: number;
   /** The client leaves when it aborts. */
@@ -62,7 +62,7 @@ interface Request {
   readonly spelledKey?: string;
   /** `Prefer`. */
   readonly prefer?: string;
-  /** The operation whose outcome it asks for. */
+  /** The operation whose outcome it requests. */
   readonly asksFor?: string;
   /** Address of the router that gets it. Default: any. */
   readonly router?: string | undefined;
@@ -70,14 +70,14 @@ interface Request {
 
 export const moviePath = '/movies/Metropolis';
 export const termsPath = '/adaptor/001/mock/colleges/001/terms';
-/** How much longer than its budget a client waits before it gives up, in milliseconds. */
+/** Time for which a client waits beyond the deadline, in milliseconds. */
 const patienceMs = 8_000;
 /** How long a client that leaves stays at most, in milliseconds. */
 const longestStayMs = 400;
-/** How long a client that asks for an outcome lets the router wait, in seconds. */
+/** Wait of a request for an outcome, in seconds. */
 const askSeconds = 3;
 
-/** A client repeats a keyed request after these statuses: 409 while the first one is under way. */
+/** Statuses after which a client repeats a keyed request; 409: the first one is in progress. */
 const repeatable: ReadonlySet<number> = new Set([409, 503, 504]);
 /** Pause before it does, in milliseconds. */
 const repeatMs = 500;
@@ -144,9 +144,9 @@ export class Operations {
     return this.#send({ ...(requests[route] ?? noRoute), router });
   }
 
-  /** A change of which MDM has to hear. */
+  /** A change that MDM must be notified of. */
   patch = (leave?: AbortSignal) => this.#change(this.#patchMethod, (request) => this.#send({ ...request, leave }));
-  /** A change of which MDM does not hear. */
+  /** A change that MDM is not notified of. */
   put = () => this.#change('PUT', (request) => this.#send(request));
   /** A write with a key of the client's own, repeated until its outcome is known or `giveUp` aborts. */
   keyed = (giveUp: AbortSignal, router?: string) =>
@@ -194,7 +194,7 @@ export class Operations {
     return { route: 'adaptor', method, path, body: JSON.stringify(fields), isRight };
   }
 
-  /** Repeats after what says nothing of the outcome, and after what says that nothing was started (docs/async.md). */
+  /** Repeats after what says nothing of the outcome, and after what says that nothing was started (docs/how-to/call-asynchronously.md). */
   async #repeat(request: Request, giveUp: AbortSignal): Promise<Outcome> {
     const key = `${this.prefix}${randomBytes(8).toString('hex')}`;
     for (let count = 0; ; count++) {

@@ -1,4 +1,4 @@
-// How nearly every case goes: something breaks, is repaired, and what needs it has to be served again.
+// The common sequence of a case: something breaks, is repaired, and the affected routes must work again.
 
 import type { FaultDescription, Route } from './history.ts';
 import type { LoadOptions } from './load.ts';
@@ -17,7 +17,7 @@ export async function outage(world: World, fault: Outage, during: () => Promise<
   await world.untilServed({ routes, router });
 }
 
-/** Clients send requests as long as `during`, besides the load of the case; resolves when all have been answered. */
+/** Sends requests while `during` runs, in addition to the load; resolves after the last response. */
 export async function underLoad(world: World, options: LoadOptions, during: () => Promise<unknown>): Promise<void> {
   const load = world.startLoad(options);
   try {

@@ -13,18 +13,18 @@ const of001 = (id: string): Person => ({ mis: '001', id });
 /** One of a list that is not empty. */
 export const pick = <T>(random: SeededRandom, list: readonly T[]) => list[random.below(list.length)] as T;
 
-/** Hands out persons, one to each PATCH that is under way. */
+/** Hands out persons, one to each PATCH in progress. */
 export class Persons {
-  /** Changed by PATCH, of which MDM hears. The first four are known at both colleges. */
+  /** Changed by PATCH, with a notification of MDM. The first four are registered at both colleges. */
   readonly patched: readonly Person[] = [
     ...['0318204', '0320991', '0322467', '0101866'],
     ...['0319375', '0318766', '0321180', '0322903'],
   ].map(of001);
-  /** Changed by PUT, of which MDM does not hear. */
+  /** Changed by PUT, without a notification of MDM. */
   readonly replaced: readonly Person[] = ['0323551', '0324016'].map(of001);
   readonly #busy = new Set<Person>();
 
-  /** Runs `work` with a person that nobody else changes meanwhile; with any when there is none. */
+  /** Runs `work` with a person that has no other change in progress, or with any person if there is none. */
   async withOne<T>(random: SeededRandom, work: (person: Person) => Promise<T>): Promise<T> {
     const free = this.patched.filter((person) => !this.#busy.has(person));
     const person = pick(random, free.length === 0 ? this.patched : free);

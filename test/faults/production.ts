@@ -2,7 +2,7 @@
 
 import { findJava } from '../../dev/engine/find-java.ts';
 import { cacheFolder, isStamped } from '../../dev/engine/jar.ts';
-import { findMaven } from '../../dev/engine/maven.ts';
+import { hasMaven } from '../../dev/engine/maven.ts';
 import { join } from 'node:path';
 import { keycloakRelease } from '../keycloak/release.ts';
 import { type Keycloak, startKeycloak } from '../keycloak/start-keycloak.ts';
@@ -17,12 +17,12 @@ export interface Production {
 
 const clients = ['demo', 'reader', 'worker', 'ops'];
 
-/** What this machine lacks for it; undefined when it has all. */
+/** Returns a missing requirement of this machine; undefined when nothing is missing. */
 export async function missingForProduction(): Promise<string | undefined> {
   const { java } = await findJava({ minMajor: keycloakRelease.minJava });
   if (java === undefined) return `needs Java ${keycloakRelease.minJava} or newer`;
   const isCached = await isStamped(join(cacheFolder(), keycloakRelease.fileName), keycloakRelease);
-  return isCached || (await findMaven(process.env)) !== undefined ? undefined : 'needs Maven, which fetches Keycloak';
+  return isCached || (await hasMaven(process.env)) ? undefined : 'needs Maven, which fetches Keycloak';
 }
 
 /** Starts Keycloak with the realm of `deploy/` and new secrets. */

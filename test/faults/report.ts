@@ -1,4 +1,4 @@
-// What runs found, for people: lines at the end of a run, and the tables of docs/explanation/reliability.md.
+// Reports of runs: the lines at the end of a run, and the tables of docs/explanation/reliability.md.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -22,7 +22,7 @@ export function writeReport(): void {
 /** Returns the tables in Markdown: all runs by case, and what the loss of each part cost. */
 export function reportOf(results: readonly (readonly Findings[])[]): string {
   const runs = results.flat();
-  if (runs.length === 0) return 'No run of this code is kept yet.';
+  if (runs.length === 0) return 'There are no results of this code yet.';
   const commits = [...new Set(runs.map(({ circumstances }) => `\`${circumstances.commit}\``))].join(', ');
   const machines = [...new Set(runs.map(machineOf))].join('; ');
   const product = [...new Set(runs.map((run) => run.product))].join(', ');

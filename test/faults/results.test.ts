@@ -97,7 +97,7 @@ describe('the tables', () => {
   });
 
   it('of no run say so', () => {
-    expect(reportOf([])).toBe('No run of this code is kept yet.');
+    expect(reportOf([])).toBe('There are no results of this code yet.');
   });
 
   it('at the end of a run: what was lost and doubled, and the first violations', () => {

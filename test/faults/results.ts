@@ -28,7 +28,7 @@ export interface Findings {
   readonly slack: number;
   readonly tries: number;
   readonly kills: number;
-  /** Without those that found nobody to connect to. */
+  /** Without requests that found no connection. */
   readonly requests: number;
   /** How many ended how: `200`, `504 wait-budget-spent`, `closed ECONNRESET`. */
   readonly ends: Readonly<Record<string, number>>;
@@ -43,9 +43,9 @@ export interface Findings {
   readonly brokeOff?: string | undefined;
   readonly recoveries: readonly Recovery[];
   readonly undisturbed: Availability;
-  /** PATCHes that were answered with 2xx, those of which MDM did not hear, and writes that were applied twice. */
+  /** PATCHes with a 2xx response, those that MDM was not notified of, and writes that were applied twice. */
   readonly patches: { readonly acknowledged: number; readonly lost: number; readonly doubled: number };
-  /** Writes that were applied although no client was told so, and PATCHes among them of which MDM did not hear. */
+  /** Applied writes without an acknowledgement, and PATCHes among them that MDM was not notified of. */
   readonly unacknowledged: { readonly applied: number; readonly withoutMdm: number };
   /** Repeated writes that a back end answered from the record of their key. */
   readonly replays: number;

@@ -15,9 +15,9 @@ import type { World } from './world.ts';
 
 export interface RunOptions {
   readonly tries: number;
-  /** Ends tries when so many processes have been killed. */
+  /** Ends tries after this number of kills. */
   readonly kills?: number | undefined;
-  /** The load goes on after the last try until so many requests have been sent. */
+  /** The load continues after the last try until this number of requests has been sent. */
   readonly requests?: number | undefined;
   /** No try begins later than this after the first, in seconds. */
   readonly seconds: number;
@@ -35,7 +35,7 @@ export interface RunOptions {
 const mostExamples = 10;
 /** Response time-outs of tasks, so that what became of a lost one is found soon: 23 s for a write instead of 90. */
 const usualTimeoutScale = 1 / 4;
-/** An engine takes up events half a minute after its start, and looks for time-outs every half minute. */
+/** Time without progress: an engine takes up events half a minute after its start, and looks for time-outs as often. */
 const restMs = 150_000;
 /** What a run gathers, so that something is left of it when it breaks off. */
 interface Run {
@@ -90,12 +90,13 @@ async function perform(run: Run, onStop: (stop: () => unknown) => void): Promise
   await repeat(run, world);
   await load.stop();
   const { nothingMissing = false } = chosen;
-  const [reasons, isAtRest] = await Promise.all([
+  const [reasons, left] = await Promise.all([
     world.untilBackAt(run.before),
     world.untilAtRest({ timeoutMs: chosen.restMs ?? restMs, nothingMissing }),
   ]);
   for (const reason of reasons) world.expect(false, `after 90 s of quiet: ${reason}`);
-  world.expect(isAtRest || !nothingMissing, 'the reconciler had work left');
+  world.expect(left === undefined || !nothingMissing, String(left));
+  if (left !== undefined) for (const line of await world.describeUntold()) world.notes.push(`untold: ${line}`);
 }
 
 /** Tries until there were enough of them, or enough kills, or no time is left. */
@@ -123,7 +124,7 @@ async function findingsOf(run: Run): Promise<Findings> {
   const undisturbed = availabilityOf(events, recoveryLimitMs * slack);
   const ends = countEnds(events);
   const figures = { judged: verdict.judged, undisturbed, recoveries };
-  // Of a run that broke off nobody can say what it would have judged.
+  // A run that stopped early cannot report unchecked invariants.
   const found = brokeOff === undefined ? complaintsOf(chosen, figures, slack) : [];
   const complaints = [...(world?.complaints ?? []), ...found];
   return {

@@ -1,4 +1,4 @@
-// Starts a world on an engine that runs: back ends, routers, workers, and the servers that a case asks for.
+// Starts a world on a running engine: back ends, routers, workers, and the servers of a case.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -19,14 +19,15 @@ import { History } from './history.ts';
 import { moviePath, Operations, termsPath } from './operations.ts';
 import { Persons } from './persons.ts';
 import { type Production, startProduction } from './production.ts';
-import { createWorld, type GivenEngine, type World, type WorldParts } from './world.ts';
+import type { GivenEngine } from './engine.ts';
+import { createWorld, type World, type WorldParts } from './world.ts';
 
 export interface WorldOptions {
   /** `router.responseDeadlineMs`; default 6000, so that a lost request does not cost half a minute. */
   readonly budgetMs?: number;
   readonly router?: Readonly<Record<string, string>>;
   readonly workers?: Readonly<Record<string, string>>;
-  /** Routers on the engine, each with workers of its own; clients use all of them. Default 1. */
+  /** Number of routers on the engine, each with its own workers; clients use all of them. Default 1. */
   readonly routers?: number;
   /** A Redis of the world's own, which the routers share. */
   readonly redis?: boolean;
@@ -34,7 +35,7 @@ export interface WorldOptions {
   readonly encrypted?: boolean;
   /** The production profile with Keycloak; needs Redis. */
   readonly production?: boolean;
-  /** False: no PATCH is sent, so that nobody has to wait for MDM. Default true. */
+  /** False: sends no PATCH, so that the run does not wait for MDM. Default true. */
   readonly patches?: boolean;
   /** Default: of a new seed. */
   readonly random?: SeededRandom;
@@ -43,7 +44,7 @@ export interface WorldOptions {
 /** A cold engine on a busy machine may take this long until it has answered its first requests, in milliseconds. */
 const startMs = 120_000;
 
-/** Starts it; both pools of workers poll, and requests have been answered. What was started is stopped when it fails. */
+/** Starts the world; resolves when both pools of workers poll and requests work. Stops everything when it fails. */
 export async function startWorld(engine: GivenEngine, options: WorldOptions = {}): Promise<World> {
   const stops: (() => unknown)[] = [];
   const close = async () => {
@@ -82,7 +83,7 @@ async function startParts(
   const others = (engine.nodes ?? []).slice(1).map(({ url }) => url);
   const stack = await startStack({
     engineUrl: [proxies.engine.url, ...others].join(','),
-    // Its back ends answer what nobody could describe.
+    // The OpenAPI document cannot describe the responses of its back ends.
     anyAnswer: true,
     router: {
       ROUTER_PORT: String(ports.router),
@@ -259,7 +260,7 @@ async function readReferences(backEndsUrl: string): Promise<Map<string, string>>
   ]);
 }
 
-/** A cold engine is slow: what is tried should not be that. */
+/** Warms up the engine, because a cold engine is slow. */
 async function warmUp({ movie, terms, put, patch }: Operations): Promise<void> {
   for (let round = 0; round < 5; round++) await Promise.all([movie(), terms(), put()]);
   await patch();

@@ -8,18 +8,16 @@ import type { RedisServer } from '../stack/redis-server.ts';
 import type { SeededRandom } from '../stack/seeded-random.ts';
 import type { Stack } from '../stack/stack.ts';
 import type { BadBackEnd } from './bad-back-end.ts';
-import { checkHistory, isOutstanding, type Verdict, type WrittenText } from './check-history.ts';
+import { checkHistory, isOutstanding, isUntold, type Verdict, type WrittenText } from './check-history.ts';
 import type { Component, ComponentKind, ProgramComponent } from './component.ts';
-import type { FaultEngine } from './engine.ts';
+import type { GivenEngine } from './engine.ts';
 import type { EngineProxy } from './engine-proxy.ts';
 import type { AnyEvent, FaultDescription, History, Route } from './history.ts';
 import { countMissing, type Levels, notBack, readLevels } from './levels.ts';
 import { type Load, type LoadOptions, startLoad } from './load.ts';
+import { describeUntold } from './untold.ts';
 import type { Operations } from './operations.ts';
 import { type Observation, observePersons, type Persons } from './persons.ts';
-
-/** The engine's address is enough where nobody harms it. */
-export type GivenEngine = Pick<FaultEngine, 'url'> & Partial<FaultEngine>;
 
 /** What `startWorld` has started. */
 export interface WorldParts {
@@ -29,15 +27,15 @@ export interface WorldParts {
   readonly random: SeededRandom;
   /** For the requests of a case. */
   readonly operations: Operations;
-  /** For the load beside them: its requests have other ids. */
+  /** For the load during a case, whose requests have other ids. */
   readonly background: Operations;
-  /** Clients of their own at another address of the first router. */
+  /** Separate clients at another address of the first router. */
   readonly operationsAt: (url: string) => Operations;
   readonly persons: Persons;
   readonly proxies: {
     /** Router → engine, by bytes. */
     readonly engine: BreakableProxy;
-    /** Router → engine, by calls; it stands behind the other. */
+    /** Proxy between router and engine that handles single calls; it is behind the other proxy. */
     readonly engineCalls: EngineProxy;
     /** Workers → back ends. */
     readonly backEnds: BreakableProxy;
@@ -63,24 +61,27 @@ const reads: readonly Route[] = ['movies', 'adaptor'];
 const servedMs = 90_000;
 /** Idle connections live for 65 s; in milliseconds. */
 const levelMs = 90_000;
-/** Time without work that counts as rest, in milliseconds: the reconciler looks every 3 s. */
+/** Idle time after which a run counts as settled, in milliseconds: the reconciler runs every 3 s. */
 const quietMs = 10_000;
+/** Pause between two checks whether a run has settled; each check evaluates the whole history. */
+const restLookMs = 3_000;
+const longestRestMs = 1_800_000;
 const mostProbes = 12;
 /** A program that ends so often is not started again. */
 const mostEnds = 20;
-/** Between two looks at whether this world still lasts, in milliseconds. */
+/** Pause between two checks whether this world is still running, in milliseconds. */
 const watchMs = 1_000;
 
 /** What cases do with a world. */
 class WorldActions {
   readonly #parts: WorldParts;
-  /** Counted: processes that were ended with SIGKILL. */
+  /** Number of processes that were killed with SIGKILL. */
   kills = 0;
-  /** What a case found wrong besides the invariants. */
+  /** Problems that a case found, in addition to violated invariants. */
   readonly complaints: string[] = [];
   /** What happened that is neither good nor bad. */
   readonly notes: string[] = [];
-  /** What programs wrote that ended by themselves and were started again. */
+  /** Output of programs that exited unexpectedly and were restarted. */
   readonly #ends = new Map<ProgramComponent, string[]>();
   #isOver = false;
 
@@ -114,7 +115,7 @@ class WorldActions {
     this.kills += 1;
   }
 
-  /** Kills components at once and starts them again after a pause; resolves when what they broke is served again. */
+  /** Kills components at the same time and restarts them after a pause; resolves when the affected routes work again. */
   async killAndRestart(victims: readonly Component[], pauseMs = 0): Promise<void> {
     for (const { name: what, kind, breaks, spares, stops } of victims) {
       const spared = spares.filter((route) => victims.every((victim) => victim.spares.includes(route)));
@@ -127,7 +128,7 @@ class WorldActions {
     for (const { breaks: routes, stops: router } of victims) await this.untilServed({ routes, router });
   }
 
-  /** Starts the load beside a case. */
+  /** Starts the load of a case. */
   startLoad(options: LoadOptions): Load {
     return startLoad(this.#parts.background, this.#parts.random, options);
   }
@@ -183,8 +184,10 @@ class WorldActions {
   }
 
   /**
-   * Waits until MDM and all colleges know what succeeded, and, when `nothingMissing`, until no reconciler has work left;
-   * false when that is not so in time. What persons have then is part of the history.
+   * Waits until MDM and all colleges know what succeeded, and, when `nothingMissing`, until no reconciler has work left.
+   * It waits as long as there is progress: less is left to do than ever before within the last `timeoutMs`. What persons
+   * have then is part of the history.
+   * @returns a description of the pending work; undefined when there is none
    */
   async untilAtRest({
     timeoutMs,
@@ -192,25 +195,45 @@ class WorldActions {
   }: {
     timeoutMs: number;
     nothingMissing?: boolean;
-  }): Promise<boolean> {
+  }): Promise<string | undefined> {
     const { stack, persons, history, routers } = this.#parts;
+    const startedAt = performance.now();
+    let least = Number.POSITIVE_INFINITY;
+    let progressAt = startedAt;
+    let left = '';
     const observe = async () => {
       const observed: Observation[] = [];
       await observePersons(stack.backEndsUrl, persons.patched, (each) => observed.push(each));
       return observed;
     };
     let quietSince: number | undefined;
-    const isAtRest = async () => {
+    const hasEnded = async () => {
       const persons = (await observe()).map((each) => ({ ...each, at: 0 }));
-      const isKnown = !checkHistory({ events: [...history.read(), ...persons] }).violations.some(isOutstanding);
-      const isQuiet = isKnown && (!nothingMissing || (await countMissing(routers)) === 0);
-      quietSince = isQuiet ? (quietSince ?? performance.now()) : undefined;
-      return quietSince !== undefined && performance.now() - quietSince >= (nothingMissing ? quietMs : 0);
+      const { violations } = checkHistory({ events: [...history.read(), ...persons] });
+      const outstanding = violations.filter(isOutstanding).length;
+      const missing = nothingMissing ? await countMissing(routers) : 0;
+      const now = performance.now();
+      if (outstanding + missing < least) [least, progressAt] = [outstanding + missing, now];
+      quietSince = outstanding + missing === 0 ? (quietSince ?? now) : undefined;
+      left = `${outstanding} changes that MDM or a college does not know, ${missing} that a reconciler has not repaired`;
+      if (quietSince !== undefined && now - quietSince >= (nothingMissing ? quietMs : 0)) return (left = '') === '';
+      return now - progressAt > timeoutMs || now - startedAt > longestRestMs;
     };
-    const options = { timeoutMs, everyMs: 1_000 };
-    const hasRested = await pollUntil('everything to come to rest', isAtRest, options).catch(() => false);
+    // Its own deadlines come first.
+    const options = { timeoutMs: 2 * longestRestMs, everyMs: restLookMs };
+    await pollUntil('everything to come to rest', hasEnded, options);
     for (const person of await observe()) history.append(person);
-    return hasRested;
+    const seconds = Math.round((performance.now() - startedAt) / 1_000);
+    if (left !== '') return `${seconds} s after the load: ${left}`;
+    this.notes.push(`came to rest ${seconds} s after the load`);
+    return undefined;
+  }
+
+  /** Reports where each PATCH is that MDM was not notified of. */
+  describeUntold(): Promise<string[]> {
+    const { engine } = this.#parts;
+    const untold = this.verdict().violations.filter(isUntold);
+    return describeUntold(untold, { engine, events: this.events(), texts: this.texts() });
   }
 
   levels(): Promise<Levels> {
@@ -252,5 +275,5 @@ class WorldActions {
 
 export type World = WorldParts & WorldActions;
 
-/** Gives what was started the means that cases use. */
+/** Returns the started components with the functions that cases use. */
 export const createWorld = (parts: WorldParts): World => Object.assign(new WorldActions(parts), parts);

@@ -1,14 +1,14 @@
-// What holds for every response, whatever was sent.
+// Checks that apply to every response of a fuzz test.
 
 import { problemKinds } from '#lib/problem/catalogue.ts';
 import { oauthErrors } from '../../plugins/oauth2/token/oauth-error.ts';
 import type { RawAnswer } from '../wire/raw-client.ts';
 import { reflected } from './requests.ts';
 
-/** The mark of the back end's own answers. */
+/** Marker in the back end's own responses. */
 export const backEndTag = '"of-the-back-end"';
 
-/** @returns what is wrong with a response, or null */
+/** Returns the problem of a response, or null. */
 export function wrongWith(answer: RawAnswer, seenIds: Set<string>): string | null {
   const { status, headers, body } = answer;
   if (status === 100) return null;
@@ -43,7 +43,7 @@ const fields = new Set(
   ).split(' '),
 );
 
-/** @returns what is wrong with a request that reached the back end, or null */
+/** Returns the problem of a request that reached the back end, or null. */
 export function wrongAtBackEnd(request: string): string | null {
   const [line = '', ...lines] = request.slice(0, request.indexOf('\r\n\r\n')).split('\r\n');
   if (!/^[A-Z]+ \/[\x21-\x7e]* HTTP\/1\.1$/.test(line)) return `the request line ${JSON.stringify(line)}`;

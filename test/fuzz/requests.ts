@@ -1,4 +1,4 @@
-// Requests that are nearly what clients send: every part is well-formed by itself, none is usual.
+// Unusual but well-formed requests for fuzz tests.
 
 import { fc } from '../run/properties.ts';
 
@@ -12,7 +12,7 @@ export interface FuzzRequest {
   withToken: boolean;
 }
 
-/** Found in whatever part a client can choose; never in a response. */
+/** Marker in parts of a request that a client can choose; must not appear in a response. */
 export const reflected = 'zq<reflected>qz';
 
 const hostile = [

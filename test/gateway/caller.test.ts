@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCount } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { type Program, startProgram } from '../stack/program.ts';
+import type { Router } from '../../gateway/start-router.ts';
+import { startLocalRouter } from './local-router.ts';
 
 const proxy = '127.0.0.200';
 const stranger = '127.0.0.201';
@@ -58,34 +59,27 @@ const held: { readonly path: string; readonly response: ServerResponse }[] = [];
 const engine = createServer(async (request, response) => {
   let body = '';
   for await (const chunk of request) body += String(chunk);
-  if (request.url !== '/api/workflow') return void response.writeHead(404).end();
+  if (`${request.method} ${request.url}` !== 'POST /api/workflow') return void response.writeHead(404).end();
   const { path } = (JSON.parse(body) as { input: { inbound: { path: string } } }).input.inbound;
   if (/^\/[a-z]$/.test(path)) held.push({ path, response });
   else response.writeHead(400).end();
 });
-let router: Program;
+let router: Router;
 
 beforeAll(async () => {
   writeFileSync(join(dir, 'map.yml'), map);
   engine.listen(0, '127.0.0.1');
   await once(engine, 'listening');
-  router = await startProgram('gateway/main.ts', {
-    OAUTH_ISSUER: 'http://127.0.0.1:9',
+  router = await startLocalRouter({
     CONDUCTOR_URL: `http://127.0.0.1:${(engine.address() as AddressInfo).port}`,
-    ROUTER_PORT: '0',
-    OPS_PORT: '0',
     ROUTER_GATEWAYCONFIGFILE: join(dir, 'map.yml'),
     ROUTER_TRUSTEDPROXIES: proxy,
     ROUTER_MAXCONNECTIONSPERADDRESS: '4',
-    RECONCILER_INTERVALMS: '0',
-    // One of the three permits is reserved for writes.
-    ADMISSION_MINLIMIT: '3',
-    ADMISSION_INITIALLIMIT: '3',
-    ADMISSION_MAXLIMIT: '3',
+    ADMISSION_MINLIMIT: '2',
+    ADMISSION_INITIALLIMIT: '2',
+    ADMISSION_MAXLIMIT: '2',
     ADMISSION_QUEUEMS: '30000',
     ADMISSION_BACKENDSHAREPERCENT: '100',
-    ADMISSION_RESERVEDPERCENT: '1',
-    LOG_LEVEL: 'error',
   });
 });
 afterAll(async () => {
@@ -102,7 +96,7 @@ interface Via {
 }
 
 async function ask(path: string, { from, headers = {} }: Via) {
-  const request = httpRequest(`${router.ready['url']}${path}`, { localAddress: from, agent: false, headers });
+  const request = httpRequest(`${router.url}${path}`, { localAddress: from, agent: false, headers });
   request.end();
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   response.resume();
@@ -160,7 +154,7 @@ describe('a caller without a token', () => {
     const queued = (count: number) =>
       pollUntil(
         `${count} requests in the queue`,
-        async () => (await readCount(String(router.ready['operationsUrl']), 'router_admission_queued')) === count,
+        async () => (await readCount(router.operationsUrl, 'router_admission_queued')) === count,
       );
     const send = (path: string, client: string) =>
       ask(`/queued/${path}`, { from: proxy, headers: forwardedFor(client) });
@@ -184,7 +178,7 @@ describe('a caller without a token', () => {
 describe('router.maxConnectionsPerAddress', () => {
   /** Opens connections that stay open, and returns the status that each is answered with. */
   const statusesOf = async (from: string, count: number) => {
-    const { hostname: host, port } = new URL(String(router.ready['url']));
+    const { hostname: host, port } = new URL(router.url);
     const sockets = Array.from({ length: count }, () => connect({ host, port: Number(port), localAddress: from }));
     const statuses = await Promise.all(
       sockets.map(async (socket) => {

@@ -1,4 +1,4 @@
-// Whose address a request has: X-Forwarded-For is believed from trusted proxies only, and only what they added.
+// Tests of client addresses: only values of X-Forwarded-For that trusted proxies added are used.
 
 import { createServer, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-// The public server's bounds, with nothing behind it: answers nobody reads, connections by address, bodies that break.
+// Tests of the limits of the public server: responses that are not read, connections by address, broken bodies.
 
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -10,8 +10,8 @@ import {
   definePolicy,
   type SheddingCheck,
   type SheddingRequest,
-  setContext,
 } from '../../gateway/plugin-api/plugin-api.ts';
+import { setContext } from '../../gateway/plugin-api/request-context.ts';
 import { LoadShedding } from '../../gateway/pipelines/load-shedding.ts';
 import { type GatewayConfig, stepsOf } from '../../gateway/plugin-api/gateway-config-schema.ts';
 import { routesOf } from '../../gateway/plugin-api/gateway-routes.ts';
@@ -55,7 +55,7 @@ const config: GatewayConfig = {
   },
 };
 
-function createRefusals({ isRefusing = true, known = true } = {}) {
+function createRefusals({ isShedding = true, known = true } = {}) {
   const looked: Pick<SheddingRequest, 'params'>[] = [];
   const policy = (name: string, check?: SheddingCheck) =>
     definePolicy(declarePolicy({ name, schema: Type.Object({}) }), {
@@ -63,7 +63,7 @@ function createRefusals({ isRefusing = true, known = true } = {}) {
       ...(check === undefined ? {} : { loadShedding: () => check }),
     });
   const full: SheddingCheck = {
-    isRefusing: () => isRefusing,
+    isShedding: () => isShedding,
     check({ params }) {
       looked.push({ params });
       throw new Problem('overloaded');
@@ -134,7 +134,7 @@ describe('while a policy is rejecting', () => {
 });
 
 it('runs no check while no policy is rejecting', () => {
-  const { check, looked } = createRefusals({ isRefusing: false });
+  const { check, looked } = createRefusals({ isShedding: false });
   const { request, ...outcome } = check('/movies/Metropolis');
   expect(outcome).toEqual({ refused: false, route: 'none' });
   expect(looked).toEqual([]);

@@ -1,4 +1,4 @@
-// A router whose Redis hangs: what it goes on doing, what it says of the outage, and that it stops.
+// Tests of a router whose Redis hangs: what still works, what it reports, and that it stops.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 describe('a router whose Redis hangs', requires('redis'), () => {
   let redis: RedisServer;
   let router: ReloadableRouter;
-  /** An engine that answers, so that it counts as started, and does nothing that it is asked for. */
+  /** An engine that responds, so that it counts as started, but does nothing. */
   const engine = createServer((_request, response) => response.writeHead(500).end());
 
   beforeAll(async () => {

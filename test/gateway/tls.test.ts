@@ -1,4 +1,4 @@
-// HTTPS of the public port: a certificate made here by openssl, its renewal, and what is no TLS.
+// Tests of HTTPS on the public port: a certificate from openssl, its renewal, and connections without TLS.
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ const log = createLog('test', 'silent');
 let metrics: Registry;
 let server: HttpServer;
 
-/** A self-signed certificate of 127.0.0.1 under a name of its own. */
+/** A self-signed certificate of 127.0.0.1 with its own name. */
 function makeCertificate(name: string): void {
   const names = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
   const kind = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];

@@ -7,7 +7,7 @@ import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { findJava, type Java } from '../../dev/engine/find-java.ts';
 import { cacheFolder } from '../../dev/engine/jar.ts';
-import { findMaven, type Maven, runMaven } from '../../dev/engine/maven.ts';
+import { hasMaven, runMaven } from '../../dev/engine/maven.ts';
 import { acquireLock } from '../../dev/setup/lock.mjs';
 import { type Child, startChild } from '../../dev/stack/child.ts';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -17,19 +17,12 @@ const version = '6.0.0';
 const minJava = 21;
 const folder = fileURLToPath(new URL('.', import.meta.url));
 
-/** What the Java worker needs of this machine. */
-export interface JavaTools {
-  readonly java: Java;
-  readonly maven: Maven;
-}
-
-/** The tools, or the reason why there are none, for people. */
-export async function findJavaTools(env: NodeJS.ProcessEnv = process.env): Promise<JavaTools | string> {
+/** The JDK, or the reason why the Java worker cannot run here, for people. */
+export async function findJdk(env: NodeJS.ProcessEnv = process.env): Promise<Java | string> {
   const { java } = await findJava({ minMajor: minJava, env });
   if (java === undefined) return `there is no Java ${minJava} or newer`;
   if (!existsSync(join(dirname(java.command), 'javac'))) return `${java.command} is not of a JDK`;
-  const maven = await findMaven(env);
-  return maven === undefined ? 'no working mvn is in PATH' : { java, maven };
+  return (await hasMaven(env)) ? java : 'no working mvn is in PATH';
 }
 
 export interface JavaWorkerOptions {
@@ -43,8 +36,8 @@ export interface JavaWorkerOptions {
  * Starts `RouteWorker.java`; resolves once it polls.
  * @throws Error with what Maven or the compiler printed
  */
-export async function startJavaWorker(tools: JavaTools, options: JavaWorkerOptions): Promise<Child> {
-  const libraries = await ensureLibraries(tools);
+export async function startJavaWorker(java: Java, options: JavaWorkerOptions): Promise<Child> {
+  const libraries = await ensureLibraries(java);
   const { serverUrl, keyId, keySecret, taskType } = options;
   let printed = '';
   const output = new Writable({
@@ -54,7 +47,7 @@ export async function startJavaWorker(tools: JavaTools, options: JavaWorkerOptio
     },
   });
   const child = startChild({
-    command: tools.java.command,
+    command: java.command,
     args: ['-cp', join(libraries, '*'), join(folder, 'RouteWorker.java'), serverUrl, keyId, keySecret, taskType],
     env: { PATH: process.env['PATH'] },
     output,
@@ -72,20 +65,20 @@ export async function startJavaWorker(tools: JavaTools, options: JavaWorkerOptio
 }
 
 /** Folder of the SDK's jars. A folder that is there is complete: it gets its name last. */
-async function ensureLibraries({ java, maven }: JavaTools): Promise<string> {
+async function ensureLibraries(java: Java): Promise<string> {
   const cache = cacheFolder();
   const libraries = join(cache, `conductor-client-${version}`);
   await mkdir(cache, { recursive: true });
   const unlock = await acquireLock(join(cache, 'java-sdk.lock'), { onWait: () => {} });
   try {
-    if (!existsSync(libraries)) await fetchLibraries(libraries, { java, maven });
+    if (!existsSync(libraries)) await fetchLibraries(libraries, java);
   } finally {
     await unlock();
   }
   return libraries;
 }
 
-async function fetchLibraries(libraries: string, { java, maven }: JavaTools): Promise<void> {
+async function fetchLibraries(libraries: string, java: Java): Promise<void> {
   const draft = `${libraries}.draft`;
   await rm(draft, { recursive: true, force: true });
   // A repository of its own: the usual one would keep a second copy. -C: a wrong checksum is an error.
@@ -96,7 +89,7 @@ async function fetchLibraries(libraries: string, { java, maven }: JavaTools): Pr
     `-DoutputDirectory=${join(draft, 'lib')}`,
   ];
   const env = { JAVA_HOME: dirname(dirname(java.command)), ...process.env };
-  await runMaven(maven, { args: [...args, ...copy], cwd: folder, env });
+  await runMaven({ args: [...args, ...copy], cwd: folder, env });
   await rename(join(draft, 'lib'), libraries);
   await rm(draft, { recursive: true, force: true });
 }

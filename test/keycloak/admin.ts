@@ -44,7 +44,8 @@ export async function administer({ url, adminPassword }: Keycloak): Promise<Real
   };
 }
 
-async function signIn(url: string, password: string): Promise<string> {
+/** Returns an access token of the first administrator. */
+export async function signIn(url: string, password: string): Promise<string> {
   const response = await fetch(`${url}/realms/master/protocol/openid-connect/token`, {
     method: 'POST',
     body: new URLSearchParams({ grant_type: 'password', client_id: 'admin-cli', username: 'admin', password }),

@@ -4,7 +4,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Java } from '../../dev/engine/find-java.ts';
 import { verifyAndStamp, cacheFolder, isStamped } from '../../dev/engine/jar.ts';
-import { findMaven, runMaven } from '../../dev/engine/maven.ts';
+import { hasMaven, runMaven } from '../../dev/engine/maven.ts';
 import { acquireLock } from '../../dev/setup/lock.mjs';
 import { keycloakRelease } from './release.ts';
 
@@ -28,14 +28,13 @@ export async function ensureArchive(java: Java): Promise<string> {
 
 async function fetchArchive(archive: string, java: Java): Promise<void> {
   const env = { JAVA_HOME: dirname(dirname(java.command)), ...process.env };
-  const maven = await findMaven(env);
-  if (maven === undefined) throw new Error('Keycloak is fetched through Maven, and no working mvn is in PATH');
+  if (!(await hasMaven(env))) throw new Error('Keycloak is fetched through Maven, and no working mvn is in PATH');
   const { coordinates, repositoryPath, fileName } = keycloakRelease;
   const folder = join(dirname(archive), 'maven-keycloak');
   await mkdir(folder, { recursive: true });
   const get = ['org.apache.maven.plugins:maven-dependency-plugin:3.8.1:get', '-Dtransitive=false'];
   const args = ['-B', `-Dmaven.repo.local=${folder}`, ...get, `-Dartifact=${coordinates}`];
-  await runMaven(maven, { args, cwd: folder, env });
+  await runMaven({ args, cwd: folder, env });
   await rename(join(folder, repositoryPath, fileName), archive);
   await verifyAndStamp(archive, keycloakRelease);
   await rm(folder, { recursive: true, force: true });

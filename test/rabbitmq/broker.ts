@@ -15,10 +15,10 @@ import { pollUntil } from '../stack/poll-until.ts';
 
 const definitionsFile = fileURLToPath(new URL('../../deploy/rabbitmq/definitions.json', import.meta.url));
 
-/** The permissions that docs/deployment.md asks for: configure, write, read. */
+/** The permissions that docs/how-to/deploy-compose.md asks for: configure, write, read. */
 const users = {
   mdm: ['^$', '^mdm\\.updates$', '^$'],
-  engine: ['^mdm\\.updates\\.[0-9A-Za-z]+$', '^amq\\.default$', '^mdm\\.updates\\.[0-9A-Za-z]+$'],
+  router: ['^$', '^$', '^mdm\\.updates$'],
   operator: ['.*', '.*', '.*'],
 } as const;
 /** Of each user, followed by its name. */
@@ -26,7 +26,7 @@ export const passwordOf = (user: keyof typeof users) => `only-for-tests-${user}`
 
 export interface Broker {
   readonly port: number;
-  /** For a user of the suite's: `mdm` may publish updates, `engine` may take them, `operator` may do anything. */
+  /** For a user of the suite's: `mdm` may publish updates, `router` may take them, `operator` may do anything. */
   url(user: keyof typeof users): string;
   /** Starts it, or starts it again with everything it had; does nothing while it runs. */
   start(): Promise<void>;

@@ -14,8 +14,6 @@ export interface Update {
 export interface PublishOptions {
   /** Default: a new one. */
   readonly messageId?: string | undefined;
-  /** Default: the update's college. */
-  readonly routingKey?: string;
 }
 
 export interface Mdm {
@@ -35,14 +33,14 @@ export async function connectMdm(broker: Broker): Promise<Mdm> {
   const publisher = connection.createPublisher({ confirm: true, maxAttempts: 20 });
   await Promise.all([connection.onConnect(10_000), operator.onConnect(10_000)]);
   return {
-    async publish(update, { messageId = randomUUID(), routingKey } = {}) {
+    async publish(update, { messageId = randomUUID() } = {}) {
       const isUpdate = !Buffer.isBuffer(update);
       const envelope = {
         exchange: 'mdm.updates',
-        routingKey: routingKey ?? (isUpdate ? update.misCode : '002'),
+        routingKey: isUpdate ? update.misCode : '002',
         durable: true,
         contentType: 'application/json',
-        ...(messageId === '' ? {} : { messageId }),
+        messageId,
       };
       await publisher.send(envelope, isUpdate ? Buffer.from(JSON.stringify(update)) : update);
     },

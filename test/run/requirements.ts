@@ -64,6 +64,8 @@ const requirements = {
   docker: succeeds('docker', ['info'], 'a Docker daemon that answers'),
   terminal: install('script', 'script (util-linux)'),
   bash: install('bash', 'bash'),
+  git: install('git', 'git'),
+  curl: install('curl', 'curl'),
   zsh: install('zsh', 'zsh'),
   fish: install('fish', 'fish'),
   linux: () => (process.platform === 'linux' ? undefined : 'needs /proc of Linux'),

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { compileCache } from '../stack/compile-cache.ts';
 
 export interface Step {
   readonly title: string;
@@ -24,7 +25,7 @@ export async function runStep({ title, command, env = {} }: Step, dir: string): 
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...command], {
     cwd: dir,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}), ...env },
+    env: { ...process.env, ...compileCache, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}), ...env },
   });
   printLines(child.stdout, process.stdout);
   printLines(child.stderr, process.stderr);

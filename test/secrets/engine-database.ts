@@ -1,4 +1,4 @@
-// What the engine has written: every row of every table, and the bytes of its files, whatever the tables still show.
+// Reads everything that the engine has written: every row of every table, and the bytes of its files.
 
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

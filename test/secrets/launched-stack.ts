@@ -1,4 +1,4 @@
-// `npm start` as people run it, on an engine that runs already: its programs, what they print and the files they log to.
+// Runs `npm start` on a running engine: its programs, their output and their log files.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { stopIdleWorkers } from '../stack/idle-stack.ts';
+import { stopIdleWorkers } from '../stack/stack.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { compileCache } from '../stack/compile-cache.ts';
 
@@ -17,21 +17,24 @@ export interface LaunchedStack {
   readonly stateDir: string;
   /** Everything written so far, by who wrote it: the launcher and each log file. */
   written(): Map<string, string>;
+  /** SIGTERM; resolves with its exit code. */
+  end(): Promise<number | null>;
+  /** Ends it and removes its state directory. */
   stop(): Promise<void>;
 }
 
 const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
 
-/** @param env besides the ports, which are free ones */
+/** @param env besides the ports, which are free ones; without CONDUCTOR_URL it starts an engine of its own */
 export async function launchStack(env: Record<string, string>): Promise<LaunchedStack> {
   await stopIdleWorkers();
+  const { PATH, HOME, JAVA_HOME } = process.env;
   const stateDir = mkdtempSync(join(tmpdir(), 'service-router-launched-'));
-  const ports = { ROUTER_PORT: '0', OPS_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
+  const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry, '--verbose'], {
     env: {
       ...compileCache,
-      PATH: process.env['PATH'],
-      HOME: process.env['HOME'],
+      ...{ PATH, HOME, JAVA_HOME },
       STATE_DIR: stateDir,
       ...ports,
       ...env,
@@ -42,9 +45,13 @@ export async function launchStack(env: Record<string, string>): Promise<Launched
     stream.on('data', (chunk: Buffer) => (printed += chunk.toString('utf8')));
   const exited = once(child, 'exit');
   const addressOf = (name: string) => new RegExp(`^  ${name} +(http://[\\d.:]+)`, 'm').exec(printed)?.[1] ?? '';
-  const stop = async () => {
+  const end = async () => {
     if (child.exitCode === null) child.kill('SIGTERM');
     await exited;
+    return child.exitCode;
+  };
+  const stop = async () => {
+    await end();
     rmSync(stateDir, { recursive: true, force: true });
   };
   try {
@@ -54,7 +61,7 @@ export async function launchStack(env: Record<string, string>): Promise<Launched
         if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}:\n${printed}`);
         return /^Ready after/m.test(printed);
       },
-      { timeoutMs: 40_000 },
+      { timeoutMs: 120_000 },
     );
   } catch (error) {
     await stop();
@@ -70,6 +77,7 @@ export async function launchStack(env: Record<string, string>): Promise<Launched
       const files = readdirSync(logs).map((name) => [name, readFileSync(join(logs, name), 'utf8')] as const);
       return new Map([['the launcher', withoutSummary(printed)], ...files]);
     },
+    end,
     stop,
   };
 }

@@ -1,4 +1,4 @@
-// The search finds what it is meant to find: a marker as it is, in the middle of base64, and in a table of the engine.
+// Tests of the search for markers: as plain text, inside base64, and in a table of the engine.
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -3,9 +3,9 @@
 import { randomBytes } from 'node:crypto';
 
 export interface Markers {
-  /** A credential nobody has ever seen. @param use what it stands for; letters and digits */
+  /** A random credential. @param use its purpose; letters and digits */
   credential(use: string): string;
-  /** A value that says who a person is. */
+  /** A random value that identifies a person. */
   personal(use: string): string;
   /** Every marker that occurs in a text or in bytes, as it is or as base64. */
   findIn(content: string | Buffer): string[];

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { call, type CallOptions, type RouterAnswer } from '../stack/client.ts';
 import type { Markers } from './markers.ts';
 
-/** A response and what was asked. */
+/** A response and its request. */
 export interface Exchange {
   readonly what: string;
   readonly answer: Pick<RouterAnswer, 'status' | 'headers' | 'text'>;
@@ -101,7 +101,7 @@ const grant = (client: string, secret: string): CallOptions => ({
   body: `grant_type=client_credentials&client_id=${client}&client_secret=${secret}`,
 });
 
-/** What no HTTP client would send. */
+/** Requests that no HTTP client would send. */
 async function rawCall(url: string, request: string): Promise<Exchange['answer']> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.on('error', () => undefined);

@@ -11,7 +11,7 @@ export interface BreakableProxy {
   freeze(): void;
   /** Keeps connections open and lets only what clients send through. */
   freezeAnswers(): void;
-  /** Ends a freeze: what was held back goes on its way. */
+  /** Ends a freeze and forwards the delayed bytes. */
   thaw(): void;
   /**
    * One end of every connection of now goes, and the other is not told: no FIN and no RST, as when a machine or a

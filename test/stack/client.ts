@@ -2,12 +2,9 @@
 
 import { Agent } from 'undici';
 import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
-import { type AnswerChecker, createAnswerChecker } from './described-answers.ts';
+import { type AnswerChecker, createAnswerChecker, type ReceivedAnswer } from './described-answers.ts';
 
-export interface RouterAnswer {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  bytes: Buffer;
+export interface RouterAnswer extends ReceivedAnswer {
   text: string;
   /** The body parsed as JSON; throws when it is none. */
   json<T = Record<string, unknown>>(): T;
@@ -56,7 +53,7 @@ export async function checkAnswersOf(url: string): Promise<AnswerChecker> {
   return checker;
 }
 
-/** From now on answers from this address may be any, whatever an earlier router there described. */
+/** Turns off the check of responses from this address. */
 export function describeNothingOf(url: string): void {
   checkers.delete(url);
 }

@@ -1,4 +1,4 @@
-// Where Node keeps what it has compiled, for every program that a test starts: a third less of a processor for each start.
+// The compile cache of Node for programs that tests start: saves a third of the processor time of a start.
 
 import { fileURLToPath } from 'node:url';
 

@@ -1,21 +1,27 @@
-// Whether a response of a router is one that its OpenAPI document describes: status, header fields, body.
+// Checks whether the OpenAPI document describes a response of the router: status, header fields, body.
 
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Operation, OpenApiDocument, Response, Responses } from '#lib/openapi/openapi.ts';
 import { templatePattern } from '#lib/openapi/templates.ts';
-import type { RouterAnswer } from './client.ts';
 
-/** What was asked. */
+/** The request. */
 export interface Asked {
   readonly method: string;
   /** The request target as it was sent. */
   readonly path: string;
 }
 
+/** The checked parts of a response. */
+export interface ReceivedAnswer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  bytes: Buffer;
+}
+
 export interface AnswerChecker {
   /** Everything about the response that the document does not say, one line each. */
-  check(asked: Asked, answer: RouterAnswer): string[];
+  check(asked: Asked, answer: ReceivedAnswer): string[];
   /** The operation that a request belongs to; undefined for none. */
   operationOf(asked: Asked): { template: string; operation: Operation } | undefined;
 }
@@ -100,7 +106,7 @@ const ownFields = [
 
 function checkHeaders(
   { headers = {} }: Response,
-  answer: RouterAnswer,
+  answer: ReceivedAnswer,
   resolve: (header: HeaderOf) => HeaderOf,
 ): string[] {
   const described = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
@@ -119,9 +125,9 @@ function checkHeaders(
 
 interface BodyCheck {
   response: Response;
-  /** Where the response stands in the document. */
+  /** Location of the response in the document. */
   pointer: string;
-  answer: RouterAnswer;
+  answer: ReceivedAnswer;
   isHead: boolean;
   validatorAt: (pointer: string) => ValidateFunction;
 }
@@ -143,7 +149,7 @@ function checkBody({ response, pointer, answer, isHead, validatorAt }: BodyCheck
 }
 
 /** What is no JSON is described by no schema but that of a text. */
-function parseBody({ bytes, headers }: RouterAnswer): unknown {
+function parseBody({ bytes, headers }: ReceivedAnswer): unknown {
   const decode = { br: brotliDecompressSync, gzip: gunzipSync }[String(headers['content-encoding'])];
   const text = (decode === undefined ? bytes : decode(bytes)).toString('utf8');
   try {

@@ -1,4 +1,4 @@
-// An execution as the engine's API returns it, with the fields that tests look at.
+// An execution in the format of the engine's API, with the fields that tests read.
 
 /** A task of an execution. */
 export interface EngineTask {

@@ -1,4 +1,4 @@
-// The embedded identity provider's own signing key, from its file: for tokens that only a test would ask for.
+// Reads the signing key of the embedded identity provider, to create special tokens for tests.
 
 import { createPrivateKey, createPublicKey, type JsonWebKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';

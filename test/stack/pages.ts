@@ -29,7 +29,7 @@ export async function openPage(browser: Browser, url: string, options: BrowserCo
   return { page, complaints, requests, close: () => context.close() };
 }
 
-/** Takes a picture of the whole page; it is kept where SCREENSHOTS_DIR says. */
+/** Takes a screenshot of the whole page, which is stored in SCREENSHOTS_DIR. */
 export async function shoot(page: Page, name: string): Promise<void> {
   const directory = process.env['SCREENSHOTS_DIR'];
   if (directory === undefined) return;

@@ -1,4 +1,4 @@
-// Waits for a condition by asking again, with a deadline and a label that says what was waited for.
+// Polls for a condition, with a deadline and a label for the error message.
 
 import { setTimeout as pause } from 'node:timers/promises';
 

@@ -16,7 +16,10 @@ import { type EngineOptions, type RunningEngine, startEngine } from '../../dev/e
 import { acquireLock } from '../../dev/setup/lock.mjs';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
-const registered = ['workflows/**/*.json', 'event-handlers/**/*.json', 'lib/conductor/**/*.{ts,properties}'];
+const registered = [
+  ...['workflows/**/*.json', 'event-handlers/**/*.json', 'config/default.properties'],
+  'lib/conductor/**/*.{ts,properties}',
+];
 
 /** Starts an engine on SQLite with the definitions registered. @throws Error with what `register` wrote */
 export async function startPreparedEngine(options: EngineOptions): Promise<RunningEngine> {

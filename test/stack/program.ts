@@ -1,4 +1,4 @@
-// Starts one of the product's programs as a real process and waits until it says that it is ready.
+// Starts one of the product's programs as a real process and waits until it is ready.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { compileCache } from './compile-cache.ts';
 
 export interface Program {
   readonly process: ChildProcess;
-  /** What the program said when it was ready: its addresses. */
+  /** The addresses that the program reported when it was ready. */
   readonly ready: Readonly<Record<string, string>>;
   /** Everything it wrote so far, or since {@link Program.forgetOutput}. */
   output(): string;
@@ -53,8 +53,9 @@ function cleanEnvironment(env: Record<string, string>): NodeJS.ProcessEnv {
  * Starts `entry` (a path below the root) with nothing in its environment but `env`.
  * @throws ProgramFailed when it ends before it is ready
  */
-export async function startProgram(entry: string, env: Record<string, string> = {}): Promise<Program> {
+export async function startProgram(entry: string, env: Record<string, string> = {}, cwd = rootDir): Promise<Program> {
   const child = fork(resolve(rootDir, entry), [], {
+    cwd,
     env: cleanEnvironment(env),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     execArgv: ['--disable-warning=ExperimentalWarning'],

@@ -23,11 +23,11 @@ export interface StandInAnswer {
 export interface RecordingProxy {
   readonly url: string;
   readonly requests: RecordedRequest[];
-  /** When set, every request is answered with this and passed on to nobody. */
+  /** When set, every request gets this response and is not forwarded. */
   answer: StandInAnswer | undefined;
   /** Holds the first request for which this is true (`POST /api/metadata/workflow` …); resolves once it is held. */
   hold(chosen: (call: string) => boolean, when: 'before' | 'after'): Promise<void>;
-  /** Lets the held request go on. */
+  /** Forwards the held request. */
   release(): void;
   stop(): Promise<void>;
 }

@@ -19,14 +19,14 @@ export interface RedisServer {
   kill(): Promise<void>;
   /** Starts it again on the same port, with its data. */
   restart(): Promise<void>;
-  /** Asks it over a connection of its own: the reply to one command. */
+  /** Sends one command over a separate connection and returns the reply. */
   command(...parts: string[]): Promise<unknown>;
   /** How often it was given a command since its start, inside scripts included. */
   calls(command: string): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** Starts one on a free port, with an append-only file as in production: killed, it keeps what it was told. @throws Error when the machine has no redis-server */
+/** Starts one on a free port, with an append-only file as in production, of which a killed server may lose the last two seconds. @throws Error when the machine has no redis-server */
 export async function startRedisServer(): Promise<RedisServer> {
   const command = pathOf('redis-server');
   if (command === undefined) throw new Error('redis-server is not installed');

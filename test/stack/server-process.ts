@@ -1,4 +1,4 @@
-// A server of somebody else's as a process of this run: killed and started again, its output in a file.
+// A third-party server as a process of this run, which can be killed and restarted; its output goes to a file.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ export interface ServerProcess {
   kill(): Promise<void>;
   /** Starts it again where it was; resolves when it works. */
   start(): Promise<void>;
-  /** SIGSTOP to every process of the server: it accepts connections and answers nothing. SIGCONT: it goes on. */
+  /** Sends SIGSTOP to every process of the server, so that it accepts connections but does not respond, or SIGCONT. */
   signal(name: 'SIGSTOP' | 'SIGCONT'): void;
   /** SIGINT, and resolves when it has ended. Safe when it does not run. */
   stop(): Promise<void>;

@@ -6,7 +6,7 @@ type Environment = Record<string, string>;
 
 export interface StackOptions {
   engineUrl: string;
-  /** Variables for the router, besides what it needs to find the others. */
+  /** Additional environment variables of the router. */
   router?: Environment | ((below: Below) => Promise<Environment>);
   /** Variables for the workers. */
   workers?: Environment;
@@ -33,7 +33,7 @@ export interface Environments {
   readonly backEnds: Environment;
   router(below: Below): Promise<Environment>;
   workers(below: Below & { readonly url: string }): Environment;
-  /** What each workers process has besides. */
+  /** Additional environment variables of each workers process. */
   readonly pools: readonly Environment[];
 }
 
@@ -43,7 +43,6 @@ export function environmentsOf(options: StackOptions, stateDir: string): Environ
   const addresses = ({ issuer, backEndsUrl }: Below) => ({
     ...shared,
     OAUTH_ISSUER: issuer,
-    CONDUCTOR_URL: options.engineUrl,
     ADAPTOR_001_URL: `${backEndsUrl}/adaptors/001`,
     ADAPTOR_002_URL: `${backEndsUrl}/adaptors/002`,
     LMSDW_URL: `${backEndsUrl}/lms-dw`,
@@ -59,6 +58,7 @@ export function environmentsOf(options: StackOptions, stateDir: string): Environ
     backEnds: { ...shared, BACKENDS_PORT: '0', ...options.backEnds },
     router: async (below) => ({
       ...addresses(below),
+      CONDUCTOR_URL: options.engineUrl,
       ...Object.fromEntries(adaptors),
       // The suites share an engine: a reconciler would also repair what another suite has left behind on purpose.
       RECONCILER_INTERVALMS: '0',

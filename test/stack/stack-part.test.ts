@@ -3,10 +3,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { killLeftovers, leaveIdleStack, takeIdleStack } from './idle-stack.ts';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { pollUntil } from './poll-until.ts';
-import { type Part, provide, stopPart } from './stack-part.ts';
+import { killLeftovers, leaveIdle, provide, provideOnly, stopIdle, stopPart } from './stack-part.ts';
 
 let dir: string;
 let entry: string;
@@ -15,43 +14,54 @@ beforeAll(() => {
   entry = join(dir, 'program.mjs');
   writeFileSync(entry, `console.log('started'); process.send({ ready: {} }); process.on('message', () => undefined);`);
 });
+afterEach(() => stopIdle(entry));
 afterAll(() => rmSync(dir, { recursive: true }));
 
 it('the same variables: the same process, whose earlier output is forgotten', async () => {
   const first = await provide(entry, { A: '1' });
   await pollUntil('its output', () => first.program.output() !== '');
-  const second = await provide(entry, { A: '1' }, first);
+  leaveIdle([first]);
+  const second = await provide(entry, { A: '1' });
   expect(second).toBe(first);
   expect(second.program.output()).toBe('');
   await stopPart(second);
+});
+
+it('one process is provided once', async () => {
+  const first = await provide(entry, {});
+  leaveIdle([first]);
+  const both = await provideOnly(entry, [{}, {}]);
+  expect(both[0]).toBe(first);
+  expect(both[1]?.program).not.toBe(first.program);
+  leaveIdle(both);
 });
 
 it.each([
   ['another variable', { A: '2' }],
   ['one variable more', { A: '1', B: '1' }],
   ['one variable less', {}],
-])('%s: the process ends, another starts', async (_title, env) => {
+])('%s: another process starts; the first ends when only one may run', async (_title, env) => {
   const first = await provide(entry, { A: '1' });
-  const second = await provide(entry, env as Record<string, string>, first);
-  expect([first.program.isAlive(), second.program.isAlive()]).toEqual([false, true]);
-  await stopPart(second);
+  leaveIdle([first]);
+  const second = await provide(entry, env as Record<string, string>);
+  expect([first.program.isAlive(), second.program.isAlive()]).toEqual([true, true]);
+  const third = await provideOnly(entry, [env as Record<string, string>]);
+  expect(first.program.isAlive()).toBe(false);
+  leaveIdle([second, ...third]);
 });
 
 it('one that has ended is replaced', async () => {
   const first = await provide(entry, { A: '1' });
+  leaveIdle([first]);
   await first.program.kill();
-  const second = await provide(entry, { A: '1' }, first);
+  const second = await provide(entry, { A: '1' });
   expect(second.program.isAlive()).toBe(true);
   await stopPart(second);
 });
 
-it('leftovers are killed, what the idle stack has is kept', async () => {
+it('leftovers are killed, idle processes are kept', async () => {
   const [kept, left] = [await provide(entry, {}), await provide(entry, {})];
-  const nothing: Part = await provide(entry, {});
-  await stopPart(nothing);
-  leaveIdleStack({ stateDir: dir, ports: { ROUTER_PORT: '1', OPS_PORT: '2' }, router: kept, workers: [nothing] });
+  leaveIdle([kept]);
   await killLeftovers();
   expect([kept.program.isAlive(), left.program.isAlive()]).toEqual([true, false]);
-  takeIdleStack();
-  await stopPart(kept);
 });

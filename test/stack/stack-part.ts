@@ -1,43 +1,56 @@
-// The processes of a stack, each of which the next stack may use as it is.
+// The processes of a stack, which the next stack can reuse.
 
-import { type Program, startProgram } from './program.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { killProgramsExcept, type Program, startProgram } from './program.ts';
 
+/** A process with the settings that it was started with. */
 export interface Part {
-  /** The variables that it was started with. */
+  readonly entry: string;
   readonly env: Readonly<Record<string, string>>;
   readonly program: Program;
 }
 
-/** The processes of a stack, with the variables that each was started with. */
-export interface StackParts {
-  readonly stateDir: string;
-  readonly ports: RouterPorts;
-  readonly identityProvider: Part;
-  readonly backEnds: Part;
-  readonly router: Part;
-  readonly workers: readonly Part[];
+/** What stacks of this worker have left running, for the next one or until another stack needs the engine. */
+const idle: Part[] = [];
+
+/** Leaves the processes of a stack to the next one. */
+export function leaveIdle(parts: readonly Part[]): void {
+  idle.push(...parts.filter(({ program }) => program.isAlive()));
 }
 
-export interface RouterPorts {
-  readonly ROUTER_PORT: string;
-  readonly OPS_PORT: string;
+/** Returns an idle process with the same variables, which is the caller's from now on; else starts one. */
+export async function provide(entry: string, env: Record<string, string>): Promise<Part> {
+  return takeIdle(entry, env) ?? { entry, env, program: await startProgram(entry, env) };
 }
 
-/** Returns the earlier part when it runs with the same variables; else ends it and starts one. */
-export async function provide(entry: string, env: Record<string, string>, earlier?: Part): Promise<Part> {
-  if (earlier?.program.isAlive() && hasSameEnv(earlier.env, env)) {
-    earlier.program.forgetOutput();
-    return earlier;
-  }
-  if (earlier !== undefined) await stopPart(earlier);
-  return { env, program: await startProgram(entry, env) };
+/** As {@link provide}, and ends every other idle process of this entry first: it would take the same port or tasks. */
+export async function provideOnly(entry: string, envs: readonly Record<string, string>[]): Promise<Part[]> {
+  const kept = envs.map((env) => takeIdle(entry, env));
+  await stopIdle(entry);
+  return Promise.all(envs.map(async (env, index) => kept[index] ?? provide(entry, env)));
+}
+
+/** Ends the idle processes of these entries. */
+export async function stopIdle(...entries: readonly string[]): Promise<void> {
+  const stopped = idle.filter(({ entry }) => entries.includes(entry));
+  for (const part of stopped) idle.splice(idle.indexOf(part), 1);
+  await Promise.all(stopped.map(stopPart));
+}
+
+/** Kills what a file has left running that is of no use to the next one. */
+export async function killLeftovers(): Promise<void> {
+  await killProgramsExcept(idle.map(({ program }) => program));
 }
 
 export async function stopPart({ program }: Part): Promise<void> {
   await program.stop();
 }
 
-function hasSameEnv(one: Part['env'], other: Part['env']): boolean {
-  const names = Object.keys({ ...one, ...other });
-  return names.every((name) => one[name] === other[name]);
+function takeIdle(entry: string, env: Record<string, string>): Part | undefined {
+  const at = idle.findIndex(
+    (part) => part.entry === entry && part.program.isAlive() && isDeepStrictEqual(part.env, env),
+  );
+  const [found] = at === -1 ? [] : idle.splice(at, 1);
+  found?.program.forgetOutput();
+  return found;
 }

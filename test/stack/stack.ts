@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkAnswersOf, describeNothingOf } from './client.ts';
+import { freePort } from './free-port.ts';
 import { pollUntil } from './poll-until.ts';
 import type { Program } from './program.ts';
 import { audience, environmentsOf, type StackOptions } from './stack-environment.ts';
-import { stopIdleWorkers } from './idle-stack.ts';
-import { provide, type RouterPorts, type StackParts, stopPart } from './stack-part.ts';
+import { leaveIdle, type Part, provide, provideOnly, stopIdle, stopPart } from './stack-part.ts';
 
 export { audience, type StackOptions };
 
@@ -31,56 +31,85 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-/** Starts it and waits until the router is ready. */
+const entries = {
+  identityProvider: 'dev/identity-provider/main.ts',
+  backEnds: 'dev/back-ends/main.ts',
+  router: 'gateway/main.ts',
+  workers: 'workers/main.ts',
+};
+
+/** The folder of a stack, and what happens to its processes when it stops. */
+interface Site {
+  readonly stateDir: string;
+  /** Ports of the router; 0 is any free one. */
+  readonly ports: Readonly<Record<'ROUTER_PORT' | 'OPS_PORT', string>>;
+  end(parts: Record<keyof typeof entries, Part[]>): Promise<void>;
+}
+
+/** Starts a stack with separate processes, data and ports, and waits until the router is ready. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   await stopIdleWorkers();
   const stateDir = mkdtempSync(join(tmpdir(), 'service-router-'));
-  const remove = async (parts: StackParts) => {
-    await Promise.all(parts.workers.map(stopPart));
-    await stopPart(parts.router);
-    await Promise.all([stopPart(parts.identityProvider), stopPart(parts.backEnds)]);
+  const end: Site['end'] = async ({ identityProvider, backEnds, router, workers }) => {
+    await Promise.all(workers.map(stopPart));
+    await Promise.all(router.map(stopPart));
+    await Promise.all([...identityProvider, ...backEnds].map(stopPart));
     rmSync(stateDir, { recursive: true, force: true });
   };
-  return assembleStack(options, { stateDir, ports: { ROUTER_PORT: '0', OPS_PORT: '0' } }, remove);
+  return assemble(options, { stateDir, ports: { ROUTER_PORT: '0', OPS_PORT: '0' }, end });
 }
 
+let sharedSite: Site | undefined;
+
 /**
- * Starts what the stack needs, or takes it from an earlier one that was started with the same variables.
- * @param end gets the processes that the stack has at its end
+ * Starts a stack whose processes stay when it stops, for the next one of this worker of vitest. Every router has the same
+ * ports, so workers stay while routers change; what has other variables than before is started again.
  */
-export async function assembleStack(
-  options: StackOptions,
-  earlier: Pick<StackParts, 'stateDir' | 'ports'> & Partial<StackParts>,
-  end: (parts: StackParts) => Promise<void>,
-): Promise<Stack> {
-  const { stateDir } = earlier;
+export async function shareStack(options: StackOptions): Promise<Stack> {
+  sharedSite ??= await prepareSharedSite();
+  return assemble(options, sharedSite);
+}
+
+async function prepareSharedSite(): Promise<Site> {
+  const stateDir = mkdtempSync(join(tmpdir(), 'service-router-'));
+  process.once('exit', () => rmSync(stateDir, { recursive: true, force: true }));
+  return {
+    stateDir,
+    ports: { ROUTER_PORT: String(await freePort()), OPS_PORT: String(await freePort()) },
+    end: async (parts) => leaveIdle(Object.values(parts).flat()),
+  };
+}
+
+/** Ends the idle processes that would take tasks from another router and its workers. */
+export function stopIdleWorkers(): Promise<void> {
+  return stopIdle(entries.workers, entries.router);
+}
+
+async function assemble(options: StackOptions, { stateDir, ports, end }: Site): Promise<Stack> {
   const environments = environmentsOf(options, stateDir);
   const [identityProvider, backEnds] = await Promise.all([
-    provide('dev/identity-provider/main.ts', environments.identityProvider, earlier.identityProvider),
-    provide('dev/back-ends/main.ts', environments.backEnds, earlier.backEnds),
+    provide(entries.identityProvider, environments.identityProvider),
+    provide(entries.backEnds, environments.backEnds),
   ]);
   const issuer = String(identityProvider.program.ready['url']);
   const backEndsUrl = String(backEnds.program.ready['url']);
   const routerEnv = await environments.router({ issuer, backEndsUrl });
-  const pools = environments.pools;
-  const startsAfter = (earlier.workers ?? []).filter((part, index) => index >= pools.length || !part.program.isAlive());
-  await Promise.all(startsAfter.map(stopPart));
-  const router = await provide('gateway/main.ts', withPorts(routerEnv, earlier.ports), earlier.router);
+  const [router] = (await provideOnly(entries.router, [withPorts(routerEnv, ports)])) as [Part];
   const url = String(router.program.ready['url']);
   const operationsUrl = String(router.program.ready['operationsUrl']);
-  const ports = { ROUTER_PORT: new URL(url).port, OPS_PORT: new URL(operationsUrl).port };
+  const ownPorts = { ROUTER_PORT: new URL(url).port, OPS_PORT: new URL(operationsUrl).port };
   const workersEnv = environments.workers({ issuer, backEndsUrl, url });
-  const workers = await Promise.all(
-    pools.map((pool, index) => provide('workers/main.ts', { ...workersEnv, ...pool }, earlier.workers?.[index])),
-  );
-  const known = new Map([identityProvider, backEnds, router, ...workers].map((part) => [part.program, part]));
+  const pools = environments.pools.map((pool) => ({ ...workersEnv, ...pool }));
+  const workers = await provideOnly(entries.workers, pools);
+  const known = [identityProvider, backEnds, router, ...workers];
   const start = async (entry: string, env: Record<string, string>) => {
     const part = await provide(entry, env);
-    known.set(part.program, part);
+    known.push(part);
     return part.program;
   };
   // What a test has put in the place of another program fits no other stack.
-  const partOf = (program: Program) => known.get(program) ?? { env: {}, program };
+  const partOf = (entry: string) => (program: Program) =>
+    known.find((part) => part.program === program) ?? { entry, env: {}, program };
   const stack: Stack = {
     ...{ url, operationsUrl, issuer, backEndsUrl, stateDir, routerEnv },
     identityProvider: identityProvider.program,
@@ -88,20 +117,19 @@ export async function assembleStack(
     router: router.program,
     workers: workers.map(({ program }) => program),
     async restartRouter(env = {}) {
-      stack.router = await start('gateway/main.ts', { ...routerEnv, ...ports, ...env });
+      stack.router = await start(entries.router, { ...routerEnv, ...ownPorts, ...env });
     },
     async addWorkers(env) {
-      const added = await start('workers/main.ts', { ...workersEnv, ...env });
+      const added = await start(entries.workers, { ...workersEnv, ...env });
       stack.workers.push(added);
       return added;
     },
     stop: () =>
       end({
-        ...{ stateDir, ports },
-        identityProvider: partOf(stack.identityProvider),
-        backEnds: partOf(stack.backEnds),
-        router: partOf(stack.router),
-        workers: stack.workers.map(partOf),
+        identityProvider: [partOf(entries.identityProvider)(stack.identityProvider)],
+        backEnds: [partOf(entries.backEnds)(stack.backEnds)],
+        router: [partOf(entries.router)(stack.router)],
+        workers: stack.workers.map(partOf(entries.workers)),
       }),
   };
   if (pools.length > 1) await untilReady(stack);
@@ -111,7 +139,7 @@ export async function assembleStack(
 }
 
 /** Returns the variables with these ports, but for those that a test has chosen. */
-function withPorts(env: Record<string, string>, ports: RouterPorts): Record<string, string> {
+function withPorts(env: Record<string, string>, ports: Site['ports']): Record<string, string> {
   const isChosen = (name: string) => env[name] !== '0';
   return { ...env, ...Object.fromEntries(Object.entries(ports).filter(([name]) => !isChosen(name))) };
 }

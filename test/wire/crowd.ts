@@ -1,4 +1,4 @@
-// A program: thousands of clients that hold connections, in a process of their own, so that what others measure is the router and not this.
+// A program with thousands of clients that hold connections. It is a separate process, so that it does not slow down the tests.
 
 import { runProgram } from '#lib/process/run-program.ts';
 import { attackTogether } from './slow-clients.ts';

@@ -1,4 +1,4 @@
-// An ordinary client beside an attack: does it get its responses, and how long does it wait for them?
+// A normal client during an attack, with the durations of its requests.
 
 import type { Caller } from '../stack/client.ts';
 

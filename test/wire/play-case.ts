@@ -1,4 +1,4 @@
-// Sends one case of the corpus and says what came back, to the last byte of the connection.
+// Sends one case of the corpus and returns everything that was received on the connection.
 
 import { ConnectionEnded, type RawAnswer, RawConnection } from './raw-client.ts';
 import { toBytes, type WireCase } from './notation.ts';

@@ -1,4 +1,4 @@
-// A client on a bare socket: sends any bytes, and reads answers strictly. An HTTP library would repair what it sends.
+// A client on a raw socket: sends any bytes, and parses responses strictly. An HTTP library would repair its requests.
 
 import { connect, type Socket } from 'node:net';
 

@@ -8,7 +8,8 @@ import { type RawBackEnd, startRawBackEnd } from './raw-back-end.ts';
 import { inboundOf, startedWorkers, type StartedWorkers } from './started-workers.ts';
 
 const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
-const isPoll = ({ path }: SeenCall) => path.startsWith('/tasks/poll/');
+const isPoll = ({ wanted }: SeenCall) => wanted.length > 0;
+const isUpdate = ({ results }: SeenCall) => results.length > 0;
 
 let router: FakeRouter;
 /** Responds when `release` is called. */
@@ -37,7 +38,7 @@ afterEach(async () => {
 async function start(values: Record<string, string | number> = {}): Promise<StartedWorkers> {
   const only = { 'movies.url': backEnd.url, 'workers.taskTypes': 'movies_intake', 'workers.pollTimeoutMs': 600 };
   started = await startedWorkers({ ...only, ...values }, { router });
-  await pollUntil('a held poll', () => router.held === 1);
+  await pollUntil('a held exchange', () => router.held === 1);
   return started;
 }
 const addMovie = () => router.addTask('movies_intake', inboundOf({ path: '/Up' }));
@@ -103,7 +104,7 @@ describe('stop', () => {
     const taskId = addMovie();
     await calledBackEnd();
     let refused = 0;
-    router.interfere = (call) => (call.path === '/tasks' && (refused += 1) < 4 ? { status: 503 } : undefined);
+    router.interfere = (call) => (isUpdate(call) && (refused += 1) < 4 ? { status: 503 } : undefined);
     const stopped = running.stop();
     release();
     await stopped;
@@ -124,9 +125,9 @@ describe('stop', () => {
     const { program: running, lines } = await start({ 'workers.drainMs': 300 });
     addMovie();
     await calledBackEnd();
-    router.interfere = (call) => (call.path === '/tasks' ? 'hang' : undefined);
+    router.interfere = (call) => (isUpdate(call) ? 'hang' : undefined);
     release();
-    await pollUntil('the update', () => router.calls.some(({ path }) => path === '/tasks'));
+    await pollUntil('the update', () => router.calls.some(isUpdate));
     await running.stop();
     await pollUntil('the line', () => lines.some(({ msg }) => /did not accept a result/.test(String(msg))));
   });

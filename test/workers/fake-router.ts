@@ -1,4 +1,4 @@
-// A fake router for workers: a token endpoint, held polls, and task updates.
+// A fake router for workers: a token endpoint and exchanges, which it holds until there are tasks.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,14 +11,22 @@ export interface SeenCall {
   method: string;
   /** Path below the API's base. */
   path: string;
-  query: URLSearchParams;
   token: string | undefined;
   body: string;
+  /** Queues whose tasks an exchange takes. */
+  wanted: readonly Wanted[];
+  /** Results that an exchange reports. */
+  results: readonly TaskResult[];
 }
 
-interface HeldPoll {
-  queue: string;
+interface Wanted {
+  taskType: string;
+  domain?: string;
   count: number;
+}
+
+interface HeldExchange {
+  wanted: readonly Wanted[];
   response: ServerResponse;
 }
 
@@ -35,7 +43,7 @@ export class FakeRouter {
   interfere: Interference = () => undefined;
   readonly #valid = new Set<string>();
   readonly #tasks = new Map<string, Task[]>();
-  readonly #held = new Set<HeldPoll>();
+  readonly #held = new Set<HeldExchange>();
   #server: Server | undefined;
   #port = 0;
 
@@ -44,7 +52,7 @@ export class FakeRouter {
     return `http://127.0.0.1:${this.#port}/conductor/api`;
   }
 
-  /** Currently held polls. */
+  /** Currently held exchanges. */
   get held(): number {
     return this.#held.size;
   }
@@ -99,20 +107,24 @@ export class FakeRouter {
     this.#valid.clear();
   }
 
-  /** Responds to held polls without tasks, like a router that drains. */
+  /** Responds to held exchanges without tasks, like a router that drains. */
   letGo(): void {
-    for (const poll of this.#held) poll.response.end('[]');
+    for (const { response } of this.#held) response.end('{"tasks":[]}');
     this.#held.clear();
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '', 'http://router');
+    const path = url.pathname.replace(/^\/conductor\/api/, '');
+    const body = Buffer.concat(await request.toArray()).toString('utf8');
+    const [first, ...results] = path === '/tasks/exchange' ? body.split('\n').map((line) => JSON.parse(line)) : [];
     const call: SeenCall = {
       method: request.method ?? '',
-      path: url.pathname.replace(/^\/conductor\/api/, ''),
-      query: url.searchParams,
+      path,
       token: request.headers['x-authorization'] as string | undefined,
-      body: Buffer.concat(await request.toArray()).toString('utf8'),
+      body,
+      wanted: (first as { wanted: Wanted[] } | undefined)?.wanted ?? [],
+      results: results as TaskResult[],
     };
     this.calls.push(call);
     const other = this.interfere(call);
@@ -130,14 +142,9 @@ export class FakeRouter {
       response.writeHead(401).end('{"status":401,"title":"The access token is not valid"}');
       return;
     }
-    const taskType = /^\/tasks\/poll\/batch\/(.+)$/.exec(call.path)?.[1];
-    if (taskType !== undefined) this.#park(taskType, call.query, response);
-    else if (call.method === 'POST' && call.path === '/tasks') {
-      const result = JSON.parse(call.body) as TaskResult;
-      this.results.push(result);
-      response.setHeader('content-type', 'text/plain');
-      response.end(result.taskId);
-    } else response.writeHead(404).end('{"status":404}');
+    if (call.path !== '/tasks/exchange') return void response.writeHead(404).end('{"status":404}');
+    this.results.push(...call.results);
+    this.#hold(call, (JSON.parse(call.body.split('\n')[0] as string) as { timeout: number }).timeout, response);
   }
 
   #issueToken(response: ServerResponse): void {
@@ -153,33 +160,29 @@ export class FakeRouter {
     );
   }
 
-  #park(taskType: string, query: URLSearchParams, response: ServerResponse): void {
-    const domain = query.get('domain');
-    const poll: HeldPoll = {
-      queue: domain === null ? taskType : `${domain}:${taskType}`,
-      count: Number(query.get('count')),
-      response,
-    };
-    this.#held.add(poll);
-    const timer = setTimeout(
-      () => {
-        if (this.#held.delete(poll)) response.end('[]');
-      },
-      Number(query.get('timeout')),
-    );
+  #hold({ wanted }: SeenCall, timeoutMs: number, response: ServerResponse): void {
+    if (wanted.length === 0) return void response.end('{"tasks":[]}');
+    const exchange: HeldExchange = { wanted, response };
+    this.#held.add(exchange);
+    const timer = setTimeout(() => {
+      if (this.#held.delete(exchange)) response.end('{"tasks":[]}');
+    }, timeoutMs);
     response.on('close', () => {
       clearTimeout(timer);
-      this.#held.delete(poll);
+      this.#held.delete(exchange);
     });
     this.#deliver();
   }
 
   #deliver(): void {
-    for (const poll of this.#held) {
-      const tasks = this.#tasks.get(poll.queue)?.splice(0, poll.count) ?? [];
+    for (const exchange of this.#held) {
+      const tasks = exchange.wanted.flatMap(({ taskType, domain, count }) => {
+        const queue = domain === undefined ? taskType : `${domain}:${taskType}`;
+        return this.#tasks.get(queue)?.splice(0, count) ?? [];
+      });
       if (tasks.length === 0) continue;
-      this.#held.delete(poll);
-      poll.response.end(JSON.stringify(tasks));
+      this.#held.delete(exchange);
+      exchange.response.end(JSON.stringify({ tasks }));
     }
   }
 }

@@ -23,7 +23,7 @@ beforeEach(async () => {
     WORKERS_POLLTIMEOUTMS: '5000',
     MOVIES_URL: backEnd.url,
   });
-  await pollUntil('a held poll', () => router.held === 1);
+  await pollUntil('a held exchange', () => router.held === 1);
 });
 afterEach(async () => {
   await worker.kill();

@@ -6,9 +6,8 @@ import type { Task } from '#lib/conductor/types.ts';
 import type { InboundRequest } from '#lib/envelope/inbound.ts';
 import { readOutbound } from '#lib/envelope/outbound.ts';
 import { createBackEndCaller } from '../../workers/back-end/call-back-end.ts';
+import { createBackEndIntake } from '../../workers/back-end_intake.ts';
 import { createCollegeAdaptorIntake } from '../../workers/college-adaptor_intake.ts';
-import { createLmsDwIntake } from '../../workers/lms-dw_intake.ts';
-import { createMoviesIntake } from '../../workers/movies_intake.ts';
 import type { TaskOutcome, Worker } from '../../workers/worker.ts';
 import { answers, ok, type RawBackEnd, type Reaction, startRawBackEnd } from './raw-back-end.ts';
 import { configOf, inboundOf } from './started-workers.ts';
@@ -103,12 +102,19 @@ describe('the request', () => {
     expect(backEnd.requests.map((request) => request.split(' ')[1])).toEqual(['/one/x', '/common/x']);
   });
 
-  test('lms-dw and movies put the path behind their own base', async () => {
-    const config = await configOf({ 'lmsDW.url': `${backEnd.url}/dw/`, 'movies.url': `${backEnd.url}/films` });
-    const dependencies = { config, callBackEnd: caller.call };
-    await createLmsDwIntake(dependencies).execute(taskOf(inboundOf({ path: '/7/dataSync/' })));
-    await createMoviesIntake(dependencies).execute(taskOf(inboundOf({ path: '/Am%C3%A9lie' })));
-    expect(backEnd.requests.map((request) => request.split(' ')[1])).toEqual(['/dw/7/dataSync/', '/films/Am%C3%A9lie']);
+  test('each plain back end has its own base', async () => {
+    const config = await configOf({
+      'lmsDW.url': `${backEnd.url}/dw/`,
+      'movies.url': `${backEnd.url}/films`,
+      'backEnd.catalog.url': `${backEnd.url}/courses`,
+    });
+    const send = (name: string, path: string) =>
+      createBackEndIntake(name, { config, callBackEnd: caller.call }).execute(taskOf(inboundOf({ path })));
+    await send('lms-dw', '/7/dataSync/');
+    await send('movies', '/Am%C3%A9lie');
+    await send('catalog', '/ENGL-C1000');
+    const targets = backEnd.requests.map((request) => request.split(' ')[1]);
+    expect(targets).toEqual(['/dw/7/dataSync/', '/films/Am%C3%A9lie', '/courses/ENGL-C1000']);
   });
 });
 

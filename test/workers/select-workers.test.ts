@@ -1,8 +1,10 @@
 // Tests of selecting workers by configuration, and of configuration errors.
 
 import { describe, expect, test } from 'vitest';
+import { backEndsOf } from '#lib/config/back-ends.ts';
 import { ConfigError } from '#lib/config/load.ts';
 import { configSchema } from '#lib/config/schema.ts';
+import { backEndWorkers } from '../../workers/back-end_intake.ts';
 import { type WorkerRegistration, workers } from '../../workers/index.ts';
 import { selectWorkers } from '../../workers/select-workers.ts';
 import { configOf } from './started-workers.ts';
@@ -19,14 +21,16 @@ describe('selectWorkers', () => {
   test('every registration makes the worker of its name', async () => {
     const config = await configOf({});
     const callBackEnd = () => Promise.reject(new Error('not called'));
-    for (const [name, { create }] of Object.entries(workers)) {
+    for (const [name, { create }] of Object.entries({ ...backEndWorkers(config), ...workers })) {
       expect(create({ config, callBackEnd }).taskDefName).toBe(name);
     }
   });
 
   test('no domain → every task type of the default pool: all but mdm_share', async () => {
     const others = Object.keys(workers).filter((name) => name !== 'mdm_share');
-    expect((await selected({})).sort()).toEqual(others.toSorted());
+    const backEnds = Object.keys(backEndWorkers(await configOf({})));
+    expect(backEnds).toEqual(expect.arrayContaining(['lms-dw_intake', 'movies_intake']));
+    expect((await selected({})).sort()).toEqual([...others, ...backEnds].toSorted());
   });
 
   test('a domain → the task types that have tasks there', async () => {
@@ -47,22 +51,44 @@ describe('selectWorkers', () => {
     expect(await selected({ 'workers.domain': '002', 'workers.taskTypes': 'mdm_share' })).toEqual(['mdm_share']);
   });
 
+  test('every plain back end with an address → a task type of the default pool; in a domain only when it is named', async () => {
+    const catalog = { 'backEnd.course-catalog.url': 'http://catalog.example' };
+    expect(await selected(catalog)).toContain('course-catalog_intake');
+    expect(await selected({ BACKEND_COURSE_CATALOG_URL: 'http://catalog.example' })).toContain('course-catalog_intake');
+    const beside = { ...catalog, 'workers.domain': '002' };
+    expect(await selected(beside)).not.toContain('course-catalog_intake');
+    const named = { ...beside, 'workers.taskTypes': 'course-catalog_intake,mdm_share' };
+    expect(await selected(named)).toEqual(['course-catalog_intake', 'mdm_share']);
+  });
+
+  test('a back end without an address → not a task type of this process', async () => {
+    const config = { ...(await configOf({})), 'movies.url': undefined };
+    expect(Object.keys(backEndWorkers(config))).not.toContain('movies_intake');
+  });
+
+  test('backEnd.<name>.url counts before the older key of the same back end', async () => {
+    const config = await configOf({ 'backEnd.movies.url': 'http://films.example' });
+    expect(backEndsOf(config)).toMatchObject({ movies: 'http://films.example' });
+  });
+
   test('unknown names and names of the other pool → one error that lists them all', async () => {
-    const values = { 'workers.taskTypes': 'movie_intake,mdm_share' };
+    const values = { 'workers.taskTypes': 'example_intake,mdm_share' };
     const error: unknown = await selected(values).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ConfigError);
     const { problems } = error as ConfigError;
     expect(problems).toHaveLength(2);
-    expect(problems.join('\n')).toMatch(/movie_intake is not a task type; known are .*movies_intake/);
+    expect(problems.join('\n')).toMatch(/example_intake is not a task type; known are .*movies_intake/);
+    expect(problems.join('\n')).toMatch(/for a back end of this name set backEnd\.example\.url/);
     expect(problems.join('\n')).toMatch(/mdm_share has tasks in domains only: set workers.domain/);
-    await expect(selected({ 'workers.domain': '002', 'workers.taskTypes': 'movies_intake' })).rejects.toThrow(
+    await expect(selected({ 'workers.domain': '002', 'workers.taskTypes': 'mdm_notify' })).rejects.toThrow(
       /domain empty/,
     );
   });
 
   test('a missing address that a selected worker needs → an error that names its key', async () => {
     const config = { ...(await configOf({})), 'movies.url': undefined, 'mdm.url': undefined };
-    expect(() => selectWorkers(config)).toThrow(/movies\.url is not set(.|\n)*mdm\.url is not set/);
+    expect(() => selectWorkers(config)).toThrow(/mdm\.url is not set/);
+    expect(() => selectWorkers({ ...config, 'workers.taskTypes': ['movies_intake'] })).toThrow(/set movies\.url/);
     expect(selectWorkers({ ...config, 'workers.taskTypes': ['lms-dw_intake'] })).toHaveLength(1);
   });
 });

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type RawBackEnd, startRawBackEnd } from './raw-back-end.ts';
-import { idlePolls, inboundOf, startedWorkers, type StartedWorkers } from './started-workers.ts';
+import { defaultTaskTypes, inboundOf, startedWorkers, type StartedWorkers } from './started-workers.ts';
 
 let started: StartedWorkers | undefined;
 let backEnd: RawBackEnd | undefined;
@@ -39,12 +39,13 @@ describe('startWorkers', () => {
     expect(lines).toEqual(['GET /a/001/x? HTTP/1.1', 'GET /lms/7/dataSync/ HTTP/1.1', 'GET /movies/Up HTTP/1.1']);
   });
 
-  test('holds one poll per task type when idle, no more often than the poll time-out', async () => {
+  test('holds one exchange for all task types when idle, no more often than its time-out', async () => {
     started = await startedWorkers();
     const { router } = started;
-    await pollUntil('held polls', () => router.held === idlePolls);
-    const polls = () => router.calls.filter(({ path }) => path.startsWith('/tasks/poll')).length;
-    await pollUntil('a second round', () => polls() > idlePolls);
-    expect(polls()).toBeLessThanOrEqual(3 * idlePolls);
+    await pollUntil('a held exchange', () => router.held === 1);
+    const exchanges = () => router.calls.filter(({ path }) => path === '/tasks/exchange');
+    await pollUntil('a second one', () => exchanges().length > 1);
+    expect(exchanges()[1]?.wanted).toHaveLength(defaultTaskTypes);
+    expect(exchanges().length).toBeLessThanOrEqual(3);
   });
 });

@@ -8,12 +8,12 @@ import { createInbound, type InboundRequest } from '#lib/envelope/inbound.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { RunningProgram } from '#lib/process/run-program.ts';
 import type { ReportError } from '../../workers/run-task.ts';
-import { workers } from '../../workers/index.ts';
+import { selectWorkers } from '../../workers/select-workers.ts';
 import { startWorkers } from '../../workers/start-workers.ts';
 import { FakeRouter } from './fake-router.ts';
 
-/** Number of polls that idle workers without a domain hold: one per task type. */
-export const idlePolls = Object.values(workers).filter(({ pools }) => pools.some((pool) => pool === 'default')).length;
+/** Number of task types that workers without a domain run. */
+export const defaultTaskTypes = selectWorkers(await configOf({})).length;
 
 /** Returns a configuration with defaults and the given values. */
 export async function configOf(values: Record<string, string | number>): Promise<Config> {

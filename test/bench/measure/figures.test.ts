@@ -1,4 +1,4 @@
-// From samples to figures: what a percentile is, and what is left of several repetitions.
+// Tests of the figures of samples: percentiles, and the combination of several repetitions.
 
 import { describe, expect, it } from 'vitest';
 import { figuresOf, median, middleOf, percentile } from '../../../bench/measure/figures.ts';

@@ -1,4 +1,4 @@
-// What is measured in which order, and what is counted meanwhile.
+// Tests of the order of measurements, and of the counts during a sample.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';

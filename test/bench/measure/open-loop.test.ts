@@ -1,4 +1,4 @@
-// The open loop sends on however slow the responses are, and sorts what comes back.
+// Tests of the open loop: it keeps its rate when responses are slow, and counts responses by status.
 
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';

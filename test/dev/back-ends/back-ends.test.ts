@@ -1,4 +1,4 @@
-// The small back ends, what they have in common, and their life as a process.
+// Tests of the small back ends, their common behaviour, and their process.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -112,7 +112,7 @@ test('a port that is taken → an error that names it and its variable', async (
   rmSync(stateDir, { recursive: true });
 });
 
-/** Log lines are JSON; what is not was written by mistake. */
+/** Log lines are JSON; other output is a mistake. */
 const nonJsonLinesOf = (output: string) => output.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
 
 test('as a process: ready over IPC, nothing but log lines, state kept through SIGKILL, 0 on SIGTERM with a request open', async () => {

@@ -1,4 +1,4 @@
-// A college adaptor over HTTP: what it serves, what it refuses, and that a write is applied once.
+// Tests of the college adaptor stand-in over HTTP: reads, rejected requests, and writes that are applied once.
 
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';

@@ -1,4 +1,4 @@
-// Back ends with a state of their own, and the few ways tests call them.
+// Back ends with a separate state, and functions to call them.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -57,20 +57,13 @@ describe('fetchJar', () => {
     );
   });
 
-  it('fetches with a Maven 3.8 as it is, and leaves nothing but the jar', async () => {
+  it('fetches with the Maven of the machine, and leaves nothing but the jar', async () => {
     installMaven('3.8.7', resolves);
     await fetch();
     expect(readFileSync(join(root, 'engine.jar'), 'utf8')).toBe('jar\n');
     expect(existsSync(join(root, 'work'))).toBe(false);
     expect(calls()).toHaveLength(1);
     expect(calls()[0]).toContain('org.conductoross:conductor-server:3.32.1:jar:boot');
-  });
-
-  it('gets a Maven that resumes first when the one of the machine does not', async () => {
-    installMaven('3.9.11', resolves);
-    await fetch();
-    expect(calls()[0]).toContain('org.apache.maven:apache-maven:3.8.8:zip:bin');
-    expect(calls()).toHaveLength(2);
   });
 
   it('shows why Maven failed, and keeps what has arrived', async () => {

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-/** A Java that says its version as the real ones do, or a script of one's own. */
+/** A fake Java that prints its version like a real one, or a given script. */
 function installJava(home: string, version: string, script?: string): string {
   const command = join(root, home, 'bin/java');
   mkdirSync(dirname(command), { recursive: true });
@@ -85,7 +85,10 @@ describe('findJava', () => {
 describe('noEngineMessage', () => {
   it('says what was looked for, where, and two ways to fix it', async () => {
     installJava('old', '17.0.15');
-    const message = noEngineMessage(await search({ PATH: join(root, 'old/bin') }, ['/nowhere/jvm']));
+    const message = noEngineMessage(
+      await search({ PATH: join(root, 'old/bin') }, ['/nowhere/jvm']),
+      'no daemon answers',
+    );
     expect(message.split('\n')).toEqual([
       'The workflow engine (Conductor 3.32.1) needs Java 21 or newer, or Docker; neither was found.',
       '  JAVA_HOME: none',

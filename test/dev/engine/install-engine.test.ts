@@ -109,7 +109,7 @@ describe('installEngine', () => {
 
   it('refuses a fetched jar with a wrong digest, and fetches it anew the next time', async () => {
     installMaven('an engine of somebody else');
-    await expect(install()).rejects.toThrow(/engine-0.0.1-boot.jar is not the file it should be/);
+    await expect(install()).rejects.toThrow(/engine-0.0.1-boot.jar has the wrong content/);
     expect(existsSync(cache('conductor-server-0.0.1'))).toBe(false);
     installMaven(content);
     await expect(install()).resolves.toMatchObject({ jar: cache('conductor-server-0.0.1', release.fileName) });

@@ -31,9 +31,7 @@ describe('admit', () => {
   it('removes a file with a wrong digest and names both digests', async () => {
     writeFileSync(path, content.toUpperCase());
     await expect(verifyAndStamp(path, file)).rejects.toThrow(
-      new RegExp(
-        `engine.jar is not the file it should be[\\s\\S]*expected 20 bytes, sha256 ${file.sha256}\n  got      20`,
-      ),
+      new RegExp(`engine.jar has the wrong content[\\s\\S]*expected 20 bytes, sha256 ${file.sha256}\n  got      20`),
     );
     expect(existsSync(path)).toBe(false);
     expect(await isStamped(path, file)).toBe(false);

@@ -10,7 +10,7 @@ import { requires } from '../../run/requirements.ts';
 
 it('says what to do where there is no redis-server', () => {
   expect(() => findRedisServer('/nonexistent')).toThrow(
-    /needs the program redis-server[\s\S]*install it[\s\S]*leave out --store redis[\s\S]*CONDUCTOR_URL/,
+    /needs redis-server[\s\S]*install it[\s\S]*leave out --store redis[\s\S]*CONDUCTOR_URL/,
   );
 });
 

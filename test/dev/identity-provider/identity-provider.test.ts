@@ -338,7 +338,7 @@ describe('signing keys', () => {
       await provider.stop();
       const file = join(stateDir, 'identity-provider/jwks.json');
       writeFileSync(file, text);
-      await expect(start({ stateDir })).rejects.toThrow(`${file} does not hold a key set`);
+      await expect(start({ stateDir })).rejects.toThrow(`${file} does not contain a key set`);
       expect(readFileSync(file, 'utf8')).toBe(text);
     },
   );

@@ -1,4 +1,4 @@
-// The identity provider as a process: its environment, its signals, what it writes.
+// Tests of the identity provider as a process: environment, signals and output.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

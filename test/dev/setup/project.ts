@@ -1,4 +1,4 @@
-// A small project of its own with our set-up in it: a lock file, a fake npm that installs it, and an entry.
+// A temporary project with the product's set-up: a lock file, a fake npm that installs it, and an entry.
 
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type ChildProcess, spawn } from 'node:child_process';

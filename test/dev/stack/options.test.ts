@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { help, parseFlags, readSettings } from '../../../dev/stack/options.ts';
 import { configSchema } from '#lib/config/schema.ts';
 import { stackPorts } from '../../../dev/setup/ports.mjs';
-import { longRunningPrograms, programsOf } from '../../../dev/stack/programs.ts';
+import { programsOf } from '../../../dev/stack/programs.ts';
 
 describe('parseFlags', () => {
   it('knows --verbose and --help', () => {
@@ -37,7 +37,7 @@ describe('--store', () => {
 
   it('redis: refuses a given engine', async () => {
     const given = readSettings({ CONDUCTOR_URL: 'http://engine.example:9000' }, { store: 'redis' });
-    await expect(given).rejects.toThrow("--store redis is for an engine of the stack's own");
+    await expect(given).rejects.toThrow('--store redis requires that the stack starts the engine');
   });
 });
 
@@ -81,7 +81,7 @@ describe('readSettings', () => {
   it('tells the pruner where its own engine keeps its data, and nothing of a given one', async () => {
     const own = await readSettings({ STATE_DIR: '/tmp/a-stack' });
     expect(own.env['CONDUCTOR_DATABASEURL']).toBe('sqlite:/tmp/a-stack/engine/conductor.db');
-    expect(longRunningPrograms.map(({ entry }) => entry)).toContain('jobs/prune/main.ts');
+    expect(programsOf(own).map(({ entry }) => entry)).toContain('jobs/prune/main.ts');
     const given = await readSettings({ CONDUCTOR_URL: 'http://engine.example:9000' });
     expect(given.env['CONDUCTOR_DATABASEURL']).toBeUndefined();
     const named = await readSettings({ CONDUCTOR_DATABASEURL: 'postgresql://u:p@db/conductor' });
@@ -115,9 +115,15 @@ describe('readSettings', () => {
       expect(programsOf(settings).map(({ name }) => name)).not.toContain('identity-provider');
       const own = await readSettings({});
       expect(own.givenIssuer).toBeUndefined();
-      expect(programsOf(own)).toEqual(longRunningPrograms);
+      expect(programsOf(own).map(({ name }) => name)).toContain('identity-provider');
     },
   );
+
+  it('leaves the workers beside adaptors their task types when WORKERS_TASKTYPES limits the others', async () => {
+    const beside = programsOf(await readSettings({})).filter(({ name }) => name.startsWith('workers-'));
+    expect(beside.length).toBeGreaterThan(0);
+    for (const { env } of beside) expect(env).toMatchObject({ WORKERS_TASKTYPES: '' });
+  });
 
   it('picks free ports for those that are 0', async () => {
     const { ports, env } = await readSettings({ ROUTER_PORT: '0', OPS_PORT: '0' });

@@ -47,7 +47,8 @@ function createStack(programs: readonly LongRunningProgram[], options: { verbose
       givenIssuer: undefined,
       workersClient: 'worker',
       urls,
-      updateQueue: undefined,
+      usesStandIns: false,
+      domains: [],
       redisPort: undefined,
       ports: [],
       env: process.env,
@@ -137,6 +138,6 @@ describe('a stack', () => {
   it('does not start when the given engine does not respond', async () => {
     engine.close();
     const { start } = createStack([fixture('router', 'stays.ts')]);
-    await expect(start()).rejects.toThrow(`no healthy engine answers at ${engineUrl} (CONDUCTOR_URL)`);
+    await expect(start()).rejects.toThrow(`no healthy engine responds at ${engineUrl} (CONDUCTOR_URL)`);
   });
 });

@@ -5,7 +5,8 @@ import type { Invariant } from '../check-history.ts';
 import type { EngineKind, FaultEngineOptions } from '../engine.ts';
 import type { LoadOptions } from '../load.ts';
 import type { WorldOptions } from '../start-world.ts';
-import type { GivenEngine, World } from '../world.ts';
+import type { GivenEngine } from '../engine.ts';
+import type { World } from '../world.ts';
 
 /** What {@link Case.setUp} started. */
 export interface SetUp {
@@ -20,11 +21,11 @@ export interface Case {
   /** Tries of a usual run. */
   readonly tries: number;
   readonly world?: WorldOptions;
-  /** Clients beside the case, from its first try to its last. Default: a few of every kind. */
+  /** Clients of the load during all tries of the case. Default: a few of every kind. */
   readonly load?: LoadOptions;
-  /** Breaks something once, repairs it, and returns when what it sent has been answered. */
+  /** Breaks something once, repairs it, and returns when its requests have responses. */
   tryOnce(world: World): Promise<void>;
-  /** Starts what the case needs besides a world, which then gets these variables. */
+  /** Starts additional servers of the case, and returns environment variables for the world. */
   setUp?(engine: GivenEngine): Promise<SetUp>;
   /** Multiplies the response time-outs of all tasks. Default a quarter. */
   readonly timeoutScale?: number;
@@ -32,12 +33,12 @@ export interface Case {
   readonly restMs?: number;
   /** At rest no reconciler has anything left to repair. */
   readonly nothingMissing?: boolean;
-  /** What its engine needs besides; starts one of its own. */
+  /** Additional requirements of the engine; the case then gets a separate engine. */
   readonly engine?: Omit<FaultEngineOptions, 'templateDir' | 'environment'> & {
     readonly kind?: EngineKind;
     readonly environment?: () => Readonly<Record<string, string>>;
   };
-  /** What it needs of this machine. */
+  /** Requirements of the machine. */
   readonly needs?: readonly Requirement[];
   /** What else this machine lacks for the case; nothing when it has all. */
   readonly missing?: () => Promise<string | undefined>;

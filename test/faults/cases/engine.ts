@@ -12,7 +12,7 @@ import { outage, underLoad } from '../outage.ts';
 import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
-/** The engine fails under load: what does not need it goes on. */
+/** The engine fails under load: routes that do not need it keep working. */
 async function engineOutage(world: World, what: string, during: () => Promise<unknown>): Promise<void> {
   await underLoad(world, { clients: 8 }, async () => {
     await pause(world.random.between(1_000, 2_000));
@@ -81,7 +81,7 @@ const outOfItsMind: Case = {
 /** Longer than the engine itself waits for a lock. */
 const lockedMs = 20_000;
 
-/** Nobody else can write. */
+/** Blocks other writers. */
 async function lockSqlite(file: string): Promise<() => Promise<void>> {
   const database = new DatabaseSync(file);
   database.exec('PRAGMA busy_timeout = 30000; BEGIN EXCLUSIVE');
@@ -91,7 +91,7 @@ async function lockSqlite(file: string): Promise<() => Promise<void>> {
   };
 }
 
-/** Nobody else can read or write executions and tasks. */
+/** Blocks other readers and writers of executions and tasks. */
 async function lockPostgresql(url: string): Promise<() => Promise<void>> {
   const { hostname, port, pathname } = new URL(url.replace('jdbc:', ''));
   const psql = spawn('psql', ['-h', hostname, '-p', port, '-U', 'postgres', '--quiet', pathname.slice(1)]);
@@ -135,7 +135,7 @@ function fillDisk(folder: string): string {
 const diskFull: Case = {
   name: 'engine-disk-full',
   tries: 3,
-  // On a server of its own the log of the database would be full as well.
+  // On a separate server, the write-ahead log would be full as well.
   engine: { diskMiB: 96, ownServer: false },
   world: { budgetMs: 8_000 },
   async tryOnce(world) {

@@ -20,14 +20,14 @@ const budgetMs = 6_000;
 const lockMs = 65_000;
 /** Past a write's response time-out, and past its lock. */
 const stoppedMs = { worker: 35_000, router: lockMs + 10_000, redis: 35_000, postgresql: lockMs + 10_000 } as const;
-/** Workers that are stopped besides the first. */
+/** Further workers that are stopped. */
 const addedWorkers = 5;
 /** A write that is applied later than this has been sent to the back end after its task had timed out. */
 const lateMs = budgetMs + writeTimeoutMs;
 
 const world: WorldOptions = {
   ...{ budgetMs, routers: 2, redis: true },
-  // Circuit breakers would keep requests from what these cases are about.
+  // Circuit breakers would prevent the faults that these cases test.
   router: { BREAKER_BACKEND_MINCALLS: '100000', CONDUCTOR_TIMEOUTMS: '2500' },
   workers: { WORKERS_BACKENDTIMEOUTMS: '5000', CONDUCTOR_TIMEOUTMS: '2500', WORKERS_CONCURRENCY: '24' },
 };
@@ -36,11 +36,11 @@ const common: Partial<Case> = { load, world, needs: ['redis'] };
 
 type Frozen = Outage & {
   readonly ms: number;
-  /** Undefined: writes wait in the engine meanwhile, and are rightly applied late. */
+  /** Undefined: writes wait in the engine, and may be applied late. */
   readonly lateMs?: number;
 };
 
-/** Stops something, continues it, and looks for writes that came too late. */
+/** Stops something, continues it, and searches for late writes. */
 async function freeze(
   world: World,
   { ms, lateMs: judged, ...fault }: Frozen,
@@ -69,7 +69,7 @@ const worker: Case = {
   ...common,
   async tryOnce(world) {
     const { stack, operations } = world;
-    // Each has one poll open, and is handed what is started next.
+    // Each one has an open poll, and gets the next task.
     const added: Program[] = [];
     while (added.length < addedWorkers) added.push(await stack.addWorkers());
     const stopped = [world.workers[0]?.program(), ...added];

@@ -1,4 +1,4 @@
-// Connections whose other end has gone without a word: between router and engine, engine and database, clients, workers.
+// Cases of half-open connections: between router and engine, engine and database, clients, workers.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { type BreakableProxy, startBreakableProxy } from '../../stack/breakable-proxy.ts';
@@ -10,7 +10,7 @@ import type { Case } from './case.ts';
 
 let proxy: BreakableProxy | undefined;
 
-/** The connections of now are lost; new ones work at once. */
+/** All current connections become half-open; new ones work. */
 async function lose(world: World, what: string, end: 'client' | 'upstream', on = proxy): Promise<void> {
   await pause(1_500);
   await outage(world, { what, spares: withoutExecution }, async () => {
@@ -38,7 +38,7 @@ const database: Case = {
   tryOnce: (world) => lose(world, database.name, 'upstream', world.engine.databaseProxy),
 };
 
-/** A worker whose held polls the router still believes in: what is handed to them is lost. */
+/** A worker that has disappeared while the router still holds its polls: tasks that it hands out are lost. */
 const workers: Case = {
   name: 'workers-vanish',
   tries: 3,
@@ -54,7 +54,7 @@ const workers: Case = {
   },
 };
 
-/** Clients that are cut off in the middle: the router hears nothing of it, and lets go of what it holds for them. */
+/** Clients that disappear during a request, without the router noticing. The router must release their resources. */
 const clients: Case = {
   name: 'clients-vanish',
   tries: 5,

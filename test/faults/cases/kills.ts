@@ -1,4 +1,4 @@
-// Parts that are killed one after the other, or two at once, under load of every kind; and the same load without a fault.
+// Kills of one or two components under a mixed load, and the same load without a fault.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ComponentKind } from '../component.ts';
@@ -12,15 +12,15 @@ import type { Case } from './case.ts';
 const load: LoadOptions = { clients: 8, pauseMs: 120, patchesPerSecond: 3, keyedClients: 3, laterClients: 3 };
 const everything: WorldOptions = {
   ...{ budgetMs: 8_000, redis: true, encrypted: true },
-  // The circuit breaker of a back end would open when workers die: it is not what these cases are about.
+  // Keeps the circuit breaker of a back end closed when workers are killed.
   router: { BREAKER_BACKEND_MINCALLS: '100000' },
   workers: { WORKERS_CONCURRENCY: '24' },
 };
-/** In which every kind of unknown outcome is found and repaired soon enough to be judged. */
-const judgedAtRest = { restMs: 420_000, nothingMissing: true } as const;
+/** Without progress for longer, nothing more is to be expected: unacknowledged messages return within two minutes. */
+const judgedAtRest = { restMs: 180_000, nothingMissing: true } as const;
 
 const killedKinds: readonly ComponentKind[] = ['engine', 'worker', 'router', 'Redis'];
-/** Where there are several of a kind, one kill in so many is of all of them at once. */
+/** If there are several components of a kind, one in this many kills hits all of them. */
 const allAtOnceOneIn = 5;
 
 /** The kinds in turns, so that each is killed as often; pauses and victims are the seed's. */

@@ -1,4 +1,4 @@
-// A router or a worker at the end of what the machine gives it: file descriptors, memory.
+// Cases of exhausted resources of a router or worker: file descriptors, memory.
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -49,7 +49,7 @@ async function press({ operations }: World): Promise<void> {
   await Promise.all(Array.from({ length: pressing }, client));
 }
 
-/** Large responses take their time, and those that fail must not open the circuit breaker: it is not what this is about. */
+/** Large responses take long, and their failures must not open the circuit breaker. */
 const worldWith = ({ router, workers = {} }: Pick<WorldOptions, 'router' | 'workers'>): WorldOptions => ({
   budgetMs: 15_000,
   router: { BREAKER_BACKEND_MINCALLS: '100000', ...router },
@@ -59,7 +59,7 @@ const worldWith = ({ router, workers = {} }: Pick<WorldOptions, 'router' | 'work
 /** Pause of a client whose connection broke, in milliseconds. */
 const refusedMs = 500;
 
-/** It dies of what it is sent, as often as it takes, and is started again. */
+/** Requests crash it repeatedly, and it is restarted. */
 async function runOutOfMemory(world: World, victim: ProgramComponent, what: Outage): Promise<void> {
   const ends = world.keepRunning(victim);
   const before = ends.length;

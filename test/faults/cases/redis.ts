@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Case } from './case.ts';
 
-/** The locks of keys are gone while their requests are under way and are repeated at the other router. */
+/** The locks of keys are lost while their requests are in progress and are repeated at the other router. */
 const dataLost: Case = {
   name: 'redis-data-lost',
   tries: 5,

@@ -1,4 +1,4 @@
-// Workers that die: before the call, between the call and the report, after the report, and all of them.
+// Cases of workers that are killed: before the call, between the call and the report, after the report, and all of them.
 
 import { pollUntil } from '../../stack/poll-until.ts';
 import { type AnyEvent, now } from '../history.ts';
@@ -11,7 +11,7 @@ import type { Case } from './case.ts';
 
 /** For a world in which workers die. */
 export const withDyingWorkers: WorldOptions = {
-  /** The circuit breaker of a back end would open: it is not what these cases are about. */
+  /** Keeps the circuit breaker of a back end closed. */
   router: { BREAKER_BACKEND_MINCALLS: '100000' },
   /**
    * The reconciler asks about PATCHes of earlier cases on the same engine, up to eight at a time. Where answers are
@@ -21,12 +21,12 @@ export const withDyingWorkers: WorldOptions = {
 };
 const world = withDyingWorkers;
 
-/** As many as one worker process takes at once. */
+/** Number of tasks that a worker process runs concurrently. */
 function sendSome({ operations: { movie, terms, put, patch } }: World): Promise<Outcome>[] {
   return [movie, movie, movie, movie, terms, terms, put, put, patch, patch].map((send) => send());
 }
 
-/** Sends some that back ends get and whose answers are held back. */
+/** Sends requests that reach the back ends, whose responses are delayed. */
 async function sendUnanswered(world: World): Promise<{ from: number; sent: Promise<Outcome>[] }> {
   const from = now();
   world.proxies.backEnds.freezeAnswers();
@@ -37,7 +37,7 @@ async function sendUnanswered(world: World): Promise<{ from: number; sent: Promi
 
 const isWrite = ({ method }: { method: string }) => method !== 'GET';
 
-/** The requests of this try, by what the history says of them. */
+/** The requests of this try, from the history. */
 function progress(world: World, from: number) {
   const isOwn = (event: AnyEvent) => 'op' in event && event.op.startsWith(world.operations.prefix);
   const events = world.events().filter((event) => event.at >= from && isOwn(event));
@@ -58,8 +58,9 @@ async function untilHandedOut(world: World, from: number): Promise<void> {
     return found[0]?.tasks?.[0]?.status === 'IN_PROGRESS';
   };
   for (const { op } of progress(world, from).invoked.filter(isWrite)) {
-    await pollUntil('the task to be with its worker', () => isInProgress(op));
+    await pollUntil('the task to be with its router', () => isInProgress(op));
   }
+  await pollUntil('the task to be with its worker', async () => (await world.levels()).readyTasks === 0);
 }
 
 /** A write whose worker died has no outcome; a read is handed out again. */

@@ -1,4 +1,4 @@
-// Statistics of routes and failures: percentiles, the window of ten minutes, what is grouped and what is forgotten.
+// Tests of the statistics of routes and failures: percentiles, the window of ten minutes, grouping and expiry.
 
 import { describe, expect, it } from 'vitest';
 import { Activity, stepMs } from '../../../gateway/operations/status/activity.ts';

@@ -1,15 +1,12 @@
 // The round of a change: followers by events and handlers, what is missing, and followers whose event is unknown.
 
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { EventHandler } from '#lib/conductor/definitions/schema.ts';
-import type { ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionReader } from '#lib/conductor/executions/find-executions.ts';
+import { definitionsFor } from '../../lib/conductor/definitions/copy-of-product.ts';
 import { readRound, type RoundStep } from '../../../gateway/operations/executions/round.ts';
 
-const handlers = ['mdm', 'mdm-share-002'].map(
-  (name) => JSON.parse(readFileSync(`event-handlers/${name}.json`, 'utf8')) as EventHandler,
-);
+const handlers = definitionsFor().eventHandlers.map(({ definition }) => definition);
 
 function execution(workflowId: string, workflowName: string, fields: Partial<WholeExecution> = {}): WholeExecution {
   return {

@@ -1,7 +1,7 @@
-// Diagrams: which way an execution went, loops, dynamic forks, executions without a definition, and what is drawn of them.
+// Tests of diagrams: the path of an execution, loops, dynamic forks, and executions without a definition.
 
 import { describe, expect, it } from 'vitest';
-import type { ExecutedTask } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutedTask } from '#lib/conductor/executions/execution.ts';
 import type { Block } from '../../../gateway/operations/diagram/block.ts';
 import { drawDiagram } from '../../../gateway/operations/diagram/draw.ts';
 import { type DefinedTask, workflowDiagram } from '../../../gateway/operations/diagram/workflow-diagram.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import { pruneExecutions } from '../../../jobs/prune/prune-executions.ts';
-import { endedStates } from '../../../jobs/prune/rules.ts';
+import { endedStatuses } from '#lib/conductor/executions/has-ended.ts';
 
 interface Stored {
   readonly workflowId: string;
@@ -53,7 +53,7 @@ const ended = (count: number, prefix = 'e'): Stored[] =>
     indexed: 'COMPLETED',
     status: 'COMPLETED',
   }));
-const rule = { name: 'ended', statuses: endedStates, olderThanMs: 1 };
+const rule = { name: 'ended', statuses: endedStatuses, olderThanMs: 1 };
 
 describe('pruning executions', () => {
   it.each([0, 1, 3])(

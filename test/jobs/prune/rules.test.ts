@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { rulesFor } from '../../../cli/prune-rules.ts';
 import { loadConfig } from '#lib/config/load.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
+import { endedStatuses, failedStatuses } from '#lib/conductor/executions/has-ended.ts';
 import { startPruneLoop } from '../../../jobs/prune/prune-loop.ts';
-import { endedStates, failedStates, problemsOf, rulesOf } from '../../../jobs/prune/rules.ts';
+import { problemsOf, rulesOf } from '../../../jobs/prune/rules.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 
 const routes = [
@@ -20,7 +21,7 @@ describe('rules of the configuration', () => {
     const config = await configOf({ PRUNE_COMPLETEDDAYS: '7', PRUNE_FAILEDDAYS: '90' });
     expect(rulesOf(config, routes, workflows)).toEqual([
       { name: 'completed', statuses: ['COMPLETED'], olderThanMs: 7 * dayMs },
-      { name: 'failed', statuses: failedStates, olderThanMs: 90 * dayMs },
+      { name: 'failed', statuses: failedStatuses, olderThanMs: 90 * dayMs },
     ]);
   });
 
@@ -29,7 +30,7 @@ describe('rules of the configuration', () => {
     const rules = rulesOf(config, routes, workflows);
     expect(rules[0]).toEqual({
       name: 'route movies',
-      statuses: endedStates,
+      statuses: endedStatuses,
       olderThanMs: 2 * dayMs,
       workflow: 'moviesWF',
     });
@@ -52,7 +53,7 @@ describe('rules of the configuration', () => {
 
   it('rejects ages within the look-back of the reconciler', async () => {
     const config = await configOf();
-    const rule = (olderThanMs: number) => [{ name: 'x', statuses: endedStates, olderThanMs }];
+    const rule = (olderThanMs: number) => [{ name: 'x', statuses: endedStatuses, olderThanMs }];
     expect(problemsOf(rule(dayMs), config)).toHaveLength(1);
     expect(problemsOf(rule(2 * dayMs), config)).toEqual([]);
   });

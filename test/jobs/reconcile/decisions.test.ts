@@ -1,9 +1,7 @@
 // Tests of the reconciler's decisions for each state of an execution, with the product's own definitions.
 
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it, test } from 'vitest';
-import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
-import type { ExecutedTask, ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutedTask, ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { superseded } from '#lib/conductor/executions/superseded.ts';
 import { createInbound } from '#lib/envelope/inbound.ts';
 import { createOutbound } from '#lib/envelope/outbound.ts';
@@ -13,12 +11,13 @@ import { decideNotification, decideShare } from '../../../jobs/reconcile/decide-
 import { decideOther } from '../../../jobs/reconcile/decide-other.ts';
 import { decidePatch } from '../../../jobs/reconcile/decide-patch.ts';
 import { MdmDefinitions } from '../../../jobs/reconcile/mdm-definitions.ts';
+import { definitionsFor } from '../../lib/conductor/definitions/copy-of-product.ts';
 import { isProbe } from '../../../jobs/reconcile/probe.ts';
 import { appliedChangeOf } from '../../../jobs/reconcile/applied-change.ts';
 import { resolveTemplate } from '../../../jobs/reconcile/template.ts';
 
 const key = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
-const mdmDefinitions = new MdmDefinitions(loadDefinitions(fileURLToPath(new URL('../../..', import.meta.url))));
+const mdmDefinitions = new MdmDefinitions(definitionsFor());
 const clear = createPayloadCodec({ 'payload.key': undefined, 'payload.decryptionKeys': [] });
 const sealing = createPayloadCodec({ 'payload.key': key, 'payload.decryptionKeys': [] });
 const now = 1_795_275_400_000;
@@ -292,8 +291,12 @@ describe('an mdmWF', () => {
   const started = (cccid: string) =>
     patch({ workflowName: 'mdm-shareWF', input: { ...share(cccid).input, 'conductor.event.name': 'x' } });
 
+  const unshared: WholeExecution[] = [];
+
   it('with a share for each system → settled; without one → started as its handler would', () => {
-    expect(decideNotification(notification(), [started('C1')], context)).toEqual({ kind: 'settled' });
+    expect(decideNotification(notification(), [started('C1')], context)).toEqual({
+      kind: 'settled',
+    });
     const tasks = [notify([system('C1'), system('C2')])];
     expect(decideNotification(notification({ tasks }), [started('C1')], context)).toEqual({
       kind: 'start',
@@ -304,14 +307,16 @@ describe('an mdmWF', () => {
 
   it('a system without a handler: its event waits in its queue', () => {
     const tasks = [notify([{ ...system('C1'), misCode: '777' }])];
-    expect(decideNotification(notification({ tasks }), [], context)).toEqual({ kind: 'settled' });
+    expect(decideNotification(notification({ tasks }), unshared, context)).toEqual({ kind: 'settled' });
   });
 
   it('that waits for MDM → waits; that gave up → settled', () => {
     const tasks = [notify([], { status: 'IN_PROGRESS', endTime: 0 })];
-    expect(decideNotification(notification({ status: 'RUNNING', tasks }), [], context)).toEqual({ kind: 'waiting' });
+    expect(decideNotification(notification({ status: 'RUNNING', tasks }), unshared, context)).toEqual({
+      kind: 'waiting',
+    });
     const failed = notification({ status: 'FAILED', tasks: [notify([], { status: 'FAILED' })] });
-    expect(decideNotification(failed, [], context)).toEqual({ kind: 'settled' });
+    expect(decideNotification(failed, unshared, context)).toEqual({ kind: 'settled' });
   });
 
   it('whose worker is gone unnoticed → resumed; the same for a share', () => {
@@ -320,8 +325,33 @@ describe('an mdmWF', () => {
     ];
     const decision = { kind: 'resume', case: 'outcome_unknown', fallback: [{ name: 'mdmWF', correlationId: 'e-1' }] };
     const execution = notification({ status: 'RUNNING', tasks });
-    expect(decideNotification(execution, [], context)).toMatchObject(decision);
+    expect(decideNotification(execution, unshared, context)).toMatchObject(decision);
     expect(decideShare(execution, context)).toMatchObject(decision);
+  });
+
+  it('whose task was given up long ago while it runs on → resumed; the same for a share', () => {
+    const tasks = [notify([], { status: 'TIMED_OUT' })];
+    const execution = notification({ status: 'RUNNING', tasks });
+    const decision = { kind: 'resume', case: 'outcome_unknown', fallback: [{ name: 'mdmWF', correlationId: 'e-1' }] };
+    expect(decideNotification(execution, unshared, context)).toMatchObject(decision);
+    expect(decideShare(execution, context)).toMatchObject(decision);
+  });
+
+  describe('that was terminated', () => {
+    const terminated = (reasonForIncompletion: string) =>
+      notification({ status: 'TERMINATED', reasonForIncompletion, tasks: [notify([], { status: 'CANCELED' })] });
+    const interrupted = terminated('reconciler: its worker has not been heard of');
+    const decision = { kind: 'resume', case: 'outcome_unknown', fallback: [{ name: 'mdmWF', correlationId: 'e-1' }] };
+
+    it('by a reconciler that was killed before it retried it → resumed; the same for a share', () => {
+      expect(decideNotification(interrupted, unshared, context)).toMatchObject(decision);
+      expect(decideShare(interrupted, context)).toMatchObject(decision);
+    });
+
+    it('by an operator → settled; the same for a share', () => {
+      expect(decideNotification(terminated('not wanted'), unshared, context)).toEqual({ kind: 'settled' });
+      expect(decideShare(terminated('not wanted'), context)).toEqual({ kind: 'settled' });
+    });
   });
 
   describe('whose task was marked as retried', () => {
@@ -333,21 +363,25 @@ describe('an mdmWF', () => {
       '%s, without a next attempt → retried; the same for a share',
       (status) => {
         const execution = notification({ status, tasks: [given] });
-        expect(decideNotification(execution, [], context)).toMatchObject(lost);
+        expect(decideNotification(execution, unshared, context)).toMatchObject(lost);
         expect(decideShare(execution, context)).toMatchObject(lost);
       },
     );
 
     it('a moment ago → waits', () => {
       const tasks = [{ ...given, endTime: justNow }];
-      expect(decideNotification(notification({ status: 'RUNNING', tasks }), [], context)).toEqual({ kind: 'waiting' });
+      expect(decideNotification(notification({ status: 'RUNNING', tasks }), unshared, context)).toEqual({
+        kind: 'waiting',
+      });
     });
 
     it.each([
       ['first', [given, next]],
       ['last', [next, given]],
     ])('with a next attempt, the earlier one listed %s → waits', (_order, tasks) => {
-      expect(decideNotification(notification({ status: 'RUNNING', tasks }), [], context)).toEqual({ kind: 'waiting' });
+      expect(decideNotification(notification({ status: 'RUNNING', tasks }), unshared, context)).toEqual({
+        kind: 'waiting',
+      });
     });
 
     it.each([
@@ -361,7 +395,11 @@ describe('an mdmWF', () => {
 
   it('stuck at its EVENT → resumed, then replaced', () => {
     const stuck = (...events: ExecutedTask[]) =>
-      decideNotification(notification({ status: 'RUNNING', tasks: [notify([system('C1')]), ...events] }), [], context);
+      decideNotification(
+        notification({ status: 'RUNNING', tasks: [notify([system('C1')]), ...events] }),
+        unshared,
+        context,
+      );
     expect(stuck(event('SCHEDULED'))).toEqual({ kind: 'resume', case: 'event_stuck', fallback: [share('C1')] });
     expect(stuck(event('CANCELED'), event('SCHEDULED'))).toMatchObject({ kind: 'replace', requests: [share('C1')] });
   });
@@ -370,7 +408,7 @@ describe('an mdmWF', () => {
     const empty = notification({ status: 'RUNNING', tasks: [] });
     const request = { name: 'mdmWF', version: 1, correlationId: 'e-1', taskToDomain: {}, input: empty.input };
     const replaced = { kind: 'replace', case: 'never_scheduled', requests: [request] };
-    expect(decideNotification(empty, [], context)).toEqual(replaced);
+    expect(decideNotification(empty, unshared, context)).toEqual(replaced);
     expect(decideShare(empty, context)).toEqual(replaced);
     expect(decideShare(notification(), context)).toEqual({ kind: 'settled' });
   });

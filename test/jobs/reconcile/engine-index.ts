@@ -1,6 +1,8 @@
 // An in-memory fake of the engine's executions and index, limited to the calls of the reconciler.
 
-import { ExecutionApi, type WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
+import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { EngineRequest, EngineResponse } from '#lib/conductor/send-call.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 
@@ -10,6 +12,14 @@ export interface EngineIndex {
   readonly started: StartWorkflowRequest[];
   /** Adds an execution or replaces the one with the same id. */
   put(execution: WholeExecution): void;
+  /** Called before each request takes effect; may throw, or wait. */
+  beforeCall: (request: EngineRequest) => void | Promise<void>;
+  /** Returns what becomes of an execution that is started. */
+  outcomeOf: (request: StartWorkflowRequest) => Partial<WholeExecution>;
+  /** Time of terminations; absent: right after the start of the execution. */
+  now?: () => number;
+  /** Everything that the engine has. */
+  readonly executions: ReadonlyMap<string, WholeExecution>;
 }
 
 export function createEngineIndex(): EngineIndex {
@@ -20,17 +30,87 @@ export function createEngineIndex(): EngineIndex {
     headers: {},
     body: Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
   });
-  const call = async ({ method, path, body }: EngineRequest): Promise<EngineResponse> => {
+  const refusal = (status: number, message: string) => answer({ status, message, retryable: false }, status);
+  const call = async (request: EngineRequest): Promise<EngineResponse> => {
+    await engine.beforeCall(request);
+    const { method, path, body } = request;
     const { pathname, searchParams } = new URL(path, 'http://engine');
     if (pathname === '/api/workflow/search') return answer(search([...executions.values()], searchParams));
     if (method === 'POST' && pathname === '/api/workflow') {
       started.push(JSON.parse(String(body)) as StartWorkflowRequest);
-      return answer(`started-${started.length}`);
+      const workflowId = `started-${started.length}`;
+      const request = started.at(-1) as StartWorkflowRequest;
+      engine.put({ ...startedBy(request, workflowId), ...engine.outcomeOf(request) });
+      return answer(workflowId);
     }
-    const found = executions.get(pathname.split('/').at(-1) ?? '');
-    return method === 'GET' && found !== undefined ? answer(found) : answer({}, 404);
+    const [, name, correlationId] = /^\/api\/workflow\/([^/]+)\/correlated\/([^/]+)$/.exec(pathname) ?? [];
+    if (name !== undefined)
+      return answer(
+        [...executions.values()].filter((each) => each.workflowName === name && each.correlationId === correlationId),
+      );
+    const id = pathname.split('/').find((part) => executions.has(part)) ?? '';
+    const found = executions.get(id);
+    if (found === undefined) return answer({}, 404);
+    if (method === 'DELETE') {
+      if (found.status === 'COMPLETED') return refusal(409, 'Cannot terminate a COMPLETED workflow.');
+      if (found.status === 'TERMINATED') return answer('');
+      const reasonForIncompletion = searchParams.get('reason') ?? '';
+      executions.set(id, {
+        ...withoutOpenTasks(found),
+        status: 'TERMINATED',
+        endTime: engine.now?.() ?? found.startTime + 1,
+        reasonForIncompletion,
+      });
+    }
+    if (pathname.includes('/decide/') && hasEnded(found)) executions.set(id, withoutOpenTasks(found));
+    if (pathname.endsWith('/retry')) {
+      // As WorkflowExecutorOps.retry of Conductor 3.32.1 refuses it.
+      if (!hasEnded(found)) return refusal(404, `Workflow is still running.  status=${found.status}`);
+      if (found.tasks.length === 0) return refusal(409, 'Workflow has not started yet');
+      const last = found.tasks.at(-1) as ExecutedTask;
+      if (last.status === 'COMPLETED' || last.status === 'SCHEDULED')
+        return refusal(
+          409,
+          'There are no retryable tasks! Use restart if you want to attempt entire workflow execution again.',
+        );
+      executions.set(id, {
+        ...withoutReason(found),
+        status: 'RUNNING',
+        endTime: 0,
+        tasks: [...found.tasks, nextAttempt(last)],
+      });
+    }
+    return answer(method === 'GET' ? found : '');
   };
-  return { api: new ExecutionApi(call), started, put: (execution) => executions.set(execution.workflowId, execution) };
+  const engine: EngineIndex = {
+    api: new ExecutionApi(call),
+    started,
+    put: (execution) => executions.set(execution.workflowId, execution),
+    beforeCall: () => undefined,
+    outcomeOf: () => ({}),
+    executions,
+  };
+  return engine;
+}
+
+function withoutOpenTasks(execution: WholeExecution): WholeExecution {
+  const tasks = execution.tasks.map((task) => (task.endTime ? task : { ...task, status: 'CANCELED' }));
+  return { ...execution, tasks };
+}
+
+function withoutReason({ reasonForIncompletion: _, ...execution }: WholeExecution): WholeExecution {
+  return execution;
+}
+
+function nextAttempt({ taskId, taskType, referenceTaskName, retryCount = 0 }: ExecutedTask): ExecutedTask {
+  const attempt = retryCount + 1;
+  return { taskId: `${taskId}-${attempt}`, taskType, referenceTaskName, status: 'SCHEDULED', retryCount: attempt };
+}
+
+/** An execution that no scan returns, only a search for what follows from a PATCH. */
+function startedBy({ name, version, correlationId = '', input }: StartWorkflowRequest, workflowId: string) {
+  const fields = { workflowId, workflowName: name, workflowVersion: version, correlationId, input };
+  return { ...fields, status: 'COMPLETED', startTime: 0, endTime: 0, output: {}, tasks: [] } as WholeExecution;
 }
 
 /** Evaluates one condition of a query. @throws Error for a condition that the reconciler does not use */

@@ -73,3 +73,17 @@ describe('questions to many back ends', () => {
     expect(['002', '003', '001'].map((backEnd) => countTurns(turns, backEnd))).toEqual([1, 1, 2]);
   });
 });
+
+describe('an execution whose probe does not show in the index', () => {
+  it('holds its permit for ten minutes at most', () => {
+    const limiter = new ProbeLimiter(60_000);
+    const [proven, hidden] = [
+      { backEnd: '001', executionId: 'patch-1' },
+      { backEnd: '001', executionId: 'patch-2' },
+    ];
+    expect(limiter.tryAcquire(proven, 0)).toBe(true);
+    limiter.update(proven, 'answered', 0);
+    expect(limiter.tryAcquire(hidden, 0)).toBe(true);
+    expect([1, 599_999, 600_000].map((at) => limiter.isProbing(hidden, at))).toEqual([true, true, false]);
+  });
+});

@@ -1,28 +1,20 @@
 // Tests of reconcile rounds on an in-memory index: retries, reloads and duplicates.
 
-import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Definitions, loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
-import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
+import { EngineError } from '#lib/conductor/engine-error.ts';
+import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
+import { createInbound } from '#lib/envelope/inbound.ts';
 import { createOutbound } from '#lib/envelope/outbound.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { MdmDefinitions } from '../../../jobs/reconcile/mdm-definitions.ts';
+import { definitionsFor } from '../../lib/conductor/definitions/copy-of-product.ts';
 import { ReconcileRounds } from '../../../jobs/reconcile/reconcile-rounds.ts';
 import { createEngineIndex, type EngineIndex } from './engine-index.ts';
 
-const product = loadDefinitions(fileURLToPath(new URL('../../..', import.meta.url)));
+const product = definitionsFor();
 const afterMs = 60_000;
 const day = 86_400_000;
-
-/** The product's definitions with a handler for shares of one more college. */
-function withCollege(definitions: Definitions, misCode: string): Definitions {
-  const handlers = definitions.eventHandlers;
-  const known = handlers.find(({ definition }) => definition.name === 'mdm-share-002');
-  if (known === undefined) throw new Error('there is no handler mdm-share-002');
-  const text = known.text.replaceAll('002', misCode);
-  const definition = JSON.parse(text) as typeof known.definition;
-  return { ...definitions, eventHandlers: [...handlers, { file: `${definition.name}.json`, text, definition }] };
-}
 
 /** The product's definitions with version 3 of the workflow that carries a PATCH. */
 function withVersion3(definitions: Definitions): Definitions {
@@ -36,9 +28,11 @@ function withVersion3(definitions: Definitions): Definitions {
 let engine: EngineIndex;
 let now: number;
 let mdmDefinitions: MdmDefinitions;
+let queueSizes: Record<string, number>;
 
 beforeEach(() => {
   engine = createEngineIndex();
+  queueSizes = {};
   now = 1_795_275_400_000;
   mdmDefinitions = new MdmDefinitions(product);
 });
@@ -50,7 +44,7 @@ const reconcile = () =>
       return mdmDefinitions;
     },
     codec: createPayloadCodec({ 'payload.key': undefined, 'payload.decryptionKeys': [] }),
-    withUpdates: false,
+    readQueueSizes: async () => queueSizes,
     ...{ afterMs, lookBackMs: day, now: () => now },
   });
 
@@ -104,10 +98,14 @@ const share = (workflowId: string, misCode: string): WholeExecution =>
     input: { ...system(misCode), requestId: 'r-1', sourceExecutionId: 'patch-1' },
     output: { status: 'shared' },
   });
+const requestOf = (person: string) => ({
+  ...{ httpMethod: 'PATCH', path: `/persons/${person}`, query: undefined, params: { mis: '001' }, headers: {} },
+  ...{ requestId: 'r-1', clientId: 'demo', route: 'adaptor' },
+});
 const names = () => engine.started.map(({ name }) => name);
 
 describe('shares of several colleges', () => {
-  beforeEach(() => (mdmDefinitions = new MdmDefinitions(withCollege(product, '003'))));
+  beforeEach(() => (mdmDefinitions = new MdmDefinitions(definitionsFor(['002', '003']))));
 
   it('a duplicate for one college does not hide the missing share of another', async () => {
     for (const each of [notification('002', '003'), share('s-1', '002'), share('s-2', '002')]) engine.put(each);
@@ -213,7 +211,142 @@ describe('a reload of the definitions', () => {
     engine.put({ ...notification(), workflowId: 'notification-2', startTime: now - 66_000, endTime: now - 65_000 });
     const rounds = reconcile();
     for (let round = 0; round < 2; round++) expect(await rounds.run()).toMatchObject({ findings: [] });
-    mdmDefinitions = new MdmDefinitions(withCollege(product, '003'));
+    mdmDefinitions = new MdmDefinitions(definitionsFor(['002', '003']));
     expect((await rounds.run()).findings).toMatchObject([{ case: 'share_lost', action: 'started' }]);
+  });
+});
+
+describe('an event that is late', () => {
+  const queue = 'college-adaptorWF:person_patched';
+  const minute = 60_000;
+  const patchAt = (workflowId: string, endTime: number) =>
+    patch({ workflowId, startTime: endTime - 1_000, endTime, tasks: patch().tasks });
+  const notificationOf = (correlationId: string) => ({
+    ...notification(),
+    ...{ workflowId: `n-${correlationId}`, correlationId, startTime: now, endTime: now },
+  });
+
+  it('is left to its queue, and started when later ones were handled', async () => {
+    queueSizes = { [queue]: 3, mdm_notify: 1 };
+    engine.put(patchAt('patch-1', now - 2 * minute));
+    engine.put(patchAt('patch-2', now - 90_000));
+    const rounds = reconcile();
+    expect(await rounds.run()).toMatchObject({ findings: [], inspected: 0, isComplete: true });
+    engine.put(notificationOf('patch-2'));
+    now += minute;
+    expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-1', action: 'started' }]);
+  });
+
+  it('is started when its queue is empty, and when it has waited for too long', async () => {
+    queueSizes = { [queue]: 0 };
+    engine.put(patchAt('patch-1', now - 2 * minute));
+    expect((await reconcile().run()).findings).toMatchObject([{ executionId: 'patch-1', action: 'started' }]);
+    queueSizes = { [queue]: 1 };
+    engine.put(patchAt('patch-2', now - 5 * minute));
+    const { findings } = await reconcile().run();
+    expect(findings).toMatchObject([{ executionId: 'patch-2' }]);
+  });
+
+  it('is not started again when the engine handles it during the round', async () => {
+    const ids = Array.from({ length: 60 }, (_, at) => `patch-${at}`);
+    for (const [at, id] of ids.entries()) engine.put(patchAt(id, now - 2 * minute + at));
+    engine.beforeCall = ({ method, path }) => {
+      if (method === 'POST' && path === '/api/workflow') engine.put(notificationOf('patch-59'));
+    };
+    const { findings } = await reconcile().run();
+    expect(findings.map(({ executionId }) => executionId)).toEqual(ids.slice(0, 59));
+  });
+});
+
+it('finds an execution whose row entered the index long after its end', async () => {
+  const rounds = reconcile();
+  engine.put(patch({ workflowId: 'patch-2', startTime: now - 62_000, endTime: now - 61_000 }));
+  engine.put({ ...notification(), correlationId: 'patch-2' });
+  expect((await rounds.run()).findings).toEqual([]);
+  engine.put(patch({ endTime: now - 400_000 }));
+  now += 60_000;
+  expect((await rounds.run()).findings).toEqual([]);
+  now += 900_000;
+  expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-1', case: 'event_lost' }]);
+});
+
+it('finds a PATCH at once that ended after long inspections', async () => {
+  const held = task('college-adaptor_intake', { status: 'IN_PROGRESS', endTime: 0, responseTimeoutSeconds: 10_000 });
+  engine.put(patch({ status: 'RUNNING', endTime: 0, output: {}, tasks: [held] }));
+  const rounds = reconcile();
+  for (let at = 0; at < 30; at++, now += 60_000) expect((await rounds.run()).findings).toEqual([]);
+  engine.put(patch({ endTime: now, startTime: now - 1_900_000 }));
+  now += 61_000;
+  expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-1', action: 'started' }]);
+});
+
+it('retries a notification that a reconciler terminated when the engine was killed before the retry', async () => {
+  const overdue = { status: 'IN_PROGRESS', endTime: 0, responseTimeoutSeconds: 1 };
+  engine.put(patch());
+  engine.put({ ...notification(), status: 'RUNNING', endTime: 0, output: {}, tasks: [task('mdm_notify', overdue)] });
+  engine.beforeCall = ({ path }) => {
+    if (path.includes('/retry')) throw new EngineError('unreachable', 'killed');
+  };
+  const rounds = reconcile();
+  const { failure, findings } = await rounds.run();
+  expect([failure, findings]).toMatchObject([{ kind: 'unreachable' }, []]);
+  expect((await engine.api.readWhole('notification-1'))?.status).toBe('TERMINATED');
+  engine.beforeCall = () => undefined;
+  const repaired = [{ executionId: 'notification-1', case: 'outcome_unknown', action: 'retried' }];
+  expect((await rounds.run()).findings).toMatchObject(repaired);
+});
+
+it('reports what it repaired before the engine was killed', async () => {
+  for (const id of ['patch-1', 'patch-2']) engine.put(patch({ workflowId: id }));
+  let starts = 0;
+  engine.beforeCall = ({ method, path }) => {
+    if (method === 'POST' && path === '/api/workflow' && ++starts === 2) throw new EngineError('unreachable', 'killed');
+  };
+  const rounds = reconcile();
+  const report = await rounds.run();
+  expect(report).toMatchObject({
+    findings: [{ action: 'started' }],
+    failure: { kind: 'unreachable' },
+    isComplete: false,
+  });
+  expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-2', action: 'started' }]);
+});
+
+describe('a backlog', () => {
+  it('is repaired by a few calls at once, and the rest in the next round', async () => {
+    for (let at = 0; at < 500; at++) engine.put(patch({ workflowId: `patch-${at}` }));
+    let [open, most] = [0, 0];
+    engine.beforeCall = async ({ path }) => {
+      if (path.startsWith('/api/workflow/search')) return;
+      most = Math.max(most, ++open);
+      await new Promise(setImmediate);
+      open--;
+    };
+    const rounds = reconcile();
+    const reports = [await rounds.run(), await rounds.run(), await rounds.run()];
+    expect(reports.map(({ inspected, isComplete }) => [inspected, isComplete])).toEqual([
+      [200, false],
+      [200, false],
+      [100, true],
+    ]);
+    expect(engine.started.length).toBe(500);
+    expect(most).toBe(8);
+  });
+
+  it('of unknown outcomes: each probe is evaluated at once, at most four at a time', async () => {
+    const taken = task('college-adaptor_intake', { status: 'TIMED_OUT' });
+    const body = createInbound({ ...requestOf('p1'), body: Buffer.from('{"cccid":"C1"}') });
+    const timedOut = (workflowId: string) =>
+      patch({ workflowId, status: 'TIMED_OUT', output: {}, input: { inbound: body }, tasks: [taken] });
+    for (let at = 0; at < 20; at++) engine.put(timedOut(`patch-${at}`));
+    let [asking, most] = [0, 0];
+    engine.outcomeOf = ({ name }) => {
+      if (name === 'mdmWF') asking--;
+      else most = Math.max(most, ++asking);
+      return { output: { outbound } };
+    };
+    const { findings, isComplete } = await reconcile().run();
+    expect(findings.filter(({ action }) => action === 'started').length).toBe(20);
+    expect([isComplete, most]).toEqual([true, 4]);
   });
 });

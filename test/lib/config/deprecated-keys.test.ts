@@ -1,11 +1,11 @@
-// Deprecated names of configuration keys: what they set, what is warned of, and when they are an error.
+// Deprecated names of configuration keys and removed keys: what they set, what is warned of, when they are an error.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { deprecatedKeys } from '#lib/config/deprecated-keys.ts';
+import { deprecatedKeys, removedKeys } from '#lib/config/deprecated-keys.ts';
 import { variableOf } from '#lib/config/environment.ts';
 import { type ConfigError, loadConfig } from '#lib/config/load.ts';
 import { configSchema } from '#lib/config/schema.ts';
@@ -81,6 +81,29 @@ describe('a deprecated name', () => {
     expect(await problemsOf({ [variableOf(deprecated)]: 'soon' })).toEqual([
       `environment (as ${deprecated}): ${current} must be integer, but is "soon"`,
     ]);
+  });
+});
+
+describe('a removed key', () => {
+  const removed = 'admission.reservedPercent';
+
+  it.each([
+    ['a property file', () => ({ CONFIG_URL: pathToFileURL(join(rootDir, 'removed.properties')).href })],
+    ['an environment variable', () => ({ [variableOf(removed)]: '20' })],
+  ])('from %s is ignored, with a warning that says so', async (_source, env) => {
+    write('removed.properties', `${removed}=20\n`);
+    const { config, warnings } = await load(env());
+    expect(config).not.toHaveProperty([removed]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/: admission\.reservedPercent has no effect any more, .* round-robin: remove it$/),
+    ]);
+  });
+
+  it('is neither a key of the schema nor a deprecated name', () => {
+    for (const name of Object.keys(removedKeys)) {
+      expect(configSchema.properties).not.toHaveProperty([name]);
+      expect(deprecatedKeys).not.toHaveProperty([name]);
+    }
   });
 });
 

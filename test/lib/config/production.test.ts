@@ -36,19 +36,21 @@ describe('production', () => {
       OPS_CLIENTSECRET: 'ops-secret',
       CONDUCTOR_URL: 'http://203.0.113.7:8082',
       CONDUCTOR_APIURL: 'http://router.example.org/conductor/api',
+      MDM_UPDATEQUEUEURL: 'amqp://router:hidden@rabbit.example.org:5672',
       OPS_HOST: '203.0.113.8',
     });
     expect(problems.map((problem) => problem.split(' ').slice(0, 2).join(' ')).toSorted()).toEqual([
       'environment: router.port',
       'production: conductor.apiURL',
       'production: conductor.url',
+      'production: mdm.updateQueueURL',
       'production: oauth.issuer',
       'production: oauth.jwksURL',
       'production: ops.clientSecret',
       'production: ops.host',
       'production: workers.clientSecret',
     ]);
-    expect(problems.join()).not.toContain('worker-secret');
+    expect(problems.join()).not.toMatch(/worker-secret|hidden/);
   });
 
   it('one of several addresses of the engine is public → refused, and named', async () => {

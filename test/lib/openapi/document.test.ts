@@ -7,7 +7,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { notRoutedBelow, readBackEndDescription } from '#lib/openapi/back-end-description.ts';
-import { buildDocument } from '#lib/openapi/build-document.ts';
+import { buildInSteps } from '#lib/openapi/build-document.ts';
 import type { OpenApiDocument, Operation } from '#lib/openapi/openapi.ts';
 import { templatePattern, templateOf } from '#lib/openapi/templates.ts';
 import { collegeOne } from '../../../dev/back-ends/seed/college-001.ts';
@@ -124,6 +124,28 @@ describe('the document', () => {
     expect(document.paths['/problems']?.['get']?.security).toEqual([]);
   });
 
+  it('says of the calls of workers what a client without an SDK needs: parameters, bodies, responses, problems', () => {
+    const at = (path: string, method: string) => document.paths[`/conductor/api/${path}`]?.[method];
+    const poll = at('tasks/poll/batch/{taskType}', 'get');
+    expect(poll?.parameters?.map(({ name }) => name)).toEqual(['taskType', 'count', 'timeout', 'domain', 'workerid']);
+    expect(poll?.responses?.['200']).toMatchObject({
+      content: { 'application/json': { schema: { items: { $ref: '#/components/schemas/conductor.Task' } } } },
+    });
+    expect(Object.keys(poll?.responses ?? {})).toEqual(expect.arrayContaining(['400', '401', '403', '503']));
+    expect(poll?.responses).not.toHaveProperty('default');
+    const schema = { $ref: '#/components/schemas/conductor.TaskResult' };
+    for (const path of ['tasks', 'tasks/update-v2'])
+      expect(at(path, 'post')?.requestBody).toEqual({ required: true, content: { 'application/json': { schema } } });
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    ajv.addSchema(document, 'document');
+    const validate = ajv.compile({ $ref: 'document#/components/schemas/conductor.TaskResult' });
+    const ids = { taskId: 't', workflowInstanceId: 'w' };
+    const completed = { ...ids, status: 'COMPLETED', outputData: { outbound: { statusCodeValue: 404 } } };
+    expect(validate(completed)).toBe(true);
+    expect(validate({ ...completed, outputData: { outbound: {} } })).toBe(false);
+    expect(validate({ ...ids, status: 'DONE' })).toBe(false);
+  });
+
   it.each([
     ['Person', [...collegeOne.persons, ...collegeTwo.persons]],
     ['Term', [...collegeOne.terms, ...collegeTwo.terms]],
@@ -168,7 +190,7 @@ describe('a description that contradicts the gateway configuration keeps the rou
       methods: ['GET'] as const,
       policies: [{ operation: () => ({ components: { schemas: { Thing: { type } } } }) }],
     });
-    expect(() => buildDocument([endpoint('a', 'string'), endpoint('b', 'number')], '1')).toThrow('Thing');
+    expect(() => [...buildInSteps([endpoint('a', 'string'), endpoint('b', 'number')], '1')]).toThrow('Thing');
   });
 
   it.each(['/a/:b?', '/a/*/b', '/a/(.*)', '/:a-:b'])('the pattern %s, which no template can say → Error', (pattern) => {

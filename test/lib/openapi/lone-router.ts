@@ -1,28 +1,18 @@
-// A router without engine and identity provider: what it says of itself needs neither.
+// A router whose responses must all be ones that its own document describes.
 
+import { startLocalRouter } from '../../gateway/local-router.ts';
 import { call, checkAnswersOf, type CallOptions, type RouterAnswer } from '../../stack/client.ts';
-import { type Program, startProgram } from '../../stack/program.ts';
 
 export interface LoneRouter {
   readonly url: string;
-  /** Every response must be one that the router's own document describes. */
+  /** @throws Error for a response that the document does not describe */
   ask(path: string, options?: CallOptions): Promise<RouterAnswer>;
-  stop(): Promise<unknown>;
+  stop(): Promise<void>;
 }
 
 /** @param env more configuration */
 export async function startLoneRouter(env: Record<string, string> = {}): Promise<LoneRouter> {
-  const router: Program = await startProgram('gateway/main.ts', {
-    // Nobody listens there (the discard port).
-    OAUTH_ISSUER: 'http://127.0.0.1:9',
-    CONDUCTOR_URL: 'http://127.0.0.1:9',
-    ROUTER_PORT: '0',
-    OPS_PORT: '0',
-    RECONCILER_INTERVALMS: '0',
-    LOG_LEVEL: 'error',
-    ...env,
-  });
-  const url = String(router.ready['url']);
+  const { url, stop } = await startLocalRouter(env);
   await checkAnswersOf(url);
-  return { url, ask: (path, options) => call(`${url}${path}`, options), stop: () => router.stop() };
+  return { url, ask: (path, options) => call(`${url}${path}`, options), stop };
 }

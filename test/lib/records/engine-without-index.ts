@@ -1,7 +1,7 @@
 // An in-memory fake of an engine without index, as Conductor is on Redis: limited to the calls of the records.
 
 import { randomUUID } from 'node:crypto';
-import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { EngineRequest, EngineResponse, SendRequest } from '#lib/conductor/send-call.ts';
 import type { StartWorkflowRequest, Task, WorkflowStatus } from '#lib/conductor/types.ts';
 

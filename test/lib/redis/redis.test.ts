@@ -2,7 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Redis, type RedisClient, type RedisCommand, RedisUnavailable } from '#lib/redis/redis.ts';
+import { Redis, type RedisClient, type RedisCommand } from '#lib/redis/redis.ts';
+import { RedisUnavailable } from '#lib/redis/redis-unavailable.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { RedisIdempotencyLocks } from '../../../plugins/conductor/idempotency/redis-idempotency-locks.ts';
 import { RedisConcurrencyStore } from '../../../plugins/limits/store/concurrency-store.ts';

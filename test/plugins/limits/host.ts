@@ -4,7 +4,8 @@ import express from 'express';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { respondWithProblem } from '../../../gateway/server/respond-with-problem.ts';
-import { type Policy, setContext } from '../../../gateway/plugin-api/plugin-api.ts';
+import type { Policy } from '../../../gateway/plugin-api/plugin-api.ts';
+import { setContext } from '../../../gateway/plugin-api/request-context.ts';
 
 export interface LimitedHost {
   readonly url: string;

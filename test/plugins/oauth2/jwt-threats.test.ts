@@ -1,4 +1,4 @@
-// One test a threat (RFC 8725, RFC 9068 section 4, RFC 7515): a forged token is refused, and the honest one works after it.
+// One test for each threat (RFC 8725, RFC 9068 section 4, RFC 7515): a forged token is rejected, and a valid one works after it.
 
 import { sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -404,6 +404,14 @@ describe('what configuration may change', () => {
     const other = await startSecuredHost({ config: { OAUTH_CLIENTIDCLAIMS: names } });
     const token = other.token({ claims: { client_id: undefined, ...changed } });
     expect((await other.call('/any', token)).body['clientId']).toBe(clientId);
+    await other.stop();
+  });
+
+  it('oauth.scopeClaims → the scopes are those of the first claim that is there', async () => {
+    const other = await startSecuredHost({ config: { OAUTH_SCOPECLAIMS: 'scope,roles' } });
+    const token = (claims: Record<string, unknown>) => other.token({ claims: { roles: ['of', 'roles'], ...claims } });
+    expect((await other.call('/any', token({ scope: undefined }))).body['scopes']).toEqual(['of', 'roles']);
+    expect((await other.call('/any', token({ scope: 'own' }))).body['scopes']).toEqual(['own']);
     await other.stop();
   });
 

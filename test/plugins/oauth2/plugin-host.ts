@@ -13,8 +13,8 @@ import {
   type Policy,
   type ReadinessCheck,
   type RequestContext,
-  setContext,
 } from '../../../gateway/plugin-api/plugin-api.ts';
+import { setContext } from '../../../gateway/plugin-api/request-context.ts';
 import { SharedResources } from '../../../gateway/snapshots/shared-resources.ts';
 import { type Clock, systemClock } from '../../../plugins/oauth2/clock.ts';
 import { init } from '../../../plugins/oauth2/index.ts';

@@ -160,6 +160,13 @@ describe('client authentication at the provider (RFC 8414 section 2)', () => {
   });
 });
 
+it('oauth.tokenScope → sent where the client names no scope', async () => {
+  const other = await startSecuredHost({ config: { OAUTH_TOKENSCOPE: 'urn:r/.default' } });
+  for (const body of [goodBody, `${goodBody}&scope=a`]) await other.send('/token', form, { method: 'POST', body });
+  expect(other.provider.received.token.map((received) => received.form.get('scope'))).toEqual(['urn:r/.default', 'a']);
+  await other.stop();
+});
+
 describe('a malformed request (section 5.2) → refused, the provider is not asked', () => {
   afterEach(() => expect(asked()).toHaveLength(0));
 

@@ -4,14 +4,14 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { FakeRouter, type SeenCall } from '../fake-router.ts';
 import { type RawBackEnd, startRawBackEnd } from '../raw-back-end.ts';
-import { idlePolls, inboundOf, startedWorkers, type StartedWorkers } from '../started-workers.ts';
+import { inboundOf, startedWorkers, type StartedWorkers } from '../started-workers.ts';
 
 let router: FakeRouter;
 let backEnd: RawBackEnd;
 let started: StartedWorkers | undefined;
 
-const isPoll = ({ path }: SeenCall) => path.startsWith('/tasks/poll/');
-const isUpdate = ({ path, method }: SeenCall) => method === 'POST' && path !== '/token';
+const isPoll = ({ wanted }: SeenCall) => wanted.length > 0;
+const isUpdate = ({ results }: SeenCall) => results.length > 0;
 const isToken = ({ path }: SeenCall) => path === '/token';
 
 beforeEach(async () => {
@@ -105,13 +105,13 @@ describe('outages', () => {
 
   test('polls again within two seconds after an outage, with one log line each way', async () => {
     await start({ 'workers.taskTypes': '' });
-    await pollUntil('held polls', () => router.held === idlePolls);
+    await pollUntil('a held exchange', () => router.held === 1);
     await router.stop();
     await pollUntil('the line', () => count(/cannot be reached/) === 1);
     await timeHasPassed(1_500);
     const backAt = performance.now();
     await router.start();
-    await pollUntil('held polls', () => router.held === idlePolls, { timeoutMs: 4_000, everyMs: 5 });
+    await pollUntil('a held exchange', () => router.held === 1, { timeoutMs: 4_000, everyMs: 5 });
     expect(performance.now() - backAt).toBeLessThan(2_000);
     await pollUntil('the other line', () => count(/is back/) === 1);
     expect(count(/cannot be reached/)).toBe(1);
@@ -130,8 +130,9 @@ describe('outages', () => {
   });
 
   test.each([
-    ['an empty list at once', '[]'],
+    ['an empty list at once', '{"tasks":[]}'],
     ['no list', '{}'],
+    ['an engine that does not respond', '{"tasks":[],"unavailable":true}'],
     ['no JSON', '<html>'],
   ])('polls answered with %s → no hot loop', async (_label, body) => {
     router.interfere = (call) => (isPoll(call) ? { status: 200, body } : undefined);
@@ -189,8 +190,7 @@ describe('results', () => {
 
   test('logs a result that the engine rejects and fails the task instead', async () => {
     await start();
-    router.interfere = (call) =>
-      isUpdate(call) && JSON.parse(call.body).status === 'COMPLETED' ? { status: 413 } : undefined;
+    router.interfere = (call) => (call.results[0]?.status === 'COMPLETED' ? { status: 413 } : undefined);
     const result = await router.result(addMovie());
     expect(result.status).toBe('FAILED_WITH_TERMINAL_ERROR');
     expect(result.reasonForIncompletion).toMatch(/^back-end-bad-answer: /);
@@ -201,23 +201,62 @@ describe('results', () => {
 
   test('drops the result of an unknown task (404) at once and frees its capacity', async () => {
     await start({ 'workers.concurrency': 1 });
-    router.interfere = (call) => (isUpdate(call) ? { status: 404 } : undefined);
+    const body = '{"tasks":[],"statuses":[404]}';
+    router.interfere = (call) => (isUpdate(call) ? { status: 200, body } : undefined);
     addMovie();
     await pollUntil('the line', () => count(/did not accept a result/) > 0);
     router.interfere = () => undefined;
     expect((await router.result(addMovie())).status).toBe('COMPLETED');
   });
 
-  test('sends updates to the plain endpoint, which returns no next task', async () => {
+  test('keeps results while a router of an earlier release does not know the call', async () => {
     await start();
     await router.result(addMovie());
+    let refused = 0;
+    router.interfere = (call) => (isUpdate(call) && refused < 2 ? ((refused += 1), { status: 404 }) : undefined);
+    expect(await router.result(addMovie())).toMatchObject({ status: 'COMPLETED' });
+    expect(refused).toBe(2);
+  });
+
+  test('of one moment travel together; those that were not accepted travel alone and again', async () => {
+    const release = Promise.withResolvers<undefined>();
+    const slow = await startRawBackEnd((socket) => {
+      void release.promise.then(() => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
+    });
+    await start({ 'movies.url': slow.url });
+    const ids = [addMovie(), addMovie(), addMovie()];
+    await pollUntil('the calls', () => slow.requests.length === 3);
+    const batches: string[][] = [];
+    router.interfere = ({ results }) => {
+      if (results.length === 0) return undefined;
+      batches.push(results.map(({ taskId }) => taskId));
+      // The first of a batch is refused, the others are accepted.
+      if (results.length === 1) return undefined;
+      return {
+        status: 200,
+        body: JSON.stringify({ tasks: [], statuses: results.map((_, n) => (n === 0 ? 503 : 200)) }),
+      };
+    };
+    release.resolve(undefined);
+    await pollUntil('every result', () => new Set(batches.flat()).size === 3 && batches.at(-1)?.length === 1);
+    expect(batches.length).toBeLessThan(6);
+    const again = batches.filter((batch) => batch.length > 1).map(([first]) => first);
+    for (const id of again) await router.result(id as string);
+    expect(ids.toSorted()).toEqual([...new Set(batches.flat())].toSorted());
+    await slow.stop();
+  });
+
+  test('a result and the next task take one exchange', async () => {
+    await start({ 'workers.pollTimeoutMs': 5_000, 'workers.drainMs': 100 });
     await router.result(addMovie());
-    expect([...new Set(router.calls.filter(isUpdate).map(({ path }) => path))]).toEqual(['/tasks']);
+    const before = router.calls.length;
+    for (let task = 0; task < 20; task++) await router.result(addMovie());
+    expect(router.calls.length - before).toBeLessThanOrEqual(21);
   });
 });
 
 describe('concurrency', () => {
-  test('never exceeds the concurrency and does not poll without capacity', async () => {
+  test('never exceeds the concurrency and asks for no task without capacity', async () => {
     let open = 0;
     let most = 0;
     const slow = await startRawBackEnd((socket) => {
@@ -231,8 +270,8 @@ describe('concurrency', () => {
     const ids = Array.from({ length: 15 }, () => addMovie());
     await Promise.all(ids.map((id) => router.result(id)));
     expect(most).toBe(3);
-    const counts = router.calls.filter(isPoll).map(({ query }) => Number(query.get('count')));
-    expect(Math.max(...counts)).toBe(3);
+    const counts = router.calls.filter(isPoll).map(({ wanted }) => wanted[0]?.count ?? 0);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(3);
     await slow.stop();
   });
 
@@ -250,7 +289,7 @@ describe('concurrency', () => {
 
   test('sends updates while polls of every task type are held', async () => {
     await start({ 'workers.taskTypes': '', 'workers.pollTimeoutMs': 5_000, 'workers.drainMs': 100 });
-    await pollUntil('held polls', () => router.held === idlePolls);
+    await pollUntil('a held exchange', () => router.held === 1);
     const startedAt = performance.now();
     await router.result(addMovie());
     expect(performance.now() - startedAt).toBeLessThan(1_000);

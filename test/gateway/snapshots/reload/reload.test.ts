@@ -1,4 +1,4 @@
-// A running router takes up another configuration as a whole, or not at all, and says which.
+// Tests of reloads: a running router applies a new configuration completely or not at all, and reports the result.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { pollUntil } from '../../../stack/poll-until.ts';

@@ -1,4 +1,4 @@
-// A router as a process, with a map and a property file of its own that a test changes while it runs.
+// A router as a process, with its own gateway configuration and property file, which a test changes while it runs.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ export interface ReloadableRouter {
   readonly issuer: string;
   /** Of a file in its directory: `map.yml`, `router.properties`. */
   write(file: string, text: string): void;
-  /** SIGHUP, and what came of it. */
+  /** Sends SIGHUP and returns the result. */
   reload(): Promise<'applied' | 'refused'>;
   /** Every counter and gauge of the router. */
   counts(): Promise<Counts>;
@@ -50,7 +50,7 @@ export function mapWith({ says = 'first', port = '${router.port}' }: { says?: st
     );
 }
 
-/** A policy that answers with its parameter: at once, or once somebody has asked for `/held?go`. */
+/** A policy that responds with its parameter: immediately, or after a request for `/held?go`. */
 const plugin = `
 import { declarePolicy, definePolicy } from ${JSON.stringify(join(rootDir, 'gateway/plugin-api/plugin-api.ts'))};
 export const version = '1.0.0';

@@ -186,7 +186,7 @@ describe('a workflow', () => {
     ],
     [
       'whose event nobody listens to',
-      ({ remove }) => remove('event-handlers/mdm-share-002.json'),
+      ({ remove }) => remove('event-handlers/mdm-share-{mis}.json'),
       /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[1\]\.loopOver\[0\]: no event handler listens to conductor:mdmWF:mdm_share_\$\{each_system\.output\.loopItem\.misCode}$/,
     ],
   ]);
@@ -210,7 +210,7 @@ describe('a workflow', () => {
 
 describe('an event handler', () => {
   const mdm = 'event-handlers/mdm.json';
-  const share = 'event-handlers/mdm-share-002.json';
+  const share = 'event-handlers/mdm-share-{mis}.json';
   it('that listens to an event nobody produces: both sides are told', () => {
     copy.replace(mdm, 'conductor:college-adaptorWF:person_patched', 'conductor:college-adaptorWF:person_changed');
     expect(problemsIn(copy.dir)).toEqual([
@@ -289,40 +289,54 @@ describe('an event handler', () => {
       /condition: throws for the event {} \(/,
     ],
     [
-      'of a college in the domain of another',
+      'of each college in the domain of one',
       changeStart(share, ['taskToDomain'], { mdm_share: '001' }),
-      /start_workflow\.taskToDomain: must be {"mdm_share":"002"}: that is where workers serve 002$/,
+      /start_workflow\.taskToDomain: must be {"mdm_share":"{domain}"}: that is where workers serve {mis}$/,
     ],
     [
-      'of a college in the default pool',
-      changeStart(share, ['taskToDomain'], {}),
-      /start_workflow\.taskToDomain: must be {"mdm_share":"002"}/,
+      'of each college for the event of all',
+      (given) => {
+        given.set(share, ['event'], 'conductor:mdmWF:mdm_share_002');
+        given.set(share, ['actions', 0, 'start_workflow', 'taskToDomain'], { mdm_share: '002' });
+      },
+      /^event-handlers\/mdm-share-{mis}\.json:.*the name has {mis}: the event must have it too$/,
     ],
   ]);
 
-  it('of a college that is not the one in its name: refused', () => {
-    copy.replace(share, 'mdm_share_002', 'mdm_share_003');
-    copy.replace(share, '"mdm_share": "002"', '"mdm_share": "003"');
-    expect(problemsIn(copy.dir)).toEqual([
-      expect.stringMatching(
-        /^event-handlers\/mdm-share-002\.json:.*the event is that of 003: the handler's name must end in "-003"$/,
-      ),
-    ]);
-  });
+  describe('in a file of its own for one college', () => {
+    const own = 'event-handlers/mdm-share-002.json';
+    beforeEach(() => {
+      copy.rename(share, own);
+      for (const placeholder of ['{mis}', '{domain}']) copy.replace(own, placeholder, '002');
+    });
 
-  it('of a college whose workers have a domain of another name: that domain is asked for', () => {
-    const moved = { ...context, domains: { '002': 'site-b' } };
-    const asked = /^event-handlers\/mdm-(share|update)-002\.json:.*must be {"mdm_share":"site-b"}/;
-    expect(problemsIn(copy.dir, moved)).toEqual([expect.stringMatching(asked), expect.stringMatching(asked)]);
-    for (const file of [share, 'event-handlers/mdm-update-002.json']) {
-      copy.replace(file, '"mdm_share": "002"', '"mdm_share": "site-b"');
-    }
-    expect(problemsIn(copy.dir, moved)).toEqual([]);
-  });
+    it('is as good as the template', () => {
+      expect(problemsIn(copy.dir)).toEqual([]);
+    });
 
-  it('without configuration: domains are left alone', () => {
-    copy.replace(share, '"mdm_share": "002"', '"mdm_share": "site-b"');
-    expect(checkDefinitions(readDefinitions(copy.dir))).toEqual([]);
+    it('with the event of another: refused', () => {
+      copy.replace(own, 'mdm_share_002', 'mdm_share_003');
+      copy.replace(own, '"mdm_share": "002"', '"mdm_share": "003"');
+      expect(problemsIn(copy.dir)).toEqual([
+        expect.stringMatching(
+          /^event-handlers\/mdm-share-002\.json:.*the event is that of 003: the handler's name must end in "-003"$/,
+        ),
+      ]);
+    });
+
+    it('in the default pool: refused', () => {
+      copy.set(own, ['actions', 0, 'start_workflow', 'taskToDomain'], {});
+      expect(problemsIn(copy.dir)).toEqual([expect.stringMatching(/must be {"mdm_share":"002"}/)]);
+    });
+
+    it('with workers in a domain of another name: that domain is asked for', () => {
+      const moved = { ...context, domains: { '002': 'site-b' } };
+      expect(problemsIn(copy.dir, moved)).toEqual([expect.stringMatching(/must be {"mdm_share":"site-b"}/)]);
+      copy.replace(own, '"mdm_share": "002"', '"mdm_share": "site-b"');
+      expect(problemsIn(copy.dir, moved)).toEqual([]);
+      // Without configuration, domains are left alone.
+      expect(checkDefinitions(readDefinitions(copy.dir))).toEqual([]);
+    });
   });
 });
 

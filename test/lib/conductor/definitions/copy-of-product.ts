@@ -15,7 +15,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Path } from '#lib/conductor/definitions/json-text.ts';
-import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
+import { type Definitions, loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import type { Config } from '#lib/config/schema.ts';
 
 export const productDir = fileURLToPath(new URL('../../../..', import.meta.url));
 
@@ -73,9 +75,15 @@ export function copyOfProduct(): CopyOfProduct {
   };
 }
 
-/** The names of all definitions below a directory: one for each file. */
+/** The definitions below a directory as they are registered, with workers of their own for these colleges. */
+export function definitionsFor(colleges: readonly string[] = ['002'], dir = productDir): Definitions {
+  const domains = Object.fromEntries(colleges.map((mis) => [`adaptor.${mis}.domain`, mis]));
+  return forColleges(loadDefinitions(dir), domains as unknown as Config);
+}
+
+/** The names of all definitions below a directory, as they are registered. */
 export function definitionNames(dir: string): string[] {
-  const { workflows, taskDefs, eventHandlers } = loadDefinitions(dir);
+  const { workflows, taskDefs, eventHandlers } = definitionsFor(['002'], dir);
   return [...taskDefs, ...workflows, ...eventHandlers].map(({ definition }) => definition.name);
 }
 

@@ -1,7 +1,8 @@
 // Tests of reading the engine's index in pages whose size follows the size of their rows.
 
 import { describe, expect, it } from 'vitest';
-import type { ExecutionSummary, Page } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutionSummary } from '#lib/conductor/executions/execution.ts';
+import type { Page } from '#lib/conductor/executions/execution-index.ts';
 import { PageReader } from '#lib/conductor/executions/page-reader.ts';
 
 /** An index of equal rows, and the sizes of the pages that were requested. */

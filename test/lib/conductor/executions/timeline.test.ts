@@ -1,6 +1,7 @@
+import { directDomain } from '#lib/conductor/executions/direct-domain.ts';
 import { describe, expect, it } from 'vitest';
 import { callerOf, mayBeOf } from '#lib/conductor/executions/caller.ts';
-import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { timelineOf } from '#lib/conductor/executions/timeline.ts';
 
 const start = 1_700_000_000_000;
@@ -72,6 +73,9 @@ describe('timeline', () => {
     expect(at({ status: 'SCHEDULED' })).toBe('a worker that takes x_intake, for 30 s');
     expect(at({ status: 'IN_PROGRESS', startTime: start + 10_002, domain: '002' })).toBe(
       'the result of x_intake in domain 002, for 20 s',
+    );
+    expect(at({ status: 'SCHEDULED', domain: directDomain('002') })).toBe(
+      'the result of x_intake in domain 002, dispatched directly 30 s ago',
     );
     expect(
       at({ status: 'SCHEDULED', pollCount: 3, callbackAfterSeconds: 60, updateTime: start + 20_002, startTime: start }),

@@ -1,7 +1,8 @@
 // Names every place where a definition differs from what the engine has, past the fields the engine adds by itself.
 
 import { type Path, formatPath } from '#lib/conductor/definitions/json-text.ts';
-import { type DefinitionKind, isEqual, isObject, normaliseDefinition } from '#lib/conductor/metadata/normalise.ts';
+import { type DefinitionKind, isEqual, normaliseDefinition } from '#lib/conductor/metadata/normalise.ts';
+import { isJsonObject } from '#lib/json/json-object.ts';
 
 /** One place where file and engine differ; a side that has nothing there is undefined. */
 export interface Difference {
@@ -23,7 +24,7 @@ function differences(file: unknown, engine: unknown, path: Path): Difference[] {
       differences(file[index], engine[index], [...path, index]),
     );
   }
-  if (isObject(file) && isObject(engine)) {
+  if (isJsonObject(file) && isJsonObject(engine)) {
     const keys = [...new Set([...Object.keys(file), ...Object.keys(engine)])];
     return keys.flatMap((key) => differences(file[key], engine[key], [...path, key]));
   }

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import type { RegisteredDefinitions } from '#lib/conductor/metadata/metadata-api.ts';
 import { digestPlan, isRepublished, type Plan, planChanges, type PlanOptions } from '#lib/conductor/metadata/plan.ts';
 import { diffOf } from '#lib/conductor/metadata/unified-diff.ts';
-import { type CopyOfProduct, copyOfProduct } from '../definitions/copy-of-product.ts';
+import { type CopyOfProduct, copyOfProduct, definitionsFor } from '../definitions/copy-of-product.ts';
 
 let copy: CopyOfProduct;
 beforeEach(() => {
@@ -16,7 +15,7 @@ const all: PlanOptions = { prune: false, concerns: () => true };
 
 /** An engine that was brought in step with the copy as it is now. */
 function registered(): RegisteredDefinitions {
-  const { workflows, taskDefs, eventHandlers } = loadDefinitions(copy.dir);
+  const { workflows, taskDefs, eventHandlers } = definitionsFor(['002'], copy.dir);
   const notes = { createTime: 1, updateTime: 2, createdBy: '' };
   const asRegistered = <T extends object>(list: readonly { definition: T }[]) =>
     list.map(({ definition }) => ({ ...structuredClone(definition), ...notes }));
@@ -27,12 +26,12 @@ function registered(): RegisteredDefinitions {
   };
 }
 const plan = (engine: RegisteredDefinitions, options: Partial<PlanOptions> = {}) =>
-  planChanges(loadDefinitions(copy.dir), engine, { ...all, ...options });
+  planChanges(definitionsFor(['002'], copy.dir), engine, { ...all, ...options });
 const titlesOf = ({ changes }: Plan) => changes.map(({ action, kind, name }) => `${action} ${kind} ${name}`);
 
 describe('a plan', () => {
   it('for an empty engine: everything is added, task types, workflows, then handlers', () => {
-    const { workflows, taskDefs, eventHandlers } = loadDefinitions(copy.dir);
+    const { workflows, taskDefs, eventHandlers } = definitionsFor(['002'], copy.dir);
     const { changes, unchanged, kept } = plan(empty);
     expect({ unchanged, kept }).toEqual({ unchanged: 0, kept: [] });
     const kinds = changes.map(({ kind }) => kind);
@@ -81,8 +80,8 @@ describe('a plan', () => {
     const options = { prune: true, concerns: (name: string) => name.startsWith('mdm') };
     const { changes } = plan({ ...empty, taskDefs: [{ name: 'other' }, { name: 'mdm_old' }] }, options);
     expect(changes.map(({ name }) => name)).toEqual([
-      ...['mdm_notify', 'mdm_share', 'mdm-shareWF', 'mdm-updateWF', 'mdmWF'],
-      ...['mdm-share-002', 'mdm-update-002', 'mdm-update-record-002', 'mdm', 'mdm_old'],
+      ...['mdm_notify', 'mdm_share', 'mdm-shareWF', 'mdmWF'],
+      ...['mdm-share-002', 'mdm', 'mdm_old'],
     ]);
   });
 

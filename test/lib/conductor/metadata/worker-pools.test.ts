@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { type PoolFacts, poolsOf, unheardQueues } from '#lib/conductor/metadata/worker-pools.ts';
-import { productDir } from '../definitions/copy-of-product.ts';
+import { definitionsFor } from '../definitions/copy-of-product.ts';
 
 const now = 1_800_000_000_000;
-const definitions = loadDefinitions(productDir);
+const definitions = definitionsFor();
 const poolsWith = (facts: Partial<PoolFacts>) =>
   poolsOf(definitions, { pollData: [], queues: {}, staleAfterMs: 90_000, now, ...facts });
 
@@ -45,6 +44,16 @@ describe('worker pools', () => {
       expect.arrayContaining([
         { taskType: 'college-adaptor_intake', domain: '003', waiting: 4, workers: [] },
         { taskType: 'movies_intake', waiting: 2, workers: [] },
+      ]),
+    );
+  });
+
+  it('tasks that are dispatched directly wait for the workers of their pool', () => {
+    const queues = { '002:college-adaptor_intake': 1, 'direct-dispatch.002:college-adaptor_intake': 2 };
+    expect(poolsWith({ queues: { ...queues, 'direct-dispatch:movies_intake': 3 } })).toEqual(
+      expect.arrayContaining([
+        { taskType: 'college-adaptor_intake', domain: '002', waiting: 3, workers: [] },
+        { taskType: 'movies_intake', waiting: 3, workers: [] },
       ]),
     );
   });

@@ -23,7 +23,6 @@ function createAdmission({ queueLength = 0 } = {}) {
     queueLength,
     queueMs: 1_000,
     bulkheadSharePercent: 100,
-    reservedPercent: 0,
   });
   const backEnds = new BackEnds(thresholds, () => undefined);
   const engine = new EngineBreaker({

@@ -1,5 +1,4 @@
-// ConcurrencyLimiter: limits of both stages, share of a back end, reserve of reads and writes, fairness and length of
-// the queue.
+// ConcurrencyLimiter: limits of both stages, share of a back end, fairness and length of the queue.
 
 import { fc } from '../../../run/properties.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -24,7 +23,6 @@ const defaults = {
   queueLength: 10,
   queueMs: 1_000,
   bulkheadSharePercent: 100,
-  reservedPercent: 0,
 };
 const never = new AbortController().signal;
 
@@ -72,20 +70,8 @@ describe('executions in flight', () => {
     expect(fill(claim(createBulkhead()), 20)).toHaveLength(4);
   });
 
-  it('keeps a reserve for writes from reads, and for reads from writes', () => {
-    for (const [one, other] of [
-      ['read', 'write'],
-      ['write', 'read'],
-    ] as const) {
-      const { claim, fill } = createLimiter({ reservedPercent: 20 });
-      const bulkhead = createBulkhead();
-      expect(fill(claim(bulkhead, one), 20)).toHaveLength(8);
-      expect(fill(claim(bulkhead, other), 20)).toHaveLength(2);
-    }
-  });
-
   it('serves requests when the limit is one', () => {
-    const { claim, fill } = createLimiter({ limit: 1, bulkheadSharePercent: 50, reservedPercent: 50 });
+    const { claim, fill } = createLimiter({ limit: 1, bulkheadSharePercent: 50 });
     expect(fill(claim(createBulkhead()), 5)).toHaveLength(1);
   });
 });
@@ -156,16 +142,6 @@ describe('the queue', () => {
     expect(limiter.acquire(claim(bulkhead), never)).toMatchObject({ rejection: 'full' });
   });
 
-  it('has capacity for writes when it is full of reads', () => {
-    const { limiter, claim, fill } = createLimiter({ reservedPercent: 20 });
-    const bulkhead = createBulkhead();
-    fill(claim(bulkhead, 'read'), 10);
-    for (let index = 0; index < 20; index++) void limiter.acquire(claim(bulkhead, 'read'), never);
-    expect(limiter.queued).toBe(8);
-    expect(fill(claim(bulkhead, 'write'), 10)).toHaveLength(2);
-    expect(limiter.acquire(claim(bulkhead, 'write'), never)).toBeInstanceOf(Promise);
-  });
-
   it('rejects at once with the expected wait when that exceeds the maximum', () => {
     const { limiter, claim, take, release } = createLimiter({ limit: 1 });
     const bulkhead = createBulkhead();
@@ -205,7 +181,7 @@ describe('the queue', () => {
     const waiting = limiter.acquire(claim(bulkhead), never);
     vi.advanceTimersByTime(1_000);
     expect(await waiting).toMatchObject({ rejection: 'expired' });
-    expect([limiter.queued, bulkhead.queued.count]).toEqual([0, 0]);
+    expect([limiter.queued, bulkhead.queued.total]).toEqual([0, 0]);
   });
 
   it('removes the request of a client that disconnects', async () => {
@@ -216,7 +192,7 @@ describe('the queue', () => {
     const waiting = limiter.acquire(claim(bulkhead), client.signal);
     client.abort();
     expect(await waiting).toMatchObject({ rejection: 'gone' });
-    expect([limiter.queued, bulkhead.queued.count]).toEqual([0, 0]);
+    expect([limiter.queued, bulkhead.queued.total]).toEqual([0, 0]);
     release(permit);
     expect(limiter.inUse('inFlight')).toBe(0);
   });
@@ -251,6 +227,16 @@ describe('a client with many requests', () => {
     client,
   });
 
+  const createQueue = (queueLength: number, bulkheadSharePercent = 100) => {
+    const created = createLimiter({ limit: 100 / bulkheadSharePercent, queueLength, bulkheadSharePercent });
+    /** Queues as many requests as may be. */
+    const queue = (bulkhead: Bulkhead, client: string) => {
+      while (created.limiter.acquire(of(bulkhead, client), never) instanceof Promise);
+      return bulkhead.queued.of(`read ${client}`);
+    };
+    return { ...created, queue };
+  };
+
   it('leaves the next permit to a client that holds none', async () => {
     const { limiter, fill, release } = createLimiter({ limit: 2 });
     const bulkhead = createBulkhead();
@@ -263,28 +249,44 @@ describe('a client with many requests', () => {
     await vi.waitFor(() => expect(order).toEqual(['modest']));
   });
 
-  it('loses its newest queued request to a client that has fewer in a full queue', async () => {
-    const { limiter, fill } = createLimiter({ limit: 1, queueLength: 3 });
+  it('queues four times as many requests as are free: alone four fifths, beside another client four ninths', () => {
+    const { limiter, fill, queue } = createQueue(45);
     const bulkhead = createBulkhead();
     fill(of(bulkhead, 'greedy'), 1);
-    const waits = [1, 2, 3].map(() => limiter.acquire(of(bulkhead, 'greedy'), never));
+    expect(queue(bulkhead, 'greedy')).toBe(36);
+    expect(limiter.rejectionOf(of(bulkhead, 'greedy'))).toMatchObject({ rejection: 'full' });
+    expect(queue(bulkhead, 'other')).toBe(8);
     expect(limiter.acquire(of(bulkhead, 'modest'), never)).toBeInstanceOf(Promise);
-    expect(await waits[2]).toMatchObject({ rejection: 'full' });
-    expect([limiter.queued, bulkhead.queued.of('greedy'), bulkhead.queued.of('modest')]).toEqual([3, 2, 1]);
-    // Both clients would have equally many: no further eviction.
-    expect(limiter.acquire(of(bulkhead, 'modest'), never)).toMatchObject({ rejection: 'full' });
-    expect(limiter.acquire(of(bulkhead, 'greedy'), never)).toMatchObject({ rejection: 'full' });
+    const both = createQueue(45);
+    const shared = createBulkhead();
+    both.fill(of(shared, 'one'), 1);
+    for (let times = 0; times < 45; times++) {
+      for (const client of ['one', 'other']) void both.limiter.acquire(of(shared, client), never);
+    }
+    expect([shared.queued.of('read one'), shared.queued.of('read other')]).toEqual([20, 20]);
   });
 
-  it('loses a queued request of the same back end when only that part of the queue is full', async () => {
-    const { limiter, fill } = createLimiter({ limit: 2, queueLength: 4, bulkheadSharePercent: 50 });
+  it('leaves room in the part of its back end, and in the rest of the queue', () => {
+    const { fill, limiter, queue } = createQueue(20, 50);
     const [one, other] = [createBulkhead(), createBulkhead()];
     fill(of(one, 'greedy'), 1);
     fill(of(other, 'greedy'), 1);
-    const waits = [one, one, other].map((bulkhead) => limiter.acquire(of(bulkhead, 'greedy'), never));
-    expect(limiter.acquire(of(one, 'modest'), never)).toBeInstanceOf(Promise);
-    expect(await waits[1]).toMatchObject({ rejection: 'full' });
-    expect([one.queued.count, other.queued.count]).toEqual([2, 1]);
+    for (const bulkhead of [one, other]) {
+      expect(queue(bulkhead, 'greedy')).toBe(8);
+      expect(limiter.acquire(of(bulkhead, 'modest'), never)).toBeInstanceOf(Promise);
+    }
+  });
+
+  it('serves its reads in turn with its writes', async () => {
+    const { limiter, claim, fill, release } = createLimiter({ limit: 2 });
+    const bulkhead = createBulkhead();
+    const [permit] = fill(claim(bulkhead, 'write'), 2);
+    const order: string[] = [];
+    for (const each of ['write', 'write', 'read'] as const) {
+      void Promise.resolve(limiter.acquire(claim(bulkhead, each), never)).then(() => order.push(each));
+    }
+    release(permit as Permit);
+    await vi.waitFor(() => expect(order).toEqual(['read']));
   });
 
   it('does not lengthen the expected wait of other clients', () => {
@@ -312,7 +314,7 @@ describe('rejectionOf', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 20, maxLength: 60 }), (steps) => {
         const { limiter, claim, release } = createLimiter({
-          ...{ limit: 3, queueLength: 5, bulkheadSharePercent: 60, reservedPercent: 20 },
+          ...{ limit: 3, queueLength: 5, bulkheadSharePercent: 60 },
         });
         const bulkheads = [createBulkhead(), createBulkhead()];
         const permits: Permit[] = [];
@@ -333,33 +335,5 @@ describe('rejectionOf', () => {
       }),
     );
     expect(refusals).toBeGreaterThan(100);
-  });
-
-  it('evicts nobody for a request that a second bulkhead rejects', async () => {
-    // The queue of one back end is full with requests of a greedy client, that of its class with some of the newcomer's.
-    const { limiter, claim, fill } = createLimiter({
-      ...{ limit: 1, queueLength: 4, bulkheadSharePercent: 50, reservedPercent: 50 },
-    });
-    const [bulkhead, other] = [createBulkhead(), createBulkhead()];
-    fill(claim(bulkhead), 1);
-    fill(claim(other, 'write'), 1);
-    const outcomes: string[] = [];
-    const wait = (each: PermitRequest) =>
-      void Promise.resolve(limiter.acquire(each, never)).then((taken) => {
-        if ('rejection' in taken) outcomes.push(taken.rejection);
-      });
-    wait(claim(bulkhead, 'write', 'greedy'));
-    wait(claim(bulkhead, 'write', 'greedy'));
-    expect(limiter.queued).toBe(2);
-    expect(limiter.rejectionOf(claim(bulkhead, 'read', 'greedy'))?.rejection).toBe('full');
-    expect(limiter.rejectionOf(claim(bulkhead, 'read', 'newcomer'))).toBeUndefined();
-    wait(claim(other, 'read', 'newcomer'));
-    wait(claim(other, 'read', 'newcomer'));
-    // For the back end the greedy one would make room; for the reads nobody has more than the newcomer.
-    expect(limiter.rejectionOf(claim(bulkhead, 'read', 'newcomer'))?.rejection).toBe('full');
-    wait(claim(bulkhead, 'read', 'newcomer'));
-    await vi.advanceTimersByTimeAsync(0);
-    expect(outcomes).toEqual(['full']);
-    expect(limiter.queued).toBe(4);
   });
 });

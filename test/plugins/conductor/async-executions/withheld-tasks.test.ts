@@ -13,6 +13,7 @@ const task = (workflowInstanceId: string, workflowType = 'college-adaptorWF') =>
 function setUp(tasks: Task[], answers: (WorkflowStatus | Error)[], waitedFor: string[] = []) {
   const looks: string[] = [];
   const returned: Task[] = [];
+  const requeued: Task[] = [];
   const engine = {
     pollTasks: async () => tasks,
     async getStatus(workflowId: string): Promise<ExecutionStatus> {
@@ -28,9 +29,10 @@ function setUp(tasks: Task[], answers: (WorkflowStatus | Error)[], waitedFor: st
     workflows: new Set(['college-adaptorWF']),
     waitedFor: new Set(waitedFor),
     giveBack: (one) => void returned.push(one),
+    requeue: async (one) => void requeued.push(one),
     log: createLog('test', 'silent'),
   });
-  return { withheld, looks, returned, poll: () => withheld.poll('intake', { count: 1 }) };
+  return { withheld, looks, returned, requeued, poll: () => withheld.poll('intake', { count: 1 }) };
 }
 
 describe('WithheldTasks', () => {
@@ -67,12 +69,18 @@ describe('WithheldTasks', () => {
     expect(returned).toEqual([]);
   });
 
-  it('the others of the same poll do not wait for it; a router that stops asks no more', async () => {
+  it('the others of the same poll do not wait for it; a router that stops returns it to the engine', async () => {
     const [paused, running] = [task('a'), task('b')];
-    const { poll, withheld, looks } = setUp([paused, running], ['PAUSED', 'RUNNING']);
+    const { poll, withheld, requeued, returned } = setUp([paused, running], ['PAUSED', 'RUNNING', 'PAUSED']);
     expect(await poll()).toEqual([running]);
-    withheld.stop();
-    const asked = looks.length;
-    expect(looks.length).toBe(asked);
+    await withheld.stop();
+    expect([requeued, returned]).toEqual([[paused], []]);
+  });
+
+  it('polled by a fetch that ends after the stop: returned to the engine', async () => {
+    const { poll, withheld, requeued } = setUp([task('a')], ['PAUSED']);
+    await withheld.stop();
+    expect(await poll()).toEqual([]);
+    await pollUntil('the task', () => requeued.length === 1);
   });
 });

@@ -3,6 +3,7 @@
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createLog } from '#lib/telemetry/logging/log.ts';
+import { holdPoll } from '../../../../plugins/conductor/dispatch/held-poll.ts';
 import { TaskQueue } from '../../../../plugins/conductor/dispatch/task-queue.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import { pollUntil } from '../../../stack/poll-until.ts';
@@ -11,24 +12,26 @@ import { byDepth } from '../../../run/depth.ts';
 
 const log = createLog('test', 'silent');
 
+const taskOf = (taskId: string): Task => ({
+  taskId,
+  taskDefName: 't',
+  taskType: 't',
+  referenceTaskName: 't',
+  workflowInstanceId: `wf-${taskId}`,
+});
+
 /** An engine queue in memory whose answers can be held back, to put a look and a push in any order. */
 class HeldEngine {
   queued: Task[] = [];
+  /** Queued in the domain of tasks that are dispatched directly. */
+  orphans: Task[] = [];
   looks: number[] = [];
   requeued: string[] = [];
   failing = false;
   #held: (() => void)[] | null = null;
 
   push(...names: string[]): void {
-    this.queued.push(
-      ...names.map((taskId) => ({
-        taskId,
-        taskDefName: 't',
-        taskType: 't',
-        referenceTaskName: 't',
-        workflowInstanceId: `wf-${taskId}`,
-      })),
-    );
+    this.queued.push(...names.map(taskOf));
   }
 
   hold(): void {
@@ -40,7 +43,8 @@ class HeldEngine {
     this.#held = null;
   }
 
-  async pollTasks(_type: string, { count }: { count: number }): Promise<Task[]> {
+  async pollTasks(_type: string, { count, domain }: { count: number; domain?: string }): Promise<Task[]> {
+    if (domain !== undefined) return this.orphans.splice(0, count);
     this.looks.push(count);
     const tasks = this.failing ? [] : this.queued.splice(0, count);
     if (this.#held !== null) await new Promise<void>((resolve) => this.#held?.push(resolve));
@@ -63,6 +67,15 @@ function createQueue(engine: HeldEngine): TaskQueue {
 const poll = (queue: TaskQueue, { count = 1, timeoutMs = 5_000, signal = new AbortController().signal } = {}) =>
   queue.poll({ count, timeoutMs, signal, workerId: 'w' }).then((tasks) => tasks.map(({ taskId }) => taskId));
 
+/** Clocks of a test in which no time passes: a timer is due at once or never. */
+const standingStill: ('setTimeout' | 'clearTimeout' | 'performance')[] = ['setTimeout', 'clearTimeout', 'performance'];
+
+/** Returns what a promise resolves with while clocks stand still; undefined when it waits for a timer. */
+async function withoutTime<T>(promise: Promise<T>): Promise<T | undefined> {
+  await vi.advanceTimersByTimeAsync(0);
+  return Promise.race([promise, turn(undefined)]);
+}
+
 afterEach(async () => {
   vi.useRealTimers();
   await Promise.all(queues.splice(0).map((queue) => queue.stop()));
@@ -70,15 +83,15 @@ afterEach(async () => {
 
 describe('a held poll', () => {
   it('is answered by an announced task without waiting for the idle look', async () => {
+    vi.useFakeTimers({ toFake: standingStill });
     const engine = new HeldEngine();
     const queue = createQueue(engine);
     const waiting = poll(queue);
-    await pollUntil('the first look', () => engine.looks.length === 1);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(engine.looks).toHaveLength(1);
     engine.push('a');
-    const startedAt = performance.now();
     queue.announce();
-    expect(await waiting).toEqual(['a']);
-    expect(performance.now() - startedAt).toBeLessThan(200);
+    expect(await withoutTime(waiting)).toEqual(['a']);
   });
 
   it('finds a task nobody announced by the idle look', async () => {
@@ -116,6 +129,69 @@ describe('a held poll', () => {
   });
 });
 
+describe('a stop', () => {
+  it('returns the tasks of an open fetch to the engine', async () => {
+    const engine = new HeldEngine();
+    const queue = createQueue(engine);
+    engine.push('a');
+    engine.hold();
+    const waiting = poll(queue);
+    const stopped = queue.stop();
+    engine.release();
+    await stopped;
+    expect([await waiting, engine.requeued]).toEqual([[], ['a']]);
+  });
+});
+
+describe('a dispatched task that did not reach its worker', () => {
+  it('is offered to other routers when no worker polls here', async () => {
+    const waitings: string[] = [];
+    const onWaiting = (waiting: string) => void waitings.push(waiting);
+    const queue = new TaskQueue({ engine: new HeldEngine(), taskType: 't', domain: undefined, log, onWaiting });
+    queues.push(queue);
+    queue.giveBack([taskOf('00000000-0000-0000-0000-000000000000.t')]);
+    expect(waitings).toEqual(['task']);
+  });
+});
+
+describe('a poll in several queues', () => {
+  const hold = (queues: TaskQueue[], counts: number[], workerId = 'w') =>
+    holdPoll(
+      queues.map((queue, index) => ({ queue, count: counts[index] as number })),
+      { workerId, timeoutMs: 5_000, signal: new AbortController().signal },
+    ).then((tasks) => tasks.map(({ taskId }) => taskId));
+
+  it('is answered by one of them, and leaves the others', async () => {
+    const [first, second] = [new HeldEngine(), new HeldEngine()];
+    const queues = [createQueue(first), createQueue(second)];
+    const waiting = hold(queues, [1, 1]);
+    await pollUntil('the first looks', () => first.looks.length === 1 && second.looks.length === 1);
+    second.push('b');
+    queues[1]?.announce();
+    expect(await waiting).toEqual(['b']);
+    expect(queues.map(({ heldPolls }) => heldPolls)).toEqual([0, 0]);
+  });
+
+  it('takes what is ready in all of them, as many as it wants of each', async () => {
+    const queues = [createQueue(new HeldEngine()), createQueue(new HeldEngine())];
+    const task = (n: number) => ({ ...taskOf(`00000000-0000-4000-8000-00000000000${n}.t`) });
+    for (const n of [1, 2]) queues[0]?.dispatchDirectly(task(n));
+    for (const n of [3, 4]) queues[1]?.dispatchDirectly(task(n));
+    expect((await hold(queues, [1, 2])).map((id) => id.at(-3))).toEqual(['1', '3', '4']);
+    expect(await hold(queues, [1, 1])).toHaveLength(1);
+  });
+
+  it('tasks that become ready together leave in one response to each worker', async () => {
+    const queue = createQueue(new HeldEngine());
+    const polls = ['w', 'w', 'x'].map((workerId) => hold([queue], [4], workerId));
+    await pollUntil('all held', () => queue.heldPolls === 3);
+    for (const n of [1, 2, 3, 4]) queue.dispatchDirectly(taskOf(`00000000-0000-4000-8000-00000000000${n}.t`));
+    expect(await polls[0]).toHaveLength(2);
+    expect(await polls[2]).toHaveLength(2);
+    expect(queue.heldPolls).toBe(1);
+  });
+});
+
 describe('looks', () => {
   it('are one at a time however many workers wait', async () => {
     const engine = new HeldEngine();
@@ -131,17 +207,16 @@ describe('looks', () => {
   });
 
   it('that race a push are repeated: a task pushed while a look is under way is found at once', async () => {
+    vi.useFakeTimers({ toFake: standingStill });
     const engine = new HeldEngine();
     const queue = createQueue(engine);
     engine.hold();
     const waiting = poll(queue);
-    await turn();
+    await vi.advanceTimersByTimeAsync(0);
     engine.push('late');
     queue.announce();
     engine.release();
-    const startedAt = performance.now();
-    expect(await waiting).toEqual(['late']);
-    expect(performance.now() - startedAt).toBeLessThan(200);
+    expect(await withoutTime(waiting)).toEqual(['late']);
   });
 
   it('go on after the engine has been away', async () => {
@@ -276,9 +351,21 @@ describe('a task that is dispatched directly', () => {
     referenceTaskName: 't',
     workflowInstanceId: executionId(n),
   });
-  /** The same task as the engine has it queued. */
-  const queue = (engine: HeldEngine, n: number) =>
-    engine.queued.push({ ...task(n), taskId: `own-${n}`, workflowInstanceId: executionId(n) });
+  it('whose router has stopped is found in the engine by the first poll', async () => {
+    const engine = new HeldEngine();
+    engine.orphans.push({ ...task(1), taskId: 'own-1', domain: 'direct-dispatch' });
+    expect(await poll(createQueue(engine))).toEqual(['own-1']);
+  });
+
+  it('several whose routers have stopped: the old ones, and one that may be with a worker', async () => {
+    const engine = new HeldEngine();
+    const age = (n: number, ms: number) => ({ ...task(n), taskId: `own-${n}`, scheduledTime: 0, startTime: ms });
+    engine.orphans.push(age(1, 600_000), age(2, 300_000), age(3, 10), age(4, 10));
+    const tasks = createQueue(engine);
+    expect(await poll(tasks)).toEqual(['own-1']);
+    expect([await poll(tasks), await poll(tasks)].flat()).toEqual(['own-2', 'own-3']);
+    expect(engine.orphans).toHaveLength(1);
+  });
 
   it('answers a held poll without a look', async () => {
     const engine = new HeldEngine();
@@ -303,93 +390,21 @@ describe('a task that is dispatched directly', () => {
     expect(await poll(tasks, { count: 2 })).toHaveLength(1);
   });
 
-  it('is not handed out again by a look that comes across it', async () => {
-    const engine = new HeldEngine();
-    const tasks = createQueue(engine);
-    tasks.dispatchDirectly(task(1));
-    await poll(tasks);
-    queue(engine, 1);
-    tasks.announce();
-    expect(await poll(tasks, { timeoutMs: 50 })).toEqual([]);
-    expect(engine.queued).toEqual([]);
-  });
-
-  it('that no worker has yet goes out under the id a look has brought', async () => {
-    const engine = new HeldEngine();
-    const tasks = createQueue(engine);
-    engine.hold();
-    const waiting = poll(tasks, { timeoutMs: 50 });
-    await waiting;
-    queue(engine, 1);
-    tasks.dispatchDirectly(task(1));
-    engine.release();
-    const [id] = await poll(tasks);
-    expect([`own-1`, task(1).taskId]).toContain(id);
-    expect(await poll(tasks, { timeoutMs: 50 })).toEqual([]);
-  });
-
-  it('is not dispatched directly when a look has brought it before the response to its start', async () => {
-    const engine = new HeldEngine();
-    const tasks = createQueue(engine);
-    queue(engine, 1);
-    expect(await poll(tasks)).toEqual(['own-1']);
-    tasks.dispatchDirectly(task(1));
-    expect(await poll(tasks, { timeoutMs: 50 })).toEqual([]);
-  });
-
-  it('is not handed out by a look that its result has overtaken; the result is confirmed', async () => {
-    const engine = new HeldEngine();
-    const tasks = createQueue(engine);
-    tasks.dispatchDirectly(task(1));
-    await poll(tasks);
-    queue(engine, 1);
-    engine.hold();
-    tasks.announce();
-    const waiting = poll(tasks, { timeoutMs: 100 });
-    await pollUntil('the look to be under way', () => engine.queued.length === 0);
-    const confirmed: string[] = [];
-    tasks.confirmDispatch(task(1).taskId, ({ taskId }) => confirmed.push(taskId));
-    engine.release();
-    expect(await waiting).toEqual([]);
-    expect(confirmed).toEqual(['own-1']);
-  });
-
-  it('whose look was answered before its result is confirmed as well', async () => {
-    const engine = new HeldEngine();
-    const tasks = createQueue(engine);
-    tasks.dispatchDirectly(task(1));
-    await poll(tasks);
-    queue(engine, 1);
-    tasks.announce();
-    await poll(tasks, { timeoutMs: 50 });
-    const confirmed: string[] = [];
-    tasks.confirmDispatch(task(1).taskId, ({ taskId }) => confirmed.push(taskId));
-    expect(confirmed).toEqual(['own-1']);
-  });
-
-  it('that was settled is not given to anybody, and comes back from no worker', async () => {
+  it('that was cancelled is given to nobody', async () => {
     const tasks = createQueue(new HeldEngine());
     tasks.dispatchDirectly(task(1));
-    tasks.confirmDispatch(task(1).taskId);
+    tasks.cancelDispatch(task(1).taskId);
     expect(await poll(tasks, { timeoutMs: 20 })).toEqual([]);
-    tasks.giveBack([task(1)]);
-    expect(await poll(tasks, { timeoutMs: 20 })).toEqual([]);
+    expect(tasks.idle).toBe(true);
   });
 
-  it('that was withdrawn is given to nobody while the engine still has it queued', async () => {
-    const engine = new HeldEngine();
-    const tasks = createQueue(engine);
-    for (const n of [1, 2]) tasks.dispatchDirectly(task(n));
-    expect(await poll(tasks)).toEqual([task(1).taskId]);
-    for (const n of [1, 2]) tasks.cancelDispatch(task(n).taskId);
-    tasks.giveBack([task(1)]);
-    queue(engine, 1);
-    queue(engine, 2);
-    tasks.announce();
-    expect(await poll(tasks, { count: 4, timeoutMs: 50 })).toEqual([]);
-    expect(engine.queued).toEqual([]);
-    for (const n of [1, 2]) tasks.confirmDispatch(task(n).taskId);
-    expect(tasks.idle).toBe(true);
+  it('goes to another router only while no worker has it, and never with a task that the engine has handed out', () => {
+    const tasks = createQueue(new HeldEngine());
+    for (const n of [1, 2, 3]) tasks.dispatchDirectly(task(n));
+    tasks.giveBack([{ ...task(4), taskId: 'own-4' }]);
+    expect(tasks.takeDispatched(2)).toEqual([task(1), task(2)]);
+    expect(tasks.takeDispatched(2)).toEqual([task(3)]);
+    expect(tasks.takeDispatched(2)).toEqual([]);
   });
 
   it('that comes back goes to the next worker, never to the engine', async () => {

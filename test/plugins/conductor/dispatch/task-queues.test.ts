@@ -1,4 +1,4 @@
-// Queues that workers invent are not kept for ever; those in use are.
+// Queues of unknown task types are forgotten after a while; queues in use are kept.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLog } from '#lib/telemetry/logging/log.ts';
@@ -7,7 +7,7 @@ import { TaskQueues } from '../../../../plugins/conductor/dispatch/task-queues.t
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it('beyond 1,000: those that nobody has polled for a minute are forgotten, the others stay', async () => {
+it('forgets queues without a poll for a minute, above 1,000 queues', async () => {
   const engine = { pollTasks: async () => [], updateTask: async () => undefined };
   const queues = new TaskQueues(engine, createLog('test', 'silent'));
   const names = Array.from({ length: 1_000 }, (_, index) => ({ taskType: `invented_${index}` }));
@@ -31,6 +31,10 @@ it('beyond 1,000: those that nobody has polled for a minute are forgotten, the o
   expect(queues.queue(names[2]!), 'polled lately').toBe(before[2]);
   expect(queues.queue(names[0]!)).not.toBe(before[0]);
   expect(queues.sincePollMs('invented_0')).toBeLessThan(120_000);
+  for (let index = 0; index < 2_000; index += 1) void poll({ taskType: `of_the_last_minute_${index}` }, 0);
+  await vi.advanceTimersByTimeAsync(1);
+  queues.queue({ taskType: 'one_too_many' });
+  expect([...queues].length, 'idle ones make room').toBeLessThanOrEqual(1_001);
   await queues.stop();
   await held;
 });

@@ -13,7 +13,7 @@ describe('startExecution', () => {
       engine: { startWorkflow: async () => 'e-1' },
       metadata: { metadataOf: never, taskDef: never },
       wakeUps: { tasksAppeared: (queues: unknown) => told.push(queues) },
-      inFlight: new TransientMap(),
+      completions: new TransientMap(),
       awaited: new Set(),
       recorder: noRecorder,
       dispatchesDirectly: true,

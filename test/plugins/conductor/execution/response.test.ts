@@ -5,7 +5,14 @@ import type { ExecutionStatus } from '#lib/conductor/types.ts';
 import { responseHeaderFilter } from '#lib/envelope/headers.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { createOutbound } from '#lib/envelope/outbound.ts';
-import { responseOf } from '../../../../plugins/conductor/execution/response.ts';
+import { superseded } from '#lib/conductor/executions/superseded.ts';
+import {
+  failureOf,
+  responseDeadlineSpent,
+  responseOf,
+  sendResponse,
+} from '../../../../plugins/conductor/execution/response.ts';
+import { cancelled, clientGoneReason, deadlineReason } from '../../../../plugins/conductor/execution/terminations.ts';
 
 const options = {
   maxBytes: 1_000,
@@ -37,5 +44,81 @@ describe('responseOf', () => {
   it('fields that the router sets itself never come from a back end, even when the configuration names them', () => {
     const headers = { 'x-rate': '1', 'x-request-id': 'theirs', 'server-timing': 'a', 'idempotency-replayed': 'true' };
     expect(responseOf(completed(headers), options).headers).toEqual({ 'x-rate': '1' });
+  });
+
+  it.each([
+    ['no response', { outbound: 'x' }, 'The workflow output is not a response.'],
+    ['more than maxBytes', { outbound: outboundOf(1_001) }, 'The response has more than 1000 bytes.'],
+    [
+      'header fields above 12 KiB',
+      { outbound: outboundOf(2, 12_300) },
+      expect.stringContaining('more than 12288 bytes'),
+    ],
+  ])('an output with %s is a bad response of the back end', (_title, output, detail) => {
+    const problem = expect.objectContaining({ code: 'back-end-bad-answer', detail });
+    expect(() => responseOf({ ...completed({}), output }, options)).toThrow(problem);
+  });
+
+  it('a payload that cannot be decrypted: payload-unreadable, and the request was carried out', () => {
+    const key = `k:${Buffer.alloc(32).toString('base64')}`;
+    const codec = createPayloadCodec({ 'payload.key': key, 'payload.decryptionKeys': [] });
+    const request = { httpMethod: 'GET', path: '/', query: undefined, params: {}, headers: {}, requestId: 'r' };
+    const inbound = codec.packInbound({ ...request, clientId: 'c', route: 'movies', body: Buffer.alloc(0) }, []);
+    const response = { status: 200, headers: {}, body: Buffer.from('{}') };
+    const sealed = codec.packOutbound(response, { inbound, executionId: 'e-1' });
+    const detail = expect.stringMatching(/^The response cannot be read: .*The request was carried out\.$/);
+    expect(() => responseOf({ ...completed({}), output: { outbound: sealed } }, options)).toThrow(
+      expect.objectContaining({ code: 'payload-unreadable', detail }),
+    );
+  });
+});
+
+function outboundOf(bytes: number, headerBytes = 1) {
+  return createOutbound({ status: 200, headers: { 'x-rate': 'a'.repeat(headerBytes) }, body: Buffer.alloc(bytes) });
+}
+
+describe('failureOf', () => {
+  const failed = (status: 'FAILED' | 'TIMED_OUT' | 'TERMINATED', reasonForIncompletion?: string, readOnly = true) =>
+    failureOf({ workflowId: 'e-1', status, ...(reasonForIncompletion && { reasonForIncompletion }) }, { readOnly });
+
+  it.each([
+    ['FAILED', "Task t failed with 'back-end-timeout: no response'", 'back-end-timeout', 'no response'],
+    ['FAILED', 'java.lang.NullPointerException', 'execution-failed', undefined],
+    ['FAILED', undefined, 'execution-failed', undefined],
+    ['TIMED_OUT', undefined, 'execution-timed-out', 'No worker finished the task in time.'],
+    ['TERMINATED', cancelled, 'execution-cancelled', undefined],
+    ['TERMINATED', superseded, 'idempotency-key-in-use', undefined],
+    ['TERMINATED', clientGoneReason, 'execution-failed', 'The execution was terminated.'],
+  ] as const)('%s, %s → %s', (status, reason, code, detail) => {
+    expect(failed(status, reason)).toMatchObject({ code, detail });
+  });
+
+  it.each([true, false])('terminated at the deadline → what its client was told then (readOnly: %s)', (readOnly) => {
+    const { code, detail, extensions } = failed('TERMINATED', deadlineReason(1_500), readOnly);
+    const told = responseDeadlineSpent(1_500, { readOnly });
+    expect({ code, detail, extensions }).toEqual({
+      ...{ code: told.code, detail: told.detail },
+      extensions: told.extensions,
+    });
+    expect(extensions).toEqual({ mayStillComplete: !readOnly });
+    expect(detail).toContain('No response within 1500 ms');
+  });
+});
+
+describe('sendResponse', () => {
+  it.each([
+    ['GET', 200, '{}', '2'],
+    ['HEAD', 200, undefined, undefined],
+    ['GET', 204, undefined, undefined],
+    ['GET', 304, undefined, undefined],
+  ])('%s %i: a body and its length, or neither', (method, status, body, length) => {
+    const sent: unknown[] = [];
+    const response = {
+      req: { method },
+      writeHead: (...head: unknown[]) => void sent.push(...head),
+      end: (bytes?: Buffer) => void sent.push(bytes?.toString()),
+    };
+    sendResponse(response as never, { status, headers: { etag: '"1"' }, body: Buffer.from('{}') });
+    expect(sent).toEqual([status, { etag: '"1"', ...(length && { 'content-length': 2 }) }, body]);
   });
 });

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';
-import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { startProblem } from '../../../../plugins/conductor/execution/start-problem.ts';
 
 const request = { name: 'college-adaptorWF', version: 2, correlationId: 'request-1', input: {} };

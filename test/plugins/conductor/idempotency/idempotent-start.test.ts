@@ -3,7 +3,7 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it, vi } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';
-import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { createInbound, type InboundRequest } from '#lib/envelope/inbound.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { LocalIdempotencyLocks } from '../../../../plugins/conductor/idempotency/idempotency-locks.ts';

@@ -1,7 +1,7 @@
 // Several executions of one Idempotency-Key: what becomes of the one whose task was polled.
 
 import { describe, expect, it } from 'vitest';
-import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { isSuperseded, superseded } from '#lib/conductor/executions/superseded.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import { nameOfKey } from '../../../../plugins/conductor/idempotency/idempotency-key.ts';

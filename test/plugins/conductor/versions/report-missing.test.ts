@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { EngineResponse } from '#lib/conductor/engine.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
+import { missingFrom } from '../../../../plugins/conductor/readiness.ts';
 import { reportMissing } from '../../../../plugins/conductor/report-missing.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));
@@ -23,7 +24,7 @@ function startingEngine({ startMs, registeredMs }: { startMs: number; registered
 async function errorsOf(engine: ReturnType<typeof startingEngine>): Promise<string[]> {
   const errors: string[] = [];
   const log = { error: (line: string) => errors.push(line) } as unknown as Logger;
-  const report = reportMissing(engine, () => [{ name: 'moviesWF', version: 1 }], log);
+  const report = reportMissing(() => missingFrom(engine, [{ name: 'moviesWF', version: 1 }]), log);
   await vi.advanceTimersByTimeAsync(120_000);
   report.stop();
   return errors;
@@ -37,7 +38,7 @@ describe('reportMissing', () => {
 
   it('names what is missing from an engine that starts late, once', async () => {
     expect(await errorsOf(startingEngine({ startMs: 60_000, registeredMs: Number.POSITIVE_INFINITY }))).toEqual([
-      'workflow moviesWF version 1 is not registered: requests for this version get a 503 response',
+      'workflow moviesWF version 1 is not registered',
     ]);
   });
 });

@@ -5,9 +5,9 @@ import type { Admission, AdmissionRequest } from '../../../../plugins/conductor/
 import { BackEnds } from '../../../../plugins/conductor/admission/back-ends.ts';
 import type { ExecutionEnding, Outcome } from '../../../../plugins/conductor/execution/outcome.ts';
 import type {
-  Execution,
   ExecutionRequest,
   Layer,
+  ServeResult,
   Serve,
 } from '../../../../plugins/conductor/workflow/execution-request.ts';
 import { admit } from '../../../../plugins/conductor/workflow/layers/admit.ts';
@@ -16,8 +16,9 @@ import { countOutcomes } from '../../../../plugins/conductor/workflow/layers/cou
 import { judgeVersions } from '../../../../plugins/conductor/workflow/layers/judge-versions.ts';
 import { startOnce } from '../../../../plugins/conductor/workflow/layers/start-once.ts';
 import { startInTime } from '../../../../plugins/conductor/workflow/layers/start-in-time.ts';
-import type { WholeExecution } from '#lib/conductor/executions/execution-api.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { Problem } from '#lib/problem/problem.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
 import type { ResponseOptions } from '../../../../plugins/conductor/execution/response.ts';
 import type { IdempotentStart } from '../../../../plugins/conductor/idempotency/idempotent-start.ts';
 
@@ -53,12 +54,13 @@ function createRequest({ method = 'PATCH', hasLeft = false, startBefore = Infini
   return { request, told };
 }
 
-const started = (outcome: Promise<Outcome> = Promise.resolve(completed)): Execution => ({
+const started = (outcome: Promise<Outcome> = Promise.resolve(completed)): ServeResult => ({
   executionId: 'e-1',
   outcome,
 });
-const run = (layer: Layer, request: ExecutionRequest, next: () => Promise<Execution>) => layer(next)(request);
+const run = (layer: Layer, request: ExecutionRequest, next: () => Promise<ServeResult>) => layer(next)(request);
 const refused = () => Promise.reject(new Problem('engine-unavailable'));
+const log = createLog('test', 'silent');
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('startInTime', () => {
@@ -99,7 +101,7 @@ describe('admit', () => {
       },
     } as unknown as Admission;
     const backEnds = new BackEnds(() => ({}) as never, () => undefined); // prettier-ignore
-    return { layer: admit({ backEndOf: 'mis' }, { admission, backEnds }), told };
+    return { layer: admit({ backEndOf: 'mis' }, { admission, backEnds, log }), told };
   }
 
   it('links the permit to the execution, and releases it with the outcome', async () => {
@@ -136,9 +138,9 @@ describe('admit', () => {
 describe('judgeVersions', () => {
   it('reports an outcome and a failed start to the version', async () => {
     const { request, told } = createRequest();
-    await run(judgeVersions(), request, async () => started());
+    await run(judgeVersions({ log }), request, async () => started());
     await turn();
-    await expect(run(judgeVersions(), request, refused)).rejects.toThrow();
+    await expect(run(judgeVersions({ log }), request, refused)).rejects.toThrow();
     expect(told).toEqual([
       ['version', { problem: undefined, status: 201, clientGone: false }],
       ['version', { problem: 'engine-unavailable', clientGone: false }],

@@ -1,0 +1,141 @@
+// Tests of `add-college` on a copy of the product: the files that it writes, and the input that it rejects.
+
+import { readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
+import { type FakeEngine, startFakeEngine } from '../lib/conductor/metadata/fake-engine.ts';
+import { runCli } from './run-cli.ts';
+
+let copy: CopyOfProduct;
+beforeEach(() => {
+  copy = copyOfProduct();
+});
+afterEach(() => copy.dispose());
+
+const url = 'http://adaptor.internal:8080/sis';
+const properties = () => readFileSync(join(copy.dir, 'config/default.properties'), 'utf8');
+const add = (mis: string, ...options: string[]) => runCli(['add-college', mis, ...options, '--dir', copy.dir]);
+
+describe('add-college', () => {
+  it('writes address and task domain beside those of other colleges, and check passes', async () => {
+    const before = properties();
+    const { exitCode, stdout } = await add('003', '--url', url);
+    expect({ exitCode, stdout }).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^changed {2}config\/default\.properties\n/),
+    });
+    const last = 'adaptor.002.domain=002\n';
+    expect(properties()).toBe(before.replace(last, `${last}adaptor.003.url=${url}\nadaptor.003.domain=003\n`));
+    expect((await runCli(['check', '--dir', copy.dir])).exitCode).toBe(0);
+  });
+
+  it('says where requests go, which workers serve them and which event handler shares', async () => {
+    const { json } = await add('X7', '--url', url, '--domain', 'campus-b', '--json');
+    expect(json()).toEqual({
+      ...{ ok: true, changed: ['config/default.properties'], path: '/adaptor/X7/*' },
+      college: { mis: 'X7', url, domain: 'campus-b' },
+      eventHandlers: ['mdm-share-X7'],
+    });
+  });
+
+  it('says how to undo it in that folder, under git or not', async () => {
+    expect((await add('003', '--url', url)).stdout).toContain(
+      'Undo: remove what was added to config/default.properties',
+    );
+    copy.write('.git', '');
+    const folder = relative('.', copy.dir);
+    expect((await add('004', '--url', url)).stdout).toContain(
+      `Undo: git -C ${folder} checkout config/default.properties`,
+    );
+  });
+
+  it('changes nothing when the college is there with the same values', async () => {
+    await add('003', '--url', url);
+    const before = properties();
+    const { json, exitCode } = await add('003', '--url', url, '--json');
+    expect({ exitCode, ...json() }).toMatchObject({ exitCode: 0, changed: [] });
+    expect(properties()).toBe(before);
+  });
+
+  it.each([
+    ['a college with another address', ['002', '--url', url], /^the college 002 exists; change these/],
+    ['no MIS code', ['0/3', '--url', url], /^"0\/3" is not a MIS code: 1 to 8 letters and digits/],
+    ['no web address', ['003', '--url', 'adaptor:80'], /^--url must be a URL with http or https/],
+    ['an address with a password', ['003', '--url', 'http://a:hidden@b'], /^--url contains credentials/],
+    ['no domain', ['003', '--url', url, '--domain', 'a b'], /^--domain must be 1 to 64 letters/],
+    ['the default pool', ['003', '--url', url, '--domain', 'NO_DOMAIN'], /^--domain must not be NO_DOMAIN/],
+    [
+      'a queue that no worker polls',
+      ['003', '--url', url, '--domain', 'direct-dispatch.b'],
+      /^--domain must not begin/,
+    ],
+    ['the queue of direct dispatch', ['003', '--url', url, '--domain', 'direct-dispatch'], /^--domain must not begin/],
+  ])('refuses %s, says why, and changes nothing', async (_what, [mis = '', ...options], why) => {
+    const before = properties();
+    const { exitCode, stderr } = await add(mis, ...options);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(why);
+    expect(stderr).not.toContain('hidden');
+    expect(properties()).toBe(before);
+  });
+
+  it('refuses a folder in which something is wrong already', async () => {
+    copy.write('event-handlers/mdm.json', '{');
+    const { exitCode, stderr } = await add('003', '--url', url);
+    expect({ exitCode, stderr }).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^event-handlers\/mdm\.json:1:2: [^]*nothing was added: this was wrong before/),
+    });
+  });
+
+  it('puts the file back when it leads to a problem', async () => {
+    copy.write('event-handlers/mdm-share-003.json', JSON.stringify(await ownHandler()));
+    const before = properties();
+    const { exitCode, stderr } = await add('003', '--url', url, '--domain', 'campus-b');
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      /^event-handlers\/mdm-share-003\.json:.*must be {"mdm_share":"campus-b"}[^]*nothing was added$/m,
+    );
+    expect(properties()).toBe(before);
+  });
+
+  it('refuses a gateway without a route to colleges', async () => {
+    copy.replace('gateway.config.yml', '              domainOf: mis', '              #');
+    const { exitCode, stderr } = await add('003', '--url', url);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^no route of this gateway leads to college adaptors/);
+  });
+});
+
+/** The template's handler for 003, as a file of the college's own. */
+async function ownHandler(): Promise<object> {
+  const template = readFileSync(join(copy.dir, 'event-handlers/mdm-share-{mis}.json'), 'utf8');
+  return JSON.parse(
+    template
+      .replaceAll('{domain}', '003')
+      .replaceAll('"mdm-share-{mis}"', '"mdm-share-003"')
+      .replaceAll('mdm_share_{mis}', 'mdm_share_003'),
+  ) as object;
+}
+
+describe('what the engine gets', () => {
+  let engine: FakeEngine;
+  beforeEach(async () => {
+    engine = await startFakeEngine();
+  });
+  afterEach(() => engine.stop());
+
+  it('is the event handler of the college, as the only change', async () => {
+    const apply = () => runCli(['apply', '--yes', '--engine', engine.url, '--dir', copy.dir]);
+    await apply();
+    const known = engine.eventHandlers.length;
+    await add('003', '--url', url);
+    expect((await apply()).stdout).toContain('1 change made');
+    expect(engine.eventHandlers).toHaveLength(known + 1);
+    expect(engine.eventHandlers.find(({ name }) => name === 'mdm-share-003')).toMatchObject({
+      event: 'conductor:mdmWF:mdm_share_003',
+      active: true,
+    });
+  });
+});

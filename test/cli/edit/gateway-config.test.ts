@@ -1,0 +1,85 @@
+// Adding a route to the text of gateway.config.yml: nothing else in the text changes.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { addToGatewayConfig, type RouteToAdd } from '../../../cli/edit/gateway-config.ts';
+import { productDir } from '../../lib/conductor/definitions/copy-of-product.ts';
+
+const shipped = readFileSync(join(productDir, 'gateway.config.yml'), 'utf8');
+const route: RouteToAdd = {
+  ...{ name: 'example', summary: 'Courses: all of them', paths: ['/example/:id'], methods: ['GET'] },
+  ...{ workflow: 'exampleWF', strip: '/example' },
+};
+const none = new Set<string>();
+
+interface Parsed {
+  apiEndpoints: Record<string, { paths: unknown }>;
+  pipelines: Record<string, { policies: unknown }>;
+}
+const added = (text: string, neighbours: ReadonlySet<string> = none, given = route) =>
+  addToGatewayConfig(text, given, neighbours);
+
+/** Returns the text without the lines that were added; fails when another line has changed. */
+function withoutAdded(text: string, before: string): string {
+  const rest = before.split('\n');
+  const kept = text.split('\n').filter((line) => line === rest[0] && rest.shift() !== undefined);
+  return [...kept, ...rest].join('\n');
+}
+
+describe('addToGatewayConfig', () => {
+  it('the shipped file: the new entries stand behind those of the last workflow, every other line is as it was', () => {
+    const text = added(shipped, new Set(['adaptor', 'movies']));
+    expect(withoutAdded(text, shipped)).toBe(shipped);
+    const { apiEndpoints, pipelines } = parse(text) as Parsed;
+    for (const names of [Object.keys(apiEndpoints), Object.keys(pipelines)])
+      expect(names.slice(names.indexOf('movies'))).toEqual(
+        expect.arrayContaining(['movies', 'example', 'executions', 'problems']),
+      );
+    expect(apiEndpoints['example']).toEqual({ summary: route.summary, paths: '/example/:id', methods: ['GET'] });
+    expect(pipelines['example']?.policies).toEqual([
+      { bearer: null },
+      { 'rate-limit': [{ action: { requests: '${router.rateLimitPerSecond}' } }] },
+      { 'in-flight': null },
+      { workflow: [{ action: { name: 'exampleWF', version: 1, strip: '/example' } }] },
+    ]);
+  });
+
+  it('several paths, a scope for writes and a MIS code → a list, and the policies for them', () => {
+    const { apiEndpoints, pipelines } = parse(
+      added(shipped, none, { ...route, paths: ['/c/:mis', '/c/:mis/*'], writeScope: 'w', misCodes: 'mis' }),
+    ) as Parsed;
+    expect(apiEndpoints['example']?.paths).toEqual(['/c/:mis', '/c/:mis/*']);
+    expect(pipelines['example']?.policies).toEqual(
+      expect.arrayContaining([
+        { bearer: [{ action: { writeScope: 'w' } }] },
+        { 'mis-codes': [{ action: { parameter: 'mis' } }] },
+      ]),
+    );
+  });
+
+  it('four spaces, CRLF, a comment at the end and no newline there → all of it stays', () => {
+    const text = [
+      'apiEndpoints:',
+      "    'a': { paths: /a } # first",
+      '# between',
+      'pipelines:',
+      '    a:',
+      '        apiEndpoints: [a]',
+      '        policies:',
+      '            - bearer: # last',
+    ].join('\r\n');
+    const result = added(text);
+    expect(withoutAdded(result.replaceAll('\r', ''), text.replaceAll('\r', ''))).toBe(text.replaceAll('\r', ''));
+    expect(result.match(/(?<!\r)\n/)).toBeNull();
+    expect(result).toContain("'a': { paths: /a } # first\r\n    example:\r\n      summary");
+    expect(Object.keys((parse(result) as Parsed).pipelines)).toEqual(['a', 'example']);
+  });
+
+  it('a map on one line: refused', () => {
+    expect(() => added('apiEndpoints: {}\npipelines: {}\n')).toThrow(
+      /apiEndpoints must be a map with one key on each line/,
+    );
+  });
+});

@@ -1,0 +1,37 @@
+// Tests of edits of property files: values can be read back, and nothing else changes.
+
+import { getProperties } from 'properties-file';
+import { expect, it } from 'vitest';
+import { setProperties } from '../../../cli/edit/property-file.ts';
+import { fc } from '../../run/properties.ts';
+
+it('puts a new key after its relatives and leaves comments, order and blank lines', () => {
+  const text =
+    '# addresses\nadaptor.001.url=http://a\n! domain\nadaptor.002.domain = 002\n\n# movies\nmovies.url=http://m\n';
+  expect(setProperties(text, { 'adaptor.003.url': 'http://host:8084/x', 'students.url': 'http://s' })).toBe(
+    '# addresses\nadaptor.001.url=http://a\n! domain\nadaptor.002.domain = 002\nadaptor.003.url=http://host:8084/x\n\n# movies\nmovies.url=http://m\nstudents.url=http://s\n',
+  );
+});
+
+it('replaces the value of a key where it stands, the last one of a repeated key', () => {
+  expect(setProperties('a=1\na : long \\\n  line\nb=2', { a: 'x' })).toBe('a=1\na=x\nb=2\n');
+});
+
+it('keeps the line endings of the file', () => {
+  expect(setProperties('a.b=1\r\n\r\n# end\r\n', { 'a.c': '2', d: '3' })).toBe(
+    'a.b=1\r\na.c=2\r\n\r\n# end\r\nd=3\r\n',
+  );
+});
+
+it('reads back every value, and all others unchanged', () => {
+  // Reading a file into an object loses the key __proto__.
+  const key = fc.stringMatching(/^[!-~]{1,12}$/).filter((name) => name !== '__proto__');
+  const value = fc.string({ unit: 'binary', maxLength: 12 });
+  const entries = fc.dictionary(key, value, { maxKeys: 6 });
+  fc.assert(
+    fc.property(entries, entries, (before, set) => {
+      const text = setProperties('# head\n', before);
+      expect(getProperties(setProperties(text, set))).toEqual({ ...before, ...set });
+    }),
+  );
+});

@@ -1,0 +1,76 @@
+// Tests of the check of a given identity provider, before `npm start` starts anything.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createLog } from '#lib/telemetry/logging/log.ts';
+import {
+  type IdentityProvider,
+  startIdentityProvider,
+} from '../../../dev/identity-provider/start-identity-provider.ts';
+import { checkIdentityProvider } from '../../../dev/stack/check-identity-provider.ts';
+import { freePort } from '../../stack/free-port.ts';
+
+const stateDir = mkdtempSync(join(tmpdir(), 'service-router-provider-check-'));
+let provider: IdentityProvider;
+
+beforeAll(async () => {
+  provider = await startIdentityProvider({ port: 0, stateDir, log: createLog('identity-provider', 'silent') });
+});
+afterAll(async () => {
+  await provider.stop();
+  rmSync(stateDir, { recursive: true, force: true });
+});
+
+const check = (settings: Record<string, string> = {}) =>
+  checkIdentityProvider({
+    OAUTH_ISSUER: provider.issuer,
+    OAUTH_AUDIENCE: 'urn:service-router',
+    WORKERS_CLIENTID: 'worker',
+    WORKERS_CLIENTSECRET: 'worker-secret',
+    ...settings,
+  });
+
+it('a provider with the workers’ client → nothing is said', async () => {
+  await expect(check()).resolves.toBeUndefined();
+  await expect(check({ OAUTH_AUDIENCE: '' })).resolves.toBeUndefined();
+});
+
+it('a provider that does not respond → its address and why', async () => {
+  const issuer = `http://127.0.0.1:${await freePort()}`;
+  await expect(check({ OAUTH_ISSUER: issuer })).rejects.toThrow(
+    `oauth.issuer: the keys of the identity provider are not loaded: GET ${issuer}/.well-known/openid-configuration: ECONNREFUSED`,
+  );
+});
+
+it('an issuer without discovery → the address that was asked, and the status', async () => {
+  await expect(check({ OAUTH_ISSUER: `${provider.issuer}/realms/college` })).rejects.toThrow(
+    `${provider.issuer}/realms/college: its metadata responded with 404`,
+  );
+});
+
+it.each([
+  ['an unknown client', { WORKERS_CLIENTID: 'unknown' }, 'issues no token to the client unknown of the workers'],
+  [
+    'a wrong secret',
+    { WORKERS_CLIENTSECRET: 'wrong' },
+    'of the workers (workers.clientId, workers.clientSecret): invalid_client',
+  ],
+  [
+    'another audience',
+    { OAUTH_AUDIENCE: 'urn:other' },
+    'its aud is "urn:service-router", and oauth.audience is urn:other',
+  ],
+  ['another token type', { OAUTH_ACCEPTEDTYPES: 'JWT' }, 'its typ is "at+jwt", and oauth.acceptedTypes has JWT'],
+  ['another claim of the client', { OAUTH_CLIENTIDCLAIMS: 'appid' }, 'it has no claim of oauth.clientIdClaims (appid)'],
+  [
+    'a client that may do something else',
+    { WORKERS_CLIENTID: 'demo', WORKERS_CLIENTSECRET: 'demo-secret' },
+    'lacks the scope conductor_worker; its scopes: sisdata_W',
+  ],
+])('%s → the reason, and where to read on', async (_title, settings, message) => {
+  const error = await check(settings).then(String, String);
+  expect(error).toContain(message);
+  expect(error).toContain('docs/how-to/use-your-identity-provider.md');
+});

@@ -1,0 +1,126 @@
+// Reads through two routers that share Redis: two engine calls each, whichever router a worker asks, and no write done twice.
+
+import { createServer } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { listenOnLoopback, type LoopbackServer } from '../../dev/loopback-server.ts';
+import { byDepth } from '../run/depth.ts';
+import { requires } from '../run/requirements.ts';
+import { type AlternatingProxy, startAlternatingProxy } from '../stack/alternating-proxy.ts';
+import { type Caller, callerFor } from '../stack/client.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { type Program, startProgram } from '../stack/program.ts';
+import { type RecordingProxy, startRecordingProxy } from '../stack/recording-proxy.ts';
+import { type RedisServer, startRedisServer } from '../stack/redis-server.ts';
+import { startStack, type Stack } from '../stack/stack.ts';
+import { engineOfRun } from './engine-of-run.ts';
+
+/** Calls that are independent of requests: queue polls once a second, and definition reads once a minute. */
+const isBackground = (target: string) => /^\/api\/(metadata|event|tasks\/poll)/.test(target);
+
+describe('two routers with Redis', requires('redis'), () => {
+  const done = new Map<string, number>();
+  let backEnd: LoopbackServer;
+  let redis: RedisServer;
+  let engines: RecordingProxy[] = [];
+  let stack: Stack;
+  let second: Program;
+  let balancer: AlternatingProxy;
+  let callers: Caller[];
+
+  beforeAll(async () => {
+    const server = createServer((request, response) => {
+      const name = `${request.method} ${request.url}`;
+      done.set(name, (done.get(name) ?? 0) + 1);
+      request.resume().once('end', () => response.setHeader('content-type', 'application/json').end('{}'));
+    });
+    backEnd = await listenOnLoopback(server, { port: 0, variable: 'none' });
+    redis = await startRedisServer();
+    engines = await Promise.all([0, 1].map(() => startRecordingProxy(engineOfRun().url)));
+    const [first, other] = engines.map(({ url }) => ({ CONDUCTOR_URL: url, REDIS_URL: redis.url }));
+    const workers = { MOVIES_URL: backEnd.url, ADAPTOR_001_URL: backEnd.url };
+    stack = await startStack({
+      engineUrl: engineOfRun().url,
+      router: first!,
+      workers,
+      withWorkers: false,
+      anyAnswer: true,
+    });
+    second = await startProgram('gateway/main.ts', { ...stack.routerEnv, ...other });
+    const urls = [stack.url, String(second.ready['url'])];
+    balancer = await startAlternatingProxy(urls);
+    await stack.addWorkers({ CONDUCTOR_APIURL: `${balancer.url}/conductor/api` });
+    callers = await Promise.all(urls.map((url) => callerFor(url)));
+    await pollUntil('both routers to know of the workers', async () => {
+      const { calls } = await callsOf(() => readMany(20, 'first'));
+      return calls <= 2.1 * 20;
+    });
+  }, 120_000);
+  afterAll(async () => {
+    await stack?.stop();
+    await Promise.all([second?.stop(), balancer?.stop(), redis?.stop(), ...engines.map((engine) => engine.stop())]);
+    await backEnd?.close();
+  });
+
+  /** Sends a number of reads, eight at a time, to the routers in turn. */
+  async function readMany(count: number, name: string): Promise<void> {
+    let next = 0;
+    const client = async () => {
+      for (let n = next++; n < count; n = next++) {
+        expect((await callers[n % 2]!(`/movies/${name}-${n}`)).status).toBe(200);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, client));
+  }
+
+  async function callsOf(act: () => Promise<void>): Promise<{ calls: number; polls: number; seconds: number }> {
+    const before = engines.map(({ requests }) => requests.length);
+    const startedAt = performance.now();
+    await act();
+    const targets = engines.flatMap(({ requests }, index) => requests.slice(before[index]).map(({ target }) => target));
+    return {
+      calls: targets.filter((target) => !isBackground(target)).length,
+      polls: targets.filter((target) => target.startsWith('/api/tasks/poll/batch/movies_intake')).length,
+      seconds: (performance.now() - startedAt) / 1_000,
+    };
+  }
+
+  it('a read takes two engine calls', async () => {
+    const reads = byDepth(200, 1_000);
+    const { calls, polls, seconds } = await callsOf(() => readMany(reads, 'counted'));
+    process.stdout.write(
+      `${(calls / reads).toFixed(3)} engine calls a read, ${(polls / seconds).toFixed(1)} looks/s\n`,
+    );
+    expect(calls / reads).toBeGreaterThanOrEqual(2);
+    expect(calls / reads).toBeLessThanOrEqual(2.1);
+    // Each router polls the engine once a second, independent of the load.
+    expect(polls).toBeLessThanOrEqual(4 + 2.5 * seconds);
+  }, 60_000);
+
+  it('with writes between them: no write is done twice, and at most one read in a hundred', async () => {
+    const writes = byDepth(60, 300);
+    const write = async (n: number) => {
+      const answer = await callers[n % 2]!(`/adaptor/001/write-${n}`, { method: 'POST', body: 'x' });
+      expect(answer.status).toBe(200);
+      const read = await callers[(n + 1) % 2]!(`/adaptor/001/read-${n}`);
+      expect(read.status).toBe(200);
+    };
+    const send = async () => {
+      for (let n = 0; n < writes; n += 4) await Promise.all([0, 1, 2, 3].map((offset) => write(n + offset)));
+    };
+    done.clear();
+    await Promise.all([send(), readMany(2 * writes, 'between')]);
+    const twice = [...done].filter(([, times]) => times > 1).map(([name]) => name);
+    process.stdout.write(`${twice.length} of ${done.size} executed twice\n`);
+    expect(done.size).toBe(4 * writes);
+    expect(twice.filter((name) => name.startsWith('POST'))).toEqual([]);
+    expect(twice.length).toBeLessThanOrEqual(0.01 * 3 * writes);
+  }, 60_000);
+
+  it('Redis lost: every read is answered', async () => {
+    await redis.kill();
+    await readMany(20, 'without-redis');
+    await redis.restart();
+    const again = async () => (await callsOf(() => readMany(20, 'again'))).calls <= 42;
+    await pollUntil('reads to take two calls again', again, { timeoutMs: 30_000 });
+  }, 90_000);
+});

@@ -1,0 +1,122 @@
+// `npm start` with CONDUCTOR_URL on an empty engine of each store: opt-in, as it starts three engines.
+
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { postgresqlProperties } from '../../dev/engine/engine-arguments.ts';
+import { startEngine } from '../../dev/engine/start-engine.ts';
+import { startRedisEngine } from '../../dev/engine/start-redis-engine.ts';
+import { pathOf, type Requirement, requires } from '../run/requirements.ts';
+import { type LaunchedStack, launchStack } from '../secrets/launched-stack.ts';
+import { call, type Caller, callerFor } from '../stack/client.ts';
+import { freePort } from '../stack/free-port.ts';
+import { newCccid } from '../stack/new-cccid.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+import { startPostgresql } from '../stack/postgresql-server.ts';
+
+interface OwnEngine {
+  readonly url: string;
+  /** What the router needs besides the address. */
+  readonly env: Record<string, string>;
+  stop(): Promise<void>;
+}
+
+const stores: readonly [store: string, needs: readonly Requirement[], start: (dir: string) => Promise<OwnEngine>][] = [
+  ['SQLite', [], async (stateDir) => ({ ...(await startEngine(await engineOptions(stateDir))), env: {} })],
+  ['PostgreSQL', ['postgresql'], startOnPostgresql],
+  [
+    'Redis',
+    ['redis'],
+    async (stateDir) => {
+      const engine = await startRedisEngine(await engineOptions(stateDir));
+      return { url: engine.url, env: { REDIS_URL: engine.redis.url }, stop: () => engine.stop() };
+    },
+  ],
+];
+
+/** Settings that all of them share. */
+async function engineOptions(stateDir: string) {
+  return { port: await freePort(), stateDir, say: () => undefined };
+}
+
+async function startOnPostgresql(stateDir: string): Promise<OwnEngine> {
+  const server = await startPostgresql({ bin: dirname(pathOf('postgres') ?? ''), dir: stateDir });
+  const tuning = { properties: [postgresqlProperties], database: server.database };
+  const engine = await startEngine({ ...(await engineOptions(stateDir)), tuning });
+  const stop = async () => {
+    await engine.stop();
+    await server.process.stop();
+  };
+  return { url: engine.url, env: {}, stop };
+}
+
+describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined).each(stores)(
+  'npm start with CONDUCTOR_URL on an engine on %s',
+  (store, needs, start) => {
+    describe('that nobody has used', requires('full', ...needs), () => {
+      const folder = mkdtempSync(join(tmpdir(), 'service-router-own-engine-'));
+      let engine: OwnEngine;
+      let stack: LaunchedStack;
+      let demo: Caller;
+
+      beforeAll(async () => {
+        // The database server runs as another user when this process is root's.
+        chmodSync(folder, 0o711);
+        engine = await start(folder);
+        stack = await launchStack({ CONDUCTOR_URL: engine.url, ...engine.env });
+        demo = await callerFor(stack.url);
+      }, 300_000);
+      afterAll(async () => {
+        await stack?.stop();
+        await engine?.stop();
+        rmSync(folder, { recursive: true, force: true });
+      }, 60_000);
+
+      const ready = async (operationsUrl: string) => {
+        const response = await call(`${operationsUrl}/health/ready`);
+        return [response.status, response.json()];
+      };
+
+      it('registers its definitions, and misses nothing', async () => {
+        const workflows = (await call(`${engine.url}/api/metadata/workflow`)).json<{ name: string }[]>();
+        expect(workflows.map(({ name }) => name)).toEqual(expect.arrayContaining(['moviesWF', 'mdmWF']));
+        expect(await ready(stack.operationsUrl)).toEqual([200, { status: 'ready', reasons: {}, notices: {} }]);
+      });
+
+      it('GET → 200', async () => {
+        expect((await demo('/movies/Metropolis')).status).toBe(200);
+      });
+
+      it('PATCH → 200, and MDM shares the change with the other college', async () => {
+        const cccid = newCccid();
+        const response = await demo('/adaptor/001/mock/colleges/001/persons/0320991', {
+          method: 'PATCH',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ cccid }),
+        });
+        expect(response.status).toBe(200);
+        // The engine subscribes to the queue of a new handler within a minute of its registration.
+        await pollUntil(
+          'the other college to have the cccid',
+          async () =>
+            (await demo('/adaptor/002/mock/colleges/002/persons/B00418052')).json<{ cccid?: string }>().cccid === cccid,
+          { timeoutMs: 120_000 },
+        );
+      }, 150_000);
+
+      const saysWhatIsMissing = async () => {
+        await stack.stop();
+        stack = await launchStack({ CONDUCTOR_URL: engine.url });
+        const missing = 'the engine has no index of executions and redis.url is not set';
+        expect(await ready(stack.operationsUrl)).toEqual([
+          200,
+          expect.objectContaining({ notices: { executions: [expect.stringContaining(missing)] } }),
+        ]);
+        expect(stack.written().get('router.log')).toContain(missing);
+      };
+      if (store === 'Redis')
+        it('without redis.url: readiness and log say what does not work', saysWhatIsMissing, 90_000);
+    });
+  },
+);

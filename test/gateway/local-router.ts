@@ -1,0 +1,14 @@
+// A router in this process, on free ports, for tests of its responses. Tests of the process start `gateway/main.ts`.
+
+import type { Registry } from 'prom-client';
+import { loadConfig } from '#lib/config/load.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
+import { type Router, startRouter } from '../../gateway/start-router.ts';
+
+/** @param env configuration; without it there is neither engine nor identity provider (port 9 discards) */
+export async function startLocalRouter(env: Record<string, string> = {}, metrics?: Registry): Promise<Router> {
+  const nowhere = 'http://127.0.0.1:9';
+  const own = { OAUTH_ISSUER: nowhere, CONDUCTOR_URL: nowhere, RECONCILER_INTERVALMS: '0' };
+  const { config } = await loadConfig({ env: { ...own, ROUTER_PORT: '0', OPS_PORT: '0', ...env } });
+  return startRouter({ config, log: createLog('test', 'silent'), ...(metrics && { metrics }) });
+}

@@ -1,0 +1,21 @@
+// What readiness says about the consumer of MDM's updates.
+
+import { EventEmitter } from 'node:events';
+import { expect, it } from 'vitest';
+import { createLog } from '#lib/telemetry/logging/log.ts';
+import { watchConsumer } from '../../../jobs/mdm-updates/notice.ts';
+
+it('says that the broker is away, that the queue is missing, and nothing once it is consumed', () => {
+  const [connection, consumer] = [new EventEmitter(), new EventEmitter()];
+  const notice = watchConsumer({ connection, consumer, queue: 'mdm.updates', log: createLog('test', 'silent') });
+  const away = [expect.stringContaining('the broker')];
+  expect(notice()).toEqual(away);
+  connection.emit('connection');
+  expect(notice()).toEqual([]);
+  consumer.emit('error', new Error("NOT_FOUND - no queue 'mdm.updates' in vhost '/'"));
+  expect(notice()).toEqual([expect.stringContaining('queue mdm.updates')]);
+  consumer.emit('ready');
+  expect(notice()).toEqual([]);
+  connection.emit('error', new Error('gone'));
+  expect(notice()).toEqual(away);
+});

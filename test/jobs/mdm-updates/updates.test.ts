@@ -1,0 +1,94 @@
+// What MDM publishes: which messages are updates, and which share each one starts.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readUpdate } from '../../../jobs/mdm-updates/read-update.ts';
+import { shareOf, startShare } from '../../../jobs/mdm-updates/share-update.ts';
+import { MdmDefinitions } from '../../../jobs/reconcile/mdm-definitions.ts';
+import { definitionsFor, productDir } from '../../lib/conductor/definitions/copy-of-product.ts';
+import { startFakeEngine } from './fake-engine.ts';
+
+const schema = JSON.parse(readFileSync(join(productDir, 'lib/openapi/mdm-update.schema.json'), 'utf8')) as {
+  examples: [{ misCode: string; sisPersonId: string; cccid: string; updateId: string }];
+};
+const [update] = schema.examples;
+
+describe('a message', () => {
+  it('is read as an object, as text and as bytes; other fields are left out', () => {
+    for (const body of [update, JSON.stringify(update), Buffer.from(JSON.stringify(update))]) {
+      expect(readUpdate(body)).toEqual(update);
+    }
+    expect(readUpdate({ ...update, comment: '${workflow.secrets.x}' })).toEqual(update);
+  });
+
+  it.each([
+    [undefined, 'no JSON object'],
+    ['<update/>', 'no JSON object'],
+    [[update], 'no JSON object'],
+    [{}, 'misCode, sisPersonId, cccid, updateId'],
+    [{ ...update, cccid: undefined }, 'cccid'],
+    [{ ...update, sisPersonId: 17 }, 'sisPersonId'],
+    [{ ...update, cccid: '${workflow.input.x}' }, 'cccid'],
+    [{ ...update, misCode: '002\n', updateId: '' }, 'misCode, updateId'],
+  ])('%j is no update: %s', (body, wrong) => {
+    expect(readUpdate(body)).toEqual({ wrong });
+  });
+});
+
+describe('the share of an update', () => {
+  const definitions = new MdmDefinitions(definitionsFor());
+  const { misCode, sisPersonId, cccid, updateId } = update;
+  const share = {
+    ...{ name: 'mdm-shareWF', version: 1, correlationId: updateId, taskToDomain: { mdm_share: '002' } },
+    input: { misCode, sisPersonId, cccid, requestId: updateId, sourceExecutionId: updateId },
+  };
+
+  it('is the one that the handler of its college starts', () => {
+    expect(shareOf(update, definitions)).toEqual(share);
+  });
+
+  it('is that of the version of mdmWF that its handler starts', () => {
+    const product = definitionsFor();
+    const workflows = product.workflows.map((file) =>
+      file.definition.name === 'mdmWF' ? { ...file, definition: { ...file.definition, version: 4 } } : file,
+    );
+    const eventHandlers = product.eventHandlers.map((file) => {
+      const actions = file.definition.actions.map(({ action, start_workflow: start }) => ({
+        action,
+        start_workflow: start.name === 'mdmWF' ? { ...start, version: 4 } : start,
+      }));
+      return { ...file, definition: { ...file.definition, actions } };
+    });
+    expect(shareOf(update, new MdmDefinitions({ ...product, workflows, eventHandlers }))).toEqual(share);
+  });
+
+  it('is undefined for a college without a handler', () => {
+    expect(shareOf({ ...update, misCode: '999' }, definitions)).toBeUndefined();
+  });
+
+  /** Starts the share at an engine that has these executions; returns the calls. */
+  async function callsWith(executions: object[], isRepeat: boolean): Promise<(string | undefined)[]> {
+    const calls: (string | undefined)[] = [];
+    const engine = await startFakeEngine((request, response) => {
+      calls.push(request.method);
+      response.end(request.method === 'GET' ? JSON.stringify(executions) : 'id-of-the-share');
+    });
+    await startShare(share, engine, isRepeat);
+    return calls;
+  }
+  const tasks = [{}];
+
+  it('is started without a question when the message is new', async () => {
+    expect(await callsWith([{ input: share.input, tasks }], false)).toEqual(['POST']);
+  });
+
+  it('is not started again when the engine has it', async () => {
+    expect(await callsWith([{ input: { ...share.input, more: 1 }, tasks }], true)).toEqual(['GET']);
+  });
+
+  it('is started when the engine has another one, or one that it never gave a task', async () => {
+    const other = { input: { ...share.input, cccid: 'other' }, tasks };
+    expect(await callsWith([other, { input: share.input, tasks: [] }], true)).toEqual(['GET', 'POST']);
+  });
+});

@@ -1,0 +1,18 @@
+// The domain of tasks that are dispatched directly, and the pool that it stands for.
+
+import { expect, it } from 'vitest';
+import { directDomain, isDirectDomain, poolDomain } from '#lib/conductor/executions/direct-domain.ts';
+
+it.each([undefined, '001', 'a.b', 'direct'])(
+  'pool %s: a domain of its own, from which the pool is found again',
+  (pool) => {
+    const domain = directDomain(pool);
+    expect(isDirectDomain(domain)).toBe(true);
+    expect(poolDomain(domain)).toBe(pool);
+  },
+);
+
+it.each([undefined, '001', 'direct', 'direct-dispatching'])('domain %s is a pool', (domain) => {
+  expect(isDirectDomain(domain)).toBe(false);
+  expect(poolDomain(domain)).toBe(domain);
+});

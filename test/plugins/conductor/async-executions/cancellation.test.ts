@@ -1,0 +1,99 @@
+// A cancellation against what the engine and its workers do meanwhile: what a worker has goes on, the rest never runs.
+
+import { describe, expect, it } from 'vitest';
+import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { WorkflowStatus } from '#lib/conductor/types.ts';
+import { cancelExecution } from '../../../../plugins/conductor/async-executions/cancellation.ts';
+import { cancelled } from '../../../../plugins/conductor/execution/terminations.ts';
+
+const linksOf = (id: string) => ({ self: `/executions/${id}`, response: `/executions/${id}/response` });
+
+function execution(status: WorkflowStatus, { reason = '', polls = 0 } = {}): WholeExecution {
+  const task = { taskId: 't', taskType: 't', referenceTaskName: 't', status: 'SCHEDULED', pollCount: polls };
+  const fields = { workflowId: 'e-1', workflowName: 'w', workflowVersion: 1, input: {}, output: {} };
+  const tasks: ExecutedTask[] = [task];
+  return { ...fields, status, reasonForIncompletion: reason, startTime: 1, endTime: 0, tasks };
+}
+
+/** An engine that says this of the execution, one answer a look; the last one for good. */
+function setUp(looks: (WholeExecution | null)[], { pauses = true, terminates = true } = {}) {
+  const calls: string[] = [];
+  const engine = {
+    async pause() {
+      calls.push('pause');
+      return pauses;
+    },
+    async resume() {
+      calls.push('resume');
+      throw new Error('away');
+    },
+    async terminate(_id: string, reason: string) {
+      calls.push(`terminate: ${reason}`);
+      if (!terminates) throw new Error('refused');
+    },
+  };
+  const executions = { readWhole: async () => (looks.length > 1 ? looks.shift() : looks[0]) ?? null };
+  const wakeUps = { executionChanged: (id: string) => void calls.push(`changed ${id}`) };
+  const cancel = (given = execution('RUNNING')) => cancelExecution(given, { engine, executions, wakeUps, linksOf });
+  return { calls, cancel };
+}
+
+const running = execution('RUNNING');
+const gone = execution('TERMINATED', { reason: cancelled });
+const problem = (code: string) => expect.objectContaining({ code, extensions: { links: linksOf('e-1') } });
+
+describe('cancelExecution', () => {
+  it('pauses, looks, terminates, and wakes who waits', async () => {
+    const { calls, cancel } = setUp([running, running, gone]);
+    expect(await cancel()).toBe(gone);
+    expect(calls).toEqual(['pause', `terminate: ${cancelled}`, 'changed e-1']);
+  });
+
+  it('returns what was cancelled before, without a call', async () => {
+    const { calls, cancel } = setUp([null]);
+    expect(await cancel(gone)).toBe(gone);
+    expect(calls).toEqual([]);
+  });
+
+  it.each([
+    ['ended when it is asked for', execution('COMPLETED'), [running]],
+    ['ended since it was looked up', running, [execution('FAILED')]],
+    ['terminated by somebody else', running, [execution('TERMINATED', { reason: 'by hand' })]],
+  ])('refuses one that has %s: execution-ended', async (_title, given, looks) => {
+    const { calls, cancel } = setUp(looks);
+    await expect(cancel(given)).rejects.toEqual(problem('execution-ended'));
+    expect(calls).toEqual([]);
+  });
+
+  it('refuses one that a worker has: execution-under-way', async () => {
+    const { calls, cancel } = setUp([execution('RUNNING', { polls: 1 })]);
+    await expect(cancel()).rejects.toEqual(problem('execution-under-way'));
+    expect(calls).toEqual([]);
+  });
+
+  it('goes on with one that a worker has taken before the pause', async () => {
+    const { calls, cancel } = setUp([running, execution('PAUSED', { polls: 1 })]);
+    await expect(cancel()).rejects.toEqual(problem('execution-under-way'));
+    expect(calls).toEqual(['pause', 'resume']);
+  });
+
+  it.each([
+    ['cannot be paused', [running, execution('COMPLETED')], { pauses: false }, ['pause']],
+    ['ends while it is being paused', [running, execution('COMPLETED')], {}, ['pause', 'resume']],
+  ])('refuses one that %s: execution-ended', async (_title, looks, options, expected) => {
+    const { calls, cancel } = setUp(looks, options);
+    await expect(cancel()).rejects.toEqual(problem('execution-ended'));
+    expect(calls).toEqual(expected);
+  });
+
+  it('resumes one that the engine does not terminate, and says why', async () => {
+    const { calls, cancel } = setUp([running], { terminates: false });
+    await expect(cancel()).rejects.toThrow('refused');
+    expect(calls).toEqual(['pause', `terminate: ${cancelled}`, 'resume']);
+  });
+
+  it('is not believed when the execution runs on afterwards', async () => {
+    const { cancel } = setUp([running, running, null]);
+    await expect(cancel()).rejects.toThrow('the engine did not cancel the execution');
+  });
+});

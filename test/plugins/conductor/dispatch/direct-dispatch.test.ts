@@ -1,0 +1,152 @@
+// Routers that give each other tasks: each task reaches one worker, wherever polls are held, and comes back from a router that stops.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Task } from '#lib/conductor/types.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
+import { DirectDispatch, type DispatchMessage } from '../../../../plugins/conductor/dispatch/direct-dispatch.ts';
+import { TaskQueues } from '../../../../plugins/conductor/dispatch/task-queues.ts';
+import { byDepth } from '../../../run/depth.ts';
+import { randomOfRun } from '../../../run/seed.ts';
+import { pollUntil } from '../../../stack/poll-until.ts';
+
+const log = createLog('test', 'silent');
+const queue = { taskType: 't', domain: '002' };
+
+/** Routers with a bus between them that delivers messages in order, like Redis. */
+class Routers {
+  readonly #routers = new Map<string, DirectDispatch>();
+  readonly messages: DispatchMessage[] = [];
+  readonly handedOut: Task[] = [];
+  readonly queues: TaskQueues[] = [];
+  isConnected = true;
+
+  add(): { dispatch: DirectDispatch; queues: TaskQueues } {
+    const own = String(this.#routers.size);
+    const queues = new TaskQueues({ pollTasks: async () => [], updateTask: async () => undefined }, log);
+    const peers = {
+      send: (message: DispatchMessage, router?: string) => this.#send(own, message, router),
+      isConnected: this.isConnected,
+    };
+    const dispatch = new DirectDispatch({ queues, peers, handedOut: (task) => this.handedOut.push(task) });
+    this.#routers.set(own, dispatch);
+    this.queues.push(queues);
+    return { dispatch, queues };
+  }
+
+  #send(from: string, message: DispatchMessage, to?: string): void {
+    this.messages.push(message);
+    const text = JSON.stringify(message);
+    for (const [name, router] of this.#routers) {
+      if (name === from || (to !== undefined && name !== to)) continue;
+      setImmediate(() => router.receive(JSON.parse(text) as DispatchMessage, from));
+    }
+  }
+}
+
+const taskOf = (n: number): Task => {
+  const workflowInstanceId = `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+  return {
+    taskId: `${workflowInstanceId}.t`,
+    taskDefName: 't',
+    taskType: 't',
+    referenceTaskName: 't',
+    domain: '002',
+    workflowInstanceId,
+  };
+};
+
+let routers = new Routers();
+afterEach(async () => {
+  await Promise.all(routers.queues.map((queues) => queues.stop()));
+  routers = new Routers();
+});
+
+const poll = async (queues: TaskQueues, { count = 1, timeoutMs = 2_000 } = {}) => {
+  const { signal } = new AbortController();
+  const tasks = await queues.queue(queue).poll({ count, timeoutMs, workerId: 'w', signal });
+  return tasks.map(({ taskId }) => taskId);
+};
+const idOf = (n: number) => taskOf(n).taskId;
+
+describe('a task whose router no worker polls', () => {
+  it('goes to a router that holds a poll, whose router counts it as handed out', async () => {
+    const [here, there] = [routers.add(), routers.add()];
+    const waiting = poll(there.queues);
+    await pollUntil('the other to say that it is polled', () => here.dispatch.isPossible(queue));
+    here.dispatch.dispatch(queue, taskOf(1));
+    expect(await waiting).toEqual([idOf(1)]);
+    expect(routers.handedOut.map(({ taskId }) => taskId)).toEqual([idOf(1)]);
+  });
+
+  it('goes to a poll that begins later, and at any router', async () => {
+    const [here, there] = [routers.add(), routers.add()];
+    here.dispatch.dispatch(queue, taskOf(1));
+    here.dispatch.dispatch(queue, taskOf(2));
+    await pause(10);
+    expect(await poll(here.queues)).toEqual([idOf(1)]);
+    expect(await poll(there.queues)).toEqual([idOf(2)]);
+  });
+
+  it('is not dispatched directly while no worker polls anywhere, or Redis is away', async () => {
+    const here = routers.add();
+    expect(here.dispatch.isPossible(queue)).toBe(false);
+    routers.isConnected = false;
+    const away = routers.add();
+    away.dispatch.receive({ polled: queue }, '0');
+    expect(away.dispatch.isPossible(queue)).toBe(false);
+    void poll(away.queues);
+    expect(away.dispatch.isPossible(queue)).toBe(true);
+  });
+
+  it('that was cancelled goes to nobody', async () => {
+    const [here, there] = [routers.add(), routers.add()];
+    here.dispatch.dispatch(queue, taskOf(1));
+    here.dispatch.cancel(queue, idOf(1));
+    expect(await poll(there.queues, { timeoutMs: 50 })).toEqual([]);
+  });
+});
+
+it('goes to a poll although a router that has gone offered first', async () => {
+  const [here, there] = [routers.add(), routers.add()];
+  const waiting = poll(there.queues);
+  there.dispatch.receive({ offered: queue }, 'gone');
+  const asked = performance.now();
+  await pollUntil('the offer to count as lost', () => performance.now() - asked > 300);
+  here.dispatch.dispatch(queue, taskOf(1));
+  expect(await waiting).toEqual([idOf(1)]);
+});
+
+it('a task given to a router that stops comes back', async () => {
+  const [here, there] = [routers.add(), routers.add()];
+  there.dispatch.receive({ given: [taskOf(1)], of: queue }, '0');
+  there.dispatch.stop();
+  expect(await poll(here.queues)).toEqual([idOf(1)]);
+  // One that arrives afterwards as well.
+  there.dispatch.receive({ given: [taskOf(2)], of: queue }, '0');
+  expect(await poll(here.queues)).toEqual([idOf(2)]);
+});
+
+it('under load, polls and tasks anywhere: every task reaches one worker, with few messages', async () => {
+  const random = randomOfRun();
+  const all = [routers.add(), routers.add(), routers.add()];
+  const done: string[] = [];
+  let open = true;
+  const workers = Array.from({ length: 12 }, async () => {
+    while (open) {
+      done.push(...(await poll(all[random.below(3)]!.queues, { count: 1 + random.below(3), timeoutMs: 30 })));
+      await pause(random.between(0, 3));
+    }
+  });
+  const names = Array.from({ length: byDepth(300, 2_000) }, (_, n) => taskOf(n));
+  for (const task of names) {
+    all[random.below(3)]!.dispatch.dispatch(queue, task);
+    if (random.next() < 0.3) await pause(1);
+  }
+  await pollUntil('every task to be done', () => done.length >= names.length, { timeoutMs: 10_000 });
+  open = false;
+  await Promise.all(workers);
+  expect(done.toSorted()).toEqual(names.map(({ taskId }) => taskId).toSorted());
+  process.stdout.write(`${(routers.messages.length / names.length).toFixed(1)} messages a task\n`);
+  expect(routers.messages.length).toBeLessThan(8 * names.length);
+});

@@ -1,0 +1,28 @@
+// A task that no worker received goes back to the engine; when the engine is away, the log says what becomes of it.
+
+import { PassThrough } from 'node:stream';
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import type { Task, TaskResult } from '#lib/conductor/types.ts';
+import { requeueTask } from '../../../../plugins/conductor/dispatch/requeue-task.ts';
+
+const task = { taskId: 't-1', workflowInstanceId: 'e-1', taskDefName: 'intake' } as Task;
+
+it('is put into the queue again at once', async () => {
+  const updates: TaskResult[] = [];
+  const engine = { updateTask: async (update: TaskResult) => void updates.push(update) };
+  await requeueTask(task, { engine, log: pino({ level: 'silent' }) });
+  expect(updates).toEqual([
+    { taskId: 't-1', workflowInstanceId: 'e-1', status: 'IN_PROGRESS', callbackAfterSeconds: 0 },
+  ]);
+});
+
+it('that the engine does not take: an error in the log, no rejection', async () => {
+  const sink = new PassThrough();
+  const engine = { updateTask: () => Promise.reject(new Error('away')) };
+  await requeueTask(task, { engine, log: pino(sink) });
+  expect(JSON.parse(String(sink.read()))).toMatchObject({
+    ...{ level: 50, taskType: 'intake', executionId: 'e-1', error: 'away' },
+    msg: 'could not return a task to the engine: the task waits for its response time-out',
+  });
+});

@@ -1,0 +1,120 @@
+// Results of dispatched tasks that the engine no longer waits for: accepted, so that the worker stops, and nothing more.
+
+import { describe, expect, it, vi } from 'vitest';
+import type { Engine, EngineResponse } from '#lib/conductor/engine.ts';
+import { TransientMap } from '#lib/gc/transient-map.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
+import type { Task, TaskResult } from '#lib/conductor/types.ts';
+import type { DirectDispatch } from '../../../../plugins/conductor/dispatch/direct-dispatch.ts';
+import type { KnownCompletions } from '../../../../plugins/conductor/dispatch/known-completions.ts';
+import type { WakeUps } from '../../../../plugins/conductor/dispatch/wake-ups.ts';
+import type { WorkflowMetadataCache } from '../../../../plugins/conductor/dispatch/workflow-metadata-cache.ts';
+import { TaskUpdates } from '../../../../plugins/conductor/task-api/task-updates.ts';
+import { WorkerLimits } from '../../../../plugins/conductor/task-api/worker-limits.ts';
+
+const executionId = '00000000-0000-0000-0000-000000000001';
+const taskId = `${executionId}.read`;
+const task: Task = {
+  ...{ taskId, taskDefName: 'movies_intake', taskType: 'movies_intake', referenceTaskName: 'read' },
+  workflowInstanceId: executionId,
+};
+
+/** An engine in which the task has this status; it takes results of pending tasks only. */
+function setUp(status: 'IN_PROGRESS' | 'COMPLETED' | 'TIMED_OUT') {
+  const calls: string[] = [];
+  const pending = status === 'IN_PROGRESS';
+  const respond = (code: number, body: unknown = ''): EngineResponse => ({
+    ...{ status: code, headers: {} },
+    body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+  });
+  const request = async ({ method, path }: { method: string; path: string }): Promise<EngineResponse> => {
+    calls.push(`${method} ${path}`);
+    if (path.startsWith('/api/workflow/')) {
+      const tasks = [{ ...task, taskId: 'engine-id', domain: 'direct-dispatch', status }];
+      return respond(200, { workflowId: executionId, tasks });
+    }
+    if (path === '/api/tasks/search') return respond(200, { totalHits: 0, results: [] });
+    return path === '/api/tasks' || pending ? respond(200, 'engine-id') : respond(404);
+  };
+  const engine = { request } as unknown as Engine;
+  const changes: unknown[] = [];
+  const dispatched: string[] = [];
+  const completions: KnownCompletions = new TransientMap();
+  completions.set(executionId, { referenceName: 'read', outputOf: (output) => output, events: [] });
+  const updates = new TaskUpdates(engine, {
+    completions,
+    wakeUps: {
+      executionChanged: (...change: unknown[]) => void changes.push(change),
+      tasksAppeared: () => undefined,
+    } as unknown as WakeUps,
+    metadata: { metadataOf: async () => ({ taskTypes: [] }) } as unknown as WorkflowMetadataCache,
+    directDispatch: {
+      dispatch: (_name: unknown, one: Task) => void dispatched.push(one.taskId),
+    } as unknown as DirectDispatch,
+    log: createLog('test', 'silent'),
+  });
+  updates.remember([task]);
+  const report = (result: Partial<TaskResult>) => {
+    const whole = { taskId, workflowInstanceId: executionId, status: 'COMPLETED', ...result } as TaskResult;
+    return updates.update(whole, Buffer.from(JSON.stringify(whole)));
+  };
+  const limits = new WorkerLimits({
+    ...{ engine, recall: (id) => updates.recall(id) },
+    config: { 'client.limited.taskTypes': ['movies_intake'] } as never,
+  });
+  return { report, limits, calls, changes, dispatched };
+}
+
+describe('the result of a dispatched task', () => {
+  it('that the engine takes: its client gets the output at once', async () => {
+    const { report, changes } = setUp('IN_PROGRESS');
+    expect((await report({ outputData: { read: 1 } })).response.status).toBe(200);
+    expect(changes).toEqual([
+      [executionId, { status: { workflowId: executionId, status: 'COMPLETED', output: { read: 1 } } }],
+    ]);
+  });
+
+  it('whose execution has ended in another way: its client gets what the engine says', async () => {
+    const { report, changes } = setUp('TIMED_OUT');
+    expect((await report({ outputData: { read: 1 } })).response.status).toBe(200);
+    expect(changes).toEqual([[executionId, {}]]);
+  });
+
+  it('postponed after its execution has ended: not dispatched again', async () => {
+    vi.useFakeTimers();
+    const { report, dispatched } = setUp('TIMED_OUT');
+    await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
+    await vi.advanceTimersByTimeAsync(2_000);
+    vi.useRealTimers();
+    expect(dispatched).toEqual([]);
+  });
+
+  it('postponed for longer than a timer can wait: not dispatched at once', async () => {
+    vi.useFakeTimers();
+    const { report, dispatched } = setUp('IN_PROGRESS');
+    await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 3_000_000 });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(dispatched).toEqual([]);
+    await vi.advanceTimersByTimeAsync(2 ** 31);
+    vi.useRealTimers();
+    expect(dispatched).toEqual([taskId]);
+  });
+});
+
+describe('a worker limited to some task types', () => {
+  it('may repeat the result of a task that has ended', async () => {
+    const { report, limits } = setUp('COMPLETED');
+    await report({});
+    await expect(limits.checkTask('limited', taskId, executionId)).resolves.toBeUndefined();
+  });
+
+  it('gets 403 for the name of another call in place of a task id', async () => {
+    await expect(setUp('COMPLETED').limits.checkTask('limited', 'search')).rejects.toMatchObject({ status: 403 });
+  });
+
+  it('and one without limits: neither takes tasks of a direct domain, in whichever form', () => {
+    const { limits } = setUp('COMPLETED');
+    for (const name of [{ taskType: 'movies_intake', domain: 'direct-dispatch' }, { taskType: 'direct-dispatch.a:x' }])
+      expect(() => limits.checkQueue('any', name)).toThrow('Only routers take tasks of this domain.');
+  });
+});

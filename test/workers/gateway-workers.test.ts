@@ -1,0 +1,57 @@
+// Tests of finding the workers of a gateway.
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { productDir } from '#lib/config/folders.ts';
+import { findWorkers } from '../../workers/gateway-workers.ts';
+import { workers } from '../../workers/index.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'service-router-workers-'));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+function write(file: string, text: string): void {
+  mkdirSync(dirname(join(dir, file)), { recursive: true });
+  writeFileSync(join(dir, file), text);
+}
+
+const registry = (taskType: string) =>
+  `export const workers = { '${taskType}': { create: () => ({ taskDefName: '${taskType}' }), pools: ['default'] } };`;
+
+it('in this repository: the workers of the product', async () => {
+  expect(Object.keys(await findWorkers(productDir))).toEqual(Object.keys(workers));
+});
+
+it('of the product only those whose task types the gateway defines', async () => {
+  expect(await findWorkers(dir)).toEqual({});
+  write('workflows/tasks/mdm_notify.json', '{}');
+  write('workflows/tasks/README.md', '');
+  expect(Object.keys(await findWorkers(dir))).toEqual(['mdm_notify']);
+});
+
+it('the workers of the gateway beside them', async () => {
+  write('workflows/tasks/mdm_notify.json', '{}');
+  write('workers/index.ts', registry('count'));
+  expect(Object.keys(await findWorkers(dir))).toEqual(['mdm_notify', 'count']);
+});
+
+it('a worker of the gateway replaces that of the product for the same task type', async () => {
+  write('workflows/tasks/mdm_notify.json', '{}');
+  write('workers/index.ts', registry('mdm_notify'));
+  const { mdm_notify: found } = await findWorkers(dir);
+  expect(found?.create).not.toBe(workers.mdm_notify.create);
+});
+
+it.each([
+  ['that does not load', 'import "./missing.ts";', /^workers\/index\.ts cannot be loaded: /],
+  ['that exports no workers', 'export const worker = {};', /^workers\/index\.ts must export workers: /],
+  ['that exports something else', 'export const workers = { count: () => 1 };', /must export workers/],
+])('an index %s → an error that says what to do', async (_title, text, message) => {
+  write('workers/index.ts', text);
+  const error: unknown = await findWorkers(dir).catch((thrown: unknown) => thrown);
+  expect((error as { problems: string[] }).problems).toEqual([expect.stringMatching(message)]);
+});
