@@ -38,7 +38,11 @@ const checks: readonly Step[] = [
     ],
   },
   {
-    title: 'formatting',
+    title: 'formatting of code',
+    command: [module('oxfmt/bin/oxfmt'), '--check', '.'],
+  },
+  {
+    title: 'formatting of pages',
     command: [
       ...[module('prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn'],
       ...['--cache', '--cache-strategy', 'content', '--cache-location', cache('formatting'), '.'],

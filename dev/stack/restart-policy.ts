@@ -17,7 +17,8 @@ export const restartPolicy: RestartPolicy = { crashes: 5, windowMs: 60_000, firs
 
 /** What to do after a crash. */
 export type RestartDecision =
-  { readonly action: 'restart'; readonly delayMs: number } | { readonly action: 'give up'; readonly crashes: number };
+  | { readonly action: 'restart'; readonly delayMs: number }
+  | { readonly action: 'give up'; readonly crashes: number };
 
 /**
  * Decides what to do after a crash.

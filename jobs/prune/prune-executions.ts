@@ -18,6 +18,8 @@ export interface PruneContext {
   readonly signal?: AbortSignal;
   /** Time after which an index row without an execution counts as an orphan, in milliseconds. Default: 5 seconds. */
   readonly orphanAfterMs?: number;
+  /** Returns a time that only grows, in milliseconds. Default: performance.now. */
+  readonly clock?: () => number;
   /** Called after each batch. */
   readonly onBatch?: (batch: Batch) => Promise<void> | void;
 }
@@ -54,7 +56,7 @@ export async function countPrunable(rule: PruneRule, { api, now }: Pick<PruneCon
  */
 export async function pruneExecutions(rule: PruneRule, context: PruneContext): Promise<PrunedExecutions> {
   const { api, now, batchSize, signal, onBatch } = context;
-  const rowsSeen = new SeenRows(context.orphanAfterMs ?? defaultOrphanAfterMs);
+  const rowsSeen = new SeenRows(context);
   while (signal?.aborted !== true && rowsSeen.orphans.size < maxOrphans) {
     // Deleted executions leave the index; the offset skips the rows that remain.
     const page = { offset: rowsSeen.kept.size + rowsSeen.orphans.size, size: batchSize, order: 'first-ended' } as const;
@@ -81,12 +83,14 @@ class SeenRows {
   readonly removed = new Set<string>();
   readonly orphans = new Set<string>();
   readonly kept = new Set<string>();
-  /** Time at which each row without an execution was first seen (performance.now()). */
+  /** Time of `clock` at which each row without an execution was first seen. */
   readonly #missingSince = new Map<string, number>();
   readonly #orphanAfterMs: number;
+  readonly #clock: () => number;
 
-  constructor(orphanAfterMs: number) {
-    this.#orphanAfterMs = orphanAfterMs;
+  constructor({ orphanAfterMs, clock }: Pick<PruneContext, 'orphanAfterMs' | 'clock'>) {
+    this.#orphanAfterMs = orphanAfterMs ?? defaultOrphanAfterMs;
+    this.#clock = clock ?? (() => performance.now());
   }
 
   /**
@@ -109,8 +113,8 @@ class SeenRows {
 
   #isOrphan(id: string): boolean {
     const since = this.#missingSince.get(id);
-    if (since === undefined) this.#missingSince.set(id, performance.now());
-    return since !== undefined && performance.now() - since >= this.#orphanAfterMs;
+    if (since === undefined) this.#missingSince.set(id, this.#clock());
+    return since !== undefined && this.#clock() - since >= this.#orphanAfterMs;
   }
 }
 

@@ -20,7 +20,9 @@ export interface CompletedTask {
 
 /** A wake-up between routers. A lost one delays a response until the next timed read; no task or response is lost. */
 export type PeerWakeUp =
-  ({ changed: string } & ChangeDetails) | { appeared: readonly QueueName[] } | { expected: readonly QueueName[] };
+  | ({ changed: string } & ChangeDetails)
+  | { appeared: readonly QueueName[] }
+  | { expected: readonly QueueName[] };
 
 /** Publishes wake-ups to the other routers. */
 export interface Peers {

@@ -42,7 +42,8 @@ const maxLookUps = 16;
  * repeated: `idempotency-key-reused` (422), or `idempotency-key-in-use` (409) while it runs.
  */
 export type IdempotentOutcome<T> =
-  { readonly started: T } | { readonly first: WholeExecution; readonly problem?: Problem };
+  | { readonly started: T }
+  | { readonly first: WholeExecution; readonly problem?: Problem };
 
 /** Registers the counter of requests with a key. */
 export function createKeyMetrics(metrics: Registry): Counter<'outcome'> {

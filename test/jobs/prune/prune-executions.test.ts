@@ -18,8 +18,10 @@ function laggingEngine(stored: readonly Stored[], lag: number) {
   const alive = new Map(stored.filter(({ status }) => status !== null).map((one) => [one.workflowId, one]));
   const leaving: { id: string; after: number }[] = [];
   const batches: number[] = [];
+  let searches = 0;
   const api = {
     async search(_query: unknown, { offset, size }: { offset: number; size: number }) {
+      searches += 1;
       for (const row of leaving.splice(0)) {
         if (row.after > 0) leaving.push({ ...row, after: row.after - 1 });
         else
@@ -43,7 +45,8 @@ function laggingEngine(stored: readonly Stored[], lag: number) {
     },
     readState: async (id: string) => alive.get(id)?.status ?? null,
   };
-  return { api: api as unknown as ExecutionApi, alive, batches };
+  // Time passes with searches, not with the machine.
+  return { api: api as unknown as ExecutionApi, clock: () => searches * 100, alive, batches };
 }
 
 const ended = (count: number, prefix = 'e'): Stored[] =>
@@ -53,6 +56,7 @@ const ended = (count: number, prefix = 'e'): Stored[] =>
     indexed: 'COMPLETED',
     status: 'COMPLETED',
   }));
+const timeAndApi = ({ api, clock }: ReturnType<typeof laggingEngine>) => ({ api, clock });
 const rule = { name: 'ended', statuses: endedStatuses, olderThanMs: 1 };
 
 describe('pruning executions', () => {
@@ -60,7 +64,7 @@ describe('pruning executions', () => {
     'an index that is %i searches behind: all go, none twice, none is taken for an orphan',
     async (lag) => {
       const engine = laggingEngine(ended(95), lag);
-      const report = await pruneExecutions(rule, { api: engine.api, now: 0, batchSize: 10 });
+      const report = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 10 });
       expect(report).toEqual({ removed: 95, orphans: [], kept: 0 });
       expect(engine.alive.size).toBe(0);
       expect(Math.max(...engine.batches)).toBeLessThanOrEqual(10);
@@ -74,7 +78,7 @@ describe('pruning executions', () => {
     const engine = laggingEngine([...ended(5), running, orphan, other, ...ended(30, 'f')], 2);
     const report = await pruneExecutions(
       { ...rule, workflow: 'moviesWF' },
-      { api: engine.api, now: 0, batchSize: 4, orphanAfterMs: 300 },
+      { ...timeAndApi(engine), now: 0, batchSize: 4, orphanAfterMs: 300 },
     );
     expect(report).toEqual({ removed: 35, orphans: ['orphan'], kept: 2 });
     expect([...engine.alive.keys()]).toEqual(['running', 'other']);
@@ -82,7 +86,7 @@ describe('pruning executions', () => {
 
   it('reports a row that never leaves the index as an orphan and ends', async () => {
     const engine = laggingEngine(ended(12), 1_000_000);
-    const report = await pruneExecutions(rule, { api: engine.api, now: 0, batchSize: 4, orphanAfterMs: 50 });
+    const report = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 4, orphanAfterMs: 50 });
     expect(report).toMatchObject({ removed: 12, kept: 0 });
     expect(report.orphans.length).toBeGreaterThan(7);
   });
@@ -91,10 +95,10 @@ describe('pruning executions', () => {
     const engine = laggingEngine(ended(30), 1);
     const stop = new AbortController();
     const onBatch = () => stop.abort();
-    const first = await pruneExecutions(rule, { api: engine.api, now: 0, batchSize: 10, signal: stop.signal, onBatch });
+    const first = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 10, signal: stop.signal, onBatch });
     expect(first.removed).toBe(10);
     expect(engine.alive.size).toBe(20);
-    const second = await pruneExecutions(rule, { api: engine.api, now: 0, batchSize: 10 });
+    const second = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 10 });
     expect(second.removed).toBe(20);
     expect(engine.alive.size).toBe(0);
   });
