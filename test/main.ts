@@ -45,7 +45,8 @@ const checks: readonly Step[] = [
     title: 'formatting of pages',
     command: [
       ...[module('prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn'],
-      ...['--cache', '--cache-strategy', 'content', '--cache-location', cache('formatting'), '.'],
+      ...['--cache', '--cache-strategy', 'content', '--cache-location', cache('formatting')],
+      '**/*.{md,json,css,html}',
     ],
   },
 ];

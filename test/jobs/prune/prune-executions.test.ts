@@ -95,7 +95,13 @@ describe('pruning executions', () => {
     const engine = laggingEngine(ended(30), 1);
     const stop = new AbortController();
     const onBatch = () => stop.abort();
-    const first = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 10, signal: stop.signal, onBatch });
+    const first = await pruneExecutions(rule, {
+      ...timeAndApi(engine),
+      now: 0,
+      batchSize: 10,
+      signal: stop.signal,
+      onBatch,
+    });
     expect(first.removed).toBe(10);
     expect(engine.alive.size).toBe(20);
     const second = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 10 });
