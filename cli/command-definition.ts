@@ -1,7 +1,7 @@
 // The definition of a CLI command, and its adapter to commander: options, `--json`, help, and printing the outcome.
 
 import { Command } from 'commander';
-import { fitStream } from './colours.ts';
+import { fitStream } from './output/colours.ts';
 import { confirm, type Terminal, reasonNotToAsk } from './confirmation.ts';
 import type { Host } from './host.ts';
 import { type ExitCode, type Outcome, toFailure } from './outcome.ts';

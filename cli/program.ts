@@ -2,28 +2,28 @@
 
 import { Command } from 'commander';
 import { productVersion } from '#lib/config/folders.ts';
-import { addCollege } from './add-college.ts';
-import { addRoute } from './add-route.ts';
-import { apply } from './apply.ts';
-import { check } from './check.ts';
-import { paint } from './colours.ts';
+import { addCollege } from './commands/add-college.ts';
+import { addRoute } from './commands/add-route.ts';
+import { apply } from './commands/apply.ts';
+import { check } from './commands/check.ts';
+import { paint } from './output/colours.ts';
 import { commandsOf } from './command-tree.ts';
-import { completionCommand } from './completion.ts';
-import { dump } from './dump.ts';
-import { plan } from './plan.ts';
-import { eventsCommand } from './events.ts';
-import { init } from './init.ts';
-import { executionsCommand } from './executions/index.ts';
-import { pruneCommand } from './prune.ts';
-import { reconcileCommand } from './reconcile.ts';
-import { registerCommand } from './register.ts';
-import { routes } from './routes.ts';
-import { start } from './start.ts';
-import { status } from './status.ts';
-import { test } from './test.ts';
-import { tokenCommand } from './token.ts';
+import { completionCommand } from './commands/completion.ts';
+import { dump } from './commands/dump.ts';
+import { plan } from './commands/plan.ts';
+import { eventsCommand } from './commands/events.ts';
+import { init } from './commands/init.ts';
+import { executionsCommand } from './commands/executions/index.ts';
+import { pruneCommand } from './commands/prune.ts';
+import { reconcileCommand } from './commands/reconcile.ts';
+import { registerCommand } from './commands/register.ts';
+import { routes } from './commands/routes.ts';
+import { start } from './commands/start.ts';
+import { status } from './commands/status.ts';
+import { test } from './commands/test.ts';
+import { tokenCommand } from './commands/token.ts';
 import { programName, toCommand } from './command-definition.ts';
-import { workersCommand } from './workers.ts';
+import { workersCommand } from './commands/workers.ts';
 
 /** Returns a new program. The help, the shell completion and the CLI reference are generated from it. */
 export function createProgram(): Command {

@@ -2,7 +2,7 @@
 
 import { CommanderError } from 'commander';
 import { commandsOf } from './command-tree.ts';
-import { hasColours } from './colours.ts';
+import { hasColours } from './output/colours.ts';
 import type { Host, Output } from './host.ts';
 import { createProgram } from './program.ts';
 import { DefinedCommand } from './command-definition.ts';

@@ -7,7 +7,7 @@ import { format } from 'prettier';
 import { getProperties } from 'properties-file';
 import { loadConfig } from '#lib/config/load.ts';
 import { validateGateway } from '../../gateway/configuration/validate-gateway.ts';
-import { gatewayFile } from '../../cli/read-gateway.ts';
+import { gatewayFile } from '../../cli/gateway/read-gateway.ts';
 import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
 import { runCli } from './run-cli.ts';
 

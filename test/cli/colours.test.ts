@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { fitStream, paint, printable, widthOf } from '../../cli/colours.ts';
-import { alignColumns, formatTable } from '../../cli/table.ts';
+import { fitStream, paint, printable, widthOf } from '../../cli/output/colours.ts';
+import { alignColumns, formatTable } from '../../cli/output/table.ts';
 
 const terminal = Object.assign(new PassThrough(), { isTTY: true });
 const environment = { TERM: 'xterm-256color' };

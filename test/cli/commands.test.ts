@@ -8,7 +8,7 @@ import { startFakeEngine } from '../lib/conductor/metadata/fake-engine.ts';
 import type { Command } from 'commander';
 import { commandsOf } from '../../cli/command-tree.ts';
 import { createProgram } from '../../cli/program.ts';
-import { rootDir } from '../../cli/gateway-folder.ts';
+import { rootDir } from '../../cli/gateway/gateway-folder.ts';
 import { helpOf } from '../../tools/reference/cli.ts';
 import { runCli } from './run-cli.ts';
 

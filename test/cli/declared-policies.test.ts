@@ -3,8 +3,8 @@
 import { Type } from 'typebox';
 import { expect, it } from 'vitest';
 import type { Config } from '#lib/config/schema.ts';
-import { createRouteTable } from '../../cli/route-table.ts';
-import { judgeRoute } from '../../cli/token/judge-route.ts';
+import { createRouteTable } from '../../cli/gateway/route-table.ts';
+import { judgeRoute } from '../../cli/commands/token/judge-route.ts';
 import { declarePolicy, type PolicyDeclaration } from '../../gateway/plugin-api/plugin-api.ts';
 import type { GatewayRoute } from '../../gateway/plugin-api/gateway-routes.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { formatSpan, parseCount, parseDuration, parseMoment } from '../../cli/input/duration.ts';
 import { parseExecutionId, parseName } from '../../cli/input/names.ts';
 import { parseStates, parseWords } from '../../cli/input/states.ts';
-import { formatBar, startProgressBar } from '../../cli/progress-bar.ts';
+import { formatBar, startProgressBar } from '../../cli/output/progress-bar.ts';
 
 describe('spans and moments', () => {
   it.each([

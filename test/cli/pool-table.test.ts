@@ -2,7 +2,7 @@
 
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
-import { formatPools } from '../../cli/pool-table.ts';
+import { formatPools } from '../../cli/output/pool-table.ts';
 
 it('escapes control characters in worker ids and domains', () => {
   const workers = [{ workerId: 'w\u001b[2J\u009b1m', lastPollSecondsAgo: 3, stale: false }];

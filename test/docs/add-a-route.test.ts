@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { runCheck } from '../../cli/check.ts';
+import { runCheck } from '../../cli/commands/check.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
 import { codeBlocksOf, readPage, sectionOf } from './pages.ts';

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '#lib/config/load.ts';
-import { rootDir } from '../../cli/gateway-folder.ts';
-import { readGateway } from '../../cli/read-gateway.ts';
+import { rootDir } from '../../cli/gateway/gateway-folder.ts';
+import { readGateway } from '../../cli/gateway/read-gateway.ts';
 import { createProgram } from '../../cli/program.ts';
 import { parameterCheck } from '../../gateway/configuration/parameter-checks.ts';
 import { formatCommands } from '../../tools/reference/cli.ts';

@@ -9,7 +9,7 @@ import { getProperties } from 'properties-file';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '#lib/config/load.ts';
-import { runCheck } from '../../cli/check.ts';
+import { runCheck } from '../../cli/commands/check.ts';
 import { compose, textOf } from '../deploy/deployment-files.ts';
 import { copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
 import { requires } from '../run/requirements.ts';

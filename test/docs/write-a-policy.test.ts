@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { runCheck } from '../../cli/check.ts';
+import { runCheck } from '../../cli/commands/check.ts';
 import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
 import { codeBlocksOf, readPage, rootDir, sectionOf } from './pages.ts';
 import { withSample } from './samples/gateway-sample.ts';

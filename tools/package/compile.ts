@@ -8,10 +8,10 @@ import { dirname, join, relative } from 'node:path';
 const folders = ['cli', 'dev', 'gateway', 'jobs', 'lib', 'plugins', 'workers'];
 
 /** Files that are written for readers of the repository, and stubs that are bundled as packages. */
-const left = /\.md$|^cli\/reference\/|^gateway\/overrides\//;
+const left = /\.md$|^gateway\/overrides\//;
 
 /** Files of a new gateway are copied as they are: they run in the gateway's own folder. */
-const template = 'cli/init/template/';
+const template = 'cli/commands/init/template/';
 
 /**
  * Compiles the product into `dist/` below a checkout, with type declarations, and copies what is not TypeScript.

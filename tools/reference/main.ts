@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { rootDir } from '../../cli/gateway-folder.ts';
+import { rootDir } from '../../cli/gateway/gateway-folder.ts';
 import { replaceGeneratedParts } from './generated-parts.ts';
 import { generatedPages } from './pages.ts';
 

@@ -3,7 +3,7 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { Document, isScalar, visit } from 'yaml';
-import { rootDir } from '../../cli/gateway-folder.ts';
+import { rootDir } from '../../cli/gateway/gateway-folder.ts';
 import type { Plugin, PolicyDeclaration } from '../../gateway/plugin-api/plugin-api.ts';
 import { defaultOf, type DescribedType, meaningOf, typeOf } from './described-type.ts';
 import { code, fence, table } from './markdown.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rulesFor } from '../../../cli/prune-rules.ts';
+import { rulesFor } from '../../../cli/input/prune-rules.ts';
 import { loadConfig } from '#lib/config/load.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
 import { endedStatuses, failedStatuses } from '#lib/conductor/executions/has-ended.ts';

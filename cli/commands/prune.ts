@@ -1,0 +1,157 @@
+// The command `prune`: deletes executions that ended long ago, and the engine's records of events.
+
+import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { workflowRoutes } from '../../gateway/plugin-api/gateway-routes.ts';
+import { planPrune, prune, type PruneOptions, type PrunePlan, type PruneReport } from '../../jobs/prune/prune.ts';
+import { problemsOf, rulesOf, workflowNames } from '../../jobs/prune/rules.ts';
+import { configFolderOf } from '../gateway/gateway-folder.ts';
+import { paint } from '../output/colours.ts';
+import { addConfirmationOptions } from '../confirmation.ts';
+import { addEngineOption, type EngineAccess, type EngineAccessOptions, openEngine } from '../engine/engine-access.ts';
+import { formatSpan, parseCount, parseDuration } from '../input/duration.ts';
+import { listenForInterruption } from '../interruption.ts';
+import { type Outcome, CommandError } from '../outcome.ts';
+import { startProgressBar } from '../output/progress-bar.ts';
+import { isNarrowed, type RuleOptions, rulesFor } from '../input/prune-rules.ts';
+import { readGateway } from '../gateway/read-gateway.ts';
+import { countOf, formatTable } from '../output/table.ts';
+import type { CommandDefinition, CommandContext } from '../command-definition.ts';
+
+/** Options of `prune`: engine and database, rules, batch size and confirmation. */
+export interface PruneCommandOptions extends Pick<EngineAccessOptions, 'engine' | 'dir'>, RuleOptions {
+  readonly events: boolean;
+  readonly database?: string;
+  readonly batch?: string;
+  readonly yes?: boolean;
+}
+
+/** The command `prune`: deletes old executions and event records. */
+export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
+  name: 'prune',
+  description:
+    'Show old executions and old event records of the engine, ask for confirmation, and delete them. Without a terminal it only shows them.',
+  exitCodes: {
+    0: 'there is nothing to delete, or it was deleted',
+    1: 'error, or the question was answered with no; what was deleted until then stays deleted, and the next run continues',
+    2: 'there is more to delete: only shown, or interrupted',
+  },
+  examples: [
+    {
+      command: 'prune --dry-run',
+      does: 'show what prune.completedDays, prune.failedDays, prune.eventDays and prune.<route>.days would delete',
+    },
+    { command: 'prune', does: 'show the findings and ask' },
+    { command: 'prune --yes', does: 'delete without asking; safe to interrupt and to run again' },
+    {
+      command: 'prune --older-than 7d --state completed --route movies --yes',
+      does: 'delete more than the configuration specifies',
+    },
+  ],
+  addOptions: (command) =>
+    addConfirmationOptions(addEngineOption(command))
+      .option('--older-than <duration>', 'ended longer ago than this, such as 7d or 12h (default: as configured)')
+      .option(
+        '--state <states>',
+        'completed, failed, timed-out, terminated (or cancelled); comma-separated (default: all)',
+      )
+      .option('--route <name>', 'only executions of this route of gateway.config.yml')
+      .option('--workflow <name>', 'only executions of this workflow, such as mdmWF')
+      .option('--no-events', 'do not delete the records of events')
+      .option('--database <url>', "the engine's database for the records of events (default: conductor.databaseURL)")
+      .option('--batch <count>', 'how many are deleted in one call, at most 1000 (default: prune.batchSize)'),
+  run: runPrune,
+};
+
+/** Deletes old executions and event records. @throws ConfigError, EngineError or CommandError */
+async function runPrune(options: PruneCommandOptions, context: CommandContext): Promise<Outcome> {
+  const { host, onlyShows } = context;
+  const engine = await openEngine(options, host, options.events ? ['conductor.databaseURL'] : []);
+  const { config } = engine;
+  const url = options.events ? (options.database ?? config['conductor.databaseURL']) : undefined;
+  const database = url === undefined ? null : await openEngineDatabase(url);
+  const interruption = listenForInterruption(host);
+  try {
+    const plan = await toPlan(options, { config, engine });
+    const work: PruneOptions = { ...plan, database, signal: interruption.signal };
+    const planned = await planPrune(work);
+    const total = planned.rules.reduce((sum, { executions }) => sum + executions, planned.events ?? 0);
+    if (onlyShows !== undefined || (total === 0 && options.yes !== true))
+      return describePlan(planned, engine.address, onlyShows);
+    if (options.yes !== true) {
+      context.show(describeRules(planned));
+      await context.confirm(`Delete ${total} executions and records of events in ${engine.address}?`);
+    }
+    const bar = startProgressBar('deleting', total, host.stderr);
+    const report = await prune(work, (done) => bar.advance(done)).finally(() => bar.stop());
+    return describeReport(report, engine.address);
+  } finally {
+    interruption.stop();
+    await database?.close();
+    await engine.close();
+  }
+}
+
+async function toPlan(
+  options: PruneCommandOptions,
+  { config, engine }: { config: Config; engine: EngineAccess },
+): Promise<Omit<PruneOptions, 'database' | 'signal'>> {
+  const routes = workflowRoutes((await readGateway(config, configFolderOf(options))).routes);
+  const rules = isNarrowed(options)
+    ? rulesFor(options, config, routes)
+    : rulesOf(config, routes, await workflowNames(engine.api, routes));
+  const problems = problemsOf(rules, config);
+  if (problems.length > 0) throw new CommandError(problems);
+  const batchSize = options.batch === undefined ? config['prune.batchSize'] : parseCount(options.batch, '--batch');
+  if (batchSize > 1_000) throw new CommandError(['--batch: the engine takes at most 1000 in one call']);
+  const eventsOlderThanMs =
+    options.olderThan === undefined
+      ? config['prune.eventDays'] * 86_400_000
+      : parseDuration(options.olderThan, '--older-than');
+  return { api: engine.executions, now: Date.now(), batchSize, rules, eventsOlderThanMs };
+}
+
+const withoutDatabase =
+  'records of events are not looked at: that needs conductor.databaseURL or --database (sqlite:<file> or postgresql://…)';
+
+/** @param note why nothing was deleted */
+function describePlan(planned: PrunePlan, address: string, note = ''): Outcome {
+  const { rules, events } = planned;
+  const isEmpty = rules.every(({ executions }) => executions === 0) && (events ?? 0) === 0;
+  return {
+    exitCode: isEmpty ? 0 : 2,
+    lines: [...describeRules(planned), `${address}: ${isEmpty ? 'there is nothing to delete' : note}`],
+    json: { ok: isEmpty, engine: address, dryRun: true, rules, events },
+  };
+}
+
+function describeRules({ rules, events }: PrunePlan): string[] {
+  const rows = rules.map(({ name, workflow, olderThanMs, executions }) => [
+    String(executions),
+    workflow === undefined || name.includes(workflow) ? name : `${workflow}, ${name}`,
+    formatSpan(olderThanMs),
+  ]);
+  return [
+    ...formatTable(['executions', 'which', 'ended longer ago than'], rows),
+    '',
+    events === null ? paint('faint', withoutDatabase) : `${countOf(events, 'record')} of events`,
+  ];
+}
+
+function describeReport(report: PruneReport, address: string): Outcome {
+  const { executions, kept, orphans, events, isComplete } = report;
+  const lines = [
+    `${address}: ${countOf(executions, 'execution')} deleted`,
+    ...(kept > 0
+      ? [`${countOf(kept, 'execution')} kept: of another route, running again, or refused by the engine`]
+      : []),
+    ...(orphans > 0
+      ? [
+          `${countOf(orphans, 'row')} of the index without an execution${events === null ? ': only a database URL can delete them' : ' deleted'}`,
+        ]
+      : []),
+    events === null ? paint('faint', withoutDatabase) : `${countOf(events, 'record')} of events deleted`,
+    ...(isComplete ? [] : ['interrupted: run it again to go on']),
+  ];
+  return { exitCode: isComplete ? 0 : 2, lines, json: { ok: isComplete, engine: address, dryRun: false, ...report } };
+}

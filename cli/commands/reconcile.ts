@@ -1,0 +1,143 @@
+// The command `reconcile`: finds missing follow-up executions of PATCHes, asks for confirmation, and repairs them.
+
+import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
+import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { createReconcileRounds } from '../../jobs/reconcile/index.ts';
+import { runUntilComplete, type RoundsSummary } from '../../jobs/reconcile/run-until-complete.ts';
+import type { ReconcileFinding, Repair } from '../../jobs/reconcile/inspection.ts';
+import { paint } from '../output/colours.ts';
+import { addConfirmationOptions } from '../confirmation.ts';
+import { addEngineOptions, type EngineAccessOptions, openEngine } from '../engine/engine-access.ts';
+import { parseDuration } from '../input/duration.ts';
+import { type Outcome, CommandError } from '../outcome.ts';
+import { folderOf } from '../gateway/gateway-folder.ts';
+import { countOf, formatTable } from '../output/table.ts';
+import type { CommandDefinition, CommandContext } from '../command-definition.ts';
+
+/** Options of `reconcile`: engine, time range and confirmation. */
+export interface ReconcileOptions extends EngineAccessOptions {
+  readonly lookBack?: string;
+  readonly after?: string;
+  readonly yes?: boolean;
+}
+
+/** The command `reconcile`: runs one round of the reconcile job. */
+export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
+  name: 'reconcile',
+  description:
+    'Find missing follow-up executions of PATCHes, ask for confirmation, and repair them. Without a terminal it only shows them.',
+  exitCodes: {
+    0: 'nothing is missing, or all of it was repaired',
+    1: 'error: the engine is unreachable, or the question was answered with no',
+    2: 'something is still missing',
+  },
+  examples: [
+    { command: 'reconcile --dry-run', does: 'show what is missing' },
+    { command: 'reconcile', does: 'show the findings and ask' },
+    { command: 'reconcile --yes', does: 'repair without asking; safe to run twice, and while routers reconcile' },
+    { command: 'reconcile --look-back 7d', does: 'look further back than reconciler.lookBackSeconds' },
+  ],
+  addOptions: (command) =>
+    addConfirmationOptions(addEngineOptions(command))
+      .option('--look-back <duration>', 'how far back, such as 7d (default: reconciler.lookBackSeconds)')
+      .option(
+        '--after <duration>',
+        'how long to wait for the engine to do it by itself, such as 30s (default: reconciler.afterMs)',
+      ),
+  run: runReconcile,
+};
+
+const routerForwardsNoRepair =
+  'nothing was changed: the router forwards no repair; go to the engine itself with --engine <url>';
+
+/** Runs one round of the reconciler. @throws ConfigError, EngineError or CommandError */
+async function runReconcile(options: ReconcileOptions, context: CommandContext): Promise<Outcome> {
+  const engine = await openEngine(options, context.host);
+  const { address } = engine;
+  try {
+    const config = withTimes(engine.config, options);
+    const definitions = forColleges(loadDefinitions(folderOf(options)), config);
+    const sources = {
+      ...{ config, definitions: () => definitions, api: engine.executions },
+      readQueueSizes: () => engine.api.readQueueSizes(),
+    };
+    const reconcileOnce = (dryRun: boolean) => runUntilComplete(createReconcileRounds(sources), { dryRun });
+    const note = context.onlyShows ?? (options.router === undefined ? undefined : routerForwardsNoRepair);
+    if (note === routerForwardsNoRepair && options.yes === true) throw new CommandError([note]);
+    if (note !== undefined) return describe(await reconcileOnce(true), { address, note });
+    if (options.yes !== true) {
+      const found = await reconcileOnce(true);
+      if (found.findings.length === 0) return describe(found, { address });
+      context.show(describeFindings(found));
+      await context.confirm(`Repair ${countOf(found.findings.length, 'execution')} in ${address}?`);
+    }
+    return describe(await reconcileOnce(false), { address });
+  } finally {
+    await engine.close();
+  }
+}
+
+function withTimes(config: Config, { lookBack, after }: ReconcileOptions): Config {
+  return {
+    ...config,
+    ...(lookBack === undefined ? {} : { 'reconciler.lookBackSeconds': parseDuration(lookBack, '--look-back') / 1_000 }),
+    ...(after === undefined ? {} : { 'reconciler.afterMs': parseDuration(after, '--after') }),
+  };
+}
+
+const wouldBe: Readonly<Record<Repair, string>> = {
+  resume: 'retry it, so that the engine publishes its event',
+  start: 'start what should have followed',
+  replace: 'start it anew and terminate it',
+  end: 'terminate it, then ask its back end',
+  ask: 'ask its back end what became of it',
+};
+
+/** @param note why nothing was changed, for a dry run */
+function describe(report: RoundsSummary, { address, note }: { address: string; note?: string }): Outcome {
+  const { findings, scanned, inspected, isComplete } = report;
+  const open = findings.filter((finding) => !isRepaired(finding)).length;
+  const counts = note === undefined ? `, ${findings.length - open} of them repaired` : '';
+  const isDone = open === 0 && isComplete;
+  return {
+    exitCode: isDone ? 0 : 2,
+    lines: [
+      ...describeFindings(report),
+      `${address}: ${countOf(findings.length, 'execution')} found${counts}; ${scanned} rows of the index read, ${countOf(inspected, 'execution')} read whole`,
+      ...(isComplete ? [] : ['there is more: run it again']),
+      ...(note === undefined || isDone ? [] : [note]),
+    ],
+    json: {
+      ok: isDone,
+      engine: address,
+      dryRun: note !== undefined,
+      findings,
+      unreconciled: Object.fromEntries(report.unreconciled),
+      scanned,
+      inspected,
+      isComplete,
+    },
+  };
+}
+
+function describeFindings({ findings }: RoundsSummary): string[] {
+  if (findings.length === 0) return [];
+  const column = findings.some(({ wouldBe: repair }) => repair !== undefined) ? 'would be done' : 'done';
+  return [...formatTable(['execution', 'case', column, 'started'], findings.map(toRow)), ''];
+}
+
+/** Returns true when the missing execution was started or continued, false while the result of a PATCH is unknown. */
+function isRepaired({ action, started }: ReconcileFinding): boolean {
+  return ['continued', 'retried', 'started'].includes(action) || (action === 'terminated' && started.length > 0);
+}
+
+function toRow({ executionId, case: kind, action, wouldBe: repair, started, reason }: ReconcileFinding): string[] {
+  const done =
+    repair !== undefined
+      ? wouldBe[repair]
+      : action === 'none'
+        ? paint('warning', reason ?? 'nothing yet')
+        : paint('good', action);
+  return [executionId, kind, done, started.join(' ') || '-'];
+}

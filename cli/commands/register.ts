@@ -1,0 +1,31 @@
+// The command `register`: an alias of `apply --yes` for start scripts.
+
+import { runApply } from './apply.ts';
+import { addEngineOptions, type EngineAccessOptions } from '../engine/engine-access.ts';
+import type { CommandDefinition } from '../command-definition.ts';
+
+/** Options of `register`: engine, directory of the definitions, and what may be overwritten. */
+export interface RegisterOptions extends EngineAccessOptions {
+  readonly force?: boolean;
+  readonly dryRun?: boolean;
+}
+
+/** The command `register`: an alias of `apply --yes`. */
+export const registerCommand: CommandDefinition<RegisterOptions> = {
+  name: 'register',
+  description: 'The same as `apply --yes`, for start scripts. It can be run again at any time.',
+  exitCodes: {
+    0: 'the definitions of the engine match the files',
+    1: 'error: a definition is not valid, or the engine is unreachable or rejected one',
+    2: 'nothing was written: a published workflow version differs and --force was not given, or --dry-run found differences',
+  },
+  examples: [
+    { command: 'register', does: 'update the engine from the files, in a start script' },
+    { command: 'register --dry-run', does: 'show what would be done' },
+  ],
+  addOptions: (command) =>
+    addEngineOptions(command)
+      .option('--force', 'change published workflow versions as well (default: refuse)')
+      .option('--dry-run', 'only show what would be done; changes nothing'),
+  run: (options, context) => runApply({ ...options, diff: true }, { ...context, confirm: () => Promise.resolve() }),
+};

@@ -1,0 +1,128 @@
+// The command `routes`: prints the effective route table.
+
+import { loadConfig } from '#lib/config/load.ts';
+import { describeShares, readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
+import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import { paint } from '../output/colours.ts';
+import { writeWarnings } from '../gateway/command-config.ts';
+import type { Outcome } from '../outcome.ts';
+import { readGateway } from '../gateway/read-gateway.ts';
+import { addDirOption, folderOf } from '../gateway/gateway-folder.ts';
+import { type Access, createRouteTable, type RouteTableEntry, type WorkflowTarget } from '../gateway/route-table.ts';
+import { formatTable } from '../output/table.ts';
+import type { CommandDefinition, CommandContext } from '../command-definition.ts';
+import { withDeprecatedMembers } from '../output/deprecated-members.ts';
+
+/** Options of `routes`: the directory to read. */
+export interface RoutesOptions {
+  readonly dir?: string;
+}
+
+/** The command `routes`: prints the route table of a gateway configuration. */
+export const routes: CommandDefinition<RoutesOptions> = {
+  name: 'routes',
+  description:
+    'Show the route table: each public path with its scope, workflow, wait, task types, bulkhead and limits, without an engine.',
+  exitCodes: {
+    0: 'the route table was printed',
+    1: 'error: configuration, gateway.config.yml or a definition file is not valid',
+  },
+  examples: [
+    { command: 'routes', does: 'show the route table with values from the configuration' },
+    { command: 'routes --json', does: 'for programs' },
+    { command: 'routes --dir ../candidate', does: 'the route table of another checkout' },
+  ],
+  addOptions: (command) => addDirOption(command),
+  run: runRoutes,
+};
+
+/** Builds the route table of a directory. @throws ConfigError, CommandError or DefinitionError for invalid files */
+async function runRoutes(options: RoutesOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
+  const dir = folderOf(options);
+  const { config, warnings } = await loadConfig({ env: host.env, rootDir: dir });
+  writeWarnings(host.stderr, warnings);
+  const table = createRouteTable(await readGateway(config, dir), config, loadDefinitions(dir));
+  return { exitCode: 0, lines: describe(table), json: { ok: true, routes: table.map(toJson) } };
+}
+
+function toJson(route: RouteTableEntry): Record<string, unknown> {
+  return withDeprecatedMembers({ ...route, limits: withDeprecatedMembers(route.limits) });
+}
+
+const columns = ['route', 'methods', 'path', 'scope', 'workflow', 'wait', 'task types', 'bulkhead', 'limits'];
+
+/** One row per path. Only the first path of a route shows what all of its paths share. */
+function describe(table: readonly RouteTableEntry[]): string[] {
+  const rows = table.flatMap((route) => {
+    const [first = '', ...others] = route.paths;
+    return [describeRoute(route, first), ...others.map((path) => ['', '', path])];
+  });
+  return [...formatTable(columns, rows), ...table.flatMap(describeNotes)];
+}
+
+function describeRoute(
+  { route, methods, host, access, workflow, responseDeadlineMs, bulkhead, limits }: RouteTableEntry,
+  path: string,
+) {
+  return [
+    route,
+    methods?.join(' ') ?? 'any',
+    `${host ?? ''}${path}`,
+    describeAccess(access),
+    workflow === undefined ? '-' : `${workflow.name} ${describeVersions(workflow)}`,
+    responseDeadlineMs === undefined ? '-' : `${responseDeadlineMs / 1_000} s`,
+    workflow === undefined ? '-' : (workflow.taskTypes?.join(' ') ?? paint('bad', 'no such version')),
+    bulkhead?.name ?? '-',
+    describeLimits(limits),
+  ];
+}
+
+function describeVersions(workflow: WorkflowTarget): string {
+  const { pinned } = readPinnedVersions(workflow);
+  return pinned === undefined ? '' : describeShares(pinned);
+}
+
+function describeAccess({ token, scopes, anyScope, writeScope }: Access): string {
+  if (!token) return 'no token';
+  const parts = [
+    ...(scopes.length > 0 ? [scopes.join(' and ')] : []),
+    ...(anyScope.length > 0 ? [anyScope.join(' or ')] : []),
+    ...(writeScope === undefined ? [] : [`to write ${writeScope}`]),
+  ];
+  return parts.length === 0 ? 'any token' : parts.join('; ');
+}
+
+function describeLimits({
+  rates,
+  inFlight,
+  misCodes,
+  maxBodyBytes,
+  maxResponseBytes,
+}: RouteTableEntry['limits']): string {
+  const whose = (by: string) => (by === 'route' ? 'together' : 'each client');
+  const limits = [
+    ...rates.map(
+      ({ by, requests, windowSeconds }) => `${requests}/${windowSeconds === 1 ? '' : windowSeconds}s ${whose(by)}`,
+    ),
+    ...inFlight.map(({ by, requests }) => `${requests} at a time ${whose(by)}`),
+    ...(misCodes === undefined ? [] : [`:${misCodes} by client`]),
+    ...(maxBodyBytes === undefined ? [] : [`body ${bytes(maxBodyBytes)}`]),
+    ...(maxResponseBytes === undefined ? [] : [`response ${bytes(maxResponseBytes)}`]),
+  ];
+  return limits.length === 0 ? '-' : limits.join(', ');
+}
+
+function bytes(count: number): string {
+  const units = [
+    ['MiB', 1_048_576],
+    ['KiB', 1_024],
+  ] as const;
+  const [unit, size] = units.find(([, limit]) => count >= limit && count % limit === 0) ?? ['bytes', 1];
+  return `${count / size} ${unit}`;
+}
+
+function describeNotes({ route, bulkhead, conditions }: RouteTableEntry): string[] {
+  const domains = Object.entries(bulkhead?.domains ?? {}).map(([code, domain]) => `${code} to domain ${domain}`);
+  const notes = [...(domains.length > 0 ? [`tasks of ${domains.join(', ')}`] : []), ...conditions];
+  return notes.length === 0 ? [] : [`${route}: ${notes.join('; ')}`];
+}

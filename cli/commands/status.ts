@@ -1,0 +1,129 @@
+// The command `status`: shows the engine, its definitions, its workers, waiting tasks and execution counts.
+
+import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
+import { type Definitions, loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import type { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
+import { type Change, type Plan, planChanges } from '#lib/conductor/metadata/plan.ts';
+import { diffOf } from '#lib/conductor/metadata/unified-diff.ts';
+import { type WorkerPool, poolsOf, unheardQueues } from '#lib/conductor/metadata/worker-pools.ts';
+import { addEngineOptions, type EngineAccessOptions, openEngine } from '../engine/engine-access.ts';
+import { addStaleAfterOption, parseStaleAfter } from '../input/stale-after.ts';
+import type { Outcome } from '../outcome.ts';
+import { nameOf, paintDiffLine } from '../output/plan-lines.ts';
+import { formatPools } from '../output/pool-table.ts';
+import { folderOf } from '../gateway/gateway-folder.ts';
+import type { CommandDefinition, CommandContext } from '../command-definition.ts';
+
+/** Options of `status`: engine, directory of the definitions, and when a worker counts as inactive. */
+export interface StatusOptions extends EngineAccessOptions {
+  readonly dir?: string;
+  readonly staleAfter: string;
+}
+
+/** The command `status`: compares engine and files, and shows the workers. */
+export const status: CommandDefinition<StatusOptions> = {
+  name: 'status',
+  description: 'Show the state of the engine, its definitions, workers and waiting tasks.',
+  exitCodes: {
+    0: 'the engine responds and its definitions match the files',
+    1: 'error: the engine is unreachable, or a definition file is not valid',
+    2: 'the engine responds, but a definition is missing or differs',
+  },
+  examples: [
+    { command: 'status', does: 'use the engine of the configuration' },
+    { command: 'status --router https://router.example.org', does: 'go through the router, as ops.clientId' },
+    { command: 'status --stale-after 30s', does: 'count a worker as gone after 30 s' },
+  ],
+  addOptions: (command) => addStaleAfterOption(addEngineOptions(command)),
+  run: runStatus,
+};
+
+interface Status {
+  readonly address: string;
+  readonly version: string | undefined;
+  readonly definitions: Plan;
+  readonly pools: readonly WorkerPool[];
+  readonly executions: Readonly<Record<string, number>>;
+  /** Number of waiting events without a handler, by event name. */
+  readonly unheard: Readonly<Record<string, number>>;
+}
+
+/** Reads the status of the engine. @throws ConfigError, DefinitionError, CommandError or EngineError */
+export async function runStatus(options: StatusOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
+  const staleAfterMs = parseStaleAfter(options.staleAfter);
+  const files = loadDefinitions(folderOf(options));
+  const engine = await openEngine(options, host);
+  try {
+    const definitions = forColleges(files, engine.config);
+    const current = await readStatus(engine.api, definitions, staleAfterMs);
+    return describe({ ...current, address: engine.address });
+  } finally {
+    await engine.close();
+  }
+}
+
+async function readStatus(
+  api: MetadataApi,
+  definitions: Definitions,
+  staleAfterMs: number,
+): Promise<Omit<Status, 'address'>> {
+  const count = async (name: string) => [name, await api.countExecutions(name)] as const;
+  const [version, registered, pollData, queues, ...executions] = await Promise.all([
+    api.readVersion(),
+    api.readDefinitions(),
+    api.readPollData(),
+    api.readQueueSizes(),
+    ...['RUNNING', 'FAILED', 'TIMED_OUT'].map(count),
+  ]);
+  return {
+    version,
+    definitions: planChanges(definitions, registered, { prune: false, concerns: () => true }),
+    pools: poolsOf(definitions, { pollData, queues, staleAfterMs, now: Date.now() }),
+    executions: Object.fromEntries(executions),
+    unheard: unheardQueues(registered, queues),
+  };
+}
+
+function describe(current: Status): Outcome {
+  const { address, version, definitions, pools, executions, unheard } = current;
+  const exitCode = definitions.changes.length === 0 ? 0 : 2;
+  const lines = [
+    `engine       ${address}${version === undefined ? '' : `  Conductor ${version}`}`,
+    ...describeDefinitions(definitions),
+    `executions   ${Object.entries(executions)
+      .map(([name, count]) => `${count} ${name.toLowerCase().replace('_', ' ')}`)
+      .join(', ')}`,
+    ...Object.entries(unheard).map(
+      ([event, count]) => `events       ${count} wait in ${event}, which no handler listens to`,
+    ),
+    '',
+    ...formatPools(pools),
+  ];
+  const json = {
+    ok: exitCode === 0,
+    engine: { url: address, version },
+    definitions: definitions.changes.map(toJson),
+    unchanged: definitions.unchanged,
+    executions,
+    workers: pools,
+    eventsWithoutHandler: unheard,
+  };
+  return { exitCode, lines, json };
+}
+
+function describeDefinitions({ changes, unchanged }: Plan): string[] {
+  if (changes.length === 0) return [`definitions  all ${unchanged} in step with the files`];
+  return [
+    'definitions  not in step with the files; `apply` brings them in step',
+    ...changes.flatMap((change) => [
+      `  ${change.action === 'add' ? 'missing' : 'differs'}  ${nameOf(change)}`,
+      ...(change.action === 'add' ? [] : diffOf(change).map((line) => `    ${paintDiffLine(line)}`)),
+    ]),
+  ];
+}
+
+function toJson(change: Change): Record<string, unknown> {
+  const { action, kind, name, version, file } = change;
+  const state = action === 'add' ? 'created' : 'changed';
+  return { kind, name, version, file, state, diff: diffOf(change).join('\n') };
+}

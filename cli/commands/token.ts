@@ -1,0 +1,174 @@
+// The command `token`: obtains or reads an access token, and shows its claims and which routes accept it.
+
+import type { Config } from '#lib/config/schema.ts';
+import type { AccessToken } from '../../plugins/oauth2/access-token/access-token.ts';
+import type { OAuth2 } from '../../plugins/oauth2/create-oauth2.ts';
+import { type GatewayRoute, routesWith } from '../../gateway/plugin-api/gateway-routes.ts';
+import { addDirOption, configFolderOf, type FolderOptions } from '../gateway/gateway-folder.ts';
+import { paint, printable } from '../output/colours.ts';
+import { loadCommandConfig } from '../gateway/command-config.ts';
+import { type Outcome, CommandError } from '../outcome.ts';
+import { readGateway, routeNamed } from '../gateway/read-gateway.ts';
+import { alignColumns, formatTable } from '../output/table.ts';
+import { decodeToken, type ShownClaims, showClaims } from './token/decode.ts';
+import { explainRefusal, type Refusal } from './token/explain.ts';
+import { judgeRoute, type Judgement } from './token/judge-route.ts';
+import { openOAuth } from './token/oauth-parts.ts';
+import { obtainToken, type TokenSource } from './token/obtain.ts';
+import type { CommandDefinition, CommandContext } from '../command-definition.ts';
+
+/** Options of `token`: where the token comes from, and the request that it is checked against. */
+export interface TokenOptions extends TokenSource, FolderOptions {
+  readonly route?: string;
+  readonly method?: string;
+  readonly path?: string;
+  readonly raw?: boolean;
+}
+
+/** The command `token`: obtains or reads an access token and says which routes accept it. */
+export const tokenCommand: CommandDefinition<TokenOptions> = {
+  name: 'token',
+  description:
+    'Get or read an access token, and show its claims and why routes reject it. The token itself is shown only with --raw.',
+  exitCodes: {
+    0: 'the token is valid, and the named route, if any, accepts it',
+    1: 'error: there is no token, or it cannot be checked now',
+    2: 'the token is refused, or the named route refuses it',
+  },
+  examples: [
+    {
+      command: 'token',
+      does: 'get a token for ops.clientId from the identity provider, and show the routes that accept it',
+    },
+    {
+      command: 'token --token-file - --route adaptor --method PATCH',
+      does: 'show why this route rejects the token on standard input',
+    },
+    {
+      command: 'token --client-id demo --route adaptor --method PATCH --path /adaptor/001/x',
+      does: 'include the limits on colleges; reads the secret from OPS_CLIENTSECRET',
+    },
+    { command: 'token --raw', does: 'print only the token, for curl' },
+  ],
+  addOptions: (command) =>
+    addDirOption(command)
+      .option('--token-file <file>', 'check the token in this file; - is standard input')
+      .option(
+        '--router [url]',
+        "get it at the router's token path (default: at the identity provider: oauth.issuer, or that of the running stack)",
+      )
+      .option('--client-id <id>', 'OAuth client (default: ops.clientId)')
+      .option('--client-secret <secret>', 'its secret; command lines are visible to others, so prefer OPS_CLIENTSECRET')
+      .option('--scope <scopes>', 'scopes to request, separated by spaces (default: all scopes of the client)')
+      .option('--route <name>', 'check this route of gateway.config.yml (default: all)')
+      .option('--method <method>', 'check this method (default: all of the route)')
+      .option('--path <path>', 'check this path, such as /adaptor/001/x: limits on MIS codes, calls of the engine')
+      .option('--raw', 'print the token and nothing else'),
+  run: runToken,
+};
+
+/** Obtains a token, checks it and evaluates the routes. @throws ConfigError or CommandError */
+async function runToken(options: TokenOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
+  const config = await loadTokenConfig(options, host);
+  const gateway = await readGateway(config, configFolderOf(options));
+  const routes = routesWith(gateway.routes, 'bearer');
+  const selectedRoutes = options.route === undefined ? routes : [routeNamed(routes, options.route)];
+  const oauth = openOAuth(config);
+  try {
+    const token = await obtainToken(options, { config, oauth, stdin: host.stdin });
+    const checked = await check(token, config, oauth);
+    const judgements =
+      'scopes' in checked.result ? judge(selectedRoutes, checked.result, { options, config, ...gateway }) : [];
+    const outcome = describe(checked, judgements, options);
+    return options.raw === true ? { ...outcome, lines: [token], json: { ...outcome.json, token } } : outcome;
+  } finally {
+    await oauth.stop();
+  }
+}
+
+async function loadTokenConfig(options: TokenOptions, host: CommandContext['host']): Promise<Config> {
+  const routerKeys = options.router === true ? (['conductor.apiURL'] as const) : [];
+  const config = await loadCommandConfig(host, ['oauth.issuer', 'oauth.audience', ...routerKeys], options);
+  if (config['oauth.issuer'] !== undefined) return config;
+  throw new CommandError([
+    'oauth.issuer is not set, and no stack runs here: set it in a property file or as OAUTH_ISSUER, or start one with npm start',
+  ]);
+}
+
+interface Checked {
+  readonly characters: number;
+  readonly claims: ShownClaims | null;
+  readonly result: AccessToken | Refusal;
+}
+
+/** Checks the token with the code of the bearer policy. */
+async function check(token: string, config: Config, { accessTokens }: OAuth2): Promise<Checked> {
+  const decoded = decodeToken(token);
+  const claims = decoded === null ? null : showClaims(decoded);
+  const result = await accessTokens.check(token).catch((error: unknown) => explainRefusal(error, claims, config));
+  return { characters: token.length, claims, result };
+}
+
+const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+function judge(
+  routes: readonly GatewayRoute[],
+  { clientId, scopes }: AccessToken,
+  { options, ...rules }: Parameters<typeof judgeRoute>[2] & { options: TokenOptions },
+): Judgement[] {
+  const { method, path } = options;
+  return routes.flatMap((route) => {
+    const methods = method === undefined ? (route.endpoint.methods ?? allMethods) : [method.toUpperCase()];
+    return methods.map((each) =>
+      judgeRoute(route, { clientId, scopes, method: each, ...(path === undefined ? {} : { path }) }, rules),
+    );
+  });
+}
+
+function describe(
+  { characters, claims, result }: Checked,
+  judgements: readonly Judgement[],
+  { route }: TokenOptions,
+): Outcome {
+  const isValid = 'scopes' in result;
+  const isLetIn = route === undefined || judgements.some(({ outcome }) => outcome === 'passes');
+  const facts =
+    claims === null ? [['kind', 'opaque']] : [['kind', 'JWT'], ...Object.entries(claims as Record<string, string>)];
+  const verdict = isValid
+    ? `${paint('good', 'valid')}: client ${printable(result.clientId)}, scopes ${printable([...result.scopes].join(' ') || 'none')}`
+    : `${paint('bad', `refused with ${result.status}`)}: ${result.reason}: ${printable(result.explanation)}`;
+  const rows = judgements.map(({ route: name, method, outcome, status, reason = '' }) => [
+    name,
+    method,
+    outcome === 'passes' ? paint('good', 'passes') : paint('bad', `refused with ${status}`),
+    printable(reason),
+  ]);
+  const exitCode = !isValid && result.status === 503 ? 1 : isValid && isLetIn ? 0 : 2;
+  return {
+    exitCode,
+    lines: [
+      ...alignColumns(
+        [...facts, ['length', `${characters} characters`]].map(([name = '', value = '']) => [
+          nameOf(name),
+          printable(value),
+        ]),
+      ),
+      '',
+      `token ${verdict}`,
+      ...(rows.length === 0 ? [] : ['', ...formatTable(['route', 'method', 'holder', 'why'], rows)]),
+    ],
+    json: {
+      ok: exitCode === 0,
+      token: { characters, ...(claims ?? {}) },
+      ...(isValid
+        ? { valid: true, clientId: result.clientId, scopes: [...result.scopes] }
+        : { valid: false, ...result }),
+      routes: judgements,
+    },
+  };
+}
+
+/** Converts `issuedAt` to `issued at`. */
+function nameOf(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}

@@ -1,0 +1,71 @@
+// Explains why a token is refused, with the token's claims and the configured requirements.
+
+import type { Config } from '#lib/config/schema.ts';
+import {
+  InvalidTokenError,
+  type InvalidTokenReason,
+} from '../../../plugins/oauth2/access-token/invalid-token-error.ts';
+import { ProviderError } from '../../../plugins/oauth2/provider/provider-error.ts';
+import { formatSpan } from '../../input/duration.ts';
+import type { ShownClaims } from './decode.ts';
+
+/** Why a token is refused. */
+export interface Refusal {
+  /** The reason as in the label `result` of router_access_tokens_checked_total. */
+  readonly reason: InvalidTokenReason | 'unavailable';
+  /** HTTP status of the router's response. */
+  readonly status: 401 | 503;
+  /** A sentence for the operator. */
+  readonly explanation: string;
+}
+
+/**
+ * Explains the error of a token check.
+ * @param error error that `AccessTokens.check` threw
+ * @param claims claims of the token, not verified; null when the token cannot be decoded
+ * @throws error when it is neither a ProviderError nor an InvalidTokenError
+ */
+export function explainRefusal(error: unknown, claims: ShownClaims | null, config: Config): Refusal {
+  if (error instanceof ProviderError) {
+    return { reason: 'unavailable', status: 503, explanation: `it cannot be checked now: ${error.message}` };
+  }
+  if (!(error instanceof InvalidTokenError)) throw error;
+  return { reason: error.reason, status: 401, explanation: sentences[error.reason](claims ?? {}, config) };
+}
+
+const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, config: Config) => string>> = {
+  format: (_, config) =>
+    config['oauth.introspectionURL'] === undefined
+      ? 'it is no JWT in canonical form, and opaque tokens are not accepted: oauth.introspectionURL is not set'
+      : 'it is neither a JWT in canonical form nor a bearer token',
+  size: () => 'it is longer than 8192 characters',
+  algorithm: (claims, config) =>
+    `it is signed with ${claims.algorithm ?? 'no algorithm'}; oauth.algorithms has ${config['oauth.algorithms'].join(', ')}`,
+  type: (claims, config) =>
+    `its typ is ${claims.type ?? 'absent'}; oauth.acceptedTypes has ${config['oauth.acceptedTypes'].join(', ')}: is it an ID token?`,
+  'critical-extension': () => 'its header names an extension (crit, b64) that must be understood, and none is',
+  'unknown-key': (claims) =>
+    `the identity provider has no key ${claims.keyId ?? '(the header has no kid)'} for ${claims.algorithm ?? 'its algorithm'}: is it another provider's, or was the key withdrawn?`,
+  signature: (claims) =>
+    `its signature is not that of the key ${claims.keyId ?? ''}: it was changed, or made by somebody else`,
+  claims: () => 'a claim is missing or malformed: exp must be a number, scopes a text or a list',
+  client: (_, config) =>
+    `no claim of oauth.clientIdClaims (${config['oauth.clientIdClaims'].join(', ')}) names its client`,
+  issuer: (claims, config) =>
+    `its issuer is ${claims.issuer ?? 'absent'}; oauth.issuer is ${config['oauth.issuer'] ?? ''}`,
+  audience: (claims, config) =>
+    `it is for ${claims.audience ?? 'nobody'}; oauth.audience is ${config['oauth.audience'] ?? ''}`,
+  expired: (claims) => `it expired ${agoOf(claims.expiresAt)}: get another one`,
+  'not-yet-valid': (claims) =>
+    `it is valid from ${claims.notBefore ?? claims.issuedAt ?? 'a later time'} on: do the clocks of router and provider agree?`,
+  'too-long-life': (claims, config) =>
+    `it lives from ${claims.issuedAt ?? 'now'} to ${claims.expiresAt ?? 'for ever'}; oauth.maxTokenSeconds allows ${formatSpan(config['oauth.maxTokenSeconds'] * 1_000)}`,
+  'sender-constrained': () =>
+    'it is bound to a key of its holder (cnf: DPoP or mutual TLS), and no proof is checked here',
+  inactive: () => 'the identity provider says that it is not active: expired, revoked, or not its own',
+};
+
+function agoOf(time: string | undefined): string {
+  const at = Date.parse(time ?? '');
+  return Number.isNaN(at) ? '' : `${formatSpan(Math.max(0, Date.now() - at))} ago`;
+}

@@ -1,0 +1,65 @@
+// Evaluates whether a route accepts a request, with the code of the route's policies.
+
+import type { Config } from '#lib/config/schema.ts';
+import type { GatewayRoute } from '../../../gateway/plugin-api/gateway-routes.ts';
+import { pathsOf } from '../../../gateway/plugin-api/gateway-config-schema.ts';
+import type { PlannedRequest, PolicyDeclaration } from '../../../gateway/plugin-api/policy.ts';
+import { decodeSegment } from '#lib/http/percent-encoding.ts';
+
+/** The result for one route and method. */
+export interface Judgement {
+  readonly route: string;
+  readonly method: string;
+  readonly outcome: 'passes' | 'refused';
+  /** HTTP status of the response when the request is refused. */
+  readonly status?: number;
+  readonly reason?: string;
+}
+
+/**
+ * Evaluates methods, path and policies of a route in order, and returns the first refusal. Rate limits and admission do not
+ * count, since they depend on the current load.
+ */
+export function judgeRoute(
+  route: GatewayRoute,
+  request: Omit<PlannedRequest, 'params'>,
+  { declarations, config }: { declarations: ReadonlyMap<string, PolicyDeclaration>; config: Config },
+): Judgement {
+  const { name, endpoint } = route;
+  const { method, path } = request;
+  const refused = (status: number, reason: string): Judgement => ({
+    route: name,
+    method,
+    outcome: 'refused',
+    status,
+    reason,
+  });
+  const methods: readonly string[] | undefined = endpoint.methods;
+  if (methods !== undefined && !methods.includes(method)) return refused(405, `only ${methods.join(', ')}`);
+  const params = path === undefined ? {} : parametersOf(pathsOf(endpoint), path);
+  if (params === null) return refused(404, `${path} is not a path of this route (${pathsOf(endpoint).join(', ')})`);
+  for (const { policy, action } of route.steps) {
+    const refusal = declarations.get(policy)?.judge?.(action as never, { ...request, params }, config);
+    if (refusal !== undefined) return refused(refusal.status, refusal.reason);
+  }
+  return { route: name, method, outcome: 'passes' };
+}
+
+/** Returns the path parameters by the patterns of an endpoint (`/adaptor/:mis/*`), or null when no pattern matches. */
+function parametersOf(patterns: readonly string[], path: string): Record<string, string> | null {
+  const segments = (path.split('?', 1)[0] ?? '').replace(/(?<=.)\/$/, '').split('/');
+  for (const pattern of patterns) {
+    const parts = pattern.split('/');
+    const isOpen = parts.at(-1) === '*';
+    const fixed = isOpen ? parts.slice(0, -1) : parts;
+    if (isOpen ? segments.length < fixed.length : segments.length !== fixed.length) continue;
+    if (!fixed.every((part, index) => part.startsWith(':') || part.toLowerCase() === segments[index]?.toLowerCase()))
+      continue;
+    return Object.fromEntries(
+      fixed.flatMap((part, index) =>
+        part.startsWith(':') ? [[part.slice(1), decodeSegment(segments[index] ?? '')]] : [],
+      ),
+    );
+  }
+  return null;
+}

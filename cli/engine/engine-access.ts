@@ -1,0 +1,173 @@
+// Access to the engine's API, directly or through the router with an OAuth client.
+
+import type { Command } from 'commander';
+import type { Config } from '#lib/config/schema.ts';
+import type { EngineError } from '#lib/conductor/engine-error.ts';
+import { Engine, type EngineRequest, type EngineResponse } from '#lib/conductor/engine.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
+import type { SendRequest } from '#lib/conductor/send-call.ts';
+import { openExecutions } from '#lib/records/open-executions.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
+import { loadCommandConfig, type StackKey } from '../gateway/command-config.ts';
+import { addDirOption, type FolderOptions } from '../gateway/gateway-folder.ts';
+import type { Host } from '../host.ts';
+import { CommandError } from '../outcome.ts';
+
+/** The CLI options that select the engine and how it is reached. */
+export interface EngineAccessOptions extends FolderOptions {
+  /** Base URL of the engine, or of each of its servers, comma-separated. */
+  readonly engine?: string;
+  /** Base URL of the router, or true for that of `conductor.apiURL`. Excludes `engine`. */
+  readonly router?: string | true;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+}
+
+/** Adds `--dir` and `--engine`. Commands whose calls the router does not forward use this one instead of `addEngineOptions`. */
+export function addEngineOption(command: Command): Command {
+  return addDirOption(command).option(
+    '--engine <url>',
+    "the engine's base URL, several comma-separated (default: conductor.url, or the running stack)",
+  );
+}
+
+/** Adds `--dir`, `--engine` and `--router` with its client options, for commands whose calls the router forwards. */
+export function addEngineOptions(command: Command): Command {
+  return addEngineOption(command)
+    .option(
+      '--router [url]',
+      'go through the router at this base URL (default: that of conductor.apiURL, or the running stack)',
+    )
+    .option('--client-id <id>', 'OAuth client for --router (default: ops.clientId)')
+    .option('--client-secret <secret>', 'its secret (default: ops.clientSecret)');
+}
+
+/** An open connection to an engine. */
+export interface EngineAccess {
+  /** The requested address, for messages. */
+  readonly address: string;
+  readonly api: MetadataApi;
+  /** Finds executions by the engine's index, or by the routers' records in Redis. */
+  readonly executions: ExecutionApi;
+  /** Sends any request to the engine's API. The router forwards only some of them. */
+  readonly call: SendRequest;
+  readonly config: Config;
+  close(): Promise<void>;
+}
+
+/**
+ * Loads the configuration and opens a connection to the engine. The address comes from the first of these that has
+ * one: the option, the configuration, the running stack.
+ * @param keys further keys that the command takes from the running stack whose engine it uses
+ * @throws ConfigError, or CommandError when an address or a client is missing or refused. An unreachable engine is
+ *   detected by the first request.
+ */
+export async function openEngine(
+  options: EngineAccessOptions,
+  host: Pick<Host, 'env' | 'stderr'>,
+  keys: readonly StackKey[] = [],
+): Promise<EngineAccess> {
+  const { router, engine } = options;
+  if (router !== undefined && engine !== undefined) throw new CommandError(['give --engine or --router, not both']);
+  const config = await loadCommandConfig(host, addressKeys(options, keys), options);
+  const urls = router === undefined ? (engine?.split(',') ?? config['conductor.url']) : [routerUrlOf(router, config)];
+  const base = parseBases(urls, router === undefined ? '' : '/conductor');
+  const client = new Engine({ url: base.origins, timeoutMs: config['conductor.timeoutMs'], connections: 4 });
+  const send = (request: EngineRequest): Promise<EngineResponse> =>
+    client.request({ ...request, path: `${base.prefix}${request.path}` }).catch((error: unknown) => {
+      throw new CommandError([`${base.address} does not respond: ${(error as EngineError).message}`], { cause: error });
+    });
+  try {
+    const token = router === undefined ? undefined : await fetchToken(send, clientOf(options, config));
+    const headers: Record<string, string> = token === undefined ? {} : { 'x-authorization': token };
+    const call: SendRequest = (request) => send({ ...request, headers: { ...headers, ...request.headers } });
+    // Each search reports why it fails, so the connection to Redis does not have to.
+    const executions = await openExecutions(call, config, createLog('cli', 'silent'));
+    return {
+      address: base.address,
+      api: new MetadataApi(call),
+      executions: executions.api,
+      call,
+      config,
+      close: async () => void (await Promise.all([executions.close(), client.close()])),
+    };
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+}
+
+function addressKeys({ engine, router }: EngineAccessOptions, keys: readonly StackKey[]): readonly StackKey[] {
+  if (router === undefined) return engine === undefined ? ['conductor.url', 'redis.url', ...keys] : [];
+  return router === true ? ['conductor.apiURL', 'redis.url'] : [];
+}
+
+/** Returns the base URL of the router: the given one, or that of `conductor.apiURL`, which the workers use. */
+export function routerUrlOf(router: string | true, config: Config): string {
+  return router === true ? config['conductor.apiURL'].replace(/\/conductor\/api\/?$/, '') : router;
+}
+
+/** Parses the base URLs of one engine's servers. @throws CommandError unless all of them have the same path */
+function parseBases(urls: readonly string[], suffix: string): { origins: string[]; prefix: string; address: string } {
+  const bases = urls.map((url) => parseBase(url.trim(), suffix));
+  const [first, ...others] = bases as [Base, ...Base[]];
+  if (others.some(({ prefix }) => prefix !== first.prefix))
+    throw new CommandError([`${urls.join(',')}: several addresses of an engine need the same path`]);
+  const address = bases.map((base) => base.address).join(',');
+  return { origins: bases.map(({ origin }) => origin), prefix: first.prefix, address };
+}
+
+interface Base {
+  readonly origin: string;
+  readonly prefix: string;
+  readonly address: string;
+}
+
+function parseBase(url: string, suffix: string): Base {
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new CommandError([`${url} is not an http or https URL`]);
+  const { origin, pathname } = new URL(url);
+  const path = pathname.replace(/\/+$/, '');
+  return { origin, prefix: `${path}${suffix}`, address: `${origin}${path}` };
+}
+
+interface Client {
+  readonly id: string;
+  readonly secret: string;
+}
+
+function clientOf({ clientId, clientSecret }: EngineAccessOptions, config: Config): Client {
+  const id = clientId ?? config['ops.clientId'];
+  const secret = clientSecret ?? config['ops.clientSecret'];
+  if (id === undefined || secret === undefined) {
+    throw new CommandError([
+      '--router needs a client: set ops.clientId and ops.clientSecret (OPS_CLIENTID, OPS_CLIENTSECRET) or give --client-id and --client-secret',
+    ]);
+  }
+  return { id, secret };
+}
+
+/** Exchanges key and secret for a token, as Conductor's SDKs do. */
+async function fetchToken(send: (request: EngineRequest) => Promise<EngineResponse>, client: Client): Promise<string> {
+  const { status, body } = await send({
+    method: 'POST',
+    path: '/api/token',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ keyId: client.id, keySecret: client.secret }),
+  });
+  const { token, error, title } = readJson(body);
+  if (status !== 200 || token === undefined) {
+    throw new CommandError([
+      `the router issued no token to client "${client.id}": ${status} ${error ?? title ?? ''}`.trimEnd(),
+    ]);
+  }
+  return token;
+}
+
+function readJson(body: Buffer): { token?: string; error?: string; title?: string } {
+  try {
+    return (JSON.parse(body.toString('utf8')) as Record<string, string> | null) ?? {};
+  } catch {
+    return {};
+  }
+}

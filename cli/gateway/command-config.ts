@@ -1,0 +1,60 @@
+// Loads the configuration for a command: the router's own, with addresses of a running `npm start` as fallback.
+
+import { join, resolve } from 'node:path';
+import { loadConfig } from '#lib/config/load.ts';
+import { readRunningStack, type RunningStack } from '#lib/config/running-stack.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { configFolderOf, type FolderOptions } from './gateway-folder.ts';
+import type { Host } from '../host.ts';
+
+/** A configuration key whose value can come from a running stack. */
+export type StackKey = keyof ReturnType<typeof valuesOf>;
+
+function valuesOf({ engine, engineDatabase, redis, router, identityProvider, audience }: RunningStack) {
+  return {
+    'conductor.url': [engine],
+    'conductor.databaseURL': engineDatabase,
+    'redis.url': redis,
+    'conductor.apiURL': `${router}/conductor/api`,
+    'oauth.issuer': identityProvider,
+    'oauth.audience': audience,
+  };
+}
+
+/** A value of the running stack is used only when the stack's value of this other key is used too. */
+const belongsTo: Partial<Record<StackKey, StackKey>> = {
+  'conductor.databaseURL': 'conductor.url',
+  'oauth.audience': 'oauth.issuer',
+};
+
+/** Writes one line per warning of the configuration. */
+export function writeWarnings(stderr: Host['stderr'], warnings: readonly string[]): void {
+  for (const warning of warnings) stderr.write(`warning: ${warning}\n`);
+}
+
+/**
+ * Loads the configuration. Reports on stderr its warnings, and when it takes addresses from a running stack.
+ * @param keys keys that this run needs and that no option sets
+ * @param folder the gateway's folder
+ * @throws ConfigError when the configuration is not valid, CommandError when there is no such folder
+ */
+export async function loadCommandConfig(
+  { env, stderr }: Pick<Host, 'env' | 'stderr'>,
+  keys: readonly StackKey[],
+  folder: FolderOptions,
+): Promise<Config> {
+  const rootDir = configFolderOf(folder);
+  const { config, origins, warnings } = await loadConfig({ env, rootDir });
+  writeWarnings(stderr, warnings);
+  const isSet = (key: StackKey) => origins[key] !== undefined;
+  const missing = keys.filter((key) => !isSet(key) && !isSet(belongsTo[key] ?? key));
+  if (missing.length === 0) return config;
+  const isDefault = origins['state.dir'] === undefined;
+  const stack = readRunningStack(isDefault ? join(rootDir, config['state.dir']) : resolve(config['state.dir']));
+  if (stack === undefined) return config;
+  const values = valuesOf(stack);
+  const found = missing.filter((key) => values[key] !== undefined);
+  if (found.length === 0) return config;
+  stderr.write(`Using the stack started at ${stack.startedAt} (router ${stack.router})\n`);
+  return { ...config, ...Object.fromEntries(found.map((key) => [key, values[key]])) };
+}

@@ -1,0 +1,38 @@
+// The folder of the gateway that a command acts on: the working directory, or the one that `--dir` names.
+
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { gatewayDir } from '#lib/config/folders.ts';
+import { CommandError } from '../outcome.ts';
+
+/** The option that names a gateway's folder. */
+export interface FolderOptions {
+  readonly dir?: string;
+}
+
+/** Absolute path of the gateway's folder: the working directory, or the checkout when that has no gateway. */
+export const rootDir = gatewayDir();
+
+/** Adds `--dir`. @param what what the folder is to the command */
+export function addDirOption(command: Command, what = "the gateway's folder, with everything that is read"): Command {
+  return command.option('--dir <directory>', `${what} (default: the gateway in this folder)`);
+}
+
+/** Returns the absolute path of the folder. @throws CommandError when `--dir` names none */
+export function folderOf({ dir }: FolderOptions): string {
+  if (dir === undefined) return rootDir;
+  if (!existsSync(dir)) throw new CommandError([`--dir: there is no folder ${dir}`]);
+  return resolve(dir);
+}
+
+/**
+ * Returns the folder whose configuration counts. A folder with nothing but definitions, as `dump` writes them, has none:
+ * the gateway's in this folder does.
+ * @throws CommandError when `--dir` names no folder
+ */
+export function configFolderOf(options: FolderOptions): string {
+  const dir = folderOf(options);
+  const isGateway = ['gateway.config.yml', 'config/default.properties'].some((file) => existsSync(join(dir, file)));
+  return isGateway ? dir : rootDir;
+}

@@ -1,0 +1,137 @@
+// The effective route table: policies and limits of each public path, with the values of the configuration filled in.
+
+import { adaptorDomains } from '#lib/config/adaptor-domains.ts';
+import type { Config } from '#lib/config/schema.ts';
+import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
+import { readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
+import { findWorkflow, taskTypesOf } from '#lib/conductor/definitions/workflow-tasks.ts';
+import type { Gateway } from '../../gateway/configuration/validate-gateway.ts';
+import { pathsOf, type PipelineStep } from '../../gateway/plugin-api/gateway-config-schema.ts';
+import { actionOf } from '../../gateway/plugin-api/gateway-routes.ts';
+import type { RouteLimits } from '../../gateway/plugin-api/policy.ts';
+
+/** One apiEndpoint of the gateway configuration. Properties of policies that its pipeline lacks are absent. */
+export interface RouteTableEntry {
+  /** Name of the apiEndpoint, as in metrics and logs. */
+  readonly route: string;
+  readonly paths: readonly string[];
+  /** Absent when the route takes every method. */
+  readonly methods?: readonly string[];
+  /** Host of the endpoint; absent when it takes any host. */
+  readonly host?: string;
+  readonly access: Access;
+  readonly workflow?: WorkflowTarget;
+  /** Response deadline in milliseconds. */
+  readonly responseDeadlineMs?: number;
+  readonly bulkhead?: RouteBulkhead;
+  readonly limits: RouteLimits & Required<Pick<RouteLimits, 'rates' | 'inFlight'>>;
+  /** Policies with a condition: `rate-limit if pathMatch`. */
+  readonly conditions: readonly string[];
+}
+
+/** The workflow that a route starts: one version, or several versions by their share of the clients. */
+export interface WorkflowTarget {
+  readonly name: string;
+  readonly version?: number;
+  readonly versions?: Readonly<Record<string, number>>;
+  /** Task types of all versions; absent when a version is in no file. */
+  readonly taskTypes?: readonly string[];
+}
+
+/** What the route requires of a client. */
+export interface Access {
+  /** False when the route needs no access token. */
+  readonly token: boolean;
+  /** The token needs all of these scopes. */
+  readonly scopes: readonly string[];
+  /** The token needs one of these scopes. */
+  readonly anyScope: readonly string[];
+  /** Needed in addition by every method but GET, HEAD and OPTIONS. */
+  readonly writeScope?: string;
+}
+
+/** The bulkhead of a route: its share of the concurrency limits and its circuit breaker. */
+export interface RouteBulkhead {
+  /** `movies`, or `adaptor :mis` for one bulkhead per back end. */
+  readonly name: string;
+  /** Task domain by the value of the path parameter; other values go to the default worker pool. */
+  readonly domains: Readonly<Record<string, string>>;
+}
+
+/** Returns the workflow versions that a route may start. */
+export function versionsOf({ version, versions }: WorkflowTarget): number[] {
+  return versions === undefined ? [version ?? Number.NaN] : Object.keys(versions).map(Number);
+}
+
+/** Returns an entry for each route, in the order of the gateway configuration. */
+export function createRouteTable(
+  { routes, declarations }: Pick<Gateway, 'routes' | 'declarations'>,
+  config: Config,
+  definitions: Definitions,
+): RouteTableEntry[] {
+  return routes.map(({ name: route, endpoint, steps }) => {
+    const { host, methods } = endpoint;
+    return {
+      route,
+      paths: pathsOf(endpoint),
+      ...(methods === undefined ? {} : { methods }),
+      ...(host === undefined ? {} : { host }),
+      access: accessOf(steps),
+      ...workflowOf(steps, config, definitions),
+      ...bulkheadOf(route, steps, config),
+      limits: limitsOf(steps, declarations, config),
+      conditions: steps.flatMap(({ policy, condition }) => (condition ? [`${policy} if ${condition.name}`] : [])),
+    };
+  });
+}
+
+function accessOf(steps: readonly PipelineStep[]): Access {
+  const action = actionOf(steps, 'bearer');
+  const { scopes = [], anyScope = [], writeScope } = (action ?? {}) as Partial<Access>;
+  return { token: action !== undefined, scopes, anyScope, ...(writeScope === undefined ? {} : { writeScope }) };
+}
+
+function workflowOf(
+  steps: readonly PipelineStep[],
+  config: Config,
+  definitions: Definitions,
+): Pick<RouteTableEntry, 'workflow' | 'responseDeadlineMs'> {
+  const action = actionOf(steps, 'workflow');
+  if (action === undefined) return {};
+  const name = String(action['name']);
+  const { shares = new Map<number, number>(), isSplit = false } = readPinnedVersions(action).pinned ?? {};
+  const [version = Number.NaN] = shares.keys();
+  const files = [...shares.keys()].map((each) => findWorkflow(definitions, { name, version: each }));
+  const taskTypes = files.flatMap((file) => (file === undefined ? [] : taskTypesOf(file.definition)));
+  return {
+    workflow: {
+      name,
+      ...(isSplit ? { versions: Object.fromEntries(shares) } : { version }),
+      ...(files.includes(undefined) ? {} : { taskTypes: [...new Set(taskTypes)] }),
+    },
+    responseDeadlineMs: Number(
+      action['responseDeadlineMs'] ?? action['waitBudgetMs'] ?? config['router.responseDeadlineMs'],
+    ),
+  };
+}
+
+function bulkheadOf(route: string, steps: readonly PipelineStep[], config: Config): Pick<RouteTableEntry, 'bulkhead'> {
+  const action = actionOf(steps, 'workflow');
+  if (action === undefined) return {};
+  const { backEndOf } = (action['admission'] ?? {}) as { backEndOf?: string };
+  const parameter = backEndOf ?? action['domainOf'];
+  const name = parameter === undefined ? route : `${route} :${String(parameter)}`;
+  return { bulkhead: { name, domains: action['domainOf'] === undefined ? {} : adaptorDomains(config) } };
+}
+
+/** Adds up the limits of the steps, as their policies declare them. */
+function limitsOf(
+  steps: readonly PipelineStep[],
+  declarations: Gateway['declarations'],
+  config: Config,
+): RouteTableEntry['limits'] {
+  const limits = steps.map(({ policy, action }) => declarations.get(policy)?.limits?.(action as never, config) ?? {});
+  const rates = limits.flatMap((own) => own.rates ?? []);
+  const inFlight = limits.flatMap((own) => own.inFlight ?? []);
+  return Object.assign({ rates, inFlight }, ...limits, { rates, inFlight }) as RouteTableEntry['limits'];
+}

@@ -1,0 +1,48 @@
+// Terminal colours: lines carry escape sequences, which are removed when the stream has no colours.
+
+import { WriteStream } from 'node:tty';
+import { stripVTControlCharacters, styleText } from 'node:util';
+import type { Output } from '../host.ts';
+
+/** The meaning of a piece of text, which selects its style. */
+export type Meaning = keyof typeof styles;
+
+const styles = {
+  heading: 'bold',
+  faint: 'dim',
+  added: 'green',
+  removed: 'red',
+  changed: 'yellow',
+  good: 'green',
+  warning: 'yellow',
+  bad: 'red',
+} as const;
+
+/** Adds the style of a meaning to a text. `fitStream` removes it again for streams without colours. */
+export function paint(meaning: Meaning, text: string): string {
+  return styleText(styles[meaning], text, { validateStream: false });
+}
+
+/** Returns the lines as one text, without escape sequences unless the stream has colours. */
+export function fitStream(lines: readonly string[], stream: Output, env: NodeJS.ProcessEnv): string {
+  const text = `${lines.join('\n')}\n`;
+  return hasColours(stream, env) ? text : stripVTControlCharacters(text);
+}
+
+/** Returns true for a terminal with colours unless NO_COLOR is set, and for any stream when FORCE_COLOR is set. */
+export function hasColours({ isTTY }: Output, env: NodeJS.ProcessEnv): boolean {
+  return (isTTY === true || env['FORCE_COLOR'] !== undefined) && WriteStream.prototype.getColorDepth(env) > 2;
+}
+
+/** Returns the number of columns of a text, without escape sequences. */
+export function widthOf(text: string): number {
+  return stripVTControlCharacters(text).length;
+}
+
+/** Returns text from an untrusted source with its control characters escaped, as in `\u001b`. */
+export function printable(text: string): string {
+  return text.replace(
+    /[\x00-\x1f\x7f-\x9f]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

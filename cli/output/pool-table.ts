@@ -1,0 +1,20 @@
+// The table of worker pools that `status` and `workers` print: who polls which task type in which domain.
+
+import type { WorkerPool } from '#lib/conductor/metadata/worker-pools.ts';
+import { paint, printable } from './colours.ts';
+import { formatSpan } from '../input/duration.ts';
+import { formatTable } from './table.ts';
+
+/** Returns the lines of the table, its head first. Ids and domains come from workers: control characters are escaped. */
+export function formatPools(pools: readonly WorkerPool[]): string[] {
+  return formatTable(['task type', 'domain', 'waiting', 'last poll', 'worker'], pools.flatMap(toRows));
+}
+
+function toRows({ taskType, domain, waiting, workers }: WorkerPool): string[][] {
+  const head = [taskType, printable(domain ?? '-'), waiting > 0 ? paint('warning', String(waiting)) : '0'];
+  if (workers.length === 0) return [[...head, paint('bad', 'nobody polls'), '-']];
+  return workers.map(({ workerId, lastPollSecondsAgo, stale }) => {
+    const seen = `${lastPollSecondsAgo < 60 ? `${lastPollSecondsAgo} s` : formatSpan(lastPollSecondsAgo * 1_000)} ago`;
+    return [...head, stale ? paint('bad', `${seen} (gone)`) : seen, printable(workerId ?? '-')];
+  });
+}
