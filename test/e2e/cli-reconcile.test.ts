@@ -6,6 +6,7 @@ import { call, type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { lostEventsOf } from './lost-events.ts';
 
 let stack: Stack;
 let demo: Caller;
@@ -16,7 +17,7 @@ beforeAll(async () => {
   demo = await callerFor(stack.url);
   // A new engine subscribes to a handler's queue within a minute, and only while the handler is active.
   await patch('LIVE001');
-  await untilEventsTaken();
+  await untilEventsTaken(queue);
 }, 120_000);
 afterAll(() => stack?.stop());
 
@@ -53,28 +54,18 @@ async function patch(cccid: string): Promise<string> {
   return String(answer.headers['x-execution-id']);
 }
 
-async function untilEventsTaken(): Promise<void> {
-  const waiting = async () =>
-    (await engine('/tasks/queue/all')).json<Record<string, number>>()['college-adaptorWF:person_patched'] ?? 0;
-  await pollUntil('the engine to have taken the event', async () => (await waiting()) === 0, {
-    timeoutMs: 90_000,
-    everyMs: 250,
-  });
-}
+const { withoutHandler, untilEventsTaken } = lostEventsOf(engineOfRun());
+const queue = 'college-adaptorWF:person_patched';
 
-/** A PATCH whose event the engine takes while the handler is switched off. */
+/** A PATCH whose event the engine takes and does nothing with. */
 async function loseEvent(): Promise<string> {
   lostAt = Date.now();
-  const handlers = (await engine('/event')).json<{ name: string }[]>();
-  const handler = handlers.find(({ name }) => name === 'mdm');
-  expect((await engine('/event', 'PUT', { ...handler, active: false })).status).toBe(200);
-  try {
-    const executionId = await patch('LOST001');
-    await untilEventsTaken();
-    return executionId;
-  } finally {
-    await engine('/event', 'PUT', { ...handler, active: true });
-  }
+  let executionId = '';
+  await withoutHandler('mdm', async () => {
+    executionId = await patch('LOST001');
+    await untilEventsTaken(queue);
+  });
+  return executionId;
 }
 
 it(

@@ -20,7 +20,7 @@ export interface DefinitionsOnEngine {
   /** Which of them the engine has: `workflow moviesWF1a2b v1` without the random part, in the order of the engine. */
   registered(): Promise<string[]>;
   /** Starts an execution and returns its id. */
-  startExecution(name: string, version: number): Promise<string>;
+  startExecution(name: string, version: number, taskToDomain?: Record<string, string>): Promise<string>;
   /** Works on the next task of a type, as a worker does; returns the execution it belonged to. */
   completeTask(taskType: string): Promise<string>;
   /** Status of an execution. */
@@ -77,9 +77,9 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
       ];
       return (await Promise.all(kinds)).flat().toSorted();
     },
-    async startExecution(name, version) {
+    async startExecution(name, version, taskToDomain = {}) {
       const input = { inbound: { httpMethod: 'GET' } };
-      return (await send('POST', '/api/workflow', { name, version, input })).text;
+      return (await send('POST', '/api/workflow', { name, version, input, taskToDomain })).text;
     },
     async completeTask(taskType) {
       const poll = `/api/tasks/poll/batch/${taskType}?count=1&timeout=2000&workerid=test`;

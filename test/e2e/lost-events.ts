@@ -1,4 +1,4 @@
-// Events that the engine loses: it takes them from their queue while their handler is switched off.
+// Events that the engine loses: it takes them from their queue while the condition of their handler never holds.
 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,7 +8,10 @@ import type { EngineOfRun } from './engine-of-run.ts';
 
 /** Calls of an engine's API. */
 export interface LostEvents {
-  /** Runs `work` while a handler is switched off: the engine takes its events and does nothing with them. */
+  /**
+   * Runs `work` while the condition of a handler never holds: the engine takes its events and does nothing with them. A
+   * handler that is not active would not do: once a minute the engine stops listening to queues without active handlers.
+   */
   withoutHandler(name: string, work: () => Promise<void>): Promise<void>;
   /** The engine has taken the events of this queue and done what it does with them. */
   untilEventsTaken(queue: string): Promise<void>;
@@ -25,11 +28,11 @@ export function lostEventsOf({ url, stateDir }: EngineOfRun): LostEvents {
       const handlers = (await call(`${url}/api/event`)).json<{ name: string }[]>();
       const handler = handlers.find((each) => each.name === name);
       if (handler === undefined) throw new Error(`the engine has no handler ${name}`);
-      await put({ ...handler, active: false });
+      await put({ ...handler, condition: 'false' });
       try {
         await work();
       } finally {
-        await put({ ...handler, active: true });
+        await put(handler);
       }
     },
     async untilEventsTaken(queue) {

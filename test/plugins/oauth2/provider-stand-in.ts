@@ -38,6 +38,8 @@ export interface ProviderStandIn extends TokenMint {
   readonly received: Record<Endpoint, Received[]>;
   /** Publishes exactly these keys. */
   publish(...keys: readonly SigningKey[]): void;
+  /** Closes the connections of requests that hang. */
+  dropConnections(): void;
   stop(): Promise<void>;
 }
 
@@ -81,6 +83,7 @@ export async function startProviderStandIn(options: ProviderStandInOptions = {})
     publish: (...keys) => {
       provider.jwks = { keys: keys.map(({ jwk }) => jwk) };
     },
+    dropConnections: () => server.closeAllConnections(),
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

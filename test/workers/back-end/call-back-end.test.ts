@@ -8,13 +8,17 @@ import { BackEndFailure } from '../../../workers/back-end/back-end-failure.ts';
 import { type BackEndRequest, createBackEndCaller } from '../../../workers/back-end/call-back-end.ts';
 import { answers, ok, type RawBackEnd, type Reaction, startRawBackEnd } from '../raw-back-end.ts';
 
+/** Of `impatient`, for back ends that never answer. No other test depends on a deadline. */
 const timeoutMs = 400;
 const maxResponseBytes = 100_000;
+const impatient = createBackEndCaller({ timeoutMs, maxResponseBytes });
 let caller: ReturnType<typeof createBackEndCaller>;
 let backEnd: RawBackEnd | undefined;
 
+afterAll(() => impatient.close());
+
 beforeEach(() => {
-  caller = createBackEndCaller({ timeoutMs, maxResponseBytes });
+  caller = createBackEndCaller({ timeoutMs: 60_000, maxResponseBytes });
 });
 afterEach(async () => {
   vi.unstubAllEnvs();
@@ -183,19 +187,15 @@ describe('the response', () => {
 });
 
 describe('calls without a complete response', () => {
-  /** Not the short deadline of the other tests: a lookup of a name waits for one of the process's few threads. */
-  const patient = createBackEndCaller({ timeoutMs: 10_000, maxResponseBytes });
-  afterAll(() => patient.close());
-
   test('back-end-unreachable when the connection is refused; a write was not applied', async () => {
     const server = createServer().listen(0);
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
     for (const host of ['127.0.0.1', 'localhost']) {
-      expect(await failureOf(patient.call(read(`http://${host}:${port}`)))).toMatchObject({
+      expect(await failureOf(caller.call(read(`http://${host}:${port}`)))).toMatchObject({
         code: 'back-end-unreachable',
       });
-      const failure = await failureOf(patient.call(write(`http://${host}:${port}`)));
+      const failure = await failureOf(caller.call(write(`http://${host}:${port}`)));
       expect(failure.reason).toBe('back-end-unreachable: no connection; nothing was changed');
     }
   });
@@ -203,13 +203,15 @@ describe('calls without a complete response', () => {
   test('back-end-unreachable when the host does not exist', async () => {
     // The resolver rejects a label of over 63 characters without a query to a name server.
     const host = `${'x'.repeat(64)}.invalid`;
-    expect((await failureOf(patient.call(read(`http://${host}`)))).code).toBe('back-end-unreachable');
+    expect((await failureOf(caller.call(read(`http://${host}`)))).code).toBe('back-end-unreachable');
   });
 
   test('an https base with an http server behind it → back-end-unreachable', async () => {
-    const { url } = await against((socket) => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
-    const failure = await failureOf(caller.call(write(url.replace('http:', 'https:'))));
-    expect(['back-end-unreachable', 'back-end-timeout']).toContain(failure.code);
+    const server = createServer().listen(0);
+    const { port } = server.address() as AddressInfo;
+    const failure = await failureOf(caller.call(write(`https://127.0.0.1:${port}`)));
+    expect(failure.code).toBe('back-end-unreachable');
+    await new Promise((resolve) => server.close(resolve));
   });
 
   test.each<[string, Reaction]>([
@@ -220,12 +222,12 @@ describe('calls without a complete response', () => {
   ])('a back end that %s → back-end-timeout at the deadline', async (_label, react) => {
     const { url } = await against(react);
     const startedAt = performance.now();
-    const failure = await failureOf(caller.call(write(url)));
+    const failure = await failureOf(impatient.call(write(url)));
     expect(failure.reason).toBe(
       `back-end-timeout: no response within ${timeoutMs} ms; the change may have been applied`,
     );
-    expect(performance.now() - startedAt).toBeLessThan(timeoutMs + 2_000);
-    expect((await failureOf(caller.call(read(url)))).reason).toBe(
+    expect(performance.now() - startedAt).toBeLessThan(timeoutMs + 20_000);
+    expect((await failureOf(impatient.call(read(url)))).reason).toBe(
       `back-end-timeout: no response within ${timeoutMs} ms`,
     );
   });

@@ -24,7 +24,7 @@ beforeEach(async () => {
     const body = typeof reply[1] === 'string' ? reply[1] : JSON.stringify(reply[1]);
     return socket.write(`HTTP/1.1 ${reply[0]} X\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
   });
-  caller = createBackEndCaller({ timeoutMs: 500, maxResponseBytes: 100_000 });
+  caller = createBackEndCaller({ timeoutMs: 60_000, maxResponseBytes: 100_000 });
 });
 afterEach(async () => {
   caller.close();
