@@ -98,6 +98,15 @@ describe('routes answer with the back end’s own answer', () => {
   it('another college is served by the workers of its own domain', async () => {
     expect((await demo('/adaptor/002/mock/colleges/002/persons')).status).toBe(200);
   });
+
+  it('8 MiB of bytes and 2 MB of distinct words', async () => {
+    const direct = await fetch(`${stack.backEndsUrl}/adaptors/001/mock/faults/bytes/8388608`);
+    const routed = await demo('/adaptor/001/mock/faults/bytes/8388608');
+    expect(routed.status).toBe(200);
+    expect(routed.bytes.equals(Buffer.from(await direct.arrayBuffer()))).toBe(true);
+    const words = await demo('/adaptor/001/mock/faults/text/2000000');
+    expect(words.bytes).toHaveLength(2_000_000);
+  });
 });
 
 describe('what is sent arrives untouched', () => {
