@@ -23,9 +23,9 @@ const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: 
 const environment = (env: NodeJS.ProcessEnv) => ({ PATH: process.env['PATH'], STATE_DIR: stateDir, ...ports, ...env });
 
 /** As a process, to its end. */
-function launch(args: string[], env: NodeJS.ProcessEnv = {}) {
+function launch(env: NodeJS.ProcessEnv) {
   const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry, ...args], {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry], {
     env: { ...compileCache, ...environment(env) },
   });
   const output = { printed: '' };
@@ -35,13 +35,13 @@ function launch(args: string[], env: NodeJS.ProcessEnv = {}) {
   return { child, output, ended };
 }
 
-/** In this process: a stack that ends before its first program. */
-async function start(env: NodeJS.ProcessEnv) {
+/** In this process: what ends before the first program of the stack. */
+async function start(env: NodeJS.ProcessEnv, args: string[] = []) {
   let printed = '';
   const keep = (chunk: unknown) => ((printed += String(chunk)), true);
   const spies = [process.stdout, process.stderr].map((stream) => vi.spyOn(stream, 'write').mockImplementation(keep));
   const umask = process.umask();
-  const code = await runStack([], environment(env)).finally(() => {
+  const code = await runStack(args, environment(env)).finally(() => {
     process.umask(umask);
     for (const spy of spies) spy.mockRestore();
   });
@@ -50,7 +50,7 @@ async function start(env: NodeJS.ProcessEnv) {
 
 describe('npm start', () => {
   it('with --help says how it is used', async () => {
-    const { code, printed } = await launch(['--help']).ended;
+    const { code, printed } = await start({}, ['--help']);
     expect(code).toBe(0);
     expect(printed).toMatch(/^Usage: npm start[\s\S]*ROUTER_PORT \(8080\)/);
   });
@@ -123,7 +123,7 @@ describe('npm start', () => {
     ).listen(0, '127.0.0.1');
     await once(engine, 'listening');
     const { port } = engine.address() as AddressInfo;
-    const { child, output, ended } = launch([], {
+    const { child, output, ended } = launch({
       CONDUCTOR_URL: `http://127.0.0.1:${port}`,
       // The worker of every other task type is one that runs elsewhere.
       WORKERS_TASKTYPES: 'college-adaptor_intake',

@@ -49,6 +49,12 @@ cp "${this.root}/package-lock.json" "${this.root}/node_modules/.package-lock.jso
     chmodSync(path, 0o755);
   }
 
+  /** Leaves node_modules as the fake npm does. */
+  install(): void {
+    mkdirSync(join(this.root, 'node_modules'));
+    cpSync(join(this.root, 'package-lock.json'), join(this.root, 'node_modules/.package-lock.json'));
+  }
+
   /** Writes the entry file. */
   entry(code: string): void {
     writeFileSync(join(this.root, 'entry.mjs'), code);

@@ -109,9 +109,7 @@ describe('npm start on a taken port', () => {
 });
 
 describe('an entry', () => {
-  beforeEach(async () => {
-    await project.run().ended;
-  });
+  beforeEach(() => project.install());
 
   it('gives its exit code on', async () => {
     project.entry('process.exit(42);');

@@ -11,10 +11,11 @@ import { createOutbound } from '#lib/envelope/outbound.ts';
 import { MdmDefinitions } from '../../../jobs/reconcile/mdm-definitions.ts';
 import { ReconcileRounds } from '../../../jobs/reconcile/reconcile-rounds.ts';
 import { definitionsFor } from '../../lib/conductor/definitions/copy-of-product.ts';
+import { byDepth } from '../../run/depth.ts';
 import { createEngineIndex, type EngineIndex } from './engine-index.ts';
 
 const afterMs = 60_000;
-const orders = Array.from({ length: 20 }, (_, seed) => seed + 1);
+const orders = Array.from({ length: byDepth(5, 20) }, (_, seed) => seed + 1);
 const mdmDefinitions = new MdmDefinitions(definitionsFor());
 const codec = createPayloadCodec({ 'payload.key': undefined, 'payload.decryptionKeys': [] });
 
@@ -178,7 +179,7 @@ it.each(cases)(
 it.each(names)(
   '%s: executions that the engine never gives a task are replaced a few times, then left alone',
   async (name) => {
-    for (const seed of orders.slice(0, 3)) {
+    for (const seed of orders.slice(0, byDepth(2, 3))) {
       const routers = new Routers(2, seed);
       const { engine } = routers;
       engine.outcomeOf = () => ({ status: 'RUNNING', startTime: routers.now });
@@ -192,7 +193,7 @@ it.each(names)(
 );
 
 it.each(names)('%s: executions whose retry the engine always refuses do not multiply', async (name) => {
-  for (const seed of orders.slice(0, 3)) {
+  for (const seed of orders.slice(0, byDepth(2, 3))) {
     const routers = new Routers(2, seed);
     const { engine } = routers;
     engine.outcomeOf = () => ({ ...interrupted(routers.now), startTime: routers.now, endTime: routers.now });
