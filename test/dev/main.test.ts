@@ -117,9 +117,9 @@ describe('npm start', () => {
   });
 
   it('prints addresses and clients before it is ready, names what is missing, and what it waits for when it stops', async () => {
-    // A healthy engine without definitions.
-    const engine = createHttpServer(({ url }, response) =>
-      response.writeHead(url === '/health' ? 200 : 404).end('{"healthy":true}'),
+    // A healthy engine without definitions, which takes those that are registered.
+    const engine = createHttpServer(({ url, method }, response) =>
+      response.writeHead(url === '/health' || method !== 'GET' ? 200 : 404).end('{"healthy":true}'),
     ).listen(0, '127.0.0.1');
     await once(engine, 'listening');
     const { port } = engine.address() as AddressInfo;

@@ -37,12 +37,17 @@ class Routers {
   readonly #rounds: readonly ReconcileRounds[];
   readonly #next: () => number;
   readonly #held: (() => void)[] = [];
+  #onHeld = () => {};
 
   constructor(count: number, seed: number) {
     const { engine } = this;
     this.#next = numbersOf(seed);
     engine.now = () => this.now;
-    engine.beforeCall = () => new Promise((resolve) => this.#held.push(() => resolve()));
+    engine.beforeCall = () =>
+      new Promise((resolve) => {
+        this.#held.push(() => resolve());
+        this.#onHeld();
+      });
     this.#rounds = Array.from(
       { length: count },
       () =>
@@ -60,6 +65,8 @@ class Routers {
     const ended = Promise.all(this.#rounds.map((rounds) => rounds.run().finally(() => running--)));
     while (running > 0) {
       await new Promise(setImmediate);
+      // A round that has found nothing of a probe asks again in a second.
+      if (this.#held.length === 0) await Promise.race([ended, new Promise<void>((resolve) => (this.#onHeld = resolve))]);
       this.#held.splice(Math.floor(this.#next() * this.#held.length), 1)[0]?.();
     }
     const results = await ended;
