@@ -13,10 +13,10 @@ export interface LoopbackServer {
 
 /** Address to listen on. */
 export interface ListenOptions {
-  /** TCP port; 0 = any free one. */
-  port: number;
+  /** TCP port; default 0, any free one. */
+  port?: number | undefined;
   /** The environment variable that sets the port, named in the error. */
-  variable: string;
+  variable?: string | undefined;
   /** Address to bind to; default 127.0.0.1. Containers bind to another address. */
   host?: string | undefined;
 }
@@ -25,12 +25,14 @@ export interface ListenOptions {
  * Starts to listen on `host`.
  * @throws Error that names the port and its environment variable when the port is taken
  */
-export async function listenOnLoopback(server: Server, options: ListenOptions): Promise<LoopbackServer> {
-  const { port, variable, host = '127.0.0.1' } = options;
+export async function listenOnLoopback(
+  server: Server,
+  { port = 0, variable, host = '127.0.0.1' }: ListenOptions = {},
+): Promise<LoopbackServer> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const isTaken = error.code === 'EADDRINUSE';
-      reject(isTaken ? new Error(`port ${port} is taken: set ${variable} to another one`, { cause: error }) : error);
+      const isNamed = error.code === 'EADDRINUSE' && variable !== undefined;
+      reject(isNamed ? new Error(`port ${port} is taken: set ${variable} to another one`, { cause: error }) : error);
     });
     server.listen(port, host, resolve);
   });

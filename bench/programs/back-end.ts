@@ -16,6 +16,6 @@ await runProgram('back-end', async () => {
   });
   // Longer than any client keeps an idle connection.
   server.keepAliveTimeout = 120_000;
-  const { url, close } = await listenOnLoopback(server, { port: 0, variable: 'none' });
+  const { url, close } = await listenOnLoopback(server);
   return { ready: { url }, stop: close };
 });

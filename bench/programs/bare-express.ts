@@ -27,7 +27,7 @@ await runProgram('bare-express', async () => {
   addExchanges(app, engine);
   const server = createServer(app);
   server.keepAliveTimeout = 120_000;
-  const { url, close } = await listenOnLoopback(server, { port: 0, variable: 'none' });
+  const { url, close } = await listenOnLoopback(server);
   return { ready: { url }, stop: () => close().then(() => engine.close()) };
 });
 

@@ -167,6 +167,6 @@ await runProgram('engine-stub', async (log) => {
     );
   });
   server.keepAliveTimeout = 120_000;
-  const { url, close } = await listenOnLoopback(server, { port: 0, variable: 'none' });
+  const { url, close } = await listenOnLoopback(server);
   return { ready: { url }, stop: close };
 });

@@ -25,6 +25,6 @@ await runProgram('load-balancer', async () => {
     incoming.pipe(outgoing);
   });
   server.keepAliveTimeout = 120_000;
-  const { url, close } = await listenOnLoopback(server, { port: 0, variable: 'none' });
+  const { url, close } = await listenOnLoopback(server);
   return { ready: { url }, stop: close };
 });

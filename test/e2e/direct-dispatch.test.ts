@@ -33,7 +33,7 @@ describe('two routers with Redis', requires('redis'), () => {
       done.set(name, (done.get(name) ?? 0) + 1);
       request.resume().once('end', () => response.setHeader('content-type', 'application/json').end('{}'));
     });
-    backEnd = await listenOnLoopback(server, { port: 0, variable: 'none' });
+    backEnd = await listenOnLoopback(server);
     redis = await startRedisServer();
     engines = await Promise.all([0, 1].map(() => startRecordingProxy(engineOfRun().url)));
     const [first, other] = engines.map(({ url }) => ({ CONDUCTOR_URL: url, REDIS_URL: redis.url }));

@@ -259,7 +259,7 @@ describe.each([
   it('no metric and no error report holds one', () => {
     expect(metrics).toContain('router_http_requests_total');
     expect([...found(metrics), ...leaksOf(metrics)]).toEqual([]);
-    const reports = sentry.envelopes.join('\n');
+    const reports = sentry.envelopes().join('\n');
     expect(sentry.events().length).toBeGreaterThan(0);
     expect([...found(reports), ...leaksOf(reports)]).toEqual([]);
   });

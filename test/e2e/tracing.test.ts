@@ -16,7 +16,7 @@ let ops: Caller;
 
 beforeAll(async () => {
   receiver = await startOtlpReceiver();
-  const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: `${receiver.endpoint}/` };
+  const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: `${receiver.url}/` };
   const router = { ...traced, ROUTER_TIMINGSCOPE: 'sisdata_W', LOG_LEVEL: 'debug' };
   stack = await shareStack({ engineUrl: engineOfRun().url, router, workers: traced });
   [demo, ops] = await Promise.all([callerFor(stack.url), callerFor(stack.url, 'ops')]);

@@ -7,7 +7,7 @@ import { listenOnLoopback } from '../../../dev/loopback-server.ts';
 
 /** Starts the server and returns the client. Call it in a test. */
 export async function startFakeEngine(respond: RequestListener): Promise<Engine> {
-  const server = await listenOnLoopback(createServer(respond), { port: 0, variable: 'none' });
+  const server = await listenOnLoopback(createServer(respond));
   const engine = new Engine({ url: server.url, timeoutMs: 5_000, connections: 1 });
   onTestFinished(async () => {
     await engine.close();

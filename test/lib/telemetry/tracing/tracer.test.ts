@@ -1,14 +1,12 @@
 // The tracer and what is behind it: spans as they are sent, off without an endpoint, harmless when nobody takes them.
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { allowedAttributes, type SpanAttributes } from '#lib/telemetry/tracing/attributes.ts';
 import { createTracer } from '#lib/telemetry/tracing/create-tracer.ts';
 import type { Tracer } from '#lib/telemetry/tracing/tracer.ts';
 import { pollUntil } from '../../../stack/poll-until.ts';
+import { observe } from '../observe.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './otlp-receiver.ts';
 
 /** Of the tracer that was started last: an exporter that still retries when its test is over writes into its own. */
@@ -38,7 +36,7 @@ const parent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
 describe('spans', () => {
   it('arrive by the time close has ended, below their parents, with their times and attributes', async () => {
-    const tracer = await start(`${receiver.endpoint}/base/`, { headers: ['x-key=a%20b', 'x-other=c=d'] });
+    const tracer = await start(`${receiver.url}/base/`, { headers: ['x-key=a%20b', 'x-other=c=d'] });
     const startedAt = performance.now() - 1_000;
     const root = tracer.start('root', { kind: 'server', parent, startedAt, attributes: { 'router.route': 'movies' } });
     const child = root.start('child', { kind: 'client' });
@@ -69,7 +67,7 @@ describe('spans', () => {
   });
 
   it('traceparent names the span, and carries the flag of the trace', async () => {
-    const tracer = await start(receiver.endpoint);
+    const tracer = await start(receiver.url);
     expect(tracer.start('x', { parent }).traceparent).toMatch(
       /^00-4bf92f3577b34da6a3ce929d0e0e4736-(?!00f067aa0ba902b7)[0-9a-f]{16}-01$/,
     );
@@ -79,7 +77,7 @@ describe('spans', () => {
   });
 
   it('one in ten: about that part of the traces that begin here, all of those that a client samples, whole traces', async () => {
-    const tracer = await start(receiver.endpoint, { percent: 10 });
+    const tracer = await start(receiver.url, { percent: 10 });
     for (let index = 0; index < 400; index++) {
       const span = tracer.start('begun here');
       span.start('below').end();
@@ -110,9 +108,9 @@ describe('spans', () => {
 
 describe('an endpoint in trouble', () => {
   it('that is down, then back: one line each, and close ends in time', async () => {
-    const { endpoint } = receiver;
+    const { url } = receiver;
     await receiver.close();
-    const tracer = await start(endpoint);
+    const tracer = await start(url);
     tracer.start('lost').end();
     const before = performance.now();
     await tracer.close(300);
@@ -122,7 +120,7 @@ describe('an endpoint in trouble', () => {
 
   it('that refuses: said once, however many are refused', async () => {
     const refusing = await startOtlpReceiver(400);
-    const tracer = await start(refusing.endpoint);
+    const tracer = await start(refusing.url);
     for (const sent of [1, 2, 3]) {
       tracer.start('refused').end();
       await pollUntil('the spans to be refused', () => refusing.requests.length >= sent);
@@ -136,29 +134,18 @@ describe('an endpoint in trouble', () => {
     ['nonsense', /each header is name=value/],
     ['x-key=%zz', /the value of x-key is not percent-encoded/],
   ])('the header %s: refused, without its value', async (header, message) => {
-    await expect(start(receiver.endpoint, { headers: [header] })).rejects.toThrow(message);
-    await expect(start(receiver.endpoint, { headers: [header] })).rejects.not.toThrow('zz');
+    await expect(start(receiver.url, { headers: [header] })).rejects.toThrow(message);
+    await expect(start(receiver.url, { headers: [header] })).rejects.not.toThrow('zz');
   });
 });
 
 describe('the process', () => {
-  async function observe(endpoint: string): Promise<{ modules: number; patched: string[] }> {
-    const script = fileURLToPath(new URL('observe-process.ts', import.meta.url));
-    const child = spawn(process.execPath, [script, endpoint], { stdio: ['ignore', 'pipe', 'pipe'] });
-    let [stdout, stderr] = ['', ''];
-    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-    const [code] = await once(child, 'close');
-    expect([code, stderr]).toEqual([0, '']);
-    return JSON.parse(stdout) as { modules: number; patched: string[] };
-  }
-
   it('without an endpoint: no OpenTelemetry module is loaded', async () => {
-    expect(await observe('')).toEqual({ modules: 0, patched: [] });
+    expect(await observe('span', '')).toEqual({ modules: 0, patched: [] });
   });
 
   it('with one: they are, the span is sent, and nothing of the process is patched', async () => {
-    const { modules, patched } = await observe(receiver.endpoint);
+    const { modules, patched } = await observe('span', receiver.url);
     expect(modules).toBeGreaterThan(1);
     expect(patched).toEqual([]);
     expect(receiver.spans().map(({ name }) => name)).toEqual(['observed']);
