@@ -182,7 +182,7 @@ describe('running executions', () => {
     const id = await on.startExecution(`mdmWF${files.suffix}`, 1, { mdm_notify: files.suffix });
     files.set(handler, ['condition'], 'true');
     expect((await on.run('plan', '--no-diff')).stdout).toContain('1 running execution may still produce its event');
-    await on.send('DELETE', `/api/workflow/${id}`);
+    await on.send('DELETE', `/workflow/${id}`);
   });
 });
 
@@ -290,7 +290,7 @@ describe('what the engine has and the files have not', () => {
       expect(refused.exitCode).toBe(1);
       expect(refused.stderr).toBe('nothing was changed: the router does not forward removals; prune with --engine\n');
       expect(await on.registered()).toContain('workflow moviesWF v2');
-      await on.send('DELETE', `/api/workflow/${id}`);
+      await on.send('DELETE', `/workflow/${id}`);
       const worker = { OPS_CLIENTID: 'worker', OPS_CLIENTSECRET: 'worker-secret' };
       const { exitCode, stderr } = await runCli(['plan', ...through], worker);
       expect(exitCode).toBe(1);
@@ -455,7 +455,7 @@ describe('something comes between', () => {
     const result = on.run('apply', '--yes', '--engine', gate.url);
     await held;
     const foreign = definitionIn(files, movies.taskFile, { responseTimeoutSeconds: 99 });
-    await on.send('PUT', '/api/metadata/taskdefs', foreign);
+    await on.send('PUT', '/metadata/taskdefs', foreign);
     gate.release();
     const { exitCode, stdout } = await result;
     expect(exitCode).toBe(2);
@@ -473,7 +473,7 @@ describe('something comes between', () => {
     const result = on.run('apply', '--yes', '--engine', gate.url);
     await held;
     const handler = definitionIn(files, `event-handlers/mdm${files.suffix}.json`, { condition: '1 == 1' });
-    await on.send('PUT', '/api/event', handler);
+    await on.send('PUT', '/event', handler);
     gate.release();
     const { exitCode, stderr } = await result;
     expect(exitCode).toBe(1);
@@ -521,11 +521,11 @@ describe('something comes between', () => {
     const slow = on.run('apply', '--yes', '--engine', gate.url);
     await held;
     const other = definitionIn(files, movies.taskFile, { responseTimeoutSeconds: 24 });
-    await on.send('PUT', '/api/metadata/taskdefs', other);
+    await on.send('PUT', '/metadata/taskdefs', other);
     const seen = gate.hold((call) => call === 'GET /api/metadata/taskdefs', 'before');
     gate.release();
     await seen;
-    await on.send('PUT', '/api/metadata/taskdefs', other);
+    await on.send('PUT', '/metadata/taskdefs', other);
     gate.release();
     const { exitCode, stderr } = await slow;
     expect(exitCode).toBe(1);
@@ -634,17 +634,17 @@ describe('dump', () => {
   it('a name that is no file name: refused before anything is written, exit 1', async () => {
     const name = `strange name ${files.suffix}`;
     const definition = definitionIn(files, movies.taskFile, { name });
-    await on.send('POST', '/api/metadata/taskdefs', [definition]);
+    await on.send('POST', '/metadata/taskdefs', [definition]);
     const { exitCode, stderr } = await into();
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`the task type "${name}" cannot be a file`);
     expect(filesIn()).toEqual([]);
-    await on.send('DELETE', `/api/metadata/taskdefs/${encodeURIComponent(name)}`);
+    await on.send('DELETE', `/metadata/taskdefs/${encodeURIComponent(name)}`);
   });
 
   it('a definition that the product does not allow: written, with what check will say of it', async () => {
     const definition = definitionIn(files, movies.taskFile, { inputKeys: ['a'] });
-    await on.send('POST', '/api/metadata/taskdefs', [definition]);
+    await on.send('POST', '/metadata/taskdefs', [definition]);
     const { exitCode, stdout } = await into();
     expect(exitCode).toBe(0);
     expect(stdout).toContain('The engine takes these, `check` and `plan` do not:');

@@ -7,7 +7,7 @@ import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import { planChanges } from '#lib/conductor/metadata/plan.ts';
 import { type CliResult, runCli, startCli, type StartedCli } from '../cli/run-cli.ts';
 import { definitionsFor } from '../lib/conductor/definitions/copy-of-product.ts';
-import { call } from '../stack/client.ts';
+import { type EngineApi, engineApi } from '../stack/engine-api.ts';
 import type { RandomDefinitions } from './random-definitions.ts';
 
 export interface DefinitionsOnEngine {
@@ -26,22 +26,12 @@ export interface DefinitionsOnEngine {
   /** Status of an execution. */
   statusOf(executionId: string): Promise<string>;
   /** Changes something in the engine behind the CLI's back. */
-  send(method: string, path: string, body?: unknown): Promise<void>;
+  readonly send: EngineApi['send'];
 }
 
 export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefinitions): DefinitionsOnEngine {
   const scope = ['--dir', dir, '--only', `*${suffix}*`];
-  const get = async <T>(path: string) => (await call(`${engineUrl}${path}`)).json<T>();
-  const send = async (method: string, path: string, body?: unknown) => {
-    const headers = { 'content-type': 'application/json' };
-    const answer = await call(`${engineUrl}${path}`, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
-    return answer;
-  };
+  const { get, send, execution } = engineApi(engineUrl);
   return {
     async prepare() {
       const engine = new Engine({ url: engineUrl, timeoutMs: 10_000, connections: 2 });
@@ -59,39 +49,36 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
     run: (command, ...options) => runCli([command, '--engine', engineUrl, ...scope, ...options]),
     start: (command, options, url = engineUrl) => startCli([command, '--engine', url, ...scope, ...options]),
     async registered() {
-      interface Named {
-        name: string;
-        version?: number;
-      }
-      const named = async (path: string, kind: string) =>
-        (await get<Named[]>(path))
+      const namesAt = async (path: string) =>
+        (await get<{ name: string; version?: number }[]>(path))
           .filter(({ name }) => name.includes(suffix))
-          .map(({ name, version }) => {
-            const title = `${kind} ${name.replace(suffix, '')}`;
-            return kind === 'workflow' ? `${title} v${version}` : title;
-          });
-      const kinds = [
-        named('/api/metadata/taskdefs', 'task type'),
-        named('/api/metadata/workflow', 'workflow'),
-        named('/api/event', 'event handler'),
-      ];
-      return (await Promise.all(kinds)).flat().toSorted();
+          .map(({ name, version }) => ({ name: name.replace(suffix, ''), version }));
+      const [taskTypes, workflows, handlers] = await Promise.all([
+        namesAt('/metadata/taskdefs'),
+        namesAt('/metadata/workflow'),
+        namesAt('/event'),
+      ]);
+      return [
+        ...taskTypes.map(({ name }) => `task type ${name}`),
+        ...workflows.map(({ name, version }) => `workflow ${name} v${version}`),
+        ...handlers.map(({ name }) => `event handler ${name}`),
+      ].toSorted();
     },
     async startExecution(name, version, taskToDomain = {}) {
       const input = { inbound: { httpMethod: 'GET' } };
-      return (await send('POST', '/api/workflow', { name, version, input, taskToDomain })).text;
+      return (await send('POST', '/workflow', { name, version, input, taskToDomain })).text;
     },
     async completeTask(taskType) {
-      const poll = `/api/tasks/poll/batch/${taskType}?count=1&timeout=2000&workerid=test`;
+      const poll = `/tasks/poll/batch/${taskType}?count=1&timeout=2000&workerid=test`;
       const [task] = await get<{ taskId: string; workflowInstanceId: string }[]>(poll);
       if (task === undefined) throw new Error(`no task of ${taskType} waits`);
       const { taskId, workflowInstanceId } = task;
       const outputData = { outbound: { statusCodeValue: 200 } };
-      await send('POST', '/api/tasks', { taskId, workflowInstanceId, status: 'COMPLETED', outputData });
+      await send('POST', '/tasks', { taskId, workflowInstanceId, status: 'COMPLETED', outputData });
       return workflowInstanceId;
     },
-    statusOf: async (id) => (await get<{ status: string }>(`/api/workflow/${id}?includeTasks=false`)).status,
-    send: async (method, path, body) => void (await send(method, path, body)),
+    statusOf: async (id) => (await execution(id)).status,
+    send,
   };
 }
 

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listenOnLoopback, type LoopbackServer } from '../../dev/loopback-server.ts';
 import { byDepth } from '../run/depth.ts';
 import { requires } from '../run/requirements.ts';
-import { type AlternatingProxy, startAlternatingProxy } from '../stack/alternating-proxy.ts';
 import { type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
@@ -24,7 +23,7 @@ describe('two routers with Redis', requires('redis'), () => {
   let engines: RecordingProxy[] = [];
   let stack: Stack;
   let second: Program;
-  let balancer: AlternatingProxy;
+  let balancer: RecordingProxy;
   let callers: Caller[];
 
   beforeAll(async () => {
@@ -47,7 +46,7 @@ describe('two routers with Redis', requires('redis'), () => {
     });
     second = await startProgram('gateway/main.ts', { ...stack.routerEnv, ...other });
     const urls = [stack.url, String(second.ready['url'])];
-    balancer = await startAlternatingProxy(urls);
+    balancer = await startRecordingProxy(...urls);
     await stack.addWorkers({ CONDUCTOR_APIURL: `${balancer.url}/conductor/api` });
     callers = await Promise.all(urls.map((url) => callerFor(url)));
     await pollUntil('both routers to know of the workers', async () => {

@@ -6,7 +6,7 @@ import { createInbound } from '#lib/envelope/inbound.ts';
 import { createOutbound } from '#lib/envelope/outbound.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import { Engine } from '#lib/conductor/engine.ts';
-import type { EngineExecution } from '../stack/engine-execution.ts';
+import type { EngineExecution } from '../stack/engine-api.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { stopIdleWorkers } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';

@@ -2,11 +2,10 @@
 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { call } from '../stack/client.ts';
+import { engineApi } from '../stack/engine-api.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import type { EngineOfRun } from './engine-of-run.ts';
 
-/** Calls of an engine's API. */
 export interface LostEvents {
   /**
    * Runs `work` while the condition of a handler never holds: the engine takes its events and does nothing with them. A
@@ -18,25 +17,21 @@ export interface LostEvents {
 }
 
 export function lostEventsOf({ url, stateDir }: EngineOfRun): LostEvents {
-  const put = async (handler: object) => {
-    const headers = { 'content-type': 'application/json' };
-    const { status } = await call(`${url}/api/event`, { method: 'PUT', headers, body: JSON.stringify(handler) });
-    if (status !== 200) throw new Error(`the handler was not changed: ${status}`);
-  };
+  const { get, send } = engineApi(url);
   return {
     async withoutHandler(name, work) {
-      const handlers = (await call(`${url}/api/event`)).json<{ name: string }[]>();
+      const handlers = await get<{ name: string }[]>('/event');
       const handler = handlers.find((each) => each.name === name);
       if (handler === undefined) throw new Error(`the engine has no handler ${name}`);
-      await put({ ...handler, condition: 'false' });
+      await send('PUT', '/event', { ...handler, condition: 'false' });
       try {
         await work();
       } finally {
-        await put(handler);
+        await send('PUT', '/event', handler);
       }
     },
     async untilEventsTaken(queue) {
-      const size = async () => (await call(`${url}/api/tasks/queue/all`)).json<Record<string, number>>()[queue] ?? 0;
+      const size = async () => (await get<Record<string, number>>('/tasks/queue/all'))[queue] ?? 0;
       const isDone = async () => (await size()) === 0 && unfinished(stateDir, queue) === 0;
       // An engine looks once a minute which queues have active handlers, and may listen to this one only then.
       await pollUntil(`the events of ${queue} to be dropped`, isDone, { timeoutMs: 90_000 });

@@ -10,7 +10,7 @@ import { type Broker, createBroker } from '../rabbitmq/broker.ts';
 import { connectMdm, type Mdm, type Update } from '../rabbitmq/mdm.ts';
 import { type FaultEngine, startFaultEngine } from '../faults/engine.ts';
 import { call, callerFor } from '../stack/client.ts';
-import type { EngineExecution } from '../stack/engine-execution.ts';
+import type { EngineExecution } from '../stack/engine-api.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { preparedFolder } from '../stack/prepared-engine.ts';
 import { type Program, startProgram } from '../stack/program.ts';

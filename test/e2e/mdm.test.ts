@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
-import type { EngineExecution } from '../stack/engine-execution.ts';
+import type { EngineExecution } from '../stack/engine-api.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { shareStack, type Stack } from '../stack/stack.ts';
 import { newCccid } from '../stack/new-cccid.ts';

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Task } from '#lib/conductor/types.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { readCount } from '../stack/metrics.ts';
-import type { EngineExecution } from '../stack/engine-execution.ts';
+import type { EngineExecution } from '../stack/engine-api.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';

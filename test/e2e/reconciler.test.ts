@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOutbound } from '#lib/envelope/outbound.ts';
 import type { RunningEngine } from '../../dev/engine/start-engine.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
-import type { EngineExecution } from '../stack/engine-execution.ts';
+import type { EngineExecution } from '../stack/engine-api.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { shareStack, type Stack } from '../stack/stack.ts';

@@ -11,6 +11,7 @@ import type { Task } from '#lib/conductor/types.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
+import { reload as reloadProgram } from '../stack/reload.ts';
 import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { newCccid } from '../stack/new-cccid.ts';
@@ -44,21 +45,9 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-/** @returns what came of it */
 async function reload(map: string): Promise<'applied' | 'refused'> {
-  const countsOf = async () => {
-    const counts = await readCounts(stack.operationsUrl);
-    return (result: string) => counts[`router_config_reloads_total{result="${result}"}`] ?? 0;
-  };
-  const before = await countsOf();
   writeFileSync(gatewayConfigFile, map);
-  stack.router.process.kill('SIGHUP');
-  const outcome = async () => {
-    const now = await countsOf();
-    return (['applied', 'refused'] as const).find((result) => now(result) > before(result));
-  };
-  // It gives way to requests: on a busy machine it takes its time.
-  return pollUntil('the reload to be over', outcome, { timeoutMs: 60_000 });
+  return reloadProgram(stack.router);
 }
 
 /** Requests at a fixed rate, whatever comes back, until it is stopped. @returns what came back: a status, of a problem the whole document */

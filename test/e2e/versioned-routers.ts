@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Task } from '#lib/conductor/types.ts';
 import { createToken, type SigningKey } from '../plugins/oauth2/forge.ts';
-import { call, type Caller, checkAnswersOf } from '../stack/client.ts';
+import { type Caller, callerWith, checkAnswersOf } from '../stack/client.ts';
+import { engineApi } from '../stack/engine-api.ts';
 import { handWorker } from '../stack/hand-worker.ts';
 import { issuerKey } from '../stack/issuer-key.ts';
-import { readCounts } from '../stack/metrics.ts';
-import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
+import { reload } from '../stack/reload.ts';
 import { audience, shareStack, type Stack } from '../stack/stack.ts';
 
 /** What the workers of a version do with a task: report these fields. */
@@ -56,16 +56,15 @@ export const fails: Behaviour = () => ({ status: 'FAILED_WITH_TERMINAL_ERROR', r
 export async function startVersionedRouters(engineUrl: string, versions: readonly number[]): Promise<VersionedRouters> {
   const suffix = randomBytes(4).toString('hex');
   const workflow = `versionsWF-${suffix}`;
-  const taskTypeOf = (version: number) => `versions_${suffix}_${version}`;
+  const taskTypes = new Map(versions.map((version) => [version, `versions_${suffix}_${version}`]));
   const domain = `versions-${suffix}`;
   const dir = mkdtempSync(join(tmpdir(), 'service-router-versions-'));
   const stack = await shareStack({ engineUrl, withWorkers: false, anyAnswer: true });
   const key = await issuerKey(stack);
-  await register(
-    engineUrl,
-    workflow,
-    versions.map((version) => ({ version, taskType: taskTypeOf(version) })),
-  );
+  const engine = engineApi(engineUrl);
+  const { taskDefs, workflows } = definitionsOf(workflow, taskTypes);
+  await engine.send('POST', '/metadata/taskdefs', taskDefs);
+  await engine.send('PUT', '/metadata/workflow', workflows);
   const behaviours = new Map(versions.map((version) => [version, answers(version)]));
   const routers: Program[] = [];
   const ending = new AbortController();
@@ -84,17 +83,14 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
       await checkAnswersOf(url);
       return { url, operationsUrl, program, gatewayConfigFile: file };
     },
-    async reload({ url, operationsUrl, program, gatewayConfigFile }, pins) {
-      const applied = async () => (await readCounts(operationsUrl))['router_config_reloads_total{result="applied"}'];
-      const before = (await applied()) ?? 0;
+    async reload({ url, program, gatewayConfigFile }, pins) {
       writeFileSync(gatewayConfigFile, mapWith(workflow, pins));
-      program.process.kill('SIGHUP');
-      await pollUntil('the reload to be over', async () => ((await applied()) ?? 0) > before, { timeoutMs: 60_000 });
+      if ((await reload(program)) === 'refused') throw new Error(`the router refuses ${pins}`);
       await checkAnswersOf(url);
     },
     async work(router) {
-      for (const version of versions) {
-        const worker = await handWorker(router.url, taskTypeOf(version), domain);
+      for (const [version, taskType] of taskTypes) {
+        const worker = await handWorker(router.url, taskType, domain);
         loops.push(
           (async () => {
             while (!ending.signal.aborted) {
@@ -105,16 +101,15 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
         );
       }
     },
-    client: (url, id, scope = '') => callerOf(url, tokenFor(stack, key, { id, scope })),
+    client: (url, id, scope = '') => callerWith(url, tokenFor(stack, key, { id, scope })),
     async stop() {
       ending.abort();
       await Promise.all(loops);
       for (const router of routers) await router.stop();
-      await unregister(
-        engineUrl,
-        workflow,
-        versions.map((version) => ({ version, taskType: taskTypeOf(version) })),
-      );
+      for (const [version, taskType] of taskTypes) {
+        await engine.send('DELETE', `/metadata/workflow/${workflow}/${version}`);
+        await engine.send('DELETE', `/metadata/taskdefs/${taskType}`);
+      }
       await stack.stop();
       rmSync(dir, { recursive: true, force: true });
     },
@@ -126,11 +121,6 @@ function tokenFor({ issuer }: Stack, key: SigningKey, { id, scope }: { id: strin
   return createToken(key, mint, { claims: { client_id: id, sub: id, scope: `sisdata_W ${scope}`.trim() } });
 }
 
-function callerOf(url: string, token: string): Caller {
-  return (path, options = {}) =>
-    call(`${url}${path}`, { ...options, headers: { authorization: `Bearer ${token}`, ...options.headers } });
-}
-
 function mapWith(workflow: string, pins: string): string {
   const shipped = readFileSync('gateway.config.yml', 'utf8');
   const place = '              name: college-adaptorWF\n              version: ${adaptor.workflowVersion}\n';
@@ -138,19 +128,14 @@ function mapWith(workflow: string, pins: string): string {
   return shipped.replace(place, `              name: ${workflow}\n              ${pins}\n`);
 }
 
-interface Registered {
-  readonly version: number;
-  readonly taskType: string;
-}
-
-async function register(engineUrl: string, name: string, versions: readonly Registered[]): Promise<void> {
+/** What to register: one task type for each version of a workflow, which does nothing else. */
+function definitionsOf(name: string, taskTypes: ReadonlyMap<number, string>) {
   const common = { ownerEmail: 'service-router@example.org' };
-  const taskDefs = versions.map(({ taskType }) => ({
+  const taskDefs = [...taskTypes.values()].map((taskType) => ({
     ...{ ...common, name: taskType, retryCount: 0, timeoutSeconds: 0, timeoutPolicy: 'TIME_OUT_WF' },
     responseTimeoutSeconds: 90,
   }));
-  await send(engineUrl, ['POST', '/api/metadata/taskdefs'], taskDefs);
-  const workflows = versions.map(({ version, taskType }) => ({
+  const workflows = [...taskTypes].map(([version, taskType]) => ({
     ...{ ...common, name, version, schemaVersion: 2, restartable: false, inputParameters: ['inbound'] },
     tasks: [
       {
@@ -160,21 +145,5 @@ async function register(engineUrl: string, name: string, versions: readonly Regi
     ],
     outputParameters: { outbound: '${intake.output.outbound}' },
   }));
-  await send(engineUrl, ['PUT', '/api/metadata/workflow'], workflows);
-}
-
-async function unregister(engineUrl: string, name: string, versions: readonly Registered[]): Promise<void> {
-  for (const { version, taskType } of versions) {
-    await send(engineUrl, ['DELETE', `/api/metadata/workflow/${name}/${version}`]);
-    await send(engineUrl, ['DELETE', `/api/metadata/taskdefs/${taskType}`]);
-  }
-}
-
-async function send(engineUrl: string, [method, path]: [string, string], body?: object): Promise<void> {
-  const headers = { 'content-type': 'application/json' };
-  const answer = await call(`${engineUrl}${path}`, {
-    ...{ method, headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+  return { taskDefs, workflows };
 }

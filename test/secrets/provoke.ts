@@ -1,8 +1,7 @@
 // Requests of every kind with marked credentials and people in them: good ones, refused ones and such as end in errors.
 
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { call, type CallOptions, type RouterAnswer } from '../stack/client.ts';
+import { sendRaw } from '../wire/raw-client.ts';
 import type { Markers } from './markers.ts';
 
 /** A response and its request. */
@@ -103,15 +102,6 @@ const grant = (client: string, secret: string): CallOptions => ({
 
 /** Requests that no HTTP client would send. */
 async function rawCall(url: string, request: string): Promise<Exchange['answer']> {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  socket.on('error', () => undefined);
-  let text = '';
-  socket.on('data', (chunk: Buffer) => {
-    text += chunk.toString('latin1');
-    // One response is enough, and a refused connection is closed by the other side anyway.
-    if (text.includes('\r\n\r\n')) socket.end();
-  });
-  socket.write(request);
-  await once(socket, 'close');
-  return { status: Number(text.split(' ')[1]), headers: {}, text };
+  const { status, headers, body: text } = await sendRaw(url, request);
+  return { status, headers, text };
 }

@@ -93,7 +93,10 @@ export async function call(
 export type Caller = (path: string, options?: CallOptions) => Promise<RouterAnswer>;
 
 export async function callerFor(url: string, client = 'demo'): Promise<Caller> {
-  const token = await tokenOf(url, client);
+  return callerWith(url, await tokenOf(url, client));
+}
+
+export function callerWith(url: string, token: string): Caller {
   // The seed's callers write the scheme in lower case.
   return (path, options = {}) =>
     call(`${url}${path}`, { ...options, headers: { authorization: `bearer ${token}`, ...options.headers } });

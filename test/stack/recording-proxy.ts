@@ -1,9 +1,9 @@
 // An HTTP proxy between two of our programs that writes down every request. It can answer in the other's place, and hold
 // one request: before the other side has seen it, or after the other side has done it and before we hear of it.
 
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { listenOnLoopback } from '../../dev/loopback-server.ts';
 
 export interface RecordedRequest {
   readonly method: string;
@@ -39,9 +39,12 @@ interface Gate {
   readonly open: PromiseWithResolvers<void>;
 }
 
-/** Listens on a free port and passes every request to `target` (an http URL), path and headers as they are. */
-export async function startRecordingProxy(target: string): Promise<RecordingProxy> {
-  const { hostname, port } = new URL(target);
+/**
+ * Listens on a free port and passes every request on, path and headers as they are.
+ * @param targets http URLs, used round-robin: several are served as by a load balancer without affinity
+ */
+export async function startRecordingProxy(...targets: readonly string[]): Promise<RecordingProxy> {
+  let turn = 0;
   let armed: Gate | undefined;
   let held: Gate | undefined;
   const pass = async (gate: Gate | undefined, when: Gate['when']) => {
@@ -54,7 +57,7 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
     const { method = '', url = '', headers } = incoming;
     const gate = armed?.chosen(`${method} ${url}`) === true ? armed : undefined;
     if (gate !== undefined) armed = undefined;
-    const body = await readAll(incoming);
+    const body = await buffer(incoming);
     proxy.requests.push({ method, target: url, headers, body: body.toString('utf8') });
     if (proxy.answer !== undefined) {
       response.writeHead(proxy.answer.status, proxy.answer.headers).end(proxy.answer.body);
@@ -63,13 +66,8 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
     await pass(gate, 'before');
     // Its client may be gone: what was held goes nowhere then, as on a cut connection.
     if (response.destroyed) return;
-    const outgoing = httpRequest({
-      hostname,
-      port,
-      method,
-      path: url,
-      headers: { ...headers, host: `${hostname}:${port}` },
-    });
+    const { hostname, port, host } = new URL(targets[turn++ % targets.length] as string);
+    const outgoing = httpRequest({ hostname, port, method, path: url, headers: { ...headers, host } });
     outgoing.on('error', () => response.destroy());
     outgoing.on('response', async (answer) => {
       await pass(gate, 'after');
@@ -87,10 +85,9 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
       socket.destroy();
     });
   }
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { url, close } = await listenOnLoopback(server);
   const proxy: RecordingProxy = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     requests: [],
     answer: undefined,
     hold(chosen, when) {
@@ -103,16 +100,8 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
     },
     async stop() {
       proxy.release();
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
+      await close();
     },
   };
   return proxy;
-}
-
-async function readAll(incoming: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }

@@ -88,6 +88,20 @@ export class RawConnection {
   }
 }
 
+/** Sends bytes on a connection of their own and returns the first response; status 0 when it is closed without one. */
+export async function sendRaw(url: string, bytes: Buffer | string): Promise<RawAnswer> {
+  const connection = new RawConnection(url);
+  connection.send(bytes);
+  try {
+    return await connection.answer();
+  } catch (error) {
+    if (error instanceof ConnectionEnded) return { status: 0, headers: {}, body: '' };
+    throw error;
+  } finally {
+    connection.destroy();
+  }
+}
+
 /** The first whole response in what has come. @throws Error when it is not HTTP as the router writes it */
 function takeAnswer(received: Buffer, headOnly: boolean): { answer: RawAnswer; length: number } | null {
   const end = received.indexOf('\r\n\r\n');

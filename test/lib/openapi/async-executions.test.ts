@@ -5,13 +5,13 @@ import type { OpenApiDocument, Operation, Response, Responses } from '#lib/opena
 import { acceptedBeside } from '../../../plugins/conductor/async-executions/describe-async.ts';
 import { describeVersions } from '../../../plugins/conductor/versions/describe-versions.ts';
 import { describeWorkflow } from '../../../plugins/conductor/workflow/describe-workflow.ts';
-import { type LoneRouter, startLoneRouter } from './lone-router.ts';
+import { type DescribedRouter, startDescribedRouter } from '../../gateway/local-router.ts';
 
-let router: LoneRouter;
+let router: DescribedRouter;
 let document: OpenApiDocument;
 
 beforeAll(async () => {
-  router = await startLoneRouter();
+  router = await startDescribedRouter();
   document = (await router.ask('/openapi.json')).json<OpenApiDocument & Record<string, unknown>>();
 });
 afterAll(() => router?.stop());

@@ -16,14 +16,14 @@ import { createSyncs } from '../../../dev/back-ends/seed/data-warehouse.ts';
 import { movies } from '../../../dev/back-ends/seed/movies.ts';
 import { problemKinds } from '#lib/problem/catalogue.ts';
 import { rootDir } from '../../docs/pages.ts';
-import { type LoneRouter, startLoneRouter } from './lone-router.ts';
+import { type DescribedRouter, startDescribedRouter } from '../../gateway/local-router.ts';
 
-let router: LoneRouter;
+let router: DescribedRouter;
 let document: OpenApiDocument;
 let operations: { name: string; operation: Operation }[];
 
 beforeAll(async () => {
-  router = await startLoneRouter();
+  router = await startDescribedRouter();
   document = (await router.ask('/openapi.json')).json<OpenApiDocument & Record<string, unknown>>();
   operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ name: `${method} ${path}`, operation })),

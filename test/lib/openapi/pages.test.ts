@@ -3,11 +3,11 @@
 import { gunzipSync, brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { problemKinds } from '#lib/problem/catalogue.ts';
-import { type LoneRouter, startLoneRouter } from './lone-router.ts';
+import { type DescribedRouter, startDescribedRouter } from '../../gateway/local-router.ts';
 
-let router: LoneRouter;
+let router: DescribedRouter;
 beforeAll(async () => {
-  router = await startLoneRouter();
+  router = await startDescribedRouter();
 });
 afterAll(() => router?.stop());
 
@@ -145,7 +145,7 @@ describe('the page', () => {
   });
 
   it('router.docs=false → 404, and the document does not mention it; everything else stays', async () => {
-    const silent = await startLoneRouter({ ROUTER_DOCS: 'false' });
+    const silent = await startDescribedRouter({ ROUTER_DOCS: 'false' });
     try {
       expect((await silent.ask('/')).status).toBe(404);
       expect((await silent.ask('/docs')).status).toBe(404);

@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { createKey } from '../../../plugins/oauth2/forge.ts';
 import { startProviderStandIn } from '../../../plugins/oauth2/provider-stand-in.ts';
 import { type Counts, readCounts } from '../../../stack/metrics.ts';
-import { pollUntil } from '../../../stack/poll-until.ts';
+import { reload } from '../../../stack/reload.ts';
 import { type Program, startProgram } from '../../../stack/program.ts';
 
 export interface ReloadableRouter {
@@ -92,18 +92,9 @@ export async function startReloadableRouter(env: Record<string, string> = {}): P
   });
   const operationsUrl = String(program.ready['operationsUrl']);
   const counts = () => readCounts(operationsUrl);
-  const sum = (found: Counts, result: string) => found[`router_config_reloads_total{result="${result}"}`] ?? 0;
   return {
     ...{ url: String(program.ready['url']), dir, program, issuer: provider.issuer, write, counts },
-    async reload() {
-      const before = await counts();
-      program.process.kill('SIGHUP');
-      const outcome = async () => {
-        const now = await counts();
-        return (['applied', 'refused'] as const).find((result) => sum(now, result) > sum(before, result));
-      };
-      return pollUntil('the reload to be over', outcome, { timeoutMs: 30_000 });
-    },
+    reload: () => reload(program),
     async notice() {
       const response = await fetch(`${operationsUrl}/health/ready`);
       const { notices } = (await response.json()) as { notices: Record<string, string[]> };
