@@ -2,8 +2,9 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { listenOnLoopback } from '../../dev/loopback-server.ts';
 
 /**
  * - `pass`: as it is · `slow`: every call takes 2 s longer
@@ -52,17 +53,8 @@ export async function startEngineProxy(target: string): Promise<EngineProxy> {
     );
   });
   server.keepAliveTimeout = 6_000;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return Object.assign(proxy, {
-    url: `http://127.0.0.1:${port}`,
-    async stop() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
-  });
+  const { url, close: stop } = await listenOnLoopback(server);
+  return Object.assign(proxy, { url, stop });
 }
 
 interface Exchange {
@@ -72,7 +64,7 @@ interface Exchange {
 }
 
 async function handle(mood: EngineMood, { target, incoming, outgoing }: Exchange): Promise<void> {
-  const body = await incoming.toArray().then((chunks: Buffer[]) => Buffer.concat(chunks));
+  const body = await buffer(incoming);
   if (mood === '500') return fail(outgoing);
   if (mood === 'garbage') return void incoming.socket.end('\x16\x03\x01 not HTTP at all \r\n\r\n');
   if (mood === 'slow') await delay(slowMs);
@@ -98,7 +90,6 @@ async function forward(target: string, { method, url, headers }: IncomingMessage
   });
   outgoing.end(body);
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
-  const chunks: Buffer[] = await response.toArray();
   const { 'transfer-encoding': _chunked, connection: _closing, ...own } = response.headers;
-  return { status: response.statusCode ?? 502, headers: own, body: Buffer.concat(chunks) };
+  return { status: response.statusCode ?? 502, headers: own, body: await buffer(response) };
 }

@@ -3,13 +3,13 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { findJava, type Java } from '../../dev/engine/find-java.ts';
 import { cacheFolder } from '../../dev/engine/jar.ts';
 import { hasMaven, runMaven } from '../../dev/engine/maven.ts';
 import { acquireLock } from '../../dev/setup/lock.mjs';
 import { type Child, startChild } from '../../dev/stack/child.ts';
+import { CollectedOutput } from '../dev/collected-output.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 
 /** The version in `pom.xml`. */
@@ -39,27 +39,21 @@ export interface JavaWorkerOptions {
 export async function startJavaWorker(java: Java, options: JavaWorkerOptions): Promise<Child> {
   const libraries = await ensureLibraries(java);
   const { serverUrl, keyId, keySecret, taskType } = options;
-  let printed = '';
-  const output = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      printed += chunk.toString('utf8');
-      done();
-    },
-  });
+  const output = new CollectedOutput();
   const child = startChild({
     command: java.command,
     args: ['-cp', join(libraries, '*'), join(folder, 'RouteWorker.java'), serverUrl, keyId, keySecret, taskType],
     env: { PATH: process.env['PATH'] },
     output,
     async waitUntilReady(signal) {
-      const started = () => signal.aborted || printed.includes('polling');
+      const started = () => signal.aborted || output.text.includes('polling');
       await pollUntil('the Java worker to poll', started, { timeoutMs: 60_000 });
       return {};
     },
   });
   await child.ready.catch(async (error: Error) => {
     await child.stop();
-    throw new Error(`the Java worker: ${error.message}\n${printed}`);
+    throw new Error(`the Java worker: ${error.message}\n${output.text}`);
   });
   return child;
 }

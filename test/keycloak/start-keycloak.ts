@@ -4,13 +4,13 @@ import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { findJava } from '../../dev/engine/find-java.ts';
 import { startChild } from '../../dev/stack/child.ts';
 import { openProgramLog } from '../../dev/stack/program-log.ts';
 import { freePort } from '../stack/free-port.ts';
+import { pollUntil } from '../stack/poll-until.ts';
 import { ensureArchive } from './archive.ts';
 import { keycloakRelease } from './release.ts';
 
@@ -117,14 +117,10 @@ function startArguments(url: string): string[] {
 }
 
 async function untilReady(managementUrl: string, signal: AbortSignal): Promise<void> {
-  const end = performance.now() + startDeadlineMs;
-  for (;;) {
-    const isReady = await fetch(`${managementUrl}/health/ready`).then(
+  const isReady = () =>
+    fetch(`${managementUrl}/health/ready`).then(
       ({ ok }) => ok,
-      () => false,
+      () => signal.aborted,
     );
-    if (isReady) return;
-    if (performance.now() > end) throw new Error(`not ready after ${startDeadlineMs / 1_000} s`);
-    await pause(250, undefined, { signal });
-  }
+  await pollUntil('Keycloak', isReady, { timeoutMs: startDeadlineMs, everyMs: 250 });
 }

@@ -1,5 +1,6 @@
 // Requests of every kind with marked credentials and people in them: good ones, refused ones and such as end in errors.
 
+import { encode } from '../plugins/oauth2/forge.ts';
 import { call, type CallOptions, type RouterAnswer } from '../stack/client.ts';
 import { sendRaw } from '../wire/raw-client.ts';
 import type { Markers } from './markers.ts';
@@ -18,9 +19,8 @@ export async function provokeRefusals(url: string, token: string, markers: Marke
   const { credential, personal } = markers;
   const path = `/movies/${personal('title')}`;
   const bearer = `Bearer ${token}`;
-  const forged = ['{"alg":"RS256","typ":"at+jwt","kid":"x"}', `{"sub":"${personal('sub')}"}`, credential('signature')]
-    .map((part) => Buffer.from(part).toString('base64url'))
-    .join('.');
+  const header = { alg: 'RS256', typ: 'at+jwt', kid: 'x' };
+  const forged = [header, { sub: personal('sub') }, credential('signature')].map(encode).join('.');
   const basic = Buffer.from(`demo:${credential('basic')}`).toString('base64');
   const requests: [what: string, path: string, options: CallOptions][] = [
     ['a token that is none', path, { headers: { authorization: `Bearer ${credential('token')}` } }],

@@ -2,8 +2,8 @@
 
 import { execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
+import postgres from 'postgres';
 import type { DatabaseServer } from '../../dev/engine/engine-arguments.ts';
 import { freePort } from './free-port.ts';
 import { type ServerProcess, serverProcess } from './server-process.ts';
@@ -44,20 +44,13 @@ function ownerOfServer(): { uid: number; gid: number } | undefined {
   return { uid: id('-u'), gid: id('-g') };
 }
 
-/** Says hello as a client does: `R` means that it lets us in, an error that it still recovers (protocol 3.0, 55.2.1). */
-function acceptsConnections(port: number): Promise<boolean> {
-  const parameters = Buffer.from('\0\x03\0\0user\0postgres\0database\0postgres\0\0', 'latin1');
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(parameters.length + 4);
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(Buffer.concat([length, parameters])));
-    const settle = (isUp: boolean) => {
-      socket.destroy();
-      resolve(isUp);
-    };
-    socket.setTimeout(1_000, () => settle(false));
-    socket.once('data', (answer) => settle(answer[0] === 0x52));
-    socket.once('error', () => settle(false));
-    socket.once('close', () => settle(false));
-  });
+/** False while it still recovers, which it answers with an error. */
+async function acceptsConnections(port: number): Promise<boolean> {
+  const sql = postgres({ host: '127.0.0.1', port, username: 'postgres', max: 1, connect_timeout: 1 });
+  return sql`SELECT 1`
+    .then(
+      () => true,
+      () => false,
+    )
+    .finally(() => sql.end({ timeout: 0 }));
 }

@@ -1,7 +1,6 @@
 // A Redis server of a test's own, which it may stop, continue, kill and start again.
 
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from 'redis';
@@ -27,7 +26,7 @@ export interface RedisServer {
 }
 
 /** Copied for each command: `createClient` makes a class of all commands, 30 ms, when the options are not those of its last call. */
-const template = createClient();
+const template = createClient({ socket: { connectTimeout: 1_000, reconnectStrategy: false } });
 
 /** Starts one on a free port, with an append-only file as in production, of which a killed server may lose the last two seconds. @throws Error when the machine has no redis-server */
 export async function startRedisServer(): Promise<RedisServer> {
@@ -36,20 +35,26 @@ export async function startRedisServer(): Promise<RedisServer> {
   const dir = mkdtempSync(join(tmpdir(), 'service-router-redis-'));
   const port = await freePort();
   const settings = { port, bind: '127.0.0.1', dir, save: '', appendonly: 'yes', appendfsync: 'everysec' };
+  const url = `redis://127.0.0.1:${port}`;
+  const send = async (...parts: string[]) => {
+    const client = template.duplicate({ url });
+    // The call that failed says it as well.
+    client.on('error', () => undefined);
+    await client.connect();
+    return client.sendCommand(parts).finally(() => client.destroy());
+  };
   const server = serverProcess({
     name: 'Redis',
     command,
     args: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]),
     logFile: join(dir, 'redis.log'),
-    isReady: () => answersPing(port),
+    isReady: () =>
+      send('PING').then(
+        (reply) => String(reply) === 'PONG',
+        () => false,
+      ),
   });
   await server.start();
-  const url = `redis://127.0.0.1:${port}`;
-  const send = async (...parts: string[]) => {
-    const client = template.duplicate({ url });
-    await client.connect();
-    return client.sendCommand(parts).finally(() => client.destroy());
-  };
   return {
     url,
     command: send,
@@ -68,17 +73,4 @@ export async function startRedisServer(): Promise<RedisServer> {
       rmSync(dir, { recursive: true });
     },
   };
-}
-
-function answersPing(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write('PING\r\n'));
-    const settle = (isUp: boolean) => {
-      socket.destroy();
-      resolve(isUp);
-    };
-    socket.setTimeout(1_000, () => settle(false));
-    socket.once('data', (answer) => settle(answer.toString('latin1') === '+PONG\r\n'));
-    socket.once('error', () => settle(false));
-  });
 }

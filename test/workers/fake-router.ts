@@ -1,9 +1,11 @@
 // A fake router for workers: a token endpoint and exchanges, which it holds until there are tasks.
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
+import { text } from 'node:stream/consumers';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
+import { type LoopbackServer, listenOnLoopback } from '../../dev/loopback-server.ts';
+import { encode } from '../plugins/oauth2/forge.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 
 /** A received request. */
@@ -44,7 +46,7 @@ export class FakeRouter {
   readonly #valid = new Set<string>();
   readonly #tasks = new Map<string, Task[]>();
   readonly #held = new Set<HeldExchange>();
-  #server: Server | undefined;
+  #server: LoopbackServer | undefined;
   #port = 0;
 
   /** Base URL, the value of `conductor.apiURL`. */
@@ -60,21 +62,16 @@ export class FakeRouter {
   /** Starts listening; after an outage on the same port. */
   async start(): Promise<this> {
     const server = createServer((request, response) => void this.#handle(request, response));
-    this.#server = server;
-    await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
-    this.#port = (server.address() as AddressInfo).port;
+    this.#server = await listenOnLoopback(server, { port: this.#port });
+    this.#port = Number(new URL(this.#server.url).port);
     return this;
   }
 
   /** Closes every connection and stops listening. */
   async stop(): Promise<void> {
-    const server = this.#server;
     this.#held.clear();
+    await this.#server?.close();
     this.#server = undefined;
-    if (server === undefined) return;
-    const closed = new Promise((resolve) => server.close(resolve));
-    server.closeAllConnections();
-    await closed;
   }
 
   /** Queues a task and returns its id. */
@@ -116,7 +113,7 @@ export class FakeRouter {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '', 'http://router');
     const path = url.pathname.replace(/^\/conductor\/api/, '');
-    const body = Buffer.concat(await request.toArray()).toString('utf8');
+    const body = await text(request);
     const [first, ...results] = path === '/tasks/exchange' ? body.split('\n').map((line) => JSON.parse(line)) : [];
     const call: SeenCall = {
       method: request.method ?? '',
@@ -150,14 +147,9 @@ export class FakeRouter {
   #issueToken(response: ServerResponse): void {
     const seconds = Math.floor(Date.now() / 1_000);
     const claims = { iat: seconds, exp: seconds + this.tokenLifetimeSeconds, jti: randomUUID() };
-    const token = ['{"alg":"none"}', JSON.stringify(claims), 'x'].map((part) =>
-      Buffer.from(part).toString('base64url'),
-    );
-    const text = token.join('.');
-    this.#valid.add(text);
-    response.end(
-      JSON.stringify({ token: text, ...(this.saysLifetime ? { expires_in: this.tokenLifetimeSeconds } : {}) }),
-    );
+    const token = [{ alg: 'none' }, claims, 'x'].map(encode).join('.');
+    this.#valid.add(token);
+    response.end(JSON.stringify({ token, ...(this.saysLifetime ? { expires_in: this.tokenLifetimeSeconds } : {}) }));
   }
 
   #hold({ wanted }: SeenCall, timeoutMs: number, response: ServerResponse): void {

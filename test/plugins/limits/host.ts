@@ -1,8 +1,8 @@
 // A small server with one limit in front: clients name themselves in a header, and some requests wait until they are let go.
 
 import express from 'express';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
+import { listenOnLoopback } from '../../../dev/loopback-server.ts';
 import { respondWithProblem } from '../../../gateway/server/respond-with-problem.ts';
 import type { Policy } from '../../../gateway/plugin-api/plugin-api.ts';
 import { setContext } from '../../../gateway/plugin-api/request-context.ts';
@@ -13,7 +13,7 @@ export interface LimitedHost {
   readonly held: number;
   /** Answers them. */
   letGo(): void;
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 /** @param action the parameters of the policy, as in gateway.config.yml */
@@ -35,17 +35,13 @@ export async function startLimitedHost(policy: Policy, action: object = {}): Pro
     ((error, request, response, _next) =>
       void respondWithProblem(request, response, error)) as express.ErrorRequestHandler,
   );
-  const server = app.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { url, close } = await listenOnLoopback(createServer(app));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     get held() {
       return waiting.length;
     },
     letGo: () => waiting.splice(0).forEach((response) => void response.end('let go')),
-    stop() {
-      server.close();
-      server.closeAllConnections();
-    },
+    stop: close,
   };
 }

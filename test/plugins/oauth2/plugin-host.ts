@@ -1,12 +1,11 @@
 // A minimal router around the plugin: real HTTP on port 0, the guard's context, problem documents, and nothing else.
 
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { randomUUID } from 'node:crypto';
-import express, { type Response } from 'express';
+import express from 'express';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { type Config } from '#lib/config/schema.ts';
+import type { Config } from '#lib/config/schema.ts';
 import { loadConfig } from '#lib/config/load.ts';
 import {
   contextOf,
@@ -15,11 +14,11 @@ import {
   type RequestContext,
 } from '../../../gateway/plugin-api/plugin-api.ts';
 import { setContext } from '../../../gateway/plugin-api/request-context.ts';
+import { respondWithProblem } from '../../../gateway/server/respond-with-problem.ts';
+import { listenOnLoopback } from '../../../dev/loopback-server.ts';
 import { SharedResources } from '../../../gateway/snapshots/shared-resources.ts';
 import { type Clock, systemClock } from '../../../plugins/oauth2/clock.ts';
 import { init } from '../../../plugins/oauth2/index.ts';
-import { toProblem } from '#lib/problem/problem.ts';
-import { sendProblem } from '#lib/problem/send-problem.ts';
 
 export interface PluginHostOptions {
   /** Keys of the configuration; everything else has its default. */
@@ -97,8 +96,7 @@ export async function startPluginHost({
     clock,
   );
   const contexts: RequestContext[] = [];
-  const server = createServer(createApp(routes, { policies, contexts }));
-  const url = await listen(server);
+  const { url, close } = await listenOnLoopback(createServer(createApp(routes, { policies, contexts })));
   return {
     url,
     metrics,
@@ -106,8 +104,7 @@ export async function startPluginHost({
     contexts,
     readiness: async () => (await Promise.all(checks.map((check) => check()))).flat(),
     async stop() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await close();
       for (const stop of stops) await stop();
     },
   };
@@ -131,7 +128,8 @@ function createApp(
     if (handler === undefined) throw new Error(`no policy ${policy}`);
     app.all(path, (request, response, next) => {
       Promise.resolve(handler(request, response, next)).catch((error: unknown) => {
-        answerProblem(response, error, contextOf(request));
+        // A test that makes the plugin fail has found a fault: say which.
+        if (respondWithProblem(request, response, error).code === 'internal-error') console.error(error);
       });
     });
     app.all(path, (request, response) => {
@@ -141,16 +139,4 @@ function createApp(
     });
   }
   return app;
-}
-
-function answerProblem(response: Response, error: unknown, context: RequestContext): void {
-  const problem = toProblem(error);
-  // A test that makes the plugin fail has found a fault: say which.
-  if (problem.code === 'internal-error') console.error(problem.cause);
-  sendProblem(response, problem, context);
-}
-
-async function listen(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

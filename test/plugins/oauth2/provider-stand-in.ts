@@ -1,7 +1,8 @@
 // A small identity provider over real HTTP that can be told to misbehave, and that remembers what it was asked.
 
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { listenOnLoopback } from '../../../dev/loopback-server.ts';
 import type { SigningKey, TokenMint } from './forge.ts';
 
 /** How an endpoint behaves. */
@@ -67,8 +68,7 @@ export async function startProviderStandIn(options: ProviderStandInOptions = {})
   const server = createServer((request, response) => {
     void handle(provider, request, { response, metadataPath });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, close } = await listenOnLoopback(server);
   const provider: ProviderStandIn = {
     url,
     issuer: `${url}${issuerPath}`,
@@ -84,11 +84,7 @@ export async function startProviderStandIn(options: ProviderStandInOptions = {})
       provider.jwks = { keys: keys.map(({ jwk }) => jwk) };
     },
     dropConnections: () => server.closeAllConnections(),
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    stop: close,
   };
   return provider;
 }
@@ -104,14 +100,12 @@ async function handle(
     response.writeHead(404).end();
     return;
   }
-  let text = '';
-  for await (const chunk of request as AsyncIterable<Buffer>) text += chunk.toString();
-  const received = { headers: request.headers, form: new URLSearchParams(text) };
+  const received = { headers: request.headers, form: new URLSearchParams(await text(request)) };
   provider.received[endpoint].push(received);
   const behaviour = provider.behaviour[endpoint];
   const { status, body } = await answer(provider, endpoint, received);
   if (behaviour === 'ok') send(response, status, JSON.stringify(body));
-  else misbehave(behaviour, response, JSON.stringify(body));
+  else misbehave[behaviour](response, JSON.stringify(body));
 }
 
 async function answer(provider: ProviderStandIn, endpoint: Endpoint, received: Received): Promise<JsonAnswer> {
@@ -125,45 +119,29 @@ async function answer(provider: ProviderStandIn, endpoint: Endpoint, received: R
   };
 }
 
-function send(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+const json = { 'content-type': 'application/json' };
+
+function send(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, json).end(body);
 }
 
-/** @param text the right response */
-function misbehave(behaviour: Exclude<Behaviour, 'ok'>, response: ServerResponse, text: string): void {
-  switch (behaviour) {
-    case '500':
-      send(response, 500, text);
-      return;
-    case 'html':
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>captive portal</html>');
-      return;
-    case 'redirect':
-      response.writeHead(302, { location: '/jwks', 'content-type': 'application/json' }).end(text);
-      return;
-    case 'huge':
-      send(response, 200, text + ' '.repeat(2 * 1024 * 1024));
-      return;
-    case 'garbage':
-      send(response, 200, '{"keys":[{"kid":1,"kty":[]},null,"x"]}');
-      return;
-    case 'cut':
-      response.writeHead(200, { 'content-length': text.length + 1 }).write(text);
-      setImmediate(() => response.destroy());
-      return;
-    case 'refuse':
-      response.destroy();
-      return;
-    case 'drip':
-      drip(response, text);
-      return;
-    case 'hang':
-  }
-}
-
-/** Never silent for long, and never done. */
-function drip(response: ServerResponse, text: string): void {
-  response.writeHead(200, { 'content-type': 'application/json' }).write(text);
-  const timer = setInterval(() => response.write(' '), 50);
-  response.on('close', () => clearInterval(timer));
-}
+/** By behaviour; `right` is the right response. */
+const misbehave: Record<Exclude<Behaviour, 'ok'>, (response: ServerResponse, right: string) => void> = {
+  500: (response, right) => send(response, 500, right),
+  html: (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>captive portal</html>'),
+  redirect: (response, right) => response.writeHead(302, { location: '/jwks', ...json }).end(right),
+  huge: (response, right) => send(response, 200, right + ' '.repeat(2 * 1024 * 1024)),
+  garbage: (response) => send(response, 200, '{"keys":[{"kid":1,"kty":[]},null,"x"]}'),
+  cut(response, right) {
+    response.writeHead(200, { 'content-length': right.length + 1 }).write(right);
+    setImmediate(() => response.destroy());
+  },
+  refuse: (response) => response.destroy(),
+  /** Never silent for long, and never done. */
+  drip(response, right) {
+    response.writeHead(200, json).write(right);
+    const timer = setInterval(() => response.write(' '), 50);
+    response.on('close', () => clearInterval(timer));
+  },
+  hang: () => undefined,
+};

@@ -1,7 +1,8 @@
 // A metadata API that keeps what it is given and answers as the engine does, its oddities included.
 
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { listenOnLoopback } from '../../../../dev/loopback-server.ts';
 
 interface Stored {
   name: string;
@@ -31,17 +32,15 @@ export async function startFakeEngine(): Promise<FakeEngine> {
     eventHandlers: [] as Stored[],
     refuses: new Set<string>(),
   };
-  const server = createServer((request, response) => {
-    void readJson(request).then((body) => {
-      const call = `${request.method} ${request.url}`;
-      if (request.method !== 'GET') writes.push(call);
-      const [status, answer] = answerTo(call, body, state);
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
-    });
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    const call = `${request.method} ${request.url}`;
+    if (request.method !== 'GET') writes.push(call);
+    const [status, answer] = answerTo(call, body === '' ? undefined : JSON.parse(body), state);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return { ...state, url: `http://127.0.0.1:${port}`, writes, stop: () => stop(server) };
+  const { url, close } = await listenOnLoopback(server);
+  return { ...state, url, writes, stop: close };
 }
 
 type State = Pick<FakeEngine, 'workflows' | 'taskDefs' | 'eventHandlers' | 'refuses'>;
@@ -99,15 +98,4 @@ function put(list: Stored[], values: readonly Stored[]): Answer {
     list.splice(index === -1 ? list.length : index, 1, { ...value, createTime: 1, updateTime: 2 });
   }
   return [200, ''];
-}
-
-async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString('utf8'));
-}
-
-async function stop(server: Server): Promise<void> {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
 }
