@@ -4,13 +4,12 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { readCoverage } from './read-coverage.ts';
-import { sourceFiles } from './source-files.ts';
 import { tableOf } from './table.ts';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
@@ -19,8 +18,6 @@ const usage = `Usage: npm run coverage -- [options] [-- vitest arguments]
 
   --folder <path>      shows the files of this folder too (may be repeated)
   --least <percent>    fails when a file of these folders has less of its lines covered
-  --data <dir>         shows what an earlier run has left there, or leaves it there
-  --only-report        runs no tests
 `;
 
 async function main(): Promise<number> {
@@ -28,18 +25,16 @@ async function main(): Promise<number> {
     options: {
       folder: { type: 'string', multiple: true, default: [] },
       least: { type: 'string', default: '0' },
-      data: { type: 'string' },
-      'only-report': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
     allowPositionals: true,
     strict: true,
   });
   if (values.help) return (process.stdout.write(usage), 0);
-  const dir = values.data ?? mkdtempSync(join(tmpdir(), 'service-router-coverage-'));
+  const dir = mkdtempSync(join(tmpdir(), 'service-router-coverage-'));
   try {
-    const code = values['only-report'] ? 0 : await runTests(dir, positionals);
-    const files = readCoverage(dir, rootDir, sourceFiles(rootDir));
+    const code = await runTests(dir, positionals);
+    const files = readCoverage(dir, rootDir, sourceFiles());
     process.stdout.write(`${tableOf(files, values.folder)}\n`);
     const least = Number(values.least);
     const isShown = (file: string) => values.folder.some((folder) => file.startsWith(`${folder}/`));
@@ -47,8 +42,14 @@ async function main(): Promise<number> {
     for (const { file } of short) process.stdout.write(`${file} is below ${least} %\n`);
     return code === 0 && short.length === 0 ? 0 : 1;
   } finally {
-    if (values.data === undefined) rmSync(dir, { recursive: true });
+    rmSync(dir, { recursive: true });
   }
+}
+
+/** Returns the paths of the product's own code below the root. */
+function sourceFiles(): string[] {
+  const files = globSync('{lib,gateway,plugins,jobs,workers,cli}/**/*.ts', { cwd: rootDir });
+  return files.filter((file) => !file.endsWith('.d.ts') && !file.includes('/overrides/')).toSorted();
 }
 
 /** Node hands NODE_V8_COVERAGE on to every process that it starts. */

@@ -9,19 +9,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from '../stack/free-port.ts';
 
-export interface ComposeProject {
-  readonly routerUrl: string;
-  readonly uiUrl: string;
-  readonly keycloakUrl: string;
-  readonly grafanaUrl: string;
-  /** Secrets by the names of their variables. */
-  readonly secrets: Readonly<Record<string, string>>;
-  /** Runs `docker compose` with these arguments. @throws Error with its output when it fails */
-  run(...args: string[]): Promise<string>;
-  /** Removes containers, networks and volumes. */
-  remove(): Promise<void>;
-}
-
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
 const secretNames = [
@@ -39,7 +26,7 @@ const secretNames = [
 ];
 
 /** Starts nothing yet. Images and everything else that is optional come from this process's own environment. */
-export async function createComposeProject(): Promise<ComposeProject> {
+export async function createComposeProject() {
   const name = `service-router-${crypto.randomUUID().slice(0, 8)}`;
   const folder = mkdtempSync(join(tmpdir(), 'service-router-compose-'));
   const [router, ui, keycloak, grafana] = [await freePort(), await freePort(), await freePort(), await freePort()];
@@ -74,11 +61,16 @@ export async function createComposeProject(): Promise<ComposeProject> {
     uiUrl: `http://127.0.0.1:${ui}`,
     keycloakUrl: `http://127.0.0.1:${keycloak}`,
     grafanaUrl: `http://127.0.0.1:${grafana}`,
+    /** Secrets by the names of their variables. */
     secrets,
+    /** Runs `docker compose` with these arguments. @throws Error with its output when it fails */
     run,
+    /** Removes containers, networks and volumes. */
     async remove() {
       await run('down', '--volumes', '--remove-orphans', '--timeout', '20');
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
+
+export type ComposeProject = Awaited<ReturnType<typeof createComposeProject>>;

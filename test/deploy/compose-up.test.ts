@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type RouterAnswer } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type ComposeProject, createComposeProject } from './compose-project.ts';
+import { composeVariables } from './deployment-files.ts';
 import { requires } from '../run/requirements.ts';
 
 /** With a version given, its images are used as they are; else they are built. */
@@ -14,6 +15,9 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   let project: ComposeProject;
 
   beforeAll(async () => {
+    // A reader of the result must know what ran.
+    for (const name of composeVariables().keys())
+      if (/_IMAGE$|_VERSION$/.test(name)) console.log(`${name}: ${process.env[name] ?? 'as in docker-compose.yml'}`);
     project = await createComposeProject();
     await bringUp();
   }, 20 * minutes);

@@ -16,18 +16,6 @@ export interface RouterPorts {
   readonly opsPort: number;
 }
 
-export interface LoadBalancer {
-  /** For clients. */
-  readonly url: string;
-  /** Health and metrics. */
-  readonly operationsUrl: string;
-  /** What it has logged. */
-  output(): string;
-  /** Names of the routers that get requests. */
-  serving(): Promise<string[]>;
-  stop(): Promise<void>;
-}
-
 /** The file with other addresses; throws when one of them is not in it any more. */
 function withAddresses(addresses: readonly (readonly [from: string, to: string])[]): string {
   return addresses.reduce((text, [from, to]) => {
@@ -40,7 +28,7 @@ function withAddresses(addresses: readonly (readonly [from: string, to: string])
 export async function startLoadBalancer(
   routers: readonly [RouterPorts, RouterPorts],
   env: Record<string, string> = {},
-): Promise<LoadBalancer> {
+) {
   const folder = mkdtempSync(join(tmpdir(), 'service-router-haproxy-'));
   const [port, identityPort, operationsPort] = [await freePort(), await freePort(), await freePort()];
   const [a, b] = routers;
@@ -84,9 +72,13 @@ export async function startLoadBalancer(
     }),
   ]);
   return {
+    /** For clients. */
     url: `http://127.0.0.1:${port}`,
+    /** Health and metrics. */
     operationsUrl,
+    /** What it has logged. */
     output: () => output,
+    /** Names of the routers that get requests. */
     async serving() {
       const up = (await metrics()).matchAll(
         /^haproxy_server_status\{proxy="routers",server="([\w-]+)",state="UP"\} 1$/gm,
@@ -96,3 +88,5 @@ export async function startLoadBalancer(
     stop,
   };
 }
+
+export type LoadBalancer = Awaited<ReturnType<typeof startLoadBalancer>>;

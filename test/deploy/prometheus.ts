@@ -10,17 +10,11 @@ import { freePort } from '../stack/free-port.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { textOf } from './deployment-files.ts';
 
-export interface Prometheus {
-  /** Returns `data` of a response of its HTTP API. @throws Error with its message when it rejects the request */
-  ask<T>(path: string): Promise<T>;
-  stop(): Promise<void>;
-}
-
 /**
  * Starts it and waits until it is ready.
  * @param targets `host:port` in place of each target of the file, such as `router-a:8081`
  */
-export async function startPrometheus(targets: Readonly<Record<string, string>>): Promise<Prometheus> {
+export async function startPrometheus(targets: Readonly<Record<string, string>>) {
   const folder = mkdtempSync(join(tmpdir(), 'service-router-prometheus-'));
   const address = `127.0.0.1:${await freePort()}`;
   let text = textOf('deploy/prometheus/prometheus.yml').replace('127.0.0.1:9090', address);
@@ -44,6 +38,7 @@ export async function startPrometheus(targets: Readonly<Record<string, string>>)
     );
   await pollUntil('Prometheus', ready, { timeoutMs: 20_000 });
   return {
+    /** Returns `data` of a response of its HTTP API. @throws Error with its message when it rejects the request */
     async ask<T>(path: string) {
       const answer = (await (await fetch(`http://${address}/api/v1/${path}`)).json()) as { data: T; error?: string };
       if (answer.error !== undefined) throw new Error(`${path}: ${answer.error}`);

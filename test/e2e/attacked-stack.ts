@@ -2,22 +2,10 @@
 
 import { pollUntil } from '../stack/poll-until.ts';
 import { type RecordingProxy, startRecordingProxy } from '../stack/recording-proxy.ts';
-import { shareStack, type Stack } from '../stack/stack.ts';
-
-export interface AttackedStack {
-  readonly stack: Stack;
-  /** What reached the engine. */
-  readonly engine: RecordingProxy;
-  /** What reached the identity provider's key set (`/jwks`) and token endpoint (`/token`). */
-  readonly provider: RecordingProxy;
-  stop(): Promise<void>;
-}
+import { shareStack } from '../stack/stack.ts';
 
 /** Without workers, so that every engine call is caused by a request. */
-export async function startAttackedStack(
-  engineUrl: string,
-  router: Record<string, string> = {},
-): Promise<AttackedStack> {
+export async function startAttackedStack(engineUrl: string, router: Record<string, string> = {}) {
   const engine = await startRecordingProxy(engineUrl);
   const { promise: provider, resolve } = Promise.withResolvers<RecordingProxy>();
   const stack = await shareStack({
@@ -38,7 +26,9 @@ export async function startAttackedStack(
   );
   return {
     stack,
+    /** What reached the engine. */
     engine,
+    /** What reached the identity provider's key set (`/jwks`) and token endpoint (`/token`). */
     provider: recorded,
     async stop() {
       await stack.stop();
@@ -46,3 +36,5 @@ export async function startAttackedStack(
     },
   };
 }
+
+export type AttackedStack = Awaited<ReturnType<typeof startAttackedStack>>;

@@ -5,34 +5,16 @@ import { Engine } from '#lib/conductor/engine.ts';
 import { applyPlan } from '#lib/conductor/metadata/apply.ts';
 import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import { planChanges } from '#lib/conductor/metadata/plan.ts';
-import { type CliResult, runCli, startCli, type StartedCli } from '../cli/run-cli.ts';
+import { runCli, startCli } from '../cli/run-cli.ts';
 import { definitionsFor } from '../lib/conductor/definitions/copy-of-product.ts';
-import { type EngineApi, engineApi } from '../stack/engine-api.ts';
+import { engineApi } from '../stack/engine-api.ts';
 import type { RandomDefinitions } from './random-definitions.ts';
 
-export interface DefinitionsOnEngine {
-  /** Brings the engine in step with the files, without the CLI: where a test begins. */
-  prepare(): Promise<void>;
-  /** Runs a command on these definitions; `--engine` among the options is another way to the engine. */
-  run(command: string, ...options: string[]): Promise<CliResult>;
-  /** Starts it as a process that can be killed, on another way to the engine if need be. */
-  start(command: string, options: string[], url?: string): StartedCli;
-  /** Which of them the engine has: `workflow moviesWF1a2b v1` without the random part, in the order of the engine. */
-  registered(): Promise<string[]>;
-  /** Starts an execution and returns its id. */
-  startExecution(name: string, version: number, taskToDomain?: Record<string, string>): Promise<string>;
-  /** Works on the next task of a type, as a worker does; returns the execution it belonged to. */
-  completeTask(taskType: string): Promise<string>;
-  /** Status of an execution. */
-  statusOf(executionId: string): Promise<string>;
-  /** Changes something in the engine behind the CLI's back. */
-  readonly send: EngineApi['send'];
-}
-
-export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefinitions): DefinitionsOnEngine {
+export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefinitions) {
   const scope = ['--dir', dir, '--only', `*${suffix}*`];
   const { get, send, execution } = engineApi(engineUrl);
   return {
+    /** Brings the engine in step with the files, without the CLI: where a test begins. */
     async prepare() {
       const engine = new Engine({ url: engineUrl, timeoutMs: 10_000, connections: 2 });
       const api = new MetadataApi((request) => engine.request(request));
@@ -46,8 +28,12 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
       await engine.close();
       if (outcome !== 'done') throw new Error(`the definitions were not registered: ${outcome}`);
     },
-    run: (command, ...options) => runCli([command, '--engine', engineUrl, ...scope, ...options]),
-    start: (command, options, url = engineUrl) => startCli([command, '--engine', url, ...scope, ...options]),
+    /** Runs a command on these definitions; `--engine` among the options is another way to the engine. */
+    run: (command: string, ...options: string[]) => runCli([command, '--engine', engineUrl, ...scope, ...options]),
+    /** Starts it as a process that can be killed, on another way to the engine if need be. */
+    start: (command: string, options: string[], url = engineUrl) =>
+      startCli([command, '--engine', url, ...scope, ...options]),
+    /** Which of them the engine has: `workflow moviesWF1a2b v1` without the random part, in the order of the engine. */
     async registered() {
       const namesAt = async (path: string) =>
         (await get<{ name: string; version?: number }[]>(path))
@@ -64,11 +50,13 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
         ...handlers.map(({ name }) => `event handler ${name}`),
       ].toSorted();
     },
-    async startExecution(name, version, taskToDomain = {}) {
+    /** Starts an execution and returns its id. */
+    async startExecution(name: string, version: number, taskToDomain: Record<string, string> = {}) {
       const input = { inbound: { httpMethod: 'GET' } };
       return (await send('POST', '/workflow', { name, version, input, taskToDomain })).text;
     },
-    async completeTask(taskType) {
+    /** Works on the next task of a type, as a worker does; returns the execution it belonged to. */
+    async completeTask(taskType: string) {
       const poll = `/tasks/poll/batch/${taskType}?count=1&timeout=2000&workerid=test`;
       const [task] = await get<{ taskId: string; workflowInstanceId: string }[]>(poll);
       if (task === undefined) throw new Error(`no task of ${taskType} waits`);
@@ -77,10 +65,14 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
       await send('POST', '/tasks', { taskId, workflowInstanceId, status: 'COMPLETED', outputData });
       return workflowInstanceId;
     },
-    statusOf: async (id) => (await execution(id)).status,
+    /** Status of an execution. */
+    statusOf: async (id: string) => (await execution(id)).status,
+    /** Changes something in the engine behind the CLI's back. */
     send,
   };
 }
+
+export type DefinitionsOnEngine = ReturnType<typeof definitionsOn>;
 
 /** A definition of the copy as an object, with something changed. */
 export function definitionIn({ dir }: RandomDefinitions, file: string, change: object = {}): Record<string, unknown> {

@@ -6,20 +6,14 @@ import { engineApi } from '../stack/engine-api.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import type { EngineOfRun } from './engine-of-run.ts';
 
-export interface LostEvents {
-  /**
-   * Runs `work` while the condition of a handler never holds: the engine takes its events and does nothing with them. A
-   * handler that is not active would not do: once a minute the engine stops listening to queues without active handlers.
-   */
-  withoutHandler(name: string, work: () => Promise<void>): Promise<void>;
-  /** The engine has taken the events of this queue and done what it does with them. */
-  untilEventsTaken(queue: string): Promise<void>;
-}
-
-export function lostEventsOf({ url, stateDir }: EngineOfRun): LostEvents {
+export function lostEventsOf({ url, stateDir }: EngineOfRun) {
   const { get, send } = engineApi(url);
   return {
-    async withoutHandler(name, work) {
+    /**
+     * Runs `work` while the condition of a handler never holds: the engine takes its events and does nothing with them. A
+     * handler that is not active would not do: once a minute the engine stops listening to queues without active handlers.
+     */
+    async withoutHandler(name: string, work: () => Promise<void>) {
       const handlers = await get<{ name: string }[]>('/event');
       const handler = handlers.find((each) => each.name === name);
       if (handler === undefined) throw new Error(`the engine has no handler ${name}`);
@@ -30,7 +24,8 @@ export function lostEventsOf({ url, stateDir }: EngineOfRun): LostEvents {
         await send('PUT', '/event', handler);
       }
     },
-    async untilEventsTaken(queue) {
+    /** The engine has taken the events of this queue and done what it does with them. */
+    async untilEventsTaken(queue: string) {
       const size = async () => (await get<Record<string, number>>('/tasks/queue/all'))[queue] ?? 0;
       const isDone = async () => (await size()) === 0 && unfinished(stateDir, queue) === 0;
       // An engine looks once a minute which queues have active handlers, and may listen to this one only then.
@@ -38,6 +33,8 @@ export function lostEventsOf({ url, stateDir }: EngineOfRun): LostEvents {
     },
   };
 }
+
+export type LostEvents = ReturnType<typeof lostEventsOf>;
 
 /** Returns how many events of a queue the engine has not acknowledged: it takes an event first, and looks for handlers then. */
 function unfinished(stateDir: string, queue: string): number {

@@ -1,14 +1,9 @@
 // A copy of the product's definitions whose names nobody else uses, so that many can be on one engine.
 
 import { randomBytes } from 'node:crypto';
-import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
+import { copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
 
-/** A copy of the definitions whose names nobody else uses. */
-export interface RandomDefinitions extends CopyOfProduct {
-  readonly suffix: string;
-}
-
-export function randomDefinitions(): RandomDefinitions {
+export function randomDefinitions() {
   const copy = copyOfProduct();
   const suffix = randomBytes(4).toString('hex');
   const rename = (directory: string, name: string, version = '') => {
@@ -41,3 +36,6 @@ export function randomDefinitions(): RandomDefinitions {
   copy.replace(share, '"mdm-shareWF"', `"mdm-shareWF${suffix}"`);
   return { ...copy, suffix };
 }
+
+/** A copy of the definitions whose names nobody else uses. */
+export type RandomDefinitions = ReturnType<typeof randomDefinitions>;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Task } from '#lib/conductor/types.ts';
 import { createToken, type SigningKey } from '../plugins/oauth2/forge.ts';
-import { type Caller, callerWith, checkAnswersOf } from '../stack/client.ts';
+import { callerWith, checkAnswersOf } from '../stack/client.ts';
 import { engineApi } from '../stack/engine-api.ts';
 import { handWorker } from '../stack/hand-worker.ts';
 import { issuerKey } from '../stack/issuer-key.ts';
@@ -24,21 +24,6 @@ export interface VersionedRouter {
   readonly gatewayConfigFile: string;
 }
 
-export interface VersionedRouters {
-  readonly workflow: string;
-  /** By version: what its workers do. */
-  readonly behaviours: Map<number, Behaviour>;
-  /** Starts a router with these lines in the place of the adaptor route's `version`. */
-  start(pins: string, env?: Record<string, string>): Promise<VersionedRouter>;
-  /** Gives a running router other lines in that place. */
-  reload(router: VersionedRouter, pins: string): Promise<void>;
-  /** Starts workers for every version behind a router; each version has a task type of its own. */
-  work(router: VersionedRouter): Promise<void>;
-  /** Any client. @param scope of its token */
-  client(url: string, id: string, scope?: string): Caller;
-  stop(): Promise<void>;
-}
-
 /** The version answers with its number. */
 export const answers =
   (version: number, statusCodeValue = 200): Behaviour =>
@@ -53,7 +38,7 @@ export const answers =
 export const fails: Behaviour = () => ({ status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion: 'no idea' });
 
 /** @param versions those that the engine has */
-export async function startVersionedRouters(engineUrl: string, versions: readonly number[]): Promise<VersionedRouters> {
+export async function startVersionedRouters(engineUrl: string, versions: readonly number[]) {
   const suffix = randomBytes(4).toString('hex');
   const workflow = `versionsWF-${suffix}`;
   const taskTypes = new Map(versions.map((version) => [version, `versions_${suffix}_${version}`]));
@@ -71,8 +56,10 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
   const loops: Promise<void>[] = [];
   return {
     workflow,
+    /** By version: what its workers do. */
     behaviours,
-    async start(pins, env = {}) {
+    /** Starts a router with these lines in the place of the adaptor route's `version`. */
+    async start(pins: string, env: Record<string, string> = {}): Promise<VersionedRouter> {
       const name = `router-${routers.length}`;
       const file = join(dir, `${name}.yml`);
       writeFileSync(file, mapWith(workflow, pins));
@@ -83,12 +70,14 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
       await checkAnswersOf(url);
       return { url, operationsUrl, program, gatewayConfigFile: file };
     },
-    async reload({ url, program, gatewayConfigFile }, pins) {
+    /** Gives a running router other lines in that place. */
+    async reload({ url, program, gatewayConfigFile }: VersionedRouter, pins: string) {
       writeFileSync(gatewayConfigFile, mapWith(workflow, pins));
       if ((await reload(program)) === 'refused') throw new Error(`the router refuses ${pins}`);
       await checkAnswersOf(url);
     },
-    async work(router) {
+    /** Starts workers for every version behind a router; each version has a task type of its own. */
+    async work(router: VersionedRouter) {
       for (const [version, taskType] of taskTypes) {
         const worker = await handWorker(router.url, taskType, domain);
         loops.push(
@@ -101,7 +90,8 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
         );
       }
     },
-    client: (url, id, scope = '') => callerWith(url, tokenFor(stack, key, { id, scope })),
+    /** Any client. @param scope of its token */
+    client: (url: string, id: string, scope = '') => callerWith(url, tokenFor(stack, key, { id, scope })),
     async stop() {
       ending.abort();
       await Promise.all(loops);
@@ -115,6 +105,8 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
     },
   };
 }
+
+export type VersionedRouters = Awaited<ReturnType<typeof startVersionedRouters>>;
 
 function tokenFor({ issuer }: Stack, key: SigningKey, { id, scope }: { id: string; scope: string }): string {
   const mint = { issuer, audience, nowSeconds: () => Date.now() / 1000 };

@@ -3,17 +3,10 @@
 import { signIn } from './admin.ts';
 import type { Keycloak } from './start-keycloak.ts';
 
-export interface OwnRealm {
-  readonly issuer: string;
-  readonly audience: string;
-  /** Secrets by client id: `portal` calls routes, `router-workers` works. */
-  readonly secrets: Readonly<Record<'portal' | 'router-workers', string>>;
-}
-
 const scopes = { portal: 'sisdata_W', 'router-workers': 'conductor_worker' } as const;
 
 /** Creates the realm through the admin API. @throws Error with Keycloak's response */
-export async function createOwnRealm({ url, adminPassword }: Keycloak): Promise<OwnRealm> {
+export async function createOwnRealm(keycloak: Keycloak) {
   const realm = 'college';
   const audience = 'https://router.college.example';
   const secrets = { portal: crypto.randomUUID(), 'router-workers': crypto.randomUUID() };
@@ -40,11 +33,9 @@ export async function createOwnRealm({ url, adminPassword }: Keycloak): Promise<
       defaultClientScopes: ['router', scope],
     })),
   };
-  const response = await fetch(`${url}/admin/realms`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${await signIn(url, adminPassword)}`, 'content-type': 'application/json' },
-    body: JSON.stringify(representation),
-  });
-  if (!response.ok) throw new Error(`the realm was not created: ${response.status} ${await response.text()}`);
-  return { issuer: `${url}/realms/${realm}`, audience, secrets };
+  const call = await signIn(keycloak);
+  await call('POST', '/realms', representation);
+  return { issuer: `${keycloak.url}/realms/${realm}`, audience, secrets };
 }
+
+export type OwnRealm = Awaited<ReturnType<typeof createOwnRealm>>;

@@ -14,20 +14,6 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { ensureArchive } from './archive.ts';
 import { keycloakRelease } from './release.ts';
 
-export interface Keycloak {
-  /** Base URL. */
-  readonly url: string;
-  /** `iss` of the tokens of the realm `service-router`. */
-  readonly issuer: string;
-  readonly adminPassword: string;
-  /** SIGKILL, to whatever it started as well. */
-  kill(): Promise<void>;
-  /** Starts it again on its port and files; resolves when it is ready. */
-  start(): Promise<void>;
-  /** Stops it and removes its files. Safe to call twice. */
-  stop(): Promise<void>;
-}
-
 const realmFile = fileURLToPath(new URL('../../deploy/keycloak/service-router-realm.json', import.meta.url));
 
 /** How long its first start may take, in milliseconds: it builds itself, creates its database and imports the realm. */
@@ -38,7 +24,7 @@ const startDeadlineMs = 600_000;
  * @param environment gives the realm's placeholders their values
  * @throws Error with its last log lines when it does not come up
  */
-export async function startKeycloak(environment: Record<string, string>): Promise<Keycloak> {
+export async function startKeycloak(environment: Record<string, string>) {
   const { java } = await findJava({ minMajor: keycloakRelease.minJava });
   if (java === undefined) throw new Error(`Keycloak needs Java ${keycloakRelease.minJava} or newer`);
   const archive = await ensureArchive(java);
@@ -87,20 +73,27 @@ export async function startKeycloak(environment: Record<string, string>): Promis
     });
   await untilUp();
   return {
+    /** Base URL. */
     url,
+    /** `iss` of the tokens of the realm `service-router`. */
     issuer: `${url}/realms/service-router`,
     adminPassword,
+    /** SIGKILL, to whatever it started as well. */
     async kill() {
       child.kill();
       await child.ended;
     },
+    /** Starts it again on its port and files; resolves when it is ready. */
     async start() {
       child = launch();
       await untilUp();
     },
+    /** Stops it and removes its files. Safe to call twice. */
     stop,
   };
 }
+
+export type Keycloak = Awaited<ReturnType<typeof startKeycloak>>;
 
 /** As the container starts it, but on the database that needs no server. */
 function startArguments(url: string): string[] {

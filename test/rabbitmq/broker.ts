@@ -24,22 +24,8 @@ const users = {
 /** Of each user, followed by its name. */
 export const passwordOf = (user: keyof typeof users) => `only-for-tests-${user}`;
 
-export interface Broker {
-  readonly port: number;
-  /** For a user of the suite's: `mdm` may publish updates, `router` may take them, `operator` may do anything. */
-  url(user: keyof typeof users): string;
-  /** Starts it, or starts it again with everything it had; does nothing while it runs. */
-  start(): Promise<void>;
-  /** SIGKILL: no chance to write anything. */
-  kill(): Promise<void>;
-  /** The words that rabbitmqctl prints, line by line. */
-  control(...args: string[]): Promise<string[][]>;
-  /** Kills it and removes its directory. */
-  remove(): Promise<void>;
-}
-
 /** Prepares a node with the product's own definitions and the suite's users; it listens on 127.0.0.1 only. */
-export async function createBroker(): Promise<Broker> {
+export async function createBroker() {
   const server = pathOf('rabbitmq-server');
   if (server === undefined) throw new Error('RabbitMQ is not installed');
   const dir = mkdtempSync(join(tmpdir(), 'service-router-broker-'));
@@ -48,9 +34,11 @@ export async function createBroker(): Promise<Broker> {
   writeConfiguration(dir, port);
   let child: ChildProcess | undefined;
   const run = promisify(execFile);
-  const broker: Broker = {
+  const broker = {
     port,
-    url: (user) => `amqp://${user}:${passwordOf(user)}@127.0.0.1:${port}`,
+    /** For a user of the suite's: `mdm` may publish updates, `router` may take them, `operator` may do anything. */
+    url: (user: keyof typeof users) => `amqp://${user}:${passwordOf(user)}@127.0.0.1:${port}`,
+    /** Starts it, or starts it again with everything it had; does nothing while it runs. */
     async start() {
       if (isRunning(child)) return;
       const log = openSync(join(dir, 'output.log'), 'a');
@@ -58,6 +46,7 @@ export async function createBroker(): Promise<Broker> {
       child = spawn(server, [], { env, detached: true, stdio: ['ignore', log, log] });
       await pollUntil('RabbitMQ to answer', () => listens(port, child), { timeoutMs: 90_000, everyMs: 100 });
     },
+    /** SIGKILL: no chance to write anything. */
     async kill() {
       if (!isRunning(child)) return;
       const ended = once(child, 'exit');
@@ -65,13 +54,15 @@ export async function createBroker(): Promise<Broker> {
       await ended;
       await pollUntil('the port of RabbitMQ to close', async () => !(await listens(port)), { timeoutMs: 10_000 });
     },
-    async control(...args) {
+    /** The words that rabbitmqctl prints, line by line. */
+    async control(...args: string[]): Promise<string[][]> {
       const { stdout } = await run(join(dirname(server), 'rabbitmqctl'), ['--quiet', ...args], { env });
       return stdout
         .trim()
         .split('\n')
         .map((line) => line.split('\t'));
     },
+    /** Kills it and removes its directory. */
     async remove() {
       await broker.kill();
       rmSync(dir, { recursive: true, force: true });
@@ -79,6 +70,8 @@ export async function createBroker(): Promise<Broker> {
   };
   return broker;
 }
+
+export type Broker = Awaited<ReturnType<typeof createBroker>>;
 
 function isRunning(child: ChildProcess | undefined): child is ChildProcess {
   return child?.pid !== undefined && child.exitCode === null && child.signalCode === null;

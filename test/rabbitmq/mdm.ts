@@ -1,7 +1,7 @@
 // MDM as it publishes updates, and an operator who looks at what was dead-lettered.
 
 import { randomUUID } from 'node:crypto';
-import { Connection, type SyncMessage } from 'rabbitmq-client';
+import { Connection } from 'rabbitmq-client';
 import type { Broker } from './broker.ts';
 
 export interface Update {
@@ -16,24 +16,17 @@ export interface PublishOptions {
   readonly messageId?: string | undefined;
 }
 
-export interface Mdm {
-  /** Publishes an update, or anything else; resolves when the broker has it on disk. */
-  publish(update: Update | Buffer, options?: PublishOptions): Promise<void>;
-  /** Takes the next dead-lettered message; undefined when there is none. */
-  takeDeadLettered(): Promise<SyncMessage | undefined>;
-  close(): Promise<void>;
-}
-
 export const deadLetterQueue = 'mdm.updates.parked';
 
 /** Connects both, and connects again whenever the broker was away. */
-export async function connectMdm(broker: Broker): Promise<Mdm> {
+export async function connectMdm(broker: Broker) {
   const connection = connect(broker.url('mdm'));
   const operator = connect(broker.url('operator'));
   const publisher = connection.createPublisher({ confirm: true, maxAttempts: 20 });
   await Promise.all([connection.onConnect(10_000), operator.onConnect(10_000)]);
   return {
-    async publish(update, { messageId = randomUUID() } = {}) {
+    /** Publishes an update, or anything else; resolves when the broker has it on disk. */
+    async publish(update: Update | Buffer, { messageId = randomUUID() }: PublishOptions = {}) {
       const isUpdate = !Buffer.isBuffer(update);
       const envelope = {
         exchange: 'mdm.updates',
@@ -44,6 +37,7 @@ export async function connectMdm(broker: Broker): Promise<Mdm> {
       };
       await publisher.send(envelope, isUpdate ? Buffer.from(JSON.stringify(update)) : update);
     },
+    /** Takes the next dead-lettered message; undefined when there is none. */
     takeDeadLettered: () => operator.basicGet({ queue: deadLetterQueue, noAck: true }),
     async close() {
       await publisher.close();
@@ -51,6 +45,8 @@ export async function connectMdm(broker: Broker): Promise<Mdm> {
     },
   };
 }
+
+export type Mdm = Awaited<ReturnType<typeof connectMdm>>;
 
 function connect(url: string): Connection {
   const connection = new Connection({ url, retryLow: 100, retryHigh: 500, connectionTimeout: 5_000 });

@@ -10,23 +10,10 @@ import { stopIdleWorkers } from '../stack/stack.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { compileCache } from '../stack/compile-cache.ts';
 
-export interface LaunchedStack {
-  readonly url: string;
-  readonly operationsUrl: string;
-  readonly backEndsUrl: string;
-  readonly stateDir: string;
-  /** Everything written so far, by who wrote it: the launcher and each log file. */
-  written(): Map<string, string>;
-  /** SIGTERM; resolves with its exit code. */
-  end(): Promise<number | null>;
-  /** Ends it and removes its state directory. */
-  stop(): Promise<void>;
-}
-
 const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
 
 /** @param env besides the ports, which are free ones; without CONDUCTOR_URL it starts an engine of its own */
-export async function launchStack(env: Record<string, string>): Promise<LaunchedStack> {
+export async function launchStack(env: Record<string, string>) {
   await stopIdleWorkers();
   const { PATH, HOME, JAVA_HOME } = process.env;
   const stateDir = mkdtempSync(join(tmpdir(), 'service-router-launched-'));
@@ -72,15 +59,20 @@ export async function launchStack(env: Record<string, string>): Promise<Launched
     operationsUrl: addressOf('operations'),
     backEndsUrl: addressOf('back ends'),
     stateDir,
+    /** Everything written so far, by who wrote it: the launcher and each log file. */
     written() {
       const logs = join(stateDir, 'logs');
       const files = readdirSync(logs).map((name) => [name, readFileSync(join(logs, name), 'utf8')] as const);
       return new Map([['the launcher', withoutSummary(printed)], ...files]);
     },
+    /** SIGTERM; resolves with its exit code. */
     end,
+    /** Ends it and removes its state directory. */
     stop,
   };
 }
+
+export type LaunchedStack = Awaited<ReturnType<typeof launchStack>>;
 
 /** The public secrets of the dev clients are shown once, on purpose. */
 function withoutSummary(printed: string): string {

@@ -2,29 +2,25 @@
 
 import { randomBytes } from 'node:crypto';
 
-export interface Markers {
-  /** A random credential. @param use its purpose; letters and digits */
-  credential(use: string): string;
-  /** A random value that identifies a person. */
-  personal(use: string): string;
-  /** Every marker that occurs in a text or in bytes, as it is or as base64. */
-  findIn(content: string | Buffer): string[];
-}
-
-export function createMarkers(): Markers {
+export function createMarkers() {
   const run = randomBytes(6).toString('hex');
   const credentials = `crd${run}`;
   const people = `psn${run}`;
   const needles = [credentials, people].flatMap((prefix) => [Buffer.from(prefix), ...base64Forms(prefix)]);
   return {
-    credential: (use) => `${credentials}${use}`,
-    personal: (use) => `${people}${use}`,
-    findIn(content) {
+    /** A random credential. @param use its purpose; letters and digits */
+    credential: (use: string) => `${credentials}${use}`,
+    /** A random value that identifies a person. */
+    personal: (use: string) => `${people}${use}`,
+    /** Every marker that occurs in a text or in bytes, as it is or as base64. */
+    findIn(content: string | Buffer) {
       const bytes = typeof content === 'string' ? Buffer.from(content) : content;
       return [...new Set(needles.flatMap((needle) => occurrences(bytes, needle)))].sort();
     },
   };
 }
+
+export type Markers = ReturnType<typeof createMarkers>;
 
 /** What base64 makes of a word wherever it begins: the characters that do not depend on its neighbours. */
 function base64Forms(word: string): Buffer[] {

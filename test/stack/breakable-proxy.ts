@@ -3,35 +3,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-export interface BreakableProxy {
-  readonly url: string;
-  /** Resets every connection and refuses new ones. */
-  cut(): Promise<void>;
-  /** Keeps connections open and lets nothing through. */
-  freeze(): void;
-  /** Keeps connections open and lets only what clients send through. */
-  freezeAnswers(): void;
-  /** Ends a freeze and forwards the delayed bytes. */
-  thaw(): void;
-  /**
-   * One end of every connection of now goes, and the other is not told: no FIN and no RST, as when a machine or a
-   * firewall forgets them. What the other end still sends is swallowed. New connections work.
-   */
-  loseEnd(end: 'client' | 'upstream'): void;
-  /** Connections whose other end has not been closed yet. */
-  readonly halfOpen: number;
-  /** Everything works again; earlier connections are reset. */
-  repair(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 interface Connection {
   readonly client: Socket;
   readonly upstream: Socket;
 }
 
 /** Listens on a free port and passes everything to `target` (an http or redis URL). */
-export async function startBreakableProxy(target: string): Promise<BreakableProxy> {
+export async function startBreakableProxy(target: string) {
   const { protocol, hostname, port } = new URL(target);
   const connections = new Set<Connection>();
   const orphans = new Set<Socket>();
@@ -80,11 +58,19 @@ export async function startBreakableProxy(target: string): Promise<BreakableProx
   };
   return {
     url: `${protocol}//127.0.0.1:${ownPort}`,
+    /** Resets every connection and refuses new ones. */
     cut: close,
+    /** Keeps connections open and lets nothing through. */
     freeze: () => set(false, false),
+    /** Keeps connections open and lets only what clients send through. */
     freezeAnswers: () => set(true, false),
+    /** Ends a freeze and forwards the delayed bytes. */
     thaw: () => set(true, true),
-    loseEnd(end) {
+    /**
+     * One end of every connection of now goes, and the other is not told: no FIN and no RST, as when a machine or a
+     * firewall forgets them. What the other end still sends is swallowed. New connections work.
+     */
+    loseEnd(end: 'client' | 'upstream') {
       for (const connection of connections) {
         connections.delete(connection);
         const { [end]: lost } = connection;
@@ -95,9 +81,11 @@ export async function startBreakableProxy(target: string): Promise<BreakableProx
         lost.destroy();
       }
     },
+    /** Connections whose other end has not been closed yet. */
     get halfOpen() {
       return orphans.size;
     },
+    /** Everything works again; earlier connections are reset. */
     async repair() {
       resetAll();
       set(true, true);
@@ -108,6 +96,8 @@ export async function startBreakableProxy(target: string): Promise<BreakableProx
     stop: close,
   };
 }
+
+export type BreakableProxy = Awaited<ReturnType<typeof startBreakableProxy>>;
 
 /**
  * Node 24 leaves a socket open for ever, and spins at its exit, when it is reset while its end is under way. What

@@ -4,18 +4,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 
-/** An open page. */
-export interface OpenPage {
-  readonly page: Page;
-  /** Console errors and warnings, exceptions, violations of the content security policy. */
-  readonly complaints: readonly string[];
-  /** Addresses that the page asked for. */
-  readonly requests: readonly string[];
-  close(): Promise<void>;
-}
-
 /** Opens an address in a new context. */
-export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
+export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}) {
   const context = await browser.newContext(options);
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -28,6 +18,9 @@ export async function openPage(browser: Browser, url: string, options: BrowserCo
   await page.goto(url);
   return { page, complaints, requests, close: () => context.close() };
 }
+
+/** An open page. */
+export type OpenPage = Awaited<ReturnType<typeof openPage>>;
 
 /** Takes a screenshot of the whole page, which is stored in SCREENSHOTS_DIR. */
 export async function shoot(page: Page, name: string): Promise<void> {

@@ -4,17 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import type { DatabaseServer } from '../../dev/engine/engine-arguments.ts';
 import { freePort } from './free-port.ts';
-import { type ServerProcess, serverProcess } from './server-process.ts';
-
-export interface PostgresqlServer {
-  readonly process: ServerProcess;
-  readonly database: DatabaseServer;
-}
+import { serverProcess } from './server-process.ts';
 
 /** Starts it with the database `postgres`. */
-export async function startPostgresql(options: { bin: string; dir: string }): Promise<PostgresqlServer> {
+export async function startPostgresql(options: { bin: string; dir: string }) {
   const { bin, dir } = options;
   const data = join(dir, 'postgresql');
   const owner = ownerOfServer();

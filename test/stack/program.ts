@@ -1,26 +1,11 @@
 // Starts one of the product's programs as a real process and waits until it is ready.
 
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ReadyMessage } from '#lib/process/run-program.ts';
 import { compileCache } from './compile-cache.ts';
-
-export interface Program {
-  readonly process: ChildProcess;
-  /** The addresses that the program reported when it was ready. */
-  readonly ready: Readonly<Record<string, string>>;
-  /** Everything it wrote so far, or since {@link Program.forgetOutput}. */
-  output(): string;
-  /** Forgets what it wrote: the next suite that uses it reads only what concerns it. */
-  forgetOutput(): void;
-  isAlive(): boolean;
-  /** SIGTERM, and its exit code once it has gone. */
-  stop(): Promise<number | null>;
-  /** Ends it without a chance to clean up. */
-  kill(): Promise<void>;
-}
 
 /** A program that ended before it was ready. */
 export class ProgramFailed extends Error {
@@ -53,7 +38,7 @@ function cleanEnvironment(env: Record<string, string>): NodeJS.ProcessEnv {
  * Starts `entry` (a path below the root) with nothing in its environment but `env`.
  * @throws ProgramFailed when it ends before it is ready
  */
-export async function startProgram(entry: string, env: Record<string, string> = {}, cwd = rootDir): Promise<Program> {
+export async function startProgram(entry: string, env: Record<string, string> = {}, cwd = rootDir) {
   const child = fork(resolve(rootDir, entry), [], {
     cwd,
     env: cleanEnvironment(env),
@@ -71,18 +56,23 @@ export async function startProgram(entry: string, env: Record<string, string> = 
       throw new ProgramFailed(entry, code, output);
     }),
   ]);
-  const program: Program = {
+  const program = {
     process: child,
+    /** The addresses that the program reported when it was ready. */
     ready,
+    /** Everything it wrote so far, or since {@link Program.forgetOutput}. */
     output: () => output,
+    /** Forgets what it wrote: the next suite that uses it reads only what concerns it. */
     forgetOutput() {
       output = '';
     },
     isAlive,
+    /** SIGTERM, and its exit code once it has gone. */
     async stop() {
       if (isAlive()) child.kill('SIGTERM');
       return exited;
     },
+    /** Ends it without a chance to clean up. */
     async kill() {
       if (isAlive()) child.kill('SIGKILL');
       await exited;
@@ -92,3 +82,5 @@ export async function startProgram(entry: string, env: Record<string, string> = 
   void exited.then(() => running.delete(program));
   return program;
 }
+
+export type Program = Awaited<ReturnType<typeof startProgram>>;

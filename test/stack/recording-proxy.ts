@@ -20,18 +20,6 @@ export interface StandInAnswer {
   readonly body: string;
 }
 
-export interface RecordingProxy {
-  readonly url: string;
-  readonly requests: RecordedRequest[];
-  /** When set, every request gets this response and is not forwarded. */
-  answer: StandInAnswer | undefined;
-  /** Holds the first request for which this is true (`POST /api/metadata/workflow` …); resolves once it is held. */
-  hold(chosen: (call: string) => boolean, when: 'before' | 'after'): Promise<void>;
-  /** Forwards the held request. */
-  release(): void;
-  stop(): Promise<void>;
-}
-
 interface Gate {
   readonly chosen: (call: string) => boolean;
   readonly when: 'before' | 'after';
@@ -43,7 +31,7 @@ interface Gate {
  * Listens on a free port and passes every request on, path and headers as they are.
  * @param targets http URLs, used round-robin: several are served as by a load balancer without affinity
  */
-export async function startRecordingProxy(...targets: readonly string[]): Promise<RecordingProxy> {
+export async function startRecordingProxy(...targets: readonly string[]) {
   let turn = 0;
   let armed: Gate | undefined;
   let held: Gate | undefined;
@@ -86,14 +74,17 @@ export async function startRecordingProxy(...targets: readonly string[]): Promis
     });
   }
   const { url, close } = await listenOnLoopback(server);
-  const proxy: RecordingProxy = {
+  const proxy = {
     url,
-    requests: [],
-    answer: undefined,
-    hold(chosen, when) {
+    requests: [] as RecordedRequest[],
+    /** When set, every request gets this response and is not forwarded. */
+    answer: undefined as StandInAnswer | undefined,
+    /** Holds the first request for which this is true (`POST /api/metadata/workflow` …); resolves once it is held. */
+    hold(chosen: Gate['chosen'], when: Gate['when']) {
       armed = { chosen, when, reached: Promise.withResolvers(), open: Promise.withResolvers() };
       return armed.reached.promise;
     },
+    /** Forwards the held request. */
     release() {
       held?.open.resolve();
       held = undefined;
@@ -105,3 +96,5 @@ export async function startRecordingProxy(...targets: readonly string[]): Promis
   };
   return proxy;
 }
+
+export type RecordingProxy = Awaited<ReturnType<typeof startRecordingProxy>>;

@@ -8,35 +8,18 @@ import { pathOf } from '../run/requirements.ts';
 import { freePort } from './free-port.ts';
 import { serverProcess } from './server-process.ts';
 
-export interface RedisServer {
-  readonly url: string;
-  /** Hangs: connections stay open and nothing is answered (SIGSTOP). */
-  hang(): void;
-  /** Ends a hang (SIGCONT). */
-  resume(): void;
-  /** SIGKILL; resolves when it has ended. */
-  kill(): Promise<void>;
-  /** Starts it again on the same port, with its data. */
-  restart(): Promise<void>;
-  /** Sends one command over a separate connection and returns the reply. */
-  command(...parts: string[]): Promise<unknown>;
-  /** How often it was given a command since its start, inside scripts included. */
-  calls(command: string): Promise<number>;
-  stop(): Promise<void>;
-}
-
 /** Copied for each command: `createClient` makes a class of all commands, 30 ms, when the options are not those of its last call. */
 const template = createClient({ socket: { connectTimeout: 1_000, reconnectStrategy: false } });
 
 /** Starts one on a free port, with an append-only file as in production, of which a killed server may lose the last two seconds. @throws Error when the machine has no redis-server */
-export async function startRedisServer(): Promise<RedisServer> {
+export async function startRedisServer() {
   const command = pathOf('redis-server');
   if (command === undefined) throw new Error('redis-server is not installed');
   const dir = mkdtempSync(join(tmpdir(), 'service-router-redis-'));
   const port = await freePort();
   const settings = { port, bind: '127.0.0.1', dir, save: '', appendonly: 'yes', appendfsync: 'everysec' };
   const url = `redis://127.0.0.1:${port}`;
-  const send = async (...parts: string[]) => {
+  const send = async (...parts: string[]): Promise<unknown> => {
     const client = template.duplicate({ url });
     // The call that failed says it as well.
     client.on('error', () => undefined);
@@ -50,19 +33,25 @@ export async function startRedisServer(): Promise<RedisServer> {
     logFile: join(dir, 'redis.log'),
     isReady: () =>
       send('PING').then(
-        (reply) => String(reply) === 'PONG',
+        (reply) => reply === 'PONG',
         () => false,
       ),
   });
   await server.start();
   return {
     url,
+    /** Sends one command over a separate connection and returns the reply. */
     command: send,
+    /** Hangs: connections stay open and nothing is answered (SIGSTOP). */
     hang: () => server.signal('SIGSTOP'),
+    /** Ends a hang (SIGCONT). */
     resume: () => server.signal('SIGCONT'),
+    /** SIGKILL; resolves when it has ended. */
     kill: () => server.kill(),
+    /** Starts it again on the same port, with its data. */
     restart: () => server.start(),
-    async calls(name) {
+    /** How often it was given a command since its start, inside scripts included. */
+    async calls(name: string) {
       const stats = String(await send('INFO', 'commandstats'));
       return Number(new RegExp(`^cmdstat_${name}:calls=(\\d+)`, 'm').exec(stats)?.[1] ?? 0);
     },
@@ -74,3 +63,5 @@ export async function startRedisServer(): Promise<RedisServer> {
     },
   };
 }
+
+export type RedisServer = Awaited<ReturnType<typeof startRedisServer>>;

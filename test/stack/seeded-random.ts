@@ -2,18 +2,8 @@
 
 import { randomInt } from 'node:crypto';
 
-export interface SeededRandom {
-  readonly seed: number;
-  /** From 0 to below 1. */
-  next(): number;
-  /** A whole number from 0 to below `count`. */
-  below(count: number): number;
-  /** From `from` to below `to`. */
-  between(from: number, to: number): number;
-}
-
 /** @param text decimal digits, as a run prints its seed; a new seed when absent. @throws Error for anything else */
-export function seededRandom(text?: string): SeededRandom {
+export function seededRandom(text?: string) {
   const seed = text === undefined ? randomInt(2 ** 32) : Number(text);
   if (!Number.isInteger(seed) || seed < 0 || seed >= 2 ** 32) throw new Error(`not a seed: ${text}`);
   let state = seed;
@@ -26,8 +16,13 @@ export function seededRandom(text?: string): SeededRandom {
   };
   return {
     seed,
+    /** From 0 to below 1. */
     next,
-    below: (count) => Math.floor(next() * count),
-    between: (from, to) => from + next() * (to - from),
+    /** A whole number from 0 to below `count`. */
+    below: (count: number) => Math.floor(next() * count),
+    /** From `from` to below `to`. */
+    between: (from: number, to: number) => from + next() * (to - from),
   };
 }
+
+export type SeededRandom = ReturnType<typeof seededRandom>;

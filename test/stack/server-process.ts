@@ -16,22 +16,10 @@ export interface ServerProcessOptions {
   readonly isReady: () => Promise<boolean>;
 }
 
-export interface ServerProcess {
-  readonly name: string;
-  /** SIGKILL. */
-  kill(): Promise<void>;
-  /** Starts it again where it was; resolves when it works. */
-  start(): Promise<void>;
-  /** Sends SIGSTOP to every process of the server, so that it accepts connections but does not respond, or SIGCONT. */
-  signal(name: 'SIGSTOP' | 'SIGCONT'): void;
-  /** SIGINT, and resolves when it has ended. Safe when it does not run. */
-  stop(): Promise<void>;
-}
-
 const startDeadlineMs = 60_000;
 
 /** Describes it; nothing runs before `start`. */
-export function serverProcess(options: ServerProcessOptions): ServerProcess {
+export function serverProcess(options: ServerProcessOptions) {
   const { name, command, args, logFile, owner = {}, isReady } = options;
   let child: ChildProcess | undefined;
   let exited: Promise<unknown> = Promise.resolve();
@@ -53,8 +41,10 @@ export function serverProcess(options: ServerProcessOptions): ServerProcess {
   };
   return {
     name,
+    /** SIGKILL. */
     kill: () => end('SIGKILL'),
     // A server may refuse to start until the children of its killed predecessor have gone.
+    /** Starts it again where it was; resolves when it works. */
     start: async () =>
       void (await pollUntil(
         `${name} to be ready`,
@@ -64,14 +54,18 @@ export function serverProcess(options: ServerProcessOptions): ServerProcess {
         },
         { timeoutMs: startDeadlineMs, everyMs: 100 },
       )),
-    signal(name) {
+    /** Sends SIGSTOP to every process of the server, so that it accepts connections but does not respond, or SIGCONT. */
+    signal(name: 'SIGSTOP' | 'SIGCONT') {
       const pid = child?.pid;
       // The parent first: it makes no further process while its children are stopped.
       if (isAlive() && pid !== undefined) for (const each of [pid, ...childrenOf(pid)]) process.kill(each, name);
     },
+    /** SIGINT, and resolves when it has ended. Safe when it does not run. */
     stop: () => end('SIGINT'),
   };
 }
+
+export type ServerProcess = ReturnType<typeof serverProcess>;
 
 /** Process ids, from /proc: PostgreSQL has a process a connection. */
 function childrenOf(parent: number): number[] {

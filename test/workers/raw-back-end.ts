@@ -3,16 +3,6 @@
 import { createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
-export interface RawBackEnd {
-  /** `http://127.0.0.1:<port>` */
-  readonly url: string;
-  /** The received requests, head and body, as Latin-1. */
-  readonly requests: string[];
-  /** Number of accepted connections. */
-  readonly connections: () => number;
-  stop(): Promise<void>;
-}
-
 /** Handles a request by writing to the socket. */
 export type Reaction = (socket: Socket, request: string) => void;
 
@@ -25,7 +15,7 @@ export function answers(text: string): Reaction {
 export const ok = answers('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}');
 
 /** Starts the back end on a free port. */
-export async function startRawBackEnd(react: Reaction = ok): Promise<RawBackEnd> {
+export async function startRawBackEnd(react: Reaction = ok) {
   const sockets = new Set<Socket>();
   const requests: string[] = [];
   let connections = 0;
@@ -46,8 +36,11 @@ export async function startRawBackEnd(react: Reaction = ok): Promise<RawBackEnd>
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
+    /** `http://127.0.0.1:<port>` */
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** The received requests, head and body, as Latin-1. */
     requests,
+    /** Number of accepted connections. */
     connections: () => connections,
     async stop() {
       for (const socket of sockets) socket.destroy();
@@ -55,6 +48,8 @@ export async function startRawBackEnd(react: Reaction = ok): Promise<RawBackEnd>
     },
   };
 }
+
+export type RawBackEnd = Awaited<ReturnType<typeof startRawBackEnd>>;
 
 /** Returns the first complete request in the received bytes, by its Content-Length. */
 function completeRequest(received: string): string | null {

@@ -6,7 +6,6 @@ import { loadConfig } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { createInbound, type InboundRequest } from '#lib/envelope/inbound.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
-import type { RunningProgram } from '#lib/process/run-program.ts';
 import type { ReportError } from '../../workers/run-task.ts';
 import { selectWorkers } from '../../workers/select-workers.ts';
 import { startWorkers } from '../../workers/start-workers.ts';
@@ -46,19 +45,11 @@ export function inboundOf(request: Partial<InboundRequest> = {}): Record<string,
   return { inbound };
 }
 
-export interface StartedWorkers {
-  router: FakeRouter;
-  program: RunningProgram;
-  /** Log lines so far. */
-  lines: Record<string, unknown>[];
-  stop(): Promise<void>;
-}
-
 /** Starts a fake router and workers that poll it. */
 export async function startedWorkers(
   values: Record<string, string | number> = {},
   { router, reportError }: { router?: FakeRouter; reportError?: ReportError } = {},
-): Promise<StartedWorkers> {
+) {
   const parking = router ?? (await new FakeRouter().start());
   const config = await configOf({
     'conductor.apiURL': parking.apiURL,
@@ -77,3 +68,5 @@ export async function startedWorkers(
   };
   return { router: parking, program: { ...program, stop: () => (stopped ??= program.stop()) }, lines, stop };
 }
+
+export type StartedWorkers = Awaited<ReturnType<typeof startedWorkers>>;

@@ -11,20 +11,14 @@ export interface Called {
   readonly body: unknown;
 }
 
-export interface FreshBackEnds {
-  readonly url: string;
-  /** A JSON call; `body` is sent as JSON text. */
-  call(method: string, path: string, options?: { body?: unknown; headers?: Record<string, string> }): Promise<Called>;
-  get(path: string): Promise<Called>;
-  /** Stops them and starts new ones on the same state. */
-  restart(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-export async function startFreshBackEnds(): Promise<FreshBackEnds> {
+export async function startFreshBackEnds() {
   const stateDir = mkdtempSync(join(tmpdir(), 'back-ends-'));
   let backEnds = await startBackEnds({ port: 0, stateDir });
-  const call: FreshBackEnds['call'] = async (method, path, { body, headers = {} } = {}) => {
+  const call = async (
+    method: string,
+    path: string,
+    { body, headers = {} }: { body?: unknown; headers?: Record<string, string> } = {},
+  ): Promise<Called> => {
     const sent =
       body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
     const response = await fetch(`${backEnds.url}${path}`, {
@@ -39,8 +33,10 @@ export async function startFreshBackEnds(): Promise<FreshBackEnds> {
     get url() {
       return backEnds.url;
     },
+    /** A JSON call; `body` is sent as JSON text. */
     call,
-    get: (path) => call('GET', path),
+    get: (path: string) => call('GET', path),
+    /** Stops them and starts new ones on the same state. */
     async restart() {
       await backEnds.stop();
       backEnds = await startBackEnds({ port: 0, stateDir });
@@ -51,3 +47,5 @@ export async function startFreshBackEnds(): Promise<FreshBackEnds> {
     },
   };
 }
+
+export type FreshBackEnds = Awaited<ReturnType<typeof startFreshBackEnds>>;

@@ -66,7 +66,8 @@ class Routers {
     while (running > 0) {
       await new Promise(setImmediate);
       // A round that has found nothing of a probe asks again in a second.
-      if (this.#held.length === 0) await Promise.race([ended, new Promise<void>((resolve) => (this.#onHeld = resolve))]);
+      if (this.#held.length === 0)
+        await Promise.race([ended, new Promise<void>((resolve) => (this.#onHeld = resolve))]);
       this.#held.splice(Math.floor(this.#next() * this.#held.length), 1)[0]?.();
     }
     const results = await ended;

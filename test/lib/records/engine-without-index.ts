@@ -5,22 +5,13 @@ import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { EngineRequest, EngineResponse, SendRequest } from '#lib/conductor/send-call.ts';
 import type { StartWorkflowRequest, Task, WorkflowStatus } from '#lib/conductor/types.ts';
 
-export interface EngineWithoutIndex {
-  readonly call: SendRequest;
-  start(request: StartWorkflowRequest): string;
-  end(executionId: string, status: WorkflowStatus, output?: Record<string, unknown>): void;
-  /** Loses an execution, as Redis does that was killed before it wrote its log. */
-  lose(executionId: string): void;
-  taskOf(executionId: string): Task;
-}
-
-export function engineWithoutIndex(): EngineWithoutIndex {
+export function engineWithoutIndex() {
   const executions = new Map<string, WholeExecution>();
   const all = () => [...executions.values()];
   const answer = (value: unknown, status = 200): EngineResponse => {
     return { status, headers: {}, body: Buffer.from(JSON.stringify(value)) };
   };
-  const call = async ({ method, path, body }: EngineRequest): Promise<EngineResponse> => {
+  const call: SendRequest = async ({ method, path, body }: EngineRequest): Promise<EngineResponse> => {
     const { pathname } = new URL(path, 'http://engine');
     const segments = pathname.split('/').slice(3);
     if (pathname === '/api/workflow/search') return answer({ totalHits: 0, results: [] });
@@ -40,7 +31,7 @@ export function engineWithoutIndex(): EngineWithoutIndex {
   };
   return {
     call,
-    start({ name: workflowName, version: workflowVersion, correlationId, input }) {
+    start({ name: workflowName, version: workflowVersion, correlationId, input }: StartWorkflowRequest) {
       const workflowId = randomUUID();
       executions.set(workflowId, {
         ...{ workflowId, workflowName, workflowVersion, input, status: 'RUNNING', startTime: Date.now(), endTime: 0 },
@@ -49,12 +40,13 @@ export function engineWithoutIndex(): EngineWithoutIndex {
       });
       return workflowId;
     },
-    end(executionId, status, output = {}) {
+    end(executionId: string, status: WorkflowStatus, output: Record<string, unknown> = {}) {
       const execution = executions.get(executionId) as WholeExecution;
       executions.set(executionId, { ...execution, status, output, endTime: Date.now() });
     },
-    lose: (executionId) => void executions.delete(executionId),
-    taskOf(workflowInstanceId) {
+    /** Loses an execution, as Redis does that was killed before it wrote its log. */
+    lose: (executionId: string) => void executions.delete(executionId),
+    taskOf(workflowInstanceId: string): Task {
       const { workflowName, correlationId, input, startTime } = executions.get(workflowInstanceId) as WholeExecution;
       return {
         ...{ taskId: randomUUID(), taskDefName: 't', taskType: 't', referenceTaskName: 't', workflowInstanceId },
@@ -63,3 +55,5 @@ export function engineWithoutIndex(): EngineWithoutIndex {
     },
   };
 }
+
+export type EngineWithoutIndex = ReturnType<typeof engineWithoutIndex>;

@@ -7,17 +7,8 @@ import { respondWithProblem } from '../../../gateway/server/respond-with-problem
 import type { Policy } from '../../../gateway/plugin-api/plugin-api.ts';
 import { setContext } from '../../../gateway/plugin-api/request-context.ts';
 
-export interface LimitedHost {
-  readonly url: string;
-  /** Requests to `/held` that wait. */
-  readonly held: number;
-  /** Answers them. */
-  letGo(): void;
-  stop(): Promise<void>;
-}
-
 /** @param action the parameters of the policy, as in gateway.config.yml */
-export async function startLimitedHost(policy: Policy, action: object = {}): Promise<LimitedHost> {
+export async function startLimitedHost(policy: Policy, action: object = {}) {
   const app = express();
   const waiting: express.Response[] = [];
   app.use((request, _response, next) => {
@@ -38,6 +29,7 @@ export async function startLimitedHost(policy: Policy, action: object = {}): Pro
   const { url, close } = await listenOnLoopback(createServer(app));
   return {
     url,
+    /** Requests to `/held` that wait. */
     get held() {
       return waiting.length;
     },
@@ -45,3 +37,5 @@ export async function startLimitedHost(policy: Policy, action: object = {}): Pro
     stop: close,
   };
 }
+
+export type LimitedHost = Awaited<ReturnType<typeof startLimitedHost>>;

@@ -1,26 +1,20 @@
 // A clock that stands still until a test moves it.
 
-import type { Clock } from '../../../plugins/oauth2/clock.ts';
-
-export interface ManualClock extends Clock {
-  /** Moves both clocks and runs what falls due on the way, in order. */
-  advance(ms: number): void;
-}
-
 /** Starts at the machine's time of day. */
-export function createManualClock(): ManualClock {
+export function createManualClock() {
   const startMs = Date.now();
   let passedMs = 0;
   const timers = new Set<{ atMs: number; action: () => void }>();
   return {
     wallMs: () => startMs + passedMs,
     ticksMs: () => passedMs,
-    after(delayMs, action) {
+    after(delayMs: number, action: () => void) {
       const timer = { atMs: passedMs + delayMs, action };
       timers.add(timer);
       return () => timers.delete(timer);
     },
-    advance(ms) {
+    /** Moves both clocks and runs what falls due on the way, in order. */
+    advance(ms: number) {
       const endMs = passedMs + ms;
       for (;;) {
         const [next] = [...timers].filter(({ atMs }) => atMs <= endMs).sort((a, b) => a.atMs - b.atMs);
@@ -33,3 +27,5 @@ export function createManualClock(): ManualClock {
     },
   };
 }
+
+export type ManualClock = ReturnType<typeof createManualClock>;

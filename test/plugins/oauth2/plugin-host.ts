@@ -28,18 +28,6 @@ export interface PluginHostOptions {
   routes?: Readonly<Record<string, { policy: 'bearer' | 'token'; parameters?: Record<string, unknown> }>>;
 }
 
-export interface PluginHost {
-  readonly url: string;
-  readonly metrics: Registry;
-  /** Every line the plugin logged. */
-  readonly logLines: string[];
-  /** Contexts of the requests so far, in order. */
-  readonly contexts: RequestContext[];
-  /** Reasons why `/health/ready` would not be 200. */
-  readiness(): Promise<readonly string[]>;
-  stop(): Promise<void>;
-}
-
 /** The routes of most tests. */
 const usualRoutes: NonNullable<PluginHostOptions['routes']> = {
   '/token': { policy: 'token', parameters: { maxFailuresPerClient: 1000, maxFailuresPerAddress: 1000 } },
@@ -54,11 +42,7 @@ const usualRoutes: NonNullable<PluginHostOptions['routes']> = {
 };
 
 /** Starts the plugin exactly as the router does: through its manifest. */
-export async function startPluginHost({
-  config,
-  clock = systemClock,
-  routes = usualRoutes,
-}: PluginHostOptions): Promise<PluginHost> {
+export async function startPluginHost({ config, clock = systemClock, routes = usualRoutes }: PluginHostOptions) {
   const loaded = await loadConfig({ env: { ...config } });
   const policies = new Map<string, Policy>();
   const checks: ReadinessCheck[] = [];
@@ -100,8 +84,11 @@ export async function startPluginHost({
   return {
     url,
     metrics,
+    /** Every line the plugin logged. */
     logLines,
+    /** Contexts of the requests so far, in order. */
     contexts,
+    /** Reasons why `/health/ready` would not be 200. */
     readiness: async () => (await Promise.all(checks.map((check) => check()))).flat(),
     async stop() {
       await close();
@@ -109,6 +96,8 @@ export async function startPluginHost({
     },
   };
 }
+
+export type PluginHost = Awaited<ReturnType<typeof startPluginHost>>;
 
 function createApp(
   routes: NonNullable<PluginHostOptions['routes']>,

@@ -4,27 +4,12 @@ import { request as httpRequest } from 'node:http';
 import { pollUntil } from '../../stack/poll-until.ts';
 import type { Clock } from '../../../plugins/oauth2/clock.ts';
 import { createKey, createToken, type SigningKey, type TokenParts } from './forge.ts';
-import { type PluginHost, startPluginHost } from './plugin-host.ts';
-import { type ProviderStandIn, type ProviderStandInOptions, startProviderStandIn } from './provider-stand-in.ts';
+import { startPluginHost } from './plugin-host.ts';
+import { type ProviderStandInOptions, startProviderStandIn } from './provider-stand-in.ts';
 
-export interface SecuredHost {
-  readonly provider: ProviderStandIn;
-  readonly host: PluginHost;
-  /** The one key that is published at the start. */
-  readonly key: SigningKey;
-  /** A token of that key, honest but for `parts`. */
-  token(parts?: TokenParts): string;
-  /** A call with `Authorization: Bearer <token>`. */
-  call(path: string, token: string, method?: string): Promise<HttpResponse>;
-  /** A call with exactly these header fields: pairs of name and value, repeated ones included. */
-  send(
-    path: string,
-    fields: readonly string[],
-    options?: { method?: string; body?: string | Buffer },
-  ): Promise<HttpResponse>;
-  /** Value of a counter for one result. */
-  count(metric: string, result: string): Promise<number>;
-  stop(): Promise<void>;
+interface SentRequest {
+  readonly method?: string;
+  readonly body?: string | Buffer;
 }
 
 export interface HttpResponse {
@@ -45,7 +30,7 @@ export interface SecuredHostOptions {
 /** Keys are expensive to make and secret to nobody: most tests share one. */
 const usualKey = createKey();
 
-export async function startSecuredHost(options: SecuredHostOptions = {}): Promise<SecuredHost> {
+export async function startSecuredHost(options: SecuredHostOptions = {}) {
   const { clock, config = {}, key = usualKey } = options;
   const nowSeconds = clock && (() => clock.wallMs() / 1000);
   const provider = await startProviderStandIn({ ...(nowSeconds && { nowSeconds }), ...options.provider });
@@ -55,15 +40,21 @@ export async function startSecuredHost(options: SecuredHostOptions = {}): Promis
     ...(clock && { clock }),
   });
   await pollUntil('the keys are loaded', async () => (await host.readiness()).length === 0);
-  const send: SecuredHost['send'] = (path, fields, request) => sendFields(`${host.url}${path}`, fields, request);
+  const send = (path: string, fields: readonly string[], request?: SentRequest) =>
+    sendFields(`${host.url}${path}`, fields, request);
   return {
     provider,
     host,
+    /** The one key that is published at the start. */
     key,
-    token: (parts) => createToken(key, provider, parts),
-    call: (path, token, method = 'GET') => send(path, ['Authorization', `Bearer ${token}`], { method }),
+    /** A token of that key, honest but for `parts`. */
+    token: (parts?: TokenParts) => createToken(key, provider, parts),
+    /** A call with `Authorization: Bearer <token>`. */
+    call: (path: string, token: string, method = 'GET') => send(path, ['Authorization', `Bearer ${token}`], { method }),
+    /** A call with exactly these header fields: pairs of name and value, repeated ones included. */
     send,
-    async count(metric, result) {
+    /** Value of a counter for one result. */
+    async count(metric: string, result: string) {
       const { values } = (await host.metrics.getSingleMetric(metric)?.get()) ?? { values: [] };
       return values.find(({ labels }) => labels['result'] === result)?.value ?? 0;
     },
@@ -74,11 +65,13 @@ export async function startSecuredHost(options: SecuredHostOptions = {}): Promis
   };
 }
 
+export type SecuredHost = Awaited<ReturnType<typeof startSecuredHost>>;
+
 /** One call over node:http, which sends header fields as they are given. */
 export function sendFields(
   url: string,
   fields: readonly string[],
-  { method = 'GET', body }: { method?: string; body?: string | Buffer } = {},
+  { method = 'GET', body }: SentRequest = {},
 ): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const { host } = new URL(url);

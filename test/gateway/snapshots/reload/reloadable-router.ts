@@ -6,25 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { createKey } from '../../../plugins/oauth2/forge.ts';
 import { startProviderStandIn } from '../../../plugins/oauth2/provider-stand-in.ts';
-import { type Counts, readCounts } from '../../../stack/metrics.ts';
+import { readCounts } from '../../../stack/metrics.ts';
 import { reload } from '../../../stack/reload.ts';
-import { type Program, startProgram } from '../../../stack/program.ts';
-
-export interface ReloadableRouter {
-  readonly url: string;
-  readonly dir: string;
-  readonly program: Program;
-  readonly issuer: string;
-  /** Of a file in its directory: `map.yml`, `router.properties`. */
-  write(file: string, text: string): void;
-  /** Sends SIGHUP and returns the result. */
-  reload(): Promise<'applied' | 'refused'>;
-  /** Every counter and gauge of the router. */
-  counts(): Promise<Counts>;
-  /** The notice `configuration` of `/health/ready`. */
-  notice(): Promise<string>;
-  stop(): Promise<void>;
-}
+import { startProgram } from '../../../stack/program.ts';
 
 const rootDir = fileURLToPath(new URL('../../../..', import.meta.url));
 
@@ -71,7 +55,7 @@ export function init({ services, registerPolicy }) {
 `;
 
 /** @param env more configuration */
-export async function startReloadableRouter(env: Record<string, string> = {}): Promise<ReloadableRouter> {
+export async function startReloadableRouter(env: Record<string, string> = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'service-router-reload-'));
   const provider = await startProviderStandIn();
   provider.publish(createKey());
@@ -80,6 +64,7 @@ export async function startReloadableRouter(env: Record<string, string> = {}): P
   write('plugin.ts', plugin);
   write('package.json', '{"type":"module"}');
   write('map.yml', mapWith());
+  /** Of a file in its directory: `map.yml`, `router.properties`. */
   write('router.properties', `oauth.issuer=${provider.issuer}\n`);
   const program = await startProgram('gateway/main.ts', {
     CONDUCTOR_URL: 'http://127.0.0.1:9',
@@ -94,7 +79,9 @@ export async function startReloadableRouter(env: Record<string, string> = {}): P
   const counts = () => readCounts(operationsUrl);
   return {
     ...{ url: String(program.ready['url']), dir, program, issuer: provider.issuer, write, counts },
+    /** Sends SIGHUP and returns the result. */
     reload: () => reload(program),
+    /** The notice `configuration` of `/health/ready`. */
     async notice() {
       const response = await fetch(`${operationsUrl}/health/ready`);
       const { notices } = (await response.json()) as { notices: Record<string, string[]> };
@@ -107,3 +94,5 @@ export async function startReloadableRouter(env: Record<string, string> = {}): P
     },
   };
 }
+
+export type ReloadableRouter = Awaited<ReturnType<typeof startReloadableRouter>>;

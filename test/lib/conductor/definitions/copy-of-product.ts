@@ -29,21 +29,7 @@ const copied = [
   'config/openapi',
 ] as const;
 
-export interface CopyOfProduct {
-  readonly dir: string;
-  /** Replaces the text of a file; creates it when there is none. */
-  write(file: string, text: string): void;
-  /** Replaces every occurrence of a text. @throws Error when there is none */
-  replace(file: string, from: string, to: string): void;
-  /** Sets the value at a path of a file; undefined deletes it. */
-  set(file: string, path: Path, value: unknown): void;
-  rename(from: string, to: string): void;
-  remove(file: string): void;
-  /** Deletes the directory. */
-  dispose(): void;
-}
-
-export function copyOfProduct(): CopyOfProduct {
+export function copyOfProduct() {
   const dir = mkdtempSync(join(tmpdir(), 'service-router-definitions-'));
   for (const name of copied) cpSync(join(productDir, name), join(dir, name), { recursive: true });
   const read = (file: string) => readFileSync(join(dir, file), 'utf8');
@@ -59,21 +45,27 @@ export function copyOfProduct(): CopyOfProduct {
   return {
     dir,
     write,
-    replace(file, from, to) {
+    /** Replaces every occurrence of a text. @throws Error when there is none */
+    replace(file: string, from: string, to: string) {
       if (!read(file).includes(from)) throw new Error(`${file} does not contain ${from}`);
       write(file, read(file).replaceAll(from, to));
     },
-    set(file, path, value) {
+    /** Sets the value at a path of a file; undefined deletes it. */
+    set(file: string, path: Path, value: unknown) {
+      /** Replaces the text of a file; creates it when there is none. */
       write(file, JSON.stringify(withValue(JSON.parse(read(file)), path, value), null, 2));
     },
-    rename: (from, to) => renameSync(join(dir, from), join(dir, to)),
-    remove(file) {
+    rename: (from: string, to: string) => renameSync(join(dir, from), join(dir, to)),
+    remove(file: string) {
       if (!existsSync(join(dir, file))) throw new Error(`there is no ${file}`);
       rmSync(join(dir, file));
     },
+    /** Deletes the directory. */
     dispose: () => rmSync(dir, { recursive: true, force: true }),
   };
 }
+
+export type CopyOfProduct = ReturnType<typeof copyOfProduct>;
 
 /** The definitions below a directory as they are registered, with workers of their own for these colleges. */
 export function definitionsFor(colleges: readonly string[] = ['002'], dir = productDir): Definitions {

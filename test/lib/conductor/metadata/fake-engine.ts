@@ -10,26 +10,15 @@ interface Stored {
   [field: string]: unknown;
 }
 
-export interface FakeEngine {
-  readonly url: string;
-  /** `POST /api/metadata/workflow` …, in order; reads left out. */
-  readonly writes: readonly string[];
-  readonly workflows: Stored[];
-  readonly taskDefs: Stored[];
-  readonly eventHandlers: Stored[];
-  /** Names of workflows whose update is refused, with 200. */
-  readonly refuses: Set<string>;
-  stop(): Promise<void>;
-}
-
 type Answer = readonly [status: number, body: unknown];
 
-export async function startFakeEngine(): Promise<FakeEngine> {
+export async function startFakeEngine() {
   const writes: string[] = [];
   const state = {
     workflows: [] as Stored[],
     taskDefs: [] as Stored[],
     eventHandlers: [] as Stored[],
+    /** Names of workflows whose update is refused, with 200. */
     refuses: new Set<string>(),
   };
   const server = createServer(async (request, response) => {
@@ -42,6 +31,8 @@ export async function startFakeEngine(): Promise<FakeEngine> {
   const { url, close } = await listenOnLoopback(server);
   return { ...state, url, writes, stop: close };
 }
+
+export type FakeEngine = Awaited<ReturnType<typeof startFakeEngine>>;
 
 type State = Pick<FakeEngine, 'workflows' | 'taskDefs' | 'eventHandlers' | 'refuses'>;
 
