@@ -8,29 +8,19 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from '../stack/free-port.ts';
+import { composeVariables } from './deployment-files.ts';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
-
-const secretNames = [
-  'POSTGRES_PASSWORD',
-  'CONDUCTOR_DB_PASSWORD',
-  'KEYCLOAK_DB_PASSWORD',
-  'KEYCLOAK_ADMIN_PASSWORD',
-  'DEMO_CLIENT_SECRET',
-  'READER_CLIENT_SECRET',
-  'WORKER_CLIENT_SECRET',
-  'OPS_CLIENT_SECRET',
-  'REDIS_PASSWORD',
-  'CONDUCTOR_UI_PASSWORD',
-  'GRAFANA_ADMIN_PASSWORD',
-];
 
 /** Starts nothing yet. Images and everything else that is optional come from this process's own environment. */
 export async function createComposeProject() {
   const name = `service-router-${crypto.randomUUID().slice(0, 8)}`;
   const folder = mkdtempSync(join(tmpdir(), 'service-router-compose-'));
   const [router, ui, keycloak, grafana] = [await freePort(), await freePort(), await freePort(), await freePort()];
-  const secrets = Object.fromEntries(secretNames.map((secret) => [secret, crypto.randomUUID()]));
+  const secretNames = [...composeVariables()].filter(
+    ([key, { required }]) => required && /_(?:PASSWORD|SECRET)$/.test(key),
+  );
+  const secrets = Object.fromEntries(secretNames.map(([key]) => [key, crypto.randomUUID()]));
   const variables = {
     ...secrets,
     BACK_ENDS_FILE: join(rootDir, 'deploy/demo.properties'),

@@ -12,24 +12,7 @@ import { leaveIdle, type Part, provide, provideOnly, stopIdle, stopPart } from '
 
 export { audience, type StackOptions };
 
-export interface Stack {
-  readonly url: string;
-  readonly operationsUrl: string;
-  readonly issuer: string;
-  readonly backEndsUrl: string;
-  readonly stateDir: string;
-  /** What the router was started with, without its ports. */
-  readonly routerEnv: Record<string, string>;
-  identityProvider: Program;
-  backEnds: Program;
-  router: Program;
-  workers: Program[];
-  /** Starts the router again on the same port, with other variables when given. */
-  restartRouter(env?: Record<string, string>): Promise<void>;
-  /** Starts one more workers process. */
-  addWorkers(env?: Record<string, string>): Promise<Program>;
-  stop(): Promise<void>;
-}
+export type Stack = Awaited<ReturnType<typeof assemble>>;
 
 const entries = {
   identityProvider: 'dev/identity-provider/main.ts',
@@ -85,7 +68,7 @@ export function stopIdleWorkers(): Promise<void> {
   return stopIdle(entries.workers, entries.router);
 }
 
-async function assemble(options: StackOptions, { stateDir, ports, end }: Site): Promise<Stack> {
+async function assemble(options: StackOptions, { stateDir, ports, end }: Site) {
   const environments = environmentsOf(options, stateDir);
   const [identityProvider, backEnds] = await Promise.all([
     provide(entries.identityProvider, environments.identityProvider),
@@ -110,21 +93,25 @@ async function assemble(options: StackOptions, { stateDir, ports, end }: Site): 
   // What a test has put in the place of another program fits no other stack.
   const partOf = (entry: string) => (program: Program) =>
     known.find((part) => part.program === program) ?? { entry, env: {}, program };
-  const stack: Stack = {
-    ...{ url, operationsUrl, issuer, backEndsUrl, stateDir, routerEnv },
+  const stack = {
+    ...{ url, operationsUrl, issuer, backEndsUrl, stateDir },
+    /** What the router was started with, without its ports. */
+    routerEnv,
     identityProvider: identityProvider.program,
     backEnds: backEnds.program,
     router: router.program,
     workers: workers.map(({ program }) => program),
-    async restartRouter(env = {}) {
+    /** Starts the router again on the same port, with other variables when given. */
+    async restartRouter(env: Record<string, string> = {}) {
       stack.router = await start(entries.router, { ...routerEnv, ...ownPorts, ...env });
     },
-    async addWorkers(env) {
+    /** Starts one more workers process. */
+    async addWorkers(env: Record<string, string> = {}) {
       const added = await start(entries.workers, { ...workersEnv, ...env });
       stack.workers.push(added);
       return added;
     },
-    stop: () =>
+    stop: (): Promise<void> =>
       end({
         identityProvider: [partOf(entries.identityProvider)(stack.identityProvider)],
         backEnds: [partOf(entries.backEnds)(stack.backEnds)],

@@ -1,6 +1,7 @@
 // A client on a raw socket: sends any bytes, and parses responses strictly. An HTTP library would repair its requests.
 
 import { connect, type Socket } from 'node:net';
+import { pollUntil } from '../stack/poll-until.ts';
 
 export interface RawAnswer {
   status: number;
@@ -16,20 +17,13 @@ export class RawConnection {
   readonly socket: Socket;
   #received = Buffer.alloc(0);
   #ended = false;
-  #wake = () => undefined as void;
 
   /** @param url of the router */
   constructor(url: string) {
     const { hostname, port } = new URL(url);
     this.socket = connect(Number(port), hostname);
-    this.socket.on('data', (chunk: Buffer) => {
-      this.#received = Buffer.concat([this.#received, chunk]);
-      this.#wake();
-    });
-    const end = () => {
-      this.#ended = true;
-      this.#wake();
-    };
+    this.socket.on('data', (chunk: Buffer) => (this.#received = Buffer.concat([this.#received, chunk])));
+    const end = () => (this.#ended = true);
     this.socket.on('end', end).on('close', end).on('error', end);
   }
 
@@ -48,43 +42,24 @@ export class RawConnection {
    * @param headOnly answers to HEAD have no body, whatever they announce
    * @throws ConnectionEnded when the connection ends first, Error when a response is no HTTP or does not come in time
    */
-  async answer({ timeoutMs = 10_000, headOnly = false } = {}): Promise<RawAnswer> {
-    const deadline = performance.now() + timeoutMs;
-    for (;;) {
+  answer({ timeoutMs = 10_000, headOnly = false } = {}): Promise<RawAnswer> {
+    const take = () => {
       const found = takeAnswer(this.#received, headOnly);
-      if (found !== null) {
-        this.#received = this.#received.subarray(found.length);
-        return found.answer;
-      }
-      if (this.#ended) throw new ConnectionEnded(`after ${JSON.stringify(this.#received.toString('latin1'))}`);
-      const left = deadline - performance.now();
-      if (left <= 0) throw new Error(`no response within ${timeoutMs} ms`);
-      await this.#more(left);
-    }
+      if (found === null && this.#ended)
+        throw new ConnectionEnded(`after ${JSON.stringify(this.#received.toString('latin1'))}`);
+      this.#received = this.#received.subarray(found?.length ?? 0);
+      return found?.answer;
+    };
+    return pollUntil('a response', take, { timeoutMs, everyMs: 1 });
   }
 
   /** Waits until the router has closed. */
   async end(timeoutMs = 10_000): Promise<void> {
-    const deadline = performance.now() + timeoutMs;
-    while (!this.#ended) {
-      const left = deadline - performance.now();
-      if (left <= 0) throw new Error(`the connection is still open after ${timeoutMs} ms`);
-      await this.#more(left);
-    }
+    await pollUntil('the connection to be closed', () => this.#ended, { timeoutMs, everyMs: 1 });
   }
 
   destroy(): void {
     this.socket.destroy();
-  }
-
-  #more(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, ms);
-    this.#wake = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    return promise;
   }
 }
 

@@ -6,23 +6,7 @@ import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { EngineRequest, EngineResponse } from '#lib/conductor/send-call.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 
-export interface EngineIndex {
-  readonly api: ExecutionApi;
-  /** Start requests received through the API. */
-  readonly started: StartWorkflowRequest[];
-  /** Adds an execution or replaces the one with the same id. */
-  put(execution: WholeExecution): void;
-  /** Called before each request takes effect; may throw, or wait. */
-  beforeCall: (request: EngineRequest) => void | Promise<void>;
-  /** Returns what becomes of an execution that is started. */
-  outcomeOf: (request: StartWorkflowRequest) => Partial<WholeExecution>;
-  /** Time of terminations; absent: right after the start of the execution. */
-  now?: () => number;
-  /** Everything that the engine has. */
-  readonly executions: ReadonlyMap<string, WholeExecution>;
-}
-
-export function createEngineIndex(): EngineIndex {
+export function createEngineIndex() {
   const executions = new Map<string, WholeExecution>();
   const started: StartWorkflowRequest[] = [];
   const answer = (value: unknown, status = 200): EngineResponse => ({
@@ -82,16 +66,25 @@ export function createEngineIndex(): EngineIndex {
     }
     return answer(method === 'GET' ? found : '');
   };
-  const engine: EngineIndex = {
+  const engine = {
     api: new ExecutionApi(call),
+    /** Start requests received through the API. */
     started,
-    put: (execution) => executions.set(execution.workflowId, execution),
-    beforeCall: () => undefined,
-    outcomeOf: () => ({}),
-    executions,
+    /** Adds an execution or replaces the one with the same id. */
+    put: (execution: WholeExecution) => void executions.set(execution.workflowId, execution),
+    /** Called before each request takes effect; may throw, or wait. */
+    beforeCall: (_request: EngineRequest): void | Promise<void> => undefined,
+    /** Returns what becomes of an execution that is started. */
+    outcomeOf: (_request: StartWorkflowRequest): Partial<WholeExecution> => ({}),
+    /** Time of terminations; absent: right after the start of the execution. */
+    now: undefined as (() => number) | undefined,
+    /** Everything that the engine has. */
+    executions: executions as ReadonlyMap<string, WholeExecution>,
   };
   return engine;
 }
+
+export type EngineIndex = ReturnType<typeof createEngineIndex>;
 
 function withoutOpenTasks(execution: WholeExecution): WholeExecution {
   const tasks = execution.tasks.map((task) => (task.endTime ? task : { ...task, status: 'CANCELED' }));

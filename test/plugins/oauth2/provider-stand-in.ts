@@ -1,9 +1,9 @@
 // A small identity provider over real HTTP that can be told to misbehave, and that remembers what it was asked.
 
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { listenOnLoopback } from '../../../dev/loopback-server.ts';
-import type { SigningKey, TokenMint } from './forge.ts';
+import type { SigningKey } from './forge.ts';
 
 /** How an endpoint behaves. */
 export type Behaviour = 'ok' | (typeof badBehaviours)[number];
@@ -25,24 +25,7 @@ export interface JsonAnswer {
 
 type Endpoint = 'metadata' | 'jwks' | 'token' | 'introspection';
 
-export interface ProviderStandIn extends TokenMint {
-  readonly url: string;
-  /** What each endpoint does; change it at any time. */
-  readonly behaviour: Record<Endpoint, Behaviour>;
-  /** Published keys; change it at any time. */
-  jwks: unknown;
-  /** Members that replace those of the metadata. */
-  metadata: Record<string, unknown>;
-  answerToken: (request: Received) => JsonAnswer | Promise<JsonAnswer>;
-  answerIntrospection: (request: Received) => JsonAnswer | Promise<JsonAnswer>;
-  /** What was asked so far. */
-  readonly received: Record<Endpoint, Received[]>;
-  /** Publishes exactly these keys. */
-  publish(...keys: readonly SigningKey[]): void;
-  /** Closes the connections of requests that hang. */
-  dropConnections(): void;
-  stop(): Promise<void>;
-}
+type Responder = (request: Received) => JsonAnswer | Promise<JsonAnswer>;
 
 export interface ProviderStandInOptions {
   /** Appended to the URL to make the issuer, e.g. `/realms/x`. */
@@ -52,72 +35,67 @@ export interface ProviderStandInOptions {
   nowSeconds?: () => number;
 }
 
-const endpointsByPath: Readonly<Record<string, Endpoint>> = {
-  '/jwks': 'jwks',
-  '/token': 'token',
-  '/introspect': 'introspection',
-};
-
 /** Starts it on a free port, without keys. */
-export async function startProviderStandIn(options: ProviderStandInOptions = {}): Promise<ProviderStandIn> {
+export async function startProviderStandIn(options: ProviderStandInOptions = {}) {
   const { issuerPath = '', serves = 'openid', nowSeconds = () => Date.now() / 1000 } = options;
-  const metadataPath =
-    serves === 'openid'
+  const isOpenId = serves === 'openid';
+  const endpointsByPath: Readonly<Record<string, Endpoint>> = {
+    [isOpenId
       ? `${issuerPath}/.well-known/openid-configuration`
-      : `/.well-known/oauth-authorization-server${issuerPath}`;
-  const server = createServer((request, response) => {
-    void handle(provider, request, { response, metadataPath });
+      : `/.well-known/oauth-authorization-server${issuerPath}`]: 'metadata',
+    '/jwks': 'jwks',
+    '/token': 'token',
+    '/introspect': 'introspection',
+  };
+  const server = createServer(async (request, response) => {
+    const endpoint = endpointsByPath[request.url ?? ''];
+    if (endpoint === undefined) return void response.writeHead(404).end();
+    const received = { headers: request.headers, form: new URLSearchParams(await text(request)) };
+    provider.received[endpoint].push(received);
+    const behaviour = provider.behaviour[endpoint];
+    const { status, body } = await responders[endpoint](received);
+    if (behaviour === 'ok') send(response, status, JSON.stringify(body));
+    else misbehave[behaviour](response, JSON.stringify(body));
   });
   const { url, close } = await listenOnLoopback(server);
-  const provider: ProviderStandIn = {
-    url,
-    issuer: `${url}${issuerPath}`,
-    audience: 'urn:test',
-    nowSeconds,
-    behaviour: { metadata: 'ok', jwks: 'ok', token: 'ok', introspection: 'ok' },
-    jwks: { keys: [] },
-    metadata: {},
-    answerToken: () => ({ status: 200, body: { access_token: 'issued', token_type: 'Bearer', expires_in: 60 } }),
-    answerIntrospection: () => ({ status: 200, body: { active: false } }),
-    received: { metadata: [], jwks: [], token: [], introspection: [] },
-    publish: (...keys) => {
+  const issuer = `${url}${issuerPath}`;
+  const responders: Readonly<Record<Endpoint, Responder>> = {
+    metadata: () => {
+      const usual = { issuer, jwks_uri: `${url}/jwks`, token_endpoint: `${url}/token` };
+      return { status: 200, body: { ...usual, ...provider.metadata } };
+    },
+    jwks: () => ({ status: 200, body: provider.jwks }),
+    token: (received) => provider.answerToken(received),
+    introspection: (received) => provider.answerIntrospection(received),
+  };
+  const provider = {
+    ...{ url, issuer, audience: 'urn:test', nowSeconds },
+    /** What each endpoint does; change it at any time. */
+    behaviour: { metadata: 'ok', jwks: 'ok', token: 'ok', introspection: 'ok' } as Record<Endpoint, Behaviour>,
+    /** Published keys; change it at any time. */
+    jwks: { keys: [] } as unknown,
+    /** Members that replace those of the metadata. */
+    metadata: {} as Record<string, unknown>,
+    answerToken: (() => ({
+      status: 200,
+      body: { access_token: 'issued', token_type: 'Bearer', expires_in: 60 },
+    })) as Responder,
+    answerIntrospection: (() => ({ status: 200, body: { active: false } })) as Responder,
+    /** What was asked so far. */
+    received: { metadata: [], jwks: [], token: [], introspection: [] } as Readonly<Record<Endpoint, Received[]>>,
+    /** Publishes exactly these keys. */
+    publish(...keys: readonly SigningKey[]) {
       provider.jwks = { keys: keys.map(({ jwk }) => jwk) };
     },
+    dropConnections: () => server.closeAllConnections(),
+    /** Closes the connections of requests that hang. */
     dropConnections: () => server.closeAllConnections(),
     stop: close,
   };
   return provider;
 }
 
-async function handle(
-  provider: ProviderStandIn,
-  request: IncomingMessage,
-  { response, metadataPath }: { response: ServerResponse; metadataPath: string },
-): Promise<void> {
-  const path = request.url ?? '';
-  const endpoint = path === metadataPath ? 'metadata' : endpointsByPath[path];
-  if (endpoint === undefined) {
-    response.writeHead(404).end();
-    return;
-  }
-  const received = { headers: request.headers, form: new URLSearchParams(await text(request)) };
-  provider.received[endpoint].push(received);
-  const behaviour = provider.behaviour[endpoint];
-  const { status, body } = await answer(provider, endpoint, received);
-  if (behaviour === 'ok') send(response, status, JSON.stringify(body));
-  else misbehave[behaviour](response, JSON.stringify(body));
-}
-
-async function answer(provider: ProviderStandIn, endpoint: Endpoint, received: Received): Promise<JsonAnswer> {
-  const { url, issuer, metadata } = provider;
-  if (endpoint === 'token') return provider.answerToken(received);
-  if (endpoint === 'introspection') return provider.answerIntrospection(received);
-  if (endpoint === 'jwks') return { status: 200, body: provider.jwks };
-  return {
-    status: 200,
-    body: { issuer, jwks_uri: `${url}/jwks`, token_endpoint: `${url}/token`, ...metadata },
-  };
-}
+export type ProviderStandIn = Awaited<ReturnType<typeof startProviderStandIn>>;
 
 const json = { 'content-type': 'application/json' };
 
