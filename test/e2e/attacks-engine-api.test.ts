@@ -5,8 +5,8 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createToken } from '../plugins/oauth2/forge.ts';
-import { call } from '../stack/client.ts';
 import { issuerKey } from '../stack/issuer-key.ts';
+import { engineApi } from '../stack/engine-api.ts';
 import { sendRaw } from '../wire/raw-client.ts';
 import { audience } from '../stack/stack.ts';
 import { type AttackedStack, startAttackedStack } from './attacked-stack.ts';
@@ -14,6 +14,7 @@ import { engineOfRun } from './engine-of-run.ts';
 import { requires } from '../run/requirements.ts';
 
 const engineUrl = engineOfRun().url;
+const engine = engineApi(engineUrl);
 const canary = `attack_canary_${randomUUID().slice(0, 6)}`;
 let attacked: AttackedStack;
 let host: string;
@@ -27,12 +28,10 @@ beforeAll(async () => {
   const key = await issuerKey(attacked.stack);
   token = createToken(key, mint, { claims: { client_id: 'ops', scope: 'conductor_admin conductor_worker' } });
   const definition = { name: canary, ownerEmail: 'a@example.org', timeoutSeconds: 60, responseTimeoutSeconds: 30 };
-  const headers = { 'content-type': 'application/json' };
-  const body = JSON.stringify([definition]);
-  await call(`${engineUrl}/api/metadata/taskdefs`, { method: 'POST', headers, body });
+  await engine.send('POST', '/metadata/taskdefs', [definition]);
 });
 afterAll(async () => {
-  await call(`${engineUrl}/api/metadata/taskdefs/${canary}`, { method: 'DELETE' });
+  await engine.send('DELETE', `/metadata/taskdefs/${canary}`);
   await attacked?.stop();
 });
 

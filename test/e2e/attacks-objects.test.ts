@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';
 import { createToken, type SigningKey } from '../plugins/oauth2/forge.ts';
 import { call, type CallOptions, type RouterAnswer } from '../stack/client.ts';
+import { engineApi } from '../stack/engine-api.ts';
 import { issuerKey } from '../stack/issuer-key.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { audience } from '../stack/stack.ts';
@@ -12,6 +13,7 @@ import { type AttackedStack, startAttackedStack } from './attacked-stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;
+const engine = engineApi(engineUrl);
 const suffix = randomUUID().slice(0, 6);
 const taskType = `attack_task_${suffix}`;
 const workflow = `attackWF_${suffix}`;
@@ -31,19 +33,11 @@ beforeAll(async () => {
     'client.one-worker.misCodes': '001',
   });
   key = await issuerKey(attacked.stack);
-  const json = (body: unknown) => ({
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
   const ownerEmail = 'a@example.org';
   const taskDef = { name: taskType, ownerEmail, retryCount: 0, timeoutSeconds: 60, responseTimeoutSeconds: 30 };
-  await call(`${engineUrl}/api/metadata/taskdefs`, json([taskDef]));
+  await engine.send('POST', '/metadata/taskdefs', [taskDef]);
   const tasks = [{ name: taskType, taskReferenceName: 'work', type: 'SIMPLE' }];
-  await call(
-    `${engineUrl}/api/metadata/workflow`,
-    json({ name: workflow, version: 1, schemaVersion: 2, ownerEmail, tasks }),
-  );
+  await engine.send('POST', '/metadata/workflow', { name: workflow, version: 1, schemaVersion: 2, ownerEmail, tasks });
 });
 afterAll(() => attacked?.stop());
 beforeEach(() => void (attacked.engine.requests.length = 0));
@@ -182,15 +176,13 @@ describe('workers', () => {
   /** Started straight at the engine, in a domain. */
   async function start(domain?: string): Promise<string> {
     const taskToDomain = domain === undefined ? {} : { [taskType]: domain };
-    return (await call(`${engineUrl}/api/workflow`, json({ name: workflow, version: 1, input: {}, taskToDomain })))
-      .text;
+    return (await engine.send('POST', '/workflow', { name: workflow, version: 1, input: {}, taskToDomain })).text;
   }
   async function take(by: Caller, domain?: string): Promise<Task> {
     const [task] = (await by(api(`/poll/batch/${taskType}?${inDomain(domain)}count=1&timeout=20000`))).json<Task[]>();
     return task as Task;
   }
-  const statusOf = async (id: string) =>
-    (await call(`${engineUrl}/api/workflow/${id}?includeTasks=true`)).json<{ status: string; tasks: Task[] }>();
+  const statusOf = (id: string) => engine.get<{ status: string; tasks: Task[] }>(`/workflow/${id}?includeTasks=true`);
   const result = ({ taskId, workflowInstanceId }: Task, status = 'COMPLETED') => ({
     taskId,
     workflowInstanceId,
@@ -302,8 +294,7 @@ describe('workers', () => {
   it('a task that the router does not remember is looked up in the engine', async () => {
     const id = await start('001');
     const own = await start('002');
-    const poll = async (domain: string) =>
-      (await call(`${engineUrl}/api/tasks/poll/${taskType}?domain=${domain}`)).json<Task>();
+    const poll = (domain: string) => engine.get<Task>(`/tasks/poll/${taskType}?domain=${domain}`);
     const [task, mine] = [await poll('001'), await poll('002')];
     expectForbidden(await worker('worker-002')(api(''), json(result(task))));
     expectForbidden(await worker('worker-002')(api('/update-v2'), json(result(task))));

@@ -3,12 +3,14 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
-import { call, type Caller, callerFor } from '../stack/client.ts';
+import { type Caller, callerFor } from '../stack/client.ts';
+import { engineApi } from '../stack/engine-api.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;
+const engine = engineApi(engineUrl);
 let stack: Stack;
 let demo: Caller;
 
@@ -63,29 +65,19 @@ async function startPatch(domain: string, person = '0319375'): Promise<string> {
     body: JSON.stringify({ cccid: 'SECRETVALUE' }),
     bodyEncoding: 'text',
   };
-  const started = await call(`${engineUrl}/api/workflow`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'college-adaptorWF', version: 2, input: { inbound }, taskToDomain: { '*': domain } }),
-  });
-  expect(started.status).toBe(200);
-  return started.text;
+  const start = { name: 'college-adaptorWF', version: 2, input: { inbound }, taskToDomain: { '*': domain } };
+  return (await engine.send('POST', '/workflow', start)).text;
 }
 
 async function take(domain: string): Promise<{ taskId: string }> {
-  const path = `/api/tasks/poll/batch/college-adaptor_intake?count=1&timeout=0&domain=${domain}&workerid=hand-${domain}`;
-  const [task] = (await call(`${engineUrl}${path}`)).json<{ taskId: string }[]>();
+  const path = `/tasks/poll/batch/college-adaptor_intake?count=1&timeout=0&domain=${domain}&workerid=hand-${domain}`;
+  const [task] = await engine.get<{ taskId: string }[]>(path);
   expect(task).toBeDefined();
   return task!;
 }
 
 async function report(task: { taskId: string }, id: string, result: object): Promise<void> {
-  const answer = await call(`${engineUrl}/api/tasks`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ taskId: task.taskId, workflowInstanceId: id, ...result }),
-  });
-  expect(answer.status).toBe(200);
+  await engine.send('POST', '/tasks', { taskId: task.taskId, workflowInstanceId: id, ...result });
 }
 
 describe('executions list', () => {

@@ -13,6 +13,7 @@ import { type EngineKind, type FaultEngine, startFaultEngine } from '../faults/e
 import { byDepth } from '../run/depth.ts';
 import { requires } from '../run/requirements.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
+import { engineApi } from '../stack/engine-api.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { preparedFolder } from '../stack/prepared-engine.ts';
 import { startProgram } from '../stack/program.ts';
@@ -20,6 +21,8 @@ import { shareStack, type Stack } from '../stack/stack.ts';
 import { compileCache } from '../stack/compile-cache.ts';
 
 const main = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+/** An execution that no worker takes. */
+const unpolled = { name: 'moviesWF', version: 1, input: {}, taskToDomain: { '*': 'nobody-polls' } };
 /** What ended a moment ago may go. */
 const young = { RECONCILER_LOOKBACKSECONDS: '0', RECONCILER_AFTERMS: '1' };
 const { PGHOST = '127.0.0.1', PGPORT = '5432', PGUSER = 'postgres', PGPASSWORD = '' } = process.env;
@@ -180,12 +183,7 @@ const prunes = (kind: EngineKind) => {
   });
 
   it('an index that is behind: what runs on stays, and a row without an execution goes', async () => {
-    const start = async () =>
-      call(`${engine.url}/api/workflow`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ name: 'moviesWF', version: 1, input: {}, taskToDomain: { '*': 'nobody-polls' } }),
-      });
+    const start = async () => engineApi(engine.url).send('POST', '/workflow', unpolled);
     const [running, gone] = [(await start()).text, (await start()).text];
     // As a kill of the engine between the execution and its row would leave them.
     await sql(
@@ -212,11 +210,7 @@ const prunes = (kind: EngineKind) => {
     // Their follow-up executions start after they have ended.
     await untilEvents(events + 3);
     await untilIdle();
-    const waiting = await call(`${engine.url}/api/workflow`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ name: 'moviesWF', version: 1, input: {}, taskToDomain: { '*': 'nobody-polls' } }),
-    });
+    const waiting = await engineApi(engine.url).send('POST', '/workflow', unpolled);
     const before = await count();
     const child = spawnPrune(engine.url, databaseUrl);
     await pollUntil('some to be deleted', async () => (await count()) < before - 3, { timeoutMs: 20_000, everyMs: 5 });

@@ -2,7 +2,8 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
-import { call, type Caller, callerFor } from '../stack/client.ts';
+import { type Caller, callerFor } from '../stack/client.ts';
+import { engineApi } from '../stack/engine-api.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
@@ -27,21 +28,16 @@ interface Report {
   dryRun: boolean;
 }
 
-const engine = (path: string, method = 'GET', body?: unknown) =>
-  call(`${engineOfRun().url}/api${path}`, {
-    method,
-    ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-  });
 /** Only the executions that this file has lost: other suites leave executions behind on purpose. */
 const args = () => ['reconcile', '--engine', engineOfRun().url, '--after', '1s', '--look-back', lookBack()];
 const reconcile = (...options: string[]) => runCli([...args(), ...options], stack.routerEnv);
 let lostAt = Date.now();
 /** Longer by what the start of a process takes on a busy machine. */
 const lookBack = () => `${Math.ceil((Date.now() - lostAt) / 1_000) + 20}s`;
-const mdmOf = async (id: string) =>
-  (await engine(`/workflow/mdmWF/correlated/${id}?includeClosed=true`)).json<
-    { workflowId: string; status: string }[]
-  >();
+const mdmOf = (id: string) =>
+  engineApi(engineOfRun().url).get<{ workflowId: string; status: string }[]>(
+    `/workflow/mdmWF/correlated/${id}?includeClosed=true`,
+  );
 
 /** @returns the execution's id */
 async function patch(cccid: string): Promise<string> {

@@ -7,6 +7,8 @@ import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call, callerFor } from '../stack/client.ts';
+import { engineApi } from '../stack/engine-api.ts';
+import { reload } from '../stack/reload.ts';
 import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
@@ -46,7 +48,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await router?.stop();
   await stack?.stop();
-  await call(`${engineUrl}/api/metadata/workflow/college-adaptorWF/${version}`, { method: 'DELETE' });
+  await engineApi(engineUrl).send('DELETE', `/metadata/workflow/college-adaptorWF/${version}`);
   rmSync(dir, { recursive: true, force: true });
 });
 
@@ -54,26 +56,15 @@ const counts = () => readCounts(String(router.ready['operationsUrl']));
 
 async function addDefinitions(): Promise<void> {
   const known = JSON.parse(readFileSync(join(dir, 'workflows/college-adaptorWF.v2.json'), 'utf8')) as object;
-  const body = JSON.stringify({ ...known, version });
-  writeFileSync(join(dir, `workflows/college-adaptorWF.v${version}.json`), body);
-  const headers = { 'content-type': 'application/json' };
-  const registered = await call(`${engineUrl}/api/metadata/workflow`, { method: 'PUT', headers, body: `[${body}]` });
-  expect(registered.status).toBe(200);
-}
-
-async function reload(text: string): Promise<void> {
-  writeFileSync(properties, text);
-  router.process.kill('SIGHUP');
-  await pollUntil(
-    'the reload to be applied',
-    async () => (await counts())['router_config_reloads_total{result="applied"}'] === 1,
-    { timeoutMs: 60_000 },
-  );
+  const definition = { ...known, version };
+  writeFileSync(join(dir, `workflows/college-adaptorWF.v${version}.json`), JSON.stringify(definition));
+  await engineApi(engineUrl).send('PUT', '/metadata/workflow', [definition]);
 }
 
 it('lost events of the new version and of the added college are repaired without a restart', async () => {
   await addDefinitions();
-  await reload(`adaptor.workflowVersion=${version}\n${collegeLine}`);
+  writeFileSync(properties, `adaptor.workflowVersion=${version}\n${collegeLine}`);
+  expect(await reload(router)).toBe('applied');
   const demo = await callerFor(String(router.ready['url']));
   const cccid = `L${randomBytes(4).toString('hex').toUpperCase()}`;
   await withoutHandler('mdm', () =>
@@ -85,7 +76,7 @@ it('lost events of the new version and of the added college are repaired without
       });
       expect(answer.status).toBe(200);
       const source = String(answer.headers['x-execution-id']);
-      const execution = (await call(`${engineUrl}/api/workflow/${source}`)).json<{ workflowVersion: number }>();
+      const execution = await engineApi(engineUrl).execution(source);
       expect(execution.workflowVersion).toBe(version);
       await untilEventsTaken('college-adaptorWF:person_patched');
       const log = async () =>

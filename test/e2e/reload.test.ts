@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
+import { engineApi } from '../stack/engine-api.ts';
 import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { reload as reloadProgram } from '../stack/reload.ts';
@@ -20,6 +21,7 @@ import { byDepth } from '../run/depth.ts';
 vi.setConfig({ testTimeout: 180_000 });
 
 const engineUrl = engineOfRun().url;
+const engine = engineApi(engineUrl);
 const dir = mkdtempSync(join(tmpdir(), 'service-router-reload-'));
 const gatewayConfigFile = join(dir, 'map.yml');
 const productMap = readFileSync(fileURLToPath(new URL('../../gateway.config.yml', import.meta.url)), 'utf8');
@@ -103,12 +105,11 @@ it('reloads under load: no request fails, no worker sees an error, no held poll 
   expect(lines.split('\n').filter((line) => /"level":"(warn|error|fatal)"/.test(line))).toEqual([]);
   // The poll was held under the first configuration: a task that a start of the engine's makes reaches it.
   const start = { name: 'moviesWF', version: 1, input: {}, taskToDomain: { '*': queue } };
-  const headers = { 'content-type': 'application/json' };
-  const started = await call(`${engineUrl}/api/workflow`, { method: 'POST', headers, body: JSON.stringify(start) });
+  const started = await engine.send('POST', '/workflow', start);
   const answer = await held;
   expect(answer.status).toBe(200);
   expect(answer.json<Task[]>().map(({ workflowInstanceId }) => workflowInstanceId)).toEqual([started.text]);
-  await call(`${engineUrl}/api/workflow/${started.text}`, { method: 'DELETE' });
+  await engine.send('DELETE', `/workflow/${started.text}`);
 });
 
 it('a version that the engine does not have: refused; once it is registered: taken up', async () => {
@@ -119,32 +120,27 @@ it('a version that the engine does not have: refused; once it is registered: tak
   await pollUntil('the reason in the log', () => stack.router.output().includes(why));
   expect((await demo('/movies/Casablanca')).status).toBe(200);
 
-  const first = await call(`${engineUrl}/api/metadata/workflow/moviesWF?version=1`);
-  const definition = { ...first.json<object>(), version };
-  const headers = { 'content-type': 'application/json' };
-  const body = JSON.stringify([definition]);
-  expect((await call(`${engineUrl}/api/metadata/workflow`, { method: 'PUT', headers, body })).status).toBe(200);
+  const first = await engine.get<object>('/metadata/workflow/moviesWF?version=1');
+  await engine.send('PUT', '/metadata/workflow', [{ ...first, version }]);
   try {
     expect(await reload(pinned)).toBe('applied');
     const answer = await demo('/movies/Casablanca');
     expect(answer.status).toBe(200);
-    const execution = await call(`${engineUrl}/api/workflow/${String(answer.headers['x-execution-id'])}`);
-    expect(execution.json<{ workflowVersion: number }>().workflowVersion).toBe(version);
+    const execution = await engine.execution(String(answer.headers['x-execution-id']));
+    expect(execution.workflowVersion).toBe(version);
     expect(await reload(productMap)).toBe('applied');
   } finally {
-    await call(`${engineUrl}/api/metadata/workflow/moviesWF/${version}`, { method: 'DELETE' });
+    await engine.send('DELETE', `/metadata/workflow/moviesWF/${version}`);
   }
 });
 
 it('a refused configuration leaves no names and no metrics behind', async () => {
   const name = `refused-${randomBytes(4).toString('hex')}`;
-  const headers = { 'content-type': 'application/json' };
-  const post = (path: string, body: unknown) =>
-    call(`${engineUrl}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
   const wait = { name: 'wait', taskReferenceName: 'wait', type: 'WAIT', inputParameters: { duration: '10 minutes' } };
-  await post('/api/metadata/workflow', { name, version: 1, schemaVersion: 2, tasks: [wait], ownerEmail: 'a@b.c' });
+  const definition = { name, version: 1, schemaVersion: 2, tasks: [wait], ownerEmail: 'a@b.c' };
+  await engine.send('POST', '/metadata/workflow', definition);
   const inbound = { clientId: 'demo', httpMethod: 'GET', requestId: 'r', route: 'movies' };
-  const { text: id } = await post('/api/workflow', { name, version: 1, input: { inbound } });
+  const { text: id } = await engine.send('POST', '/workflow', { name, version: 1, input: { inbound } });
   // No route starts this workflow: nobody finds its executions.
   expect((await demo(`/executions/${id}`)).status).toBe(404);
   const metricsOf = async () => {
@@ -161,5 +157,5 @@ it('a refused configuration leaves no names and no metrics behind', async () => 
   expect((await demo(`/executions/${id}`)).status).toBe(404);
   expect(await metricsOf()).toEqual(before);
   expect((await call(`${stack.operationsUrl}/metrics`)).text).not.toContain(name);
-  await call(`${engineUrl}/api/workflow/${id}`, { method: 'DELETE' });
+  await engine.send('DELETE', `/workflow/${id}`);
 });

@@ -87,7 +87,6 @@ export async function startProviderStandIn(options: ProviderStandInOptions = {})
     publish(...keys: readonly SigningKey[]) {
       provider.jwks = { keys: keys.map(({ jwk }) => jwk) };
     },
-    dropConnections: () => server.closeAllConnections(),
     /** Closes the connections of requests that hang. */
     dropConnections: () => server.closeAllConnections(),
     stop: close,
