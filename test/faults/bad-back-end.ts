@@ -24,16 +24,8 @@ const endpoints = {
 export const backEndMoods = [...(Object.keys(endpoints) as (keyof typeof endpoints)[]), 'refusing', 'endless'] as const;
 export type BackEndMood = (typeof backEndMoods)[number];
 
-export interface BadBackEnd {
-  readonly url: string;
-  setMood(mood: BackEndMood): Promise<void>;
-  /** Requests that hang here now. */
-  readonly open: number;
-  stop(): Promise<void>;
-}
-
 /** @param historyFile where it appends what reached it */
-export async function startBadBackEnd(historyFile: string): Promise<BadBackEnd> {
+export async function startBadBackEnd(historyFile: string) {
   let mood: BackEndMood = 'good';
   let count = 0;
   let open = 0;
@@ -62,10 +54,11 @@ export async function startBadBackEnd(historyFile: string): Promise<BadBackEnd> 
   };
   return {
     url: `http://127.0.0.1:${port}`,
+    /** Requests that hang here now. */
     get open() {
       return open;
     },
-    async setMood(next) {
+    async setMood(next: BackEndMood) {
       if (next === 'refusing') await close();
       else if (!server.listening) {
         server.listen(port, '127.0.0.1');
@@ -77,6 +70,8 @@ export async function startBadBackEnd(historyFile: string): Promise<BadBackEnd> 
     stop: close,
   };
 }
+
+export type BadBackEnd = Awaited<ReturnType<typeof startBadBackEnd>>;
 
 const block = Buffer.alloc(1_048_576, 0x20);
 

@@ -6,16 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export interface Clock {
-  /** Variables of the processes whose clock it is. */
-  readonly environment: Readonly<Record<string, string>>;
-  /** Sets it this many seconds ahead of the machine's clock, or behind it. */
-  set(seconds: number): void;
-  stop(): void;
-}
-
 /** Compiles it. @throws Error when there is no C compiler */
-export function startClock(): Clock {
+export function startClock() {
   const dir = mkdtempSync(join(tmpdir(), 'service-router-clock-'));
   const library = join(dir, 'clock.so');
   const source = fileURLToPath(new URL('clock.c', import.meta.url));
@@ -29,7 +21,9 @@ export function startClock(): Clock {
   };
   set(0);
   return {
+    /** Variables of the processes whose clock it is. */
     environment: { LD_PRELOAD: library, CLOCK_OFFSET_FILE: file },
+    /** Sets it this many seconds ahead of the machine's clock, or behind it. */
     set,
     stop() {
       closeSync(descriptor);
@@ -37,3 +31,5 @@ export function startClock(): Clock {
     },
   };
 }
+
+export type Clock = ReturnType<typeof startClock>;

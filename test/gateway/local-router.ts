@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import { loadConfig } from '#lib/config/load.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
 import { type Router, startRouter } from '../../gateway/start-router.ts';
-import { call, checkAnswersOf, type CallOptions, type RouterAnswer } from '../stack/client.ts';
+import { call, checkAnswersOf, type CallOptions } from '../stack/client.ts';
 
 /** @param env configuration; without it there is neither engine nor identity provider (port 9 discards) */
 export async function startLocalRouter(env: Record<string, string> = {}, metrics?: Registry): Promise<Router> {
@@ -14,14 +14,15 @@ export async function startLocalRouter(env: Record<string, string> = {}, metrics
   return startRouter({ config, log: createLog('test', 'silent'), ...(metrics && { metrics }) });
 }
 
-export interface DescribedRouter extends Router {
-  /** @throws Error for a response that the router's OpenAPI document does not describe */
-  ask(path: string, options?: CallOptions): Promise<RouterAnswer>;
-}
-
 /** A local router whose responses must all be ones that its own document describes. */
-export async function startDescribedRouter(env: Record<string, string> = {}): Promise<DescribedRouter> {
+export async function startDescribedRouter(env: Record<string, string> = {}) {
   const router = await startLocalRouter(env);
   await checkAnswersOf(router.url);
-  return { ...router, ask: (path, options) => call(`${router.url}${path}`, options) };
+  return {
+    ...router,
+    /** @throws Error for a response that the document does not describe */
+    ask: (path: string, options?: CallOptions) => call(`${router.url}${path}`, options),
+  };
 }
+
+export type DescribedRouter = Awaited<ReturnType<typeof startDescribedRouter>>;

@@ -32,12 +32,12 @@ const secrets: Record<string, string> = {
 /** Connections are not reused: a restarted router must not be met on a dead socket. */
 const agent = new Agent({ pipelining: 0, connections: 200 });
 
-/** An access token of one of the dev clients, through the router's own token path. */
-export async function tokenOf(url: string, client = 'demo'): Promise<string> {
+/** An access token of a client, through the router's own token path. */
+export async function tokenOf(url: string, client = 'demo', secret = secrets[client]): Promise<string> {
   const answer = await call(`${url}/token/v1/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: `grant_type=client_credentials&client_id=${client}&client_secret=${secrets[client]}`,
+    body: `grant_type=client_credentials&client_id=${client}&client_secret=${secret}`,
   });
   if (answer.status !== 200) throw new Error(`no token for ${client}: ${answer.status} ${answer.text}`);
   return answer.json<{ access_token: string }>().access_token;

@@ -28,17 +28,8 @@ export interface Below {
   readonly backEndsUrl: string;
 }
 
-export interface Environments {
-  readonly identityProvider: Environment;
-  readonly backEnds: Environment;
-  router(below: Below): Promise<Environment>;
-  workers(below: Below & { readonly url: string }): Environment;
-  /** Additional environment variables of each workers process. */
-  readonly pools: readonly Environment[];
-}
-
 /** Returns the variables of each process; those of the router without its ports. */
-export function environmentsOf(options: StackOptions, stateDir: string): Environments {
+export function environmentsOf(options: StackOptions, stateDir: string) {
   const shared = { STATE_DIR: stateDir, OAUTH_AUDIENCE: audience, ...payloadKeyOfRun() };
   const addresses = ({ issuer, backEndsUrl }: Below) => ({
     ...shared,
@@ -56,7 +47,7 @@ export function environmentsOf(options: StackOptions, stateDir: string): Environ
   return {
     identityProvider: { ...shared, IDP_PORT: '0', ...options.identityProvider },
     backEnds: { ...shared, BACKENDS_PORT: '0', ...options.backEnds },
-    router: async (below) => ({
+    router: async (below: Below): Promise<Environment> => ({
       ...addresses(below),
       CONDUCTOR_URL: options.engineUrl,
       ...Object.fromEntries(adaptors),
@@ -66,7 +57,7 @@ export function environmentsOf(options: StackOptions, stateDir: string): Environ
       OPS_PORT: '0',
       ...(typeof options.router === 'function' ? await options.router(below) : options.router),
     }),
-    workers: (below) => ({
+    workers: (below: Below & { readonly url: string }): Environment => ({
       ...addresses(below),
       CONDUCTOR_APIURL: `${below.url}/conductor/api`,
       WORKERS_CLIENTID: 'worker',
@@ -75,6 +66,7 @@ export function environmentsOf(options: StackOptions, stateDir: string): Environ
       WORKERS_POLLTIMEOUTMS: '1000',
       ...options.workers,
     }),
+    /** Additional environment variables of each workers process. */
     pools: withWorkers ? [{}, ...colocated] : [],
   };
 }
