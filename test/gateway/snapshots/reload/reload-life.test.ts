@@ -2,7 +2,7 @@
 
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { pollUntil } from '../../../stack/poll-until.ts';
 import { mapWith, type ReloadableRouter, startReloadableRouter } from './reloadable-router.ts';
 import { pathOf } from '../../../run/requirements.ts';
@@ -11,21 +11,10 @@ import { byDepth } from '../../../run/depth.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
-let router: ReloadableRouter | undefined;
-let redis: RedisServer | undefined;
-afterEach(async () => {
-  await router?.stop();
-  await redis?.stop();
-  router = redis = undefined;
-});
-
-async function start(env: Record<string, string> = {}): Promise<ReloadableRouter> {
-  router = await startReloadableRouter(env);
-  return router;
-}
-
 it('reload.watchMs: a map that an editor saves, or a ConfigMap brings, is taken up without a signal', async () => {
-  const { url, dir, write } = await start({ RELOAD_WATCHMS: '20' });
+  const router = await startReloadableRouter({ RELOAD_WATCHMS: '20' });
+  onTestFinished(() => router.stop());
+  const { url, dir, write } = router;
   const saysNow = (text: string) =>
     pollUntil(
       `the gateway configuration that says ${text}`,
@@ -58,50 +47,65 @@ function resourcesOf(counts: Readonly<Record<string, number>>): Record<string, n
   return Object.fromEntries(Object.entries(counts).filter(([series]) => series.startsWith('nodejs_active_resources{')));
 }
 
-it('many reloads: no timer, no socket, no series more than after the first', async () => {
-  redis = pathOf('redis-server') === undefined ? undefined : await startRedisServer();
-  const { reload, write, counts, issuer } = await start(redis === undefined ? {} : { REDIS_URL: redis.url });
-  // Each has another provider's keys, timers and connections, other pipelines, and another place for its counts.
-  const change = async (round: number) => {
-    write('map.yml', mapWith({ says: `round${round}` }));
-    const store = redis !== undefined && round % 2 === 1 ? 'redis' : 'memory';
-    const properties = [`oauth.issuer=${issuer}`, `oauth.jwksCacheSeconds=${100 + round}`, `limits.store=${store}`];
-    write('router.properties', properties.join('\n'));
-    expect(await reload()).toBe('applied');
-  };
-  const settled = (label: string) =>
-    pollUntil(label, async () => {
-      const now = await counts();
-      return now['router_config_snapshots'] === 1 ? now : undefined;
-    });
-  await change(1);
-  const before = await settled('the first to have replaced the start');
-  for (let round = 2; round <= byDepth(7, 21); round++) await change(round);
-  let after = await settled('the last one to be alone');
-  const sum = (found: typeof before) => Object.values(resourcesOf(found)).reduce((all, count) => all + count, 0);
-  // Connections of ours to the operations port come and go.
-  await pollUntil('timers and sockets to be as few as before', async () => {
-    after = await counts();
-    return sum(after) <= sum(before) + 2;
-  }).catch(() => expect(resourcesOf(after)).toEqual(resourcesOf(before)));
-  const names = (found: typeof before) =>
-    Object.keys(found).filter((series) => series.startsWith('router_') && !series.includes('{'));
-  expect(names(after)).toEqual(names(before));
-});
+describe('a router that reloads on a signal', () => {
+  let router: ReloadableRouter;
+  let redis: RedisServer | undefined;
+  beforeAll(async () => {
+    redis = pathOf('redis-server') === undefined ? undefined : await startRedisServer();
+    router = await startReloadableRouter(redis === undefined ? {} : { REDIS_URL: redis.url });
+  });
+  afterAll(async () => {
+    await router?.stop();
+    await redis?.stop();
+  });
 
-it('a reload while the router stops: nothing changes, what is in flight is answered, the exit is clean', async () => {
-  const { url, program, write, counts } = await start();
-  const held = fetch(`${url}/held`).then((response) => response.text());
-  await pollUntil('the request to be held', async () => (await counts())['router_http_requests_in_flight'] === 1);
-  write('map.yml', mapWith({ says: 'late' }));
-  program.process.kill('SIGTERM');
-  // Of two signals that wait for a process the one with the lower number comes first.
-  await pollUntil('the stop to have begun', () => program.output().includes('"stopping"'));
-  program.process.kill('SIGHUP');
-  await pollUntil('the reload to be refused', () => program.output().includes('the configuration is not reloaded'));
-  expect(await (await fetch(`${url}/held?go`)).text()).toBe('gone');
-  expect(await held).toBe('first');
-  // A second SIGTERM would end it at once.
-  await pollUntil('its end', () => program.process.exitCode !== null);
-  expect(program.process.exitCode).toBe(0);
+  it('many reloads: no timer, no socket, no series more than after the first', async () => {
+    const { reload, write, counts, issuer } = router;
+    // Each has another provider's keys, timers and connections, other pipelines, and another place for its counts.
+    const change = async (round: number) => {
+      write('map.yml', mapWith({ says: `round${round}` }));
+      const store = redis !== undefined && round % 2 === 1 ? 'redis' : 'memory';
+      const properties = [`oauth.issuer=${issuer}`, `oauth.jwksCacheSeconds=${100 + round}`, `limits.store=${store}`];
+      write('router.properties', properties.join('\n'));
+      expect(await reload()).toBe('applied');
+    };
+    const settled = (label: string) =>
+      pollUntil(label, async () => {
+        const now = await counts();
+        return now['router_config_snapshots'] === 1 ? now : undefined;
+      });
+    await change(1);
+    const before = await settled('the first to have replaced the start');
+    for (let round = 2; round <= byDepth(5, 21); round++) await change(round);
+    let after = await settled('the last one to be alone');
+    const sum = (found: typeof before) => Object.values(resourcesOf(found)).reduce((all, count) => all + count, 0);
+    // Connections of ours to the operations port come and go.
+    await pollUntil('timers and sockets to be as few as before', async () => {
+      after = await counts();
+      return sum(after) <= sum(before) + 2;
+    }).catch(() => expect(resourcesOf(after)).toEqual(resourcesOf(before)));
+    const names = (found: typeof before) =>
+      Object.keys(found).filter((series) => series.startsWith('router_') && !series.includes('{'));
+    expect(names(after)).toEqual(names(before));
+  });
+
+  // The last: it stops the router.
+  it('a reload while the router stops: nothing changes, what is in flight is answered, the exit is clean', async () => {
+    const { url, program, write, counts, reload } = router;
+    write('map.yml', mapWith());
+    expect(await reload()).toBe('applied');
+    const held = fetch(`${url}/held`).then((response) => response.text());
+    await pollUntil('the request to be held', async () => (await counts())['router_http_requests_in_flight'] === 1);
+    write('map.yml', mapWith({ says: 'late' }));
+    program.process.kill('SIGTERM');
+    // Of two signals that wait for a process the one with the lower number comes first.
+    await pollUntil('the stop to have begun', () => program.output().includes('"stopping"'));
+    program.process.kill('SIGHUP');
+    await pollUntil('the reload to be refused', () => program.output().includes('the configuration is not reloaded'));
+    expect(await (await fetch(`${url}/held?go`)).text()).toBe('gone');
+    expect(await held).toBe('first');
+    // A second SIGTERM would end it at once.
+    await pollUntil('its end', () => program.process.exitCode !== null);
+    expect(program.process.exitCode).toBe(0);
+  });
 });
