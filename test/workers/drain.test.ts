@@ -117,7 +117,7 @@ describe('stop', () => {
     await calledBackEnd();
     const startedAt = performance.now();
     await running.stop();
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
     expect(lines.filter(({ msg }) => /in-flight tasks/.test(String(msg)))).toMatchObject([{ tasks: 1 }]);
   });
 

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
-import { badBehaviours } from './provider-stand-in.ts';
+import { badBehaviours, type ProviderStandIn, startProviderStandIn } from './provider-stand-in.ts';
 import { type SecuredHost, startSecuredHost } from './secured-host.ts';
 
 let clock: ManualClock;
@@ -11,15 +11,17 @@ let secured: SecuredHost;
 
 beforeEach(async () => {
   clock = createManualClock();
-  secured = await startSecuredHost({ clock });
-  introspector = secured.provider;
-  // The endpoint's address is known only now: start again with it.
-  await startAgain();
+  introspector = await startProviderStandIn({ nowSeconds: () => clock.wallMs() / 1000 });
+  await start();
   answer({ active: true, client_id: 'demo', scope: 'sisdata_W', token_type: 'Bearer' });
 });
 
-async function startAgain(config: Record<string, string> = {}): Promise<void> {
-  await (secured.provider === introspector ? secured.host : secured).stop();
+async function startAgain(config: Record<string, string>): Promise<void> {
+  await secured.stop();
+  await start(config);
+}
+
+async function start(config: Record<string, string> = {}): Promise<void> {
   secured = await startSecuredHost({
     clock,
     config: {
@@ -30,7 +32,7 @@ async function startAgain(config: Record<string, string> = {}): Promise<void> {
     },
   });
 }
-let introspector: SecuredHost['provider'];
+let introspector: ProviderStandIn;
 
 afterEach(async () => {
   expect((await secured.call('/any', secured.token())).status, 'a good JWT still works afterwards').toBe(200);

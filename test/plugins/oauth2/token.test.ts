@@ -309,7 +309,7 @@ describe('what the provider says (section 5.2)', () => {
     secured.provider.behaviour.token = behaviour;
     const startedMs = performance.now();
     expectUnavailable(await post(goodBody));
-    expect(performance.now() - startedMs).toBeLessThan(3_000);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
   });
 
   function expectUnavailable(response: HttpResponse): void {

@@ -136,7 +136,7 @@ describe('an endpoint in trouble', () => {
     tracker.report(new Error('x'));
     const start = performance.now();
     await tracker.close(100);
-    expect(performance.now() - start).toBeLessThan(2000);
+    expect(performance.now() - start).toBeLessThan(10_000);
     await endpoint.close();
   });
 

@@ -44,5 +44,5 @@ test('a megabyte of hostile text takes no time', () => {
   for (const text of ['a'.repeat(1e6), 'a@'.repeat(5e5), 'eyJ.'.repeat(25e4), '"'.repeat(1e6), '1.'.repeat(5e5)]) {
     scrubText(text);
   }
-  expect(performance.now() - start).toBeLessThan(1000);
+  expect(performance.now() - start, 'milliseconds; minutes when it grows with the square').toBeLessThan(10_000);
 });
