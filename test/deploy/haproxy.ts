@@ -1,13 +1,11 @@
 // The load balancer of deploy/ as a real process: its own file, with other addresses in it.
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../stack/free-port.ts';
 import { pathOf } from '../run/requirements.ts';
-import { pollUntil } from '../stack/poll-until.ts';
+import { serverProcess } from '../stack/server-process.ts';
 import { textOf } from './deployment-files.ts';
 
 /** Where one router listens, on 127.0.0.1. */
@@ -45,39 +43,29 @@ export async function startLoadBalancer(
     ['server keycloak keycloak:8080', 'server keycloak 127.0.0.1:9'],
   ]);
   writeFileSync(file, text);
-  const child = spawn(pathOf('haproxy') ?? 'haproxy', ['-db', '-f', file], {
-    env: { PATH: process.env['PATH'], TLS: '', KEYCLOAK_URL: 'http://127.0.0.1:8083', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const exited = once(child, 'exit');
   const operationsUrl = `http://127.0.0.1:${operationsPort}`;
   const metrics = () => fetch(`${operationsUrl}/metrics`).then((answer) => answer.text());
-  const stop = async () => {
-    child.kill('SIGTERM');
-    await exited;
-    rmSync(folder, { recursive: true, force: true });
-  };
-  await Promise.race([
-    pollUntil('the load balancer', () =>
+  const logFile = join(folder, 'haproxy.log');
+  const server = serverProcess({
+    name: 'HAProxy',
+    command: pathOf('haproxy') ?? 'haproxy',
+    args: ['-db', '-f', file],
+    env: { TLS: '', KEYCLOAK_URL: 'http://127.0.0.1:8083', ...env },
+    logFile,
+    isReady: () =>
       metrics().then(
         () => true,
         () => false,
       ),
-    ),
-    exited.then(() => {
-      throw new Error(`haproxy ended:\n${output}`);
-    }),
-  ]);
+  });
+  await server.start();
   return {
     /** For clients. */
     url: `http://127.0.0.1:${port}`,
     /** Health and metrics. */
     operationsUrl,
     /** What it has logged. */
-    output: () => output,
+    output: () => readFileSync(logFile, 'utf8'),
     /** Names of the routers that get requests. */
     async serving() {
       const up = (await metrics()).matchAll(
@@ -85,7 +73,10 @@ export async function startLoadBalancer(
       );
       return [...up].map(([, name]) => String(name));
     },
-    stop,
+    async stop() {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
 }
 

@@ -1,13 +1,11 @@
 // Prometheus as a real process with the files of deploy/: only its targets have other addresses.
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../stack/free-port.ts';
-import { pollUntil } from '../stack/poll-until.ts';
+import { serverProcess } from '../stack/server-process.ts';
 import { textOf } from './deployment-files.ts';
 
 /**
@@ -29,14 +27,18 @@ export async function startPrometheus(targets: Readonly<Record<string, string>>)
     join(folder, 'alerts.yml'),
   );
   const files = [`--config.file=${join(folder, 'prometheus.yml')}`, `--storage.tsdb.path=${join(folder, 'data')}`];
-  const child = spawn('prometheus', [...files, `--web.listen-address=${address}`], { stdio: 'ignore' });
-  const exited = once(child, 'exit');
-  const ready = () =>
-    fetch(`http://${address}/-/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  await pollUntil('Prometheus', ready, { timeoutMs: 20_000 });
+  const server = serverProcess({
+    name: 'Prometheus',
+    command: 'prometheus',
+    args: [...files, `--web.listen-address=${address}`],
+    logFile: join(folder, 'prometheus.log'),
+    isReady: () =>
+      fetch(`http://${address}/-/ready`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+  });
+  await server.start();
   return {
     /** Returns `data` of a response of its HTTP API. @throws Error with its message when it rejects the request */
     async ask<T>(path: string) {
@@ -45,8 +47,7 @@ export async function startPrometheus(targets: Readonly<Record<string, string>>)
       return answer.data;
     },
     async stop() {
-      child.kill('SIGTERM');
-      await exited;
+      await server.stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };

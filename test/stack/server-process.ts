@@ -11,6 +11,8 @@ export interface ServerProcessOptions {
   readonly args: readonly string[];
   /** Gets what it prints, one life after the other. */
   readonly logFile: string;
+  /** Variables besides PATH and LC_ALL. */
+  readonly env?: Readonly<Record<string, string>>;
   /** User it runs as; default: this one. */
   readonly owner?: { readonly uid: number; readonly gid: number } | undefined;
   readonly isReady: () => Promise<boolean>;
@@ -20,14 +22,14 @@ const startDeadlineMs = 60_000;
 
 /** Describes it; nothing runs before `start`. */
 export function serverProcess(options: ServerProcessOptions) {
-  const { name, command, args, logFile, owner = {}, isReady } = options;
+  const { name, command, args, logFile, env, owner = {}, isReady } = options;
   let child: ChildProcess | undefined;
   let exited: Promise<unknown> = Promise.resolve();
   const launch = () => {
     const log = openSync(logFile, 'a');
     child = spawn(command, args, {
       stdio: ['ignore', log, log],
-      env: { PATH: process.env['PATH'], LC_ALL: 'C' },
+      env: { PATH: process.env['PATH'], LC_ALL: 'C', ...env },
       ...owner,
     });
     closeSync(log);
@@ -53,7 +55,9 @@ export function serverProcess(options: ServerProcessOptions) {
           return isReady();
         },
         { timeoutMs: startDeadlineMs, everyMs: 100 },
-      )),
+      ).catch((error: Error) => {
+        throw new Error(`${error.message}\n${readFileSync(logFile, 'utf8').slice(-2_000)}`);
+      })),
     /** Sends SIGSTOP to every process of the server, so that it accepts connections but does not respond, or SIGCONT. */
     signal(name: 'SIGSTOP' | 'SIGCONT') {
       const pid = child?.pid;
