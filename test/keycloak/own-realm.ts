@@ -9,6 +9,7 @@ const scopes = { portal: 'sisdata_W', 'router-workers': 'conductor_worker' } as 
 export async function createOwnRealm(keycloak: Keycloak) {
   const realm = 'college';
   const audience = 'https://router.college.example';
+  /** By client id: `portal` calls routes, `router-workers` works. */
   const secrets = { portal: crypto.randomUUID(), 'router-workers': crypto.randomUUID() };
   const representation = {
     ...{ realm, enabled: true },

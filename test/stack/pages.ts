@@ -16,7 +16,14 @@ export async function openPage(browser: Browser, url: string, options: BrowserCo
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('request', (request) => requests.push(request.url()));
   await page.goto(url);
-  return { page, complaints, requests, close: () => context.close() };
+  return {
+    page,
+    /** Console errors and warnings, exceptions, violations of the content security policy. */
+    complaints,
+    /** Addresses that the page asked for. */
+    requests,
+    close: () => context.close(),
+  };
 }
 
 /** An open page. */

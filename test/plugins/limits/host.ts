@@ -33,6 +33,7 @@ export async function startLimitedHost(policy: Policy, action: object = {}) {
     get held() {
       return waiting.length;
     },
+    /** Answers them. */
     letGo: () => waiting.splice(0).forEach((response) => void response.end('let go')),
     stop: close,
   };

@@ -64,7 +64,6 @@ export async function startReloadableRouter(env: Record<string, string> = {}) {
   write('plugin.ts', plugin);
   write('package.json', '{"type":"module"}');
   write('map.yml', mapWith());
-  /** Of a file in its directory: `map.yml`, `router.properties`. */
   write('router.properties', `oauth.issuer=${provider.issuer}\n`);
   const program = await startProgram('gateway/main.ts', {
     CONDUCTOR_URL: 'http://127.0.0.1:9',
@@ -78,7 +77,11 @@ export async function startReloadableRouter(env: Record<string, string> = {}) {
   const operationsUrl = String(program.ready['operationsUrl']);
   const counts = () => readCounts(operationsUrl);
   return {
-    ...{ url: String(program.ready['url']), dir, program, issuer: provider.issuer, write, counts },
+    ...{ url: String(program.ready['url']), dir, program, issuer: provider.issuer },
+    /** Of a file in its directory: `map.yml`, `router.properties`. */
+    write,
+    /** Every counter and gauge of the router. */
+    counts,
     /** Sends SIGHUP and returns the result. */
     reload: () => reload(program),
     /** The notice `configuration` of `/health/ready`. */

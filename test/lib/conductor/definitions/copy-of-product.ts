@@ -47,6 +47,7 @@ export function copyOfProduct() {
   }
   return {
     dir,
+    /** Replaces the text of a file; creates it when there is none. */
     write,
     /** Replaces every occurrence of a text. @throws Error when there is none */
     replace(file: string, from: string, to: string) {
@@ -55,7 +56,6 @@ export function copyOfProduct() {
     },
     /** Sets the value at a path of a file; undefined deletes it. */
     set(file: string, path: Path, value: unknown) {
-      /** Replaces the text of a file; creates it when there is none. */
       write(file, JSON.stringify(withValue(JSON.parse(read(file)), path, value), null, 2));
     },
     rename: (from: string, to: string) => renameSync(join(dir, from), join(dir, to)),
