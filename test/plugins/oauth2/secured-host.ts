@@ -30,13 +30,16 @@ export interface SecuredHostOptions {
 /** Keys are expensive to make and secret to nobody: most tests share one. */
 const usualKey = createKey();
 
+/** Longer than a machine that does several things at once stops a process: the provider is in the same one. */
+const timeoutMs = '3000';
+
 export async function startSecuredHost(options: SecuredHostOptions = {}) {
   const { clock, config = {}, key = usualKey } = options;
   const nowSeconds = clock && (() => clock.wallMs() / 1000);
   const provider = await startProviderStandIn({ ...(nowSeconds && { nowSeconds }), ...options.provider });
   provider.publish(key);
   const host = await startPluginHost({
-    config: { OAUTH_ISSUER: provider.issuer, OAUTH_AUDIENCE: provider.audience, OAUTH_TIMEOUTMS: '500', ...config },
+    config: { OAUTH_ISSUER: provider.issuer, OAUTH_AUDIENCE: provider.audience, OAUTH_TIMEOUTMS: timeoutMs, ...config },
     ...(clock && { clock }),
   });
   await pollUntil('the keys are loaded', async () => (await host.readiness()).length === 0);
