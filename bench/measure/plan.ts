@@ -21,7 +21,8 @@ export function planSteps<Name>(options: {
   ).flat();
 }
 
-function rotate<T>(list: readonly T[], by: number): T[] {
+/** Returns the list from its element `by` on, and then those before it. */
+export function rotate<T>(list: readonly T[], by: number): T[] {
   const from = by % Math.max(1, list.length);
   return [...list.slice(from), ...list.slice(0, from)];
 }

@@ -1,0 +1,77 @@
+// Processor time and memory of whole process trees, from Linux's /proc: databases start a process for each connection.
+
+import { readdirSync, readFileSync } from 'node:fs';
+
+const msPerTick = 10;
+
+/** Parent by process id. */
+export type Parents = ReadonlyMap<number, number>;
+
+/** Returns the roots and everything below them. */
+export function descendantsOf(roots: readonly number[], parents: Parents): number[] {
+  const children = new Map<number, number[]>();
+  for (const [pid, parent] of parents) children.set(parent, [...(children.get(parent) ?? []), pid]);
+  const found: number[] = [];
+  const visit = (pid: number) => {
+    if (found.includes(pid)) return;
+    found.push(pid);
+    for (const child of children.get(pid) ?? []) visit(child);
+  };
+  for (const root of roots) visit(root);
+  return found;
+}
+
+/**
+ * Processor time of the trees since they began, in milliseconds. The time of a process that has ended stays in the
+ * sum, since its parent has it in `cutime` and `cstime` (proc_pid_stat(5)).
+ */
+export function treeProcessorMs(roots: readonly number[]): number {
+  const fields = readAll();
+  const tree = descendantsOf(roots, parentsOf(fields));
+  const ticks = tree.flatMap((pid) => (fields.get(pid) ?? []).slice(11, 15).map(Number));
+  return ticks.reduce((sum, value) => sum + value, 0) * msPerTick;
+}
+
+/**
+ * Memory of the trees in MiB, with pages that processes share counted once (`Pss`); resident memory where the system
+ * does not show that.
+ */
+export function treeMemoryMiB(roots: readonly number[]): number {
+  const tree = descendantsOf(roots, parentsOf(readAll()));
+  return tree.reduce((sum, pid) => sum + memoryKiB(pid), 0) / 1_024;
+}
+
+function memoryKiB(pid: number): number {
+  const shared = /^Pss:\s+(\d+) kB$/m.exec(readProcess(pid, 'smaps_rollup'))?.[1];
+  const resident = () => /^VmRSS:\s+(\d+) kB$/m.exec(readProcess(pid, 'status'))?.[1];
+  return Number(shared ?? resident() ?? 0);
+}
+
+/** Fields of each process after its name: state, parent … */
+function readAll(): Map<number, string[]> {
+  const pids = readFolder('/proc').filter((name) => /^\d+$/.test(name));
+  // The second field is the name in brackets, which may hold anything.
+  const entries = pids.map((pid) => [Number(pid), readProcess(Number(pid), 'stat').split(') ').at(-1) ?? ''] as const);
+  return new Map(entries.filter(([, text]) => text !== '').map(([pid, text]) => [pid, text.split(' ')]));
+}
+
+function parentsOf(fields: ReadonlyMap<number, readonly string[]>): Parents {
+  return new Map([...fields].map(([pid, [, parent]]) => [pid, Number(parent)]));
+}
+
+/** Returns an empty text when the process has ended, or on other systems than Linux. */
+function readProcess(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function readFolder(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,118 @@
+// npm run bench:peers: the router beside other systems that execute a request durably, and beside a plain HTTP hop.
+
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { productionJava } from './engine/settings.ts';
+import { median } from './measure/figures.ts';
+import { type LoadOptions, loadFlags, loadOptionsOf, positive } from './options.ts';
+import { bullmq } from './peers/bullmq.ts';
+import { dbos } from './peers/dbos.ts';
+import { httpHop } from './peers/http-hop.ts';
+import { installPackages } from './peers/install.ts';
+import { measurePeers, type PeerResult } from './peers/measure-peers.ts';
+import type { Peer } from './peers/peer.ts';
+import { restate } from './peers/restate.ts';
+import { router } from './peers/router.ts';
+import { zeebe } from './peers/zeebe.ts';
+import { startBackEnd } from './programs/back-end-process.ts';
+import { rootDir } from './programs/program.ts';
+import { describeCircumstances, lookAround } from './report/machine.ts';
+import { peerChart } from './report/peer-chart.ts';
+import { figuresTable, peerReport } from './report/peer-report.ts';
+import { resultsFolder, writeJson, writeResults } from './report/write-results.ts';
+import { runBench } from './run.ts';
+
+const flags = {
+  ...loadFlags,
+  'first-warm-up': { type: 'string', default: '20' },
+  peers: { type: 'string' },
+  'java-options': { type: 'string', default: productionJava.join(' ') },
+  quick: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const;
+
+/** Long enough to see that everything starts and responds; the figures mean nothing. */
+const quickLoad: LoadOptions = { inFlight: [1, 8], seconds: 1, warmUpSeconds: 1, repetitions: 1 };
+
+process.exit(
+  await runBench(async (run) => {
+    const { values } = parseArgs({ options: flags });
+    const all = peersOf(values['java-options'].split(' ').filter((option) => option !== ''));
+    if (values.help) return run.say(helpOf(all));
+    if (process.env['CONDUCTOR_URL']) throw new Error('bench:peers starts its engines: unset CONDUCTOR_URL');
+    const load = values.quick ? quickLoad : loadOptionsOf(values);
+    const firstWarmUpSeconds = values.quick ? 3 : positive('first-warm-up', values['first-warm-up']);
+    const peers = chosenOf(all, values.peers);
+    const before = await lookAround('each system alone');
+    run.say(describeCircumstances(before));
+    installPackages(run);
+    const backEnd = await startBackEnd(run);
+    const results = await measurePeers(run, backEnd, { ...load, firstWarmUpSeconds, peers });
+    const circumstances = { ...before, busyDuring: busyDuring(results) };
+    const caption = describeCircumstances(circumstances);
+    const folder = values.quick ? join(rootDir, '.run/bench') : resultsFolder;
+    const date = before.date.slice(0, 10);
+    const command = ['npm run bench:peers', ...separated(process.argv.slice(2))].join(' ');
+    const report = peerReport({ ...{ caption, date, command, results }, chart: 'peers.svg' });
+    run.say(`${figuresTable(results)}\n\n${caption}`);
+    run.say(writeJson('peers.json', { ...circumstances, options: { ...load, firstWarmUpSeconds }, results }, folder));
+    run.say(writeResults('peers.svg', peerChart(results, caption), folder));
+    run.say(writeResults(`${date}-peers.md`, report, folder));
+  }),
+);
+
+/** In the order of the table. */
+function peersOf(javaOptions: readonly string[]): Peer[] {
+  return [
+    httpHop,
+    router('sqlite', javaOptions),
+    router('redis', javaOptions),
+    router('postgresql', javaOptions),
+    restate({ fsync: true }),
+    restate({ fsync: false }),
+    dbos,
+    zeebe({ fsync: true }),
+    zeebe({ fsync: false }),
+    bullmq('everysec'),
+    bullmq('always'),
+  ];
+}
+
+function chosenOf(all: readonly Peer[], text: string | undefined): Peer[] {
+  if (text === undefined) return [...all];
+  const asked = text.split(',');
+  const unknown = asked.filter((name) => all.every((peer) => peer.name !== name));
+  if (unknown.length > 0) throw new Error(`--peers: ${unknown.join(', ')} is none of ${namesOf(all)}`);
+  return all.filter(({ name }) => asked.includes(name));
+}
+
+function namesOf(peers: readonly Peer[]): string {
+  return peers.map(({ name }) => name).join(', ');
+}
+
+function busyDuring(results: readonly PeerResult[]): number {
+  const shares = results.flatMap(({ loads }) => loads.map(({ figures }) => figures.othersShare));
+  return median(shares) || 0;
+}
+
+function separated(args: readonly string[]): string[] {
+  return args.length === 0 ? [] : ['--', ...args];
+}
+
+function helpOf(peers: readonly Peer[]): string {
+  return `Usage: npm run bench:peers [-- options]
+
+Measures the router beside other systems that execute a request durably, and beside a plain HTTP hop: the same request,
+the same back end. The first run installs the systems in bench/peers/ and in the user's cache (Zeebe, with Maven).
+
+  --in-flight 1,8,32,128   clients of the closed loop
+  --seconds 10             length of one measurement
+  --warm-up 2              seconds of the same load before it
+  --first-warm-up 20       seconds of load after each start of a system
+  --repetitions 3          starts of each system; their order rotates
+  --peers a,b              of ${namesOf(peers)}
+  --java-options="<…>"     of the engine behind the router; default those of production
+  --quick                  a second each at 1 and 8 in flight, once; the results go to .run/bench/
+  --help                   this text
+`;
+}

@@ -1,0 +1,153 @@
+// Measures the systems one after the other, so that none shares the machine with another; each starts new in each repetition.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { runClosedLoop } from '../measure/closed-loop.ts';
+import { type Figures, figuresOf, median, middleOf } from '../measure/figures.ts';
+import { machineTime, machineTimeSince } from '../measure/machine-time.ts';
+import { rotate } from '../measure/plan.ts';
+import { treeMemoryMiB, treeProcessorMs } from '../measure/process-tree.ts';
+import type { LoadOptions } from '../options.ts';
+import type { BackEnd } from '../programs/back-end-process.ts';
+import { type Run, Stops } from '../run.ts';
+import { HttpClient } from '../targets/http-client.ts';
+import type { Peer, RunningPeer } from './peer.ts';
+
+export interface PeerMeasureOptions extends LoadOptions {
+  readonly peers: readonly Peer[];
+  /** Load after the start of a system, before its first measurement. */
+  readonly firstWarmUpSeconds: number;
+}
+
+/** A system at one load. */
+export interface LoadResult {
+  readonly inFlight: number;
+  /** The middle of the repetitions. */
+  readonly figures: Figures;
+  /** Memory of all processes of the system after the load, in MiB. */
+  readonly memoryMiB: number;
+}
+
+export interface PeerResult extends Pick<Peer, 'name' | 'title' | 'setup' | 'durability'> {
+  readonly isRouter: boolean;
+  /** In the order of the loads; empty when the system did not run. */
+  readonly loads: readonly LoadResult[];
+  /** Why the system did not run. */
+  readonly notRun?: string;
+}
+
+/** One load of one repetition. */
+interface Measured {
+  readonly figures: Figures;
+  readonly memoryMiB: number;
+}
+
+/** Clients of the warm-up after a start. */
+const firstWarmUpInFlight = 32;
+/** A response that lacks this is a failure, whatever its status. */
+const expected = 'Fritz Lang';
+
+/** Results are in the order of the systems given. */
+export async function measurePeers(run: Run, backEnd: BackEnd, options: PeerMeasureOptions): Promise<PeerResult[]> {
+  const { peers, inFlight, repetitions } = options;
+  const seen = new Map<string, Measured[][]>();
+  const notRun = new Map<string, string>();
+  for (let repetition = 0; repetition < repetitions; repetition++) {
+    for (const peer of rotate(peers, repetition)) {
+      const { name } = peer;
+      if (notRun.has(name)) continue;
+      const step = (line: string) => run.step(`repetition ${repetition + 1} of ${repetitions}, ${name}: ${line}`);
+      try {
+        seen.set(name, [...(seen.get(name) ?? []), await measureOne({ ...run, step }, { peer, backEnd, options })]);
+      } catch (error) {
+        notRun.set(name, (error as Error).message);
+        run.say(`${name}: not run: ${(error as Error).message}`);
+      }
+    }
+  }
+  return peers.map(({ name, title, setup, durability, isRouter = false }) => {
+    const described = { name, title, setup, durability, isRouter };
+    const failure = notRun.get(name);
+    if (failure !== undefined) return { ...described, loads: [], notRun: failure };
+    const all = seen.get(name) ?? [];
+    return { ...described, loads: inFlight.map((clients, index) => resultOf(clients, at(all, index))) };
+  });
+}
+
+function at(repetitions: readonly (readonly Measured[])[], index: number): Measured[] {
+  return repetitions.flatMap((loads) => loads[index] ?? []);
+}
+
+function resultOf(inFlight: number, repetitions: readonly Measured[]): LoadResult {
+  const figures = middleOf(repetitions.map((one) => one.figures));
+  return { inFlight, figures, memoryMiB: median(repetitions.map(({ memoryMiB }) => memoryMiB)) };
+}
+
+interface One {
+  readonly peer: Peer;
+  readonly backEnd: BackEnd;
+  readonly options: PeerMeasureOptions;
+}
+
+/** Starts a system, measures it at every load and stops it. */
+async function measureOne(run: Run, { peer, backEnd, options }: One): Promise<Measured[]> {
+  const { inFlight, firstWarmUpSeconds } = options;
+  const stops = new Stops();
+  run.onEnd(() => stops.stopAll());
+  const stateDir = mkdtempSync(join(run.stateDir, `${peer.name}-`));
+  try {
+    run.step('starting');
+    const part = { ...run, stateDir, onEnd: (stop: () => unknown) => stops.add(stop) };
+    const running = await peer.start(part, { backEndUrl: backEnd.url });
+    const client = new HttpClient(running.url, Math.max(firstWarmUpInFlight, ...inFlight));
+    stops.add(() => client.destroy());
+    const request = async () => {
+      const text = await client.text(running.call);
+      if (!text.includes(expected)) throw new Error(`unexpected response: ${text.slice(0, 200)}`);
+    };
+    await request();
+    run.step('warming up');
+    await runClosedLoop({ inFlight: firstWarmUpInFlight, seconds: firstWarmUpSeconds, request });
+    const measured: Measured[] = [];
+    for (const clients of inFlight) {
+      run.step(`${clients} in flight`);
+      measured.push(await measureLoad(clients, { running, backEnd, request }, options));
+    }
+    return measured;
+  } finally {
+    await stops.stopAll();
+    rmSync(stateDir, { recursive: true, force: true });
+  }
+}
+
+interface Ground {
+  readonly running: RunningPeer;
+  readonly backEnd: BackEnd;
+  readonly request: () => Promise<void>;
+}
+
+async function measureLoad(inFlight: number, ground: Ground, options: LoadOptions): Promise<Measured> {
+  const { running, backEnd, request } = ground;
+  const { seconds, warmUpSeconds } = options;
+  await runClosedLoop({ inFlight, seconds: warmUpSeconds, request });
+  const readProcessors = () => ({
+    system: treeProcessorMs(running.pids),
+    'back end': treeProcessorMs([backEnd.pid]),
+    // This process has children, which are the systems.
+    bench: process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000,
+  });
+  const servedBefore = await backEnd.countRequests();
+  const machineBefore = machineTime();
+  const before = readProcessors();
+  const sample = await runClosedLoop({ inFlight, seconds, request });
+  const after = readProcessors();
+  const machine = machineTimeSince(machineBefore);
+  const memoryMiB = treeMemoryMiB(running.pids);
+  const processorMs = {
+    system: after.system - before.system,
+    'back end': after['back end'] - before['back end'],
+    bench: after.bench - before.bench,
+  };
+  const backEndCalls = (await backEnd.countRequests()) - servedBefore;
+  return { figures: figuresOf(sample, { processorMs, machine, backEndCalls }), memoryMiB };
+}

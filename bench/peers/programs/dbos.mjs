@@ -1,0 +1,24 @@
+// DBOS in an Express process, as its documentation integrates them: a workflow with one step for each request.
+
+import { DBOS } from '@dbos-inc/dbos-sdk';
+import express from 'express';
+import { fetchMovie, reportReady, serveHttp } from './program.mjs';
+
+const getMovie = DBOS.registerWorkflow(
+  (title) => DBOS.runStep(() => fetchMovie(title), { name: 'fetchMovie' }),
+  { name: 'getMovie' },
+);
+DBOS.setConfig({
+  name: 'bench',
+  applicationVersion: '1',
+  systemDatabaseUrl: process.env.BENCH_DATABASE,
+  systemDatabasePoolSize: Number(process.env.BENCH_POOL),
+  logLevel: 'warn',
+});
+await DBOS.launch();
+
+const app = express();
+app.get('/movies/:title', (request, response, next) => {
+  getMovie(request.params.title).then((movie) => response.json(movie), next);
+});
+reportReady({ url: await serveHttp(app) });

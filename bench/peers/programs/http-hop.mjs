@@ -1,0 +1,10 @@
+// One Express process in front of the back end: what a response costs when nothing is stored.
+
+import express from 'express';
+import { fetchMovie, reportReady, serveHttp } from './program.mjs';
+
+const app = express();
+app.get('/movies/:title', (request, response, next) => {
+  fetchMovie(request.params.title).then((movie) => response.json(movie), next);
+});
+reportReady({ url: await serveHttp(app) });

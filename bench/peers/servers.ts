@@ -1,0 +1,62 @@
+// Programs of the systems as processes of the run: servers of other makers, and programs in bench/peers/programs/.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { engineEnvironment } from '../../dev/engine/engine-arguments.ts';
+import { startChild } from '../../dev/stack/child.ts';
+import { openProgramLog } from '../../dev/stack/program-log.ts';
+import { type RunningProgram, startProgram } from '../programs/program.ts';
+import type { Run } from '../run.ts';
+
+export interface ServerOptions {
+  readonly name: string;
+  readonly command: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Resolves to true when the server works; a rejection counts as false. */
+  readonly isReady: () => Promise<boolean>;
+}
+
+const startDeadlineMs = 90_000;
+
+/** Starts a server; it ends with the run. Returns its process id. @throws Error with its last lines */
+export async function startServer(run: Run, options: ServerOptions): Promise<number> {
+  const { name, command, args = [], env, isReady } = options;
+  const output = openProgramLog({ stateDir: run.stateDir, program: name });
+  const child = startChild({
+    ...{ command, args, output, cwd: run.stateDir, env: { ...engineEnvironment(process.env), ...env } },
+    async waitUntilReady(signal) {
+      const deadline = performance.now() + startDeadlineMs;
+      while (!(await isReady().catch(() => false))) {
+        if (performance.now() > deadline) throw new Error(`does not respond after ${startDeadlineMs / 1_000} s`);
+        await delay(50, undefined, { signal });
+      }
+      return {};
+    },
+  });
+  run.onEnd(() => child.stop());
+  try {
+    await child.ready;
+  } catch (error) {
+    throw new Error([`${name}: ${(error as Error).message}`, ...output.lastLines()].join('\n  '), { cause: error });
+  }
+  return child.pid as number;
+}
+
+/** Starts a program of bench/peers/programs/; it ends with the run. @throws Error with its first lines */
+export async function startPeerProgram(
+  run: Run,
+  name: string,
+  env: Readonly<Record<string, string>>,
+): Promise<RunningProgram> {
+  const { stateDir } = run;
+  const entry = `bench/peers/programs/${name}.mjs`;
+  const program = await startProgram({ name, entry, env, stateDir }).catch((error: unknown): never => {
+    // The log goes with the run.
+    const lines = readFileSync(join(stateDir, 'logs', `${name}.log`), 'utf8').split('\n');
+    throw new Error(`${entry} did not start: ${lines.slice(0, 5).join(' ')}`, { cause: error });
+  });
+  run.onEnd(() => program.stop());
+  return program;
+}

@@ -1,0 +1,104 @@
+// Zeebe: a broker with its embedded gateway, whose REST API takes the requests, and a job worker on a gRPC stream.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { dirname, join } from 'node:path';
+import { findJava } from '../../dev/engine/find-java.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
+import type { Run } from '../run.ts';
+import type { Peer } from './peer.ts';
+import { startPeerProgram, startServer } from './servers.ts';
+import { installZeebe, zeebeVersion } from './zeebe-install.ts';
+
+/** One service task between start and end. */
+const definition = `<?xml version="1.0" encoding="UTF-8"?>
+<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL"
+  xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" id="bench" targetNamespace="urn:bench">
+  <bpmn:process id="movies" isExecutable="true">
+    <bpmn:startEvent id="start" />
+    <bpmn:sequenceFlow id="to-task" sourceRef="start" targetRef="fetch" />
+    <bpmn:serviceTask id="fetch">
+      <bpmn:extensionElements><zeebe:taskDefinition type="movies" /></bpmn:extensionElements>
+    </bpmn:serviceTask>
+    <bpmn:sequenceFlow id="to-end" sourceRef="fetch" targetRef="end" />
+    <bpmn:endEvent id="end" />
+  </bpmn:process>
+</bpmn:definitions>`;
+
+const body = JSON.stringify({
+  ...{ processDefinitionId: 'movies', awaitCompletion: true, fetchVariables: ['movie'], requestTimeout: 60_000 },
+  variables: { title: 'Metropolis' },
+});
+const call = { method: 'POST', path: '/v2/process-instances', body } as const;
+
+/** @param fsync false: Zeebe's own setting for a delayed flush, as often as the kernel does it */
+export function zeebe({ fsync }: { fsync: boolean }): Peer {
+  return {
+    name: fsync ? 'zeebe' : 'zeebe-no-fsync',
+    title: fsync ? 'Zeebe' : 'Zeebe, no fsync',
+    setup: `Zeebe ${zeebeVersion}, one broker and partition, job streaming${fsync ? '' : ', `raft.flush.delayTime=30s`'}`,
+    durability: fsync ? 'start, step, result: fsync' : 'start, step, result: file, no fsync',
+    async start(run, { backEndUrl }) {
+      const broker = await startBroker(run, fsync);
+      await deploy(broker.url);
+      const env = { BENCH_BACK_END: backEndUrl, BENCH_GATEWAY: broker.gateway };
+      const worker = await startPeerProgram(run, 'zeebe-worker', env);
+      await untilFirstResponse(broker.url);
+      return { url: broker.url, call, pids: [broker.pid, worker.pid] };
+    },
+  };
+}
+
+async function startBroker(run: Run, fsync: boolean) {
+  const { java } = await findJava({ minMajor: 21 });
+  if (java === undefined) throw new Error('Zeebe needs Java 21 or newer, which was not found');
+  const home = await installZeebe(run, java);
+  const [rest, gateway, command, internal, management] = [
+    await findFreePort(),
+    await findFreePort(),
+    await findFreePort(),
+    await findFreePort(),
+    await findFreePort(),
+  ];
+  const url = `http://127.0.0.1:${rest}`;
+  const pid = await startServer(run, {
+    name: 'zeebe',
+    command: join(home, 'bin/broker'),
+    env: {
+      JAVA_HOME: dirname(dirname(java.command)),
+      // As the images set it; without this it writes to the console as a terminal's reader wants it.
+      ZEEBE_LOG_LEVEL: 'warn',
+      ZEEBE_BROKER_NETWORK_HOST: '127.0.0.1',
+      ZEEBE_BROKER_NETWORK_COMMANDAPI_PORT: String(command),
+      ZEEBE_BROKER_NETWORK_INTERNALAPI_PORT: String(internal),
+      ZEEBE_BROKER_GATEWAY_NETWORK_PORT: String(gateway),
+      ZEEBE_BROKER_DATA_DIRECTORY: join(run.stateDir, 'zeebe'),
+      SERVER_ADDRESS: '127.0.0.1',
+      SERVER_PORT: String(rest),
+      MANAGEMENT_SERVER_ADDRESS: '127.0.0.1',
+      MANAGEMENT_SERVER_PORT: String(management),
+      ...(fsync ? {} : { ZEEBE_BROKER_CLUSTER_RAFT_FLUSH_DELAYTIME: '30s' }),
+    },
+    isReady: async () => (await (await fetch(`${url}/v2/topology`)).text()).includes('"role":"leader"'),
+  });
+  return { url, gateway: `127.0.0.1:${gateway}`, pid };
+}
+
+async function deploy(url: string): Promise<void> {
+  const form = new FormData();
+  form.set('resources', new Blob([definition]), 'movies.bpmn');
+  const response = await fetch(`${url}/v2/deployments`, { method: 'POST', body: form });
+  if (!response.ok) throw new Error(`Zeebe refused the process: ${response.status} ${await response.text()}`);
+}
+
+/** The broker learns about a new job stream a moment after it has been opened. */
+async function untilFirstResponse(url: string): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  for (;;) {
+    const headers = { 'content-type': 'application/json' };
+    const signal = AbortSignal.timeout(5_000);
+    const response = await fetch(url + call.path, { method: 'POST', headers, body, signal }).catch(() => undefined);
+    if (response?.ok === true) return;
+    if (performance.now() > deadline) throw new Error(`Zeebe does not complete a process: ${response?.status}`);
+    await delay(500);
+  }
+}

@@ -1,0 +1,93 @@
+// The comparison with other systems as Markdown: a table of the figures, one of what ran, and how it was measured.
+
+import type { LoadResult, PeerResult } from '../peers/measure-peers.ts';
+import { markdownTable, readable } from './tables.ts';
+
+export interface PeerReport {
+  /** When, where and on what; one line. */
+  readonly caption: string;
+  /** `YYYY-MM-DD`. */
+  readonly date: string;
+  /** The command as it was given. */
+  readonly command: string;
+  /** File name of the chart, beside the report. */
+  readonly chart: string;
+  readonly results: readonly PeerResult[];
+}
+
+/** The whole report. */
+export function peerReport({ caption, date, command, chart, results }: PeerReport): string {
+  return [
+    `# Durable execution over HTTP, ${date}`,
+    `\`${command}\``,
+    caption.replaceAll(' · ', ', '),
+    [
+      'Every system does the same work: a client sends an HTTP request, a durable step calls the same back end, and the',
+      "step's result is the HTTP response. Clients send their next request when they have the response (closed loop).",
+      'Each system runs alone on the machine, is started anew in each repetition, and the order of the systems rotates.',
+      'Figures are medians of the repetitions.',
+    ].join('\n'),
+    `![Latency, throughput and processor time of each system](${chart})`,
+    figuresTable(results),
+    [
+      `Cells of a load: p50 ms · p99 ms · requests/s. Processor time and memory are those of all processes of the system`,
+      `at ${busyLoadOf(results)} in flight, without the client and the back end; pages that processes share count once.`,
+      '"Stored": what of a request is on disk when its response arrives.',
+      '"Calls": requests that the back end received for each response.',
+    ].join('\n'),
+    '## What ran',
+    setupTable(results),
+  ].join('\n\n').concat('\n');
+}
+
+/** One line a system. */
+export function figuresTable(results: readonly PeerResult[]): string {
+  const loads = loadsOf(results);
+  const busy = busyLoadOf(results);
+  const header = ['system', 'stored', ...loads.map((load) => `${load} in flight`)];
+  const rows = results.map(({ title, isRouter, durability, notRun, loads: measured }) => {
+    const name = isRouter ? `**${title}**` : title;
+    if (notRun !== undefined) return [name, `not run: ${oneLine(notRun)}`];
+    const at = (load: number) => measured.find(({ inFlight }) => inFlight === load);
+    return [name, durability, ...loads.map((load) => loadCell(at(load))), ...lastCells(at(busy), measured)];
+  });
+  return markdownTable([[...header, 'processor ms', 'memory MiB', 'calls', 'failed'], ...rows]);
+}
+
+/** What ran, and with which settings. */
+export function setupTable(results: readonly PeerResult[]): string {
+  return markdownTable([['system', 'programs and settings'], ...results.map(({ title, setup }) => [title, setup])]);
+}
+
+/** The load at which processor time and memory are shown: 32, or the greatest when 32 was not measured. */
+export function busyLoadOf(results: readonly PeerResult[]): number {
+  const loads = loadsOf(results);
+  return loads.includes(32) ? 32 : (loads.at(-1) ?? 0);
+}
+
+/** Every measured load, ascending. */
+export function loadsOf(results: readonly PeerResult[]): number[] {
+  const loads = results.flatMap((result) => result.loads.map(({ inFlight }) => inFlight));
+  return [...new Set(loads)].sort((a, b) => a - b);
+}
+
+function loadCell(result: LoadResult | undefined): string {
+  if (result === undefined) return '';
+  const { p50, p99, requestsPerSecond } = result.figures;
+  return `${readable(p50)} · ${readable(p99)} · ${readable(requestsPerSecond)}`;
+}
+
+function lastCells(busy: LoadResult | undefined, measured: readonly LoadResult[]): string[] {
+  const failures = measured.reduce((sum, { figures }) => sum + figures.failures, 0);
+  return [
+    busy?.figures.processorMs['system']?.toFixed(2) ?? '',
+    busy?.memoryMiB.toFixed(0) ?? '',
+    busy?.figures.backEndCallsPerRequest?.toFixed(3) ?? '',
+    String(failures),
+  ];
+}
+
+/** The beginning of a message that may be a page. */
+function oneLine(text: string): string {
+  return text.replace(/[\s|]+/g, ' ').slice(0, 100);
+}

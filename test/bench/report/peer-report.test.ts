@@ -1,0 +1,94 @@
+// The comparison with other systems, for people: the table, the report and the chart.
+
+import { describe, expect, it } from 'vitest';
+import type { PeerResult } from '../../../bench/peers/measure-peers.ts';
+import { peerChart } from '../../../bench/report/peer-chart.ts';
+import { busyLoadOf, figuresTable, peerReport } from '../../../bench/report/peer-report.ts';
+
+function loadOf(inFlight: number, p50: number, failures = 0) {
+  const figures = {
+    ...{ p50, p90: 2 * p50, p99: 3 * p50, requestsPerSecond: 1_000 / p50, requests: 100, failures, othersShare: 0 },
+    ...{ processorMs: { system: p50 / 2, bench: 1 }, backEndCallsPerRequest: 1 },
+  };
+  return { inFlight, figures, memoryMiB: 300.4 };
+}
+
+function resultOf(name: string, more: Partial<PeerResult> = {}): PeerResult {
+  const described = { name, title: `about ${name}`, setup: `${name} 1.0`, durability: 'result: fsync', isRouter: false };
+  return { ...described, loads: [loadOf(1, 4), loadOf(32, 50)], ...more };
+}
+
+const results = [
+  resultOf('router', { isRouter: true, loads: [loadOf(1, 4), loadOf(32, 50, 2)] }),
+  resultOf('other', { loads: [loadOf(1, 8), loadOf(32, 80)] }),
+  resultOf('absent', { loads: [], notRun: 'there is no Java\nanywhere | at all' }),
+];
+const report = { results, caption: 'a machine <new> · today', date: '2026-01-02', command: 'npm run x', chart: 'c.svg' };
+
+describe('the table', () => {
+  const lines = figuresTable(results).split('\n');
+
+  it('has a line for each system, with the latencies and throughput of each load', () => {
+    expect(lines[0]).toMatch(/^\| system +\| stored +\| 1 in flight +\| 32 in flight +\| processor ms/);
+    expect(lines[3]).toMatch(/^\| about other +\| result: fsync +\| 8\.00 · 24\.0 · 125 \| 80\.0 · 240 · 12\.5 \|/);
+  });
+
+  it('emphasises the router and counts its failures at all loads', () => {
+    expect(lines[2]).toMatch(/^\| \*\*about router\*\* .*\| +2 \|$/);
+  });
+
+  it('shows processor time, memory and calls at the busy load', () => {
+    expect(lines[3]).toMatch(/\| +40\.00 \| +300 \| 1\.000 \| +0 \|$/);
+  });
+
+  it('says why a system did not run', () => {
+    expect(lines[4]).toMatch(/^\| about absent +\| not run: there is no Java anywhere at all \|/);
+  });
+});
+
+describe('the busy load', () => {
+  it('is 32 in flight, or the greatest when 32 was not measured', () => {
+    expect(busyLoadOf(results)).toBe(32);
+    expect(busyLoadOf([resultOf('quick', { loads: [loadOf(1, 4), loadOf(8, 9)] })])).toBe(8);
+  });
+});
+
+describe('the report', () => {
+  const text = peerReport(report);
+
+  it('names date, command and machine, and shows the chart', () => {
+    for (const part of ['2026-01-02', '`npm run x`', 'a machine <new>, today', '](c.svg)']) expect(text).toContain(part);
+  });
+
+  it('lists the programs and settings of every system, also of one that did not run', () => {
+    for (const { name } of results) expect(text).toContain(`${name} 1.0`);
+  });
+});
+
+describe('the chart', () => {
+  const svg = peerChart(results, report.caption);
+
+  it('has a row for each system that ran, with a dot in each of three panels', () => {
+    expect(svg).toContain('>about router</text>');
+    expect(svg).toContain('>about other</text>');
+    expect(svg).not.toContain('absent');
+    expect(svg.match(/<circle class="dot"/g)).toHaveLength(3);
+    expect(svg.match(/<circle class="router dot"/g)).toHaveLength(3);
+  });
+
+  it('labels the dots with their values', () => {
+    for (const value of ['4.00', '8.00', '20.0', '12.5', '25.0', '40.0']) expect(svg).toContain(`>${value}</text>`);
+  });
+
+  it('has colours for light and dark pages', () => {
+    expect(svg).toContain('prefers-color-scheme: dark');
+  });
+
+  it('escapes its texts', () => {
+    expect(svg).toContain('a machine &lt;new>');
+  });
+
+  it('is a chart without rows when nothing ran', () => {
+    expect(peerChart([resultOf('absent', { loads: [], notRun: 'no' })], 'x')).not.toMatch(/NaN|Infinity|undefined/);
+  });
+});
