@@ -37,7 +37,9 @@ export function peerReport({ caption, date, command, chart, results }: PeerRepor
     ].join('\n'),
     '## What ran',
     setupTable(results),
-  ].join('\n\n').concat('\n');
+  ]
+    .join('\n\n')
+    .concat('\n');
 }
 
 /** One line a system. */

@@ -4,10 +4,9 @@ import { DBOS } from '@dbos-inc/dbos-sdk';
 import express from 'express';
 import { fetchMovie, reportReady, serveHttp } from './program.mjs';
 
-const getMovie = DBOS.registerWorkflow(
-  (title) => DBOS.runStep(() => fetchMovie(title), { name: 'fetchMovie' }),
-  { name: 'getMovie' },
-);
+const getMovie = DBOS.registerWorkflow((title) => DBOS.runStep(() => fetchMovie(title), { name: 'fetchMovie' }), {
+  name: 'getMovie',
+});
 DBOS.setConfig({
   name: 'bench',
   applicationVersion: '1',

@@ -14,7 +14,13 @@ function loadOf(inFlight: number, p50: number, failures = 0) {
 }
 
 function resultOf(name: string, more: Partial<PeerResult> = {}): PeerResult {
-  const described = { name, title: `about ${name}`, setup: `${name} 1.0`, durability: 'result: fsync', isRouter: false };
+  const described = {
+    name,
+    title: `about ${name}`,
+    setup: `${name} 1.0`,
+    durability: 'result: fsync',
+    isRouter: false,
+  };
   return { ...described, loads: [loadOf(1, 4), loadOf(32, 50)], ...more };
 }
 
@@ -23,7 +29,13 @@ const results = [
   resultOf('other', { loads: [loadOf(1, 8), loadOf(32, 80)] }),
   resultOf('absent', { loads: [], notRun: 'there is no Java\nanywhere | at all' }),
 ];
-const report = { results, caption: 'a machine <new> · today', date: '2026-01-02', command: 'npm run x', chart: 'c.svg' };
+const report = {
+  results,
+  caption: 'a machine <new> · today',
+  date: '2026-01-02',
+  command: 'npm run x',
+  chart: 'c.svg',
+};
 
 describe('the table', () => {
   const lines = figuresTable(results).split('\n');
@@ -57,7 +69,8 @@ describe('the report', () => {
   const text = peerReport(report);
 
   it('names date, command and machine, and shows the chart', () => {
-    for (const part of ['2026-01-02', '`npm run x`', 'a machine <new>, today', '](c.svg)']) expect(text).toContain(part);
+    for (const part of ['2026-01-02', '`npm run x`', 'a machine <new>, today', '](c.svg)'])
+      expect(text).toContain(part);
   });
 
   it('lists the programs and settings of every system, also of one that did not run', () => {
