@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { productionJava } from './engine/settings.ts';
 import { median } from './measure/figures.ts';
-import { type LoadOptions, loadFlags, loadOptionsOf, positive } from './options.ts';
+import { loadOptionsOf, positive } from './options.ts';
 import { bullmq } from './peers/bullmq.ts';
 import { dbos } from './peers/dbos.ts';
 import { httpHop } from './peers/http-hop.ts';
@@ -23,16 +23,21 @@ import { resultsFolder, writeJson, writeResults } from './report/write-results.t
 import { runBench } from './run.ts';
 
 const flags = {
-  ...loadFlags,
-  'first-warm-up': { type: 'string', default: '20' },
+  'in-flight': { type: 'string' },
+  seconds: { type: 'string' },
+  'warm-up': { type: 'string' },
+  'first-warm-up': { type: 'string' },
+  repetitions: { type: 'string' },
   peers: { type: 'string' },
   'java-options': { type: 'string', default: productionJava.join(' ') },
   quick: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const;
 
+/** What is measured unless flags say otherwise. */
+const full = { 'in-flight': '1,8,32,128', seconds: '10', 'warm-up': '2', 'first-warm-up': '30', repetitions: '3' };
 /** Long enough to see that everything starts and responds; the figures mean nothing. */
-const quickLoad: LoadOptions = { inFlight: [1, 8], seconds: 1, warmUpSeconds: 1, repetitions: 1 };
+const quick: typeof full = { 'in-flight': '1,8', seconds: '1', 'warm-up': '1', 'first-warm-up': '3', repetitions: '1' };
 
 process.exit(
   await runBench(async (run) => {
@@ -40,8 +45,9 @@ process.exit(
     const all = peersOf(values['java-options'].split(' ').filter((option) => option !== ''));
     if (values.help) return run.say(helpOf(all));
     if (process.env['CONDUCTOR_URL']) throw new Error('bench:peers starts its engines: unset CONDUCTOR_URL');
-    const load = values.quick ? quickLoad : loadOptionsOf(values);
-    const firstWarmUpSeconds = values.quick ? 3 : positive('first-warm-up', values['first-warm-up']);
+    const chosen = { ...(values.quick ? quick : full), ...values };
+    const load = loadOptionsOf(chosen);
+    const firstWarmUpSeconds = positive('first-warm-up', chosen['first-warm-up']);
     const peers = chosenOf(all, values.peers);
     const before = await lookAround('each system alone');
     run.say(describeCircumstances(before));
@@ -108,11 +114,11 @@ the same back end. The first run installs the systems in bench/peers/ and in the
   --in-flight 1,8,32,128   clients of the closed loop
   --seconds 10             length of one measurement
   --warm-up 2              seconds of the same load before it
-  --first-warm-up 20       seconds of load after each start of a system
+  --first-warm-up 30       seconds of load after each start of a system
   --repetitions 3          starts of each system; their order rotates
   --peers a,b              of ${namesOf(peers)}
   --java-options="<…>"     of the engine behind the router; default those of production
-  --quick                  a second each at 1 and 8 in flight, once; the results go to .run/bench/
+  --quick                  defaults of a smoke test: a second each at 1 and 8 in flight, once; results go to .run/bench/
   --help                   this text
 `;
 }

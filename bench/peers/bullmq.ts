@@ -17,6 +17,7 @@ export function bullmq(appendfsync: 'everysec' | 'always'): Peer {
     name: `bullmq-${appendfsync}`,
     title: isStrict ? 'BullMQ, fsync' : 'BullMQ',
     setup: `BullMQ ${versionOf('bullmq')}, HTTP process, worker with concurrency 128, Redis with \`appendfsync ${appendfsync}\``,
+    isSynced: isStrict,
     durability: isStrict ? 'job, result: fsync' : 'job, result: fsync each second',
     async start(run, { backEndUrl }) {
       const redis = await startRedis(run, appendfsync);

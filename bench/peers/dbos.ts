@@ -13,6 +13,7 @@ export const dbos: Peer = {
   title: 'DBOS',
   setup: `DBOS ${versionOf('@dbos-inc/dbos-sdk')} in one Express process, pool of ${poolSize}, PostgreSQL`,
   durability: 'start, step, result: fsync',
+  isSynced: true,
   async start(run, { backEndUrl }) {
     const { database, pid } = await startOwnPostgresql(run);
     const { host } = new URL(database.url.replace('jdbc:', ''));

@@ -8,6 +8,7 @@ export const httpHop: Peer = {
   title: 'plain HTTP hop',
   setup: 'one Express 4 process',
   durability: 'nothing',
+  isSynced: false,
   async start(run, { backEndUrl }) {
     const { ready, pid } = await startPeerProgram(run, 'http-hop', { BENCH_BACK_END: backEndUrl });
     return { url: String(ready['url']), call: movieCall, pids: [pid] };

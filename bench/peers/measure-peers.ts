@@ -28,7 +28,7 @@ export interface LoadResult {
   readonly memoryMiB: number;
 }
 
-export interface PeerResult extends Pick<Peer, 'name' | 'title' | 'setup' | 'durability'> {
+export interface PeerResult extends Pick<Peer, 'name' | 'title' | 'setup' | 'durability' | 'isSynced'> {
   readonly isRouter: boolean;
   /** In the order of the loads; empty when the system did not run. */
   readonly loads: readonly LoadResult[];
@@ -65,8 +65,8 @@ export async function measurePeers(run: Run, backEnd: BackEnd, options: PeerMeas
       }
     }
   }
-  return peers.map(({ name, title, setup, durability, isRouter = false }) => {
-    const described = { name, title, setup, durability, isRouter };
+  return peers.map(({ name, title, setup, durability, isSynced, isRouter = false }) => {
+    const described = { name, title, setup, durability, isSynced, isRouter };
     const failure = notRun.get(name);
     if (failure !== undefined) return { ...described, loads: [], notRun: failure };
     const all = seen.get(name) ?? [];

@@ -12,6 +12,8 @@ export interface Peer {
   readonly setup: string;
   /** What of a request is stored when its response arrives. */
   readonly durability: string;
+  /** True when that was synchronised to disk (fsync). */
+  readonly isSynced: boolean;
   /** True for this product. */
   readonly isRouter?: boolean;
   /** Starts the system; `run.onEnd` stops it. @throws Error that says why it cannot run here */

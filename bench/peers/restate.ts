@@ -17,6 +17,7 @@ export function restate({ fsync }: { fsync: boolean }): Peer {
     name: fsync ? 'restate' : 'restate-no-fsync',
     title: fsync ? 'Restate' : 'Restate, no fsync',
     setup: `Restate server ${version}, one service process${fsync ? '' : ', `log-server.rocksdb-disable-wal-fsync`'}`,
+    isSynced: fsync,
     durability: fsync ? 'start, step, result: fsync' : 'start, step, result: file, no fsync',
     async start(run, { backEndUrl }) {
       const service = await startPeerProgram(run, 'restate-service', { BENCH_BACK_END: backEndUrl });

@@ -27,6 +27,7 @@ export function router(store: Store, javaOptions: readonly string[]): Peer {
     title: `Service Router, ${title}`,
     setup: `router, workers, Conductor ${engineRelease.version} on ${title}`,
     durability,
+    isSynced: store === 'postgresql',
     isRouter: true,
     async start(run, { backEndUrl }) {
       const engine = await startStore(run, store, javaOptions);

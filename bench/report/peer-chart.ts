@@ -6,11 +6,15 @@ import { busyLoadOf, loadsOf } from './peer-report.ts';
 import { readable } from './tables.ts';
 
 const width = 1_000;
-const labelsWidth = 190;
+const labelsWidth = 228;
 const rowHeight = 26;
 const top = 74;
-const panelWidth = 218;
-const panelGap = 52;
+const panelWidth = 246;
+const panelGap = 10;
+/** Room for the value of the last dot. */
+const valueWidth = 70;
+
+const legend = 'Filled dots: synchronised to disk (fsync) before the response. Logarithmic axes.';
 
 /** Grey and one strong colour; the browser picks the light or the dark set. */
 const style = `<style>
@@ -20,20 +24,21 @@ text { fill: #222; font: 13px sans-serif }
 .grid { stroke: #ddd }
 .dot { fill: #5b6b7b }
 .line { stroke: #5b6b7b; stroke-width: 2 }
-.router.dot { fill: #d1490c }
+.dot { stroke: #5b6b7b; stroke-width: 2 }
+.router.dot { fill: #d1490c; stroke: #d1490c }
 .router.line { stroke: #d1490c }
 text.router { fill: #b63d08; font-weight: bold }
-.ground { fill: #fff }
+.ground, .dot.open { fill: #fff }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6e6e6 }
 .small { fill: #a0a0a0 }
 .grid { stroke: #3a3f46 }
-.dot { fill: #9fb0c0 }
+.dot { fill: #9fb0c0; stroke: #9fb0c0 }
 .line { stroke: #9fb0c0 }
-.router.dot { fill: #ff8a50 }
+.router.dot { fill: #ff8a50; stroke: #ff8a50 }
 .router.line { stroke: #ff8a50 }
 text.router { fill: #ff9c6b }
-.ground { fill: #0d1117 }
+.ground, .dot.open { fill: #0d1117 }
 }
 </style>`;
 
@@ -49,7 +54,7 @@ interface Panel {
 export function peerChart(results: readonly PeerResult[], caption: string): string {
   const shown = results.filter(({ loads }) => loads.length > 0);
   const bottom = top + shown.length * rowHeight;
-  const height = bottom + 64;
+  const height = bottom + 80;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img">`,
     '<title>Latency, throughput and processor time of durable execution over HTTP, by system</title>',
@@ -61,6 +66,7 @@ export function peerChart(results: readonly PeerResult[], caption: string): stri
     ...panelsOf(shown).map((panel, index) =>
       drawPanel(panel, shown, { left: labelsWidth + index * (panelWidth + panelGap), bottom }),
     ),
+    text([16, height - 32], legend, 'class="small"'),
     text([16, height - 14], caption, 'class="small"'),
     '</svg>\n',
   ].join('\n');
@@ -71,7 +77,7 @@ function panelsOf(results: readonly PeerResult[]): Panel[] {
   const busy = busyLoadOf(results);
   return [
     {
-      title: 'Latency, ms: p50 to p99',
+      title: 'Latency, ms: p50 – p99',
       load: least,
       read: ({ figures }) => figures.p50,
       readUpper: ({ figures }) => figures.p99,
@@ -87,20 +93,20 @@ interface Area {
 }
 
 function drawPanel(panel: Panel, results: readonly PeerResult[], { left, bottom }: Area): string {
-  const points = results.map(({ loads, isRouter }) => ({
+  const points = results.map(({ loads, isRouter, isSynced }) => ({
     load: loads.find(({ inFlight }) => inFlight === panel.load),
-    isRouter,
+    ...{ isRouter, isSynced },
   }));
   const values = points.flatMap(({ load }) =>
     load === undefined ? [] : [panel.read(load), panel.readUpper?.(load) ?? Number.NaN],
   );
-  const x = logScale(values, { least: left, greatest: left + panelWidth });
+  const x = logScale(values, { least: left, greatest: left + panelWidth - valueWidth });
   return [
     text([left, 28], panel.title, 'class="head"'),
     text([left, 46], `${panel.load} in flight`, 'class="small"'),
     ...x.ticks.filter(isDecade).map((tick) => drawTick(tick, x, bottom)),
-    ...points.map(({ load, isRouter }, index) =>
-      load === undefined ? '' : drawRow(panel, load, { x, y: yOf(index), isRouter }),
+    ...points.map(({ load, ...row }, index) =>
+      load === undefined ? '' : drawRow(panel, load, { ...row, x, y: yOf(index) }),
     ),
   ].join('\n');
 }
@@ -116,24 +122,24 @@ function drawTick(tick: number, x: LogScale, bottom: number): string {
   return `<line class="grid" x1="${at}" x2="${at}" y1="${top - 14}" y2="${bottom}"/>${label}`;
 }
 
-interface Row {
+interface Row extends Pick<PeerResult, 'isRouter' | 'isSynced'> {
   readonly x: LogScale;
   readonly y: number;
-  readonly isRouter: boolean;
 }
 
-/** A dot, a line to the upper value, and the value beside them. */
-function drawRow(panel: Panel, load: LoadResult, { x, y, isRouter }: Row): string {
+/** A dot, a line to the upper value, and the values beside them. */
+function drawRow(panel: Panel, load: LoadResult, { x, y, isRouter, isSynced }: Row): string {
   const value = panel.read(load);
   if (!(value > 0)) return '';
   const upper = panel.readUpper?.(load);
   const at = round(x.at(value));
   const end = upper === undefined ? at : round(x.at(upper));
+  const label = upper === undefined ? readable(value) : `${readable(value)} – ${readable(upper)}`;
   const kind = isRouter ? 'router ' : '';
   return [
     upper === undefined ? '' : `<line class="${kind}line" x1="${at}" x2="${end}" y1="${y}" y2="${y}"/>`,
-    `<circle class="${kind}dot" cx="${at}" cy="${y}" r="5"/>`,
-    text([end + 9, y + 4], readable(value), `class="${isRouter ? 'router' : 'small'}"`),
+    `<circle class="${kind}dot${isSynced ? '' : ' open'}" cx="${at}" cy="${y}" r="5"/>`,
+    text([end + 9, y + 4], label, `class="${isRouter ? 'router' : 'small'}"`),
   ].join('');
 }
 

@@ -20,6 +20,7 @@ function resultOf(name: string, more: Partial<PeerResult> = {}): PeerResult {
     setup: `${name} 1.0`,
     durability: 'result: fsync',
     isRouter: false,
+    isSynced: true,
   };
   return { ...described, loads: [loadOf(1, 4), loadOf(32, 50)], ...more };
 }
@@ -90,7 +91,12 @@ describe('the chart', () => {
   });
 
   it('labels the dots with their values', () => {
-    for (const value of ['4.00', '8.00', '20.0', '12.5', '25.0', '40.0']) expect(svg).toContain(`>${value}</text>`);
+    for (const value of ['4.00 – 12.0', '20.0', '25.0', '8.00 – 24.0', '12.5', '40.0'])
+      expect(svg).toContain(`>${value}</text>`);
+  });
+
+  it('leaves the dots of systems without fsync open', () => {
+    expect(peerChart([resultOf('loose', { isSynced: false })], 'x').match(/<circle class="dot open"/g)).toHaveLength(3);
   });
 
   it('has colours for light and dark pages', () => {
