@@ -5,13 +5,10 @@ import { movieCall, type Peer } from './peer.ts';
 import { startOwnPostgresql } from './postgresql.ts';
 import { startPeerProgram } from './servers.ts';
 
-/** Connections of the process to PostgreSQL. */
-const poolSize = 20;
-
 export const dbos: Peer = {
   name: 'dbos',
   title: 'DBOS',
-  setup: `DBOS ${versionOf('@dbos-inc/dbos-sdk')} in one Express process, pool of ${poolSize}, PostgreSQL`,
+  setup: `DBOS ${versionOf('@dbos-inc/dbos-sdk')} in one Express process, PostgreSQL`,
   durability: 'start, step, result: fsync',
   isSynced: true,
   async start(run, { backEndUrl }) {
@@ -20,7 +17,6 @@ export const dbos: Peer = {
     const env = {
       BENCH_BACK_END: backEndUrl,
       BENCH_DATABASE: `postgresql://${database.username}@${host}/bench`,
-      BENCH_POOL: String(poolSize),
     };
     const program = await startPeerProgram(run, 'dbos', env);
     return { url: String(program.ready['url']), call: movieCall, pids: [pid, program.pid] };

@@ -11,7 +11,6 @@ DBOS.setConfig({
   name: 'bench',
   applicationVersion: '1',
   systemDatabaseUrl: process.env.BENCH_DATABASE,
-  systemDatabasePoolSize: Number(process.env.BENCH_POOL),
   logLevel: 'warn',
 });
 await DBOS.launch();
