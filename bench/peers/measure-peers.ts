@@ -44,6 +44,8 @@ interface Measured {
 
 /** Clients of the warm-up after a start. */
 const firstWarmUpInFlight = 32;
+/** Of one loop, whatever its length. */
+const maxRequests = 500_000;
 /** A response that lacks this is a failure, whatever its status. */
 const expected = 'Fritz Lang';
 
@@ -107,7 +109,7 @@ async function measureOne(run: Run, { peer, backEnd, options }: One): Promise<Me
     };
     await request();
     run.step('warming up');
-    await runClosedLoop({ inFlight: firstWarmUpInFlight, seconds: firstWarmUpSeconds, request });
+    await runClosedLoop({ inFlight: firstWarmUpInFlight, seconds: firstWarmUpSeconds, requests: maxRequests, request });
     const measured: Measured[] = [];
     for (const clients of inFlight) {
       run.step(`${clients} in flight`);
@@ -129,7 +131,7 @@ interface Ground {
 async function measureLoad(inFlight: number, ground: Ground, options: LoadOptions): Promise<Measured> {
   const { running, backEnd, request } = ground;
   const { seconds, warmUpSeconds } = options;
-  await runClosedLoop({ inFlight, seconds: warmUpSeconds, request });
+  await runClosedLoop({ inFlight, seconds: warmUpSeconds, requests: maxRequests, request });
   const readProcessors = () => ({
     system: treeProcessorMs(running.pids),
     'back end': treeProcessorMs([backEnd.pid]),
@@ -139,7 +141,7 @@ async function measureLoad(inFlight: number, ground: Ground, options: LoadOption
   const servedBefore = await backEnd.countRequests();
   const machineBefore = machineTime();
   const before = readProcessors();
-  const sample = await runClosedLoop({ inFlight, seconds, request });
+  const sample = await runClosedLoop({ inFlight, seconds, requests: maxRequests, request });
   const after = readProcessors();
   const machine = machineTimeSince(machineBefore);
   const memoryMiB = treeMemoryMiB(running.pids);
