@@ -35,7 +35,7 @@ const flags = {
 } as const;
 
 /** What is measured unless flags say otherwise. */
-const full = { 'in-flight': '1,8,32,128', seconds: '10', 'warm-up': '2', 'first-warm-up': '30', repetitions: '3' };
+const full = { 'in-flight': '1,8,32,128', seconds: '10', 'warm-up': '2', 'first-warm-up': '45', repetitions: '3' };
 /** Long enough to see that everything starts and responds; the figures mean nothing. */
 const quick: typeof full = { 'in-flight': '1,8', seconds: '1', 'warm-up': '1', 'first-warm-up': '3', repetitions: '1' };
 
@@ -114,7 +114,7 @@ the same back end. The first run installs the systems in bench/peers/ and in the
   --in-flight 1,8,32,128   clients of the closed loop
   --seconds 10             length of one measurement
   --warm-up 2              seconds of the same load before it
-  --first-warm-up 30       seconds of load after each start of a system
+  --first-warm-up 45       seconds of load after each start of a system
   --repetitions 3          starts of each system; their order rotates
   --peers a,b              of ${namesOf(peers)}
   --java-options="<…>"     of the engine behind the router; default those of production
