@@ -3,8 +3,8 @@
 import { mkdirSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
-import { findRedisServer } from '../../dev/engine/redis-server.ts';
 import { findFreePort } from '../../dev/setup/ports.mjs';
+import { pathOf } from '../../test/run/requirements.ts';
 import type { Run } from '../run.ts';
 import { versionOf } from './install.ts';
 import { movieCall, type Peer } from './peer.ts';
@@ -31,13 +31,15 @@ export function bullmq(appendfsync: 'everysec' | 'always'): Peer {
 
 /** BullMQ's guide, "Going to production": an append-only file, and no eviction. */
 async function startRedis(run: Run, appendfsync: string): Promise<{ port: number; pid: number }> {
+  const command = pathOf('redis-server');
+  if (command === undefined) throw new Error('there is no redis-server on the PATH');
   const port = await findFreePort();
   const dir = join(run.stateDir, 'redis');
   mkdirSync(dir);
   const settings = { port, bind: '127.0.0.1', dir, save: '', appendonly: 'yes', appendfsync };
   const pid = await startServer(run, {
     name: 'redis',
-    command: findRedisServer(),
+    command,
     args: Object.entries({ ...settings, 'maxmemory-policy': 'noeviction' }).flatMap(([name, value]) => [
       `--${name}`,
       String(value),

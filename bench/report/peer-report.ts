@@ -49,7 +49,7 @@ export function figuresTable(results: readonly PeerResult[]): string {
   const header = ['system', 'stored', ...loads.map((load) => `${load} in flight`)];
   const rows = results.map(({ title, isRouter, durability, notRun, loads: measured }) => {
     const name = isRouter ? `**${title}**` : title;
-    if (notRun !== undefined) return [name, `not run: ${oneLine(notRun)}`];
+    if (notRun !== undefined) return [name, `not run: ${firstLine(notRun)}`];
     const at = (load: number) => measured.find(({ inFlight }) => inFlight === load);
     return [name, durability, ...loads.map((load) => loadCell(at(load))), ...lastCells(at(busy), measured)];
   });
@@ -89,7 +89,8 @@ function lastCells(busy: LoadResult | undefined, measured: readonly LoadResult[]
   ];
 }
 
-/** The beginning of a message that may be a page. */
-function oneLine(text: string): string {
-  return text.replace(/[\s|]+/g, ' ').slice(0, 100);
+/** The first line of a message that may be a page. */
+function firstLine(text: string): string {
+  const [line = ''] = text.split('\n');
+  return line.replaceAll('|', ' ').slice(0, 100);
 }
