@@ -18,7 +18,7 @@ import { startBackEnd } from './programs/back-end-process.ts';
 import { rootDir } from './programs/program.ts';
 import { describeCircumstances, lookAround } from './report/machine.ts';
 import { peerChart } from './report/peer-chart.ts';
-import { figuresTable, peerReport } from './report/peer-report.ts';
+import { failureList, figuresTable, peerReport } from './report/peer-report.ts';
 import { resultsFolder, writeJson, writeResults } from './report/write-results.ts';
 import { runBench } from './run.ts';
 
@@ -60,7 +60,7 @@ process.exit(
     const date = before.date.slice(0, 10);
     const command = ['npm run bench:peers', ...separated(process.argv.slice(2))].join(' ');
     const report = peerReport({ ...{ caption, date, command, results }, chart: 'peers.svg' });
-    run.say(`${figuresTable(results)}\n\n${caption}`);
+    run.say([figuresTable(results), failureList(results), caption].join('\n\n'));
     run.say(writeJson('peers.json', { ...circumstances, options: { ...load, firstWarmUpSeconds }, results }, folder));
     run.say(writeResults('peers.svg', peerChart(results, caption), folder));
     run.say(writeResults(`${date}-peers.md`, report, folder));

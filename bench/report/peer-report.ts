@@ -35,9 +35,11 @@ export function peerReport({ caption, date, command, chart, results }: PeerRepor
       '"Stored": what of a request is on disk when its response arrives.',
       '"Calls": requests that the back end received for each response.',
     ].join('\n'),
+    failureList(results),
     '## What ran',
     setupTable(results),
   ]
+    .filter((part) => part !== '')
     .join('\n\n')
     .concat('\n');
 }
@@ -54,6 +56,19 @@ export function figuresTable(results: readonly PeerResult[]): string {
     return [name, durability, ...loads.map((load) => loadCell(at(load))), ...lastCells(at(busy), measured)];
   });
   return markdownTable([[...header, 'processor ms', 'memory MiB', 'calls', 'failed'], ...rows]);
+}
+
+/** The first failed request of each system, in a list; empty when none failed. */
+export function failureList(results: readonly PeerResult[]): string {
+  const failed = results.flatMap(({ title, loads }) => {
+    const [first] = loads.flatMap(({ inFlight, figures }) =>
+      figures.firstFailure === undefined
+        ? []
+        : [`- ${title}, ${inFlight} in flight: ${firstLine(figures.firstFailure)}`],
+    );
+    return first ?? [];
+  });
+  return failed.length === 0 ? '' : ['First failure of each system:', '', ...failed].join('\n');
 }
 
 /** What ran, and with which settings. */

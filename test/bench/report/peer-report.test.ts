@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PeerResult } from '../../../bench/peers/measure-peers.ts';
 import { peerChart } from '../../../bench/report/peer-chart.ts';
-import { busyLoadOf, figuresTable, peerReport } from '../../../bench/report/peer-report.ts';
+import { busyLoadOf, failureList, figuresTable, peerReport } from '../../../bench/report/peer-report.ts';
 
 function loadOf(inFlight: number, p50: number, failures = 0) {
   const figures = {
@@ -56,6 +56,20 @@ describe('the table', () => {
 
   it('says why a system did not run', () => {
     expect(lines[4]).toMatch(/^\| about absent +\| not run: there is no Java {3}here +\|/);
+  });
+});
+
+describe('the list of failures', () => {
+  it('has the first failure of each system with its load', () => {
+    const load = loadOf(32, 50, 1);
+    const failed = { ...load, figures: { ...load.figures, firstFailure: 'GET /: 503\nlater' } };
+    expect(failureList([...results, resultOf('late', { loads: [loadOf(1, 4), failed] })])).toBe(
+      'First failure of each system:\n\n- about late, 32 in flight: GET /: 503',
+    );
+  });
+
+  it('is empty when no request failed', () => {
+    expect(failureList(results)).toBe('');
   });
 });
 
