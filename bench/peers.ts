@@ -60,7 +60,7 @@ process.exit(
     const date = before.date.slice(0, 10);
     const command = ['npm run bench:peers', ...separated(process.argv.slice(2))].join(' ');
     const report = peerReport({ ...{ caption, date, command, results }, chart: 'peers.svg' });
-    run.say([figuresTable(results), failureList(results), caption].join('\n\n'));
+    run.say([figuresTable(results), failureList(results), caption].filter((part) => part !== '').join('\n\n'));
     run.say(writeJson('peers.json', { ...circumstances, options: { ...load, firstWarmUpSeconds }, results }, folder));
     run.say(writeResults('peers.svg', peerChart(results, caption), folder));
     run.say(writeResults(`${date}-peers.md`, report, folder));
