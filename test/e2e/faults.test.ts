@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Case } from '../faults/cases/case.ts';
 import { routerCases } from '../faults/cases/router.ts';
 import { withDyingWorkers, workerCases } from '../faults/cases/workers.ts';
-import { invariants } from '../faults/check-history.ts';
+import { invariants } from '../faults/violation.ts';
 import { type Load, lightLoad } from '../faults/load.ts';
 import { startWorld } from '../faults/start-world.ts';
 import type { World } from '../faults/world.ts';

@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { checkHistory, type Evidence, invariants } from './check-history.ts';
+import { checkHistory, type Evidence } from './check-history.ts';
+import { invariants } from './violation.ts';
 import { type AnyEvent, type FaultDescription, History, type Route } from './history.ts';
 
 const target = '/mock/colleges/001/persons/1';

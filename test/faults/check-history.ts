@@ -2,19 +2,13 @@
 
 import { type Fault, faultsOf, type Invoke, type Operation, operationOf, operationsOf } from './gather-operations.ts';
 import type { AnyEvent, HistoryEvent, Route } from './history.ts';
-
-export const invariants = ['I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7'] as const;
-export type Invariant = (typeof invariants)[number];
-
-export interface Violation {
-  readonly invariant: Invariant;
-  /** The client's request, or what else it is about. */
-  readonly subject: string;
-  readonly what: string;
-}
+import { separateExplained } from './store-losses.ts';
+import { type Invariant, invariants, type Violation } from './violation.ts';
 
 export interface Verdict {
   readonly violations: readonly Violation[];
+  /** Violations that the measured loss of a killed Redis explains: what it had not synced was not durable. */
+  readonly explained: readonly Violation[];
   /** How many things each invariant was judged on: writes, PATCHes and persons, successes, lines, requests … */
   readonly judged: Readonly<Record<Invariant, number>>;
 }
@@ -54,7 +48,7 @@ export function checkHistory({ events, texts = [], secrets = [], slack = 1 }: Ev
   const findings: Readonly<Record<Invariant, readonly Findings[]>> = {
     I1: [each(writtenOnce), keysAppliedOnce(events)],
     I2: [each(notifiedOnce), personsAgree(events, operations)],
-    I3: [each(answeredTruly), executionsOfOneOperation(operations)],
+    I3: [each(answeredTruly), executionsOfOneOperation(operations), executionsKept(events, operations)],
     I4: [silent(texts, secrets)],
     I5: [each((operation) => answeredInTime(operation, faults, graceMs * slack))],
     I6: [each((operation) => spared(operation, faults, sparedMs * slack))],
@@ -68,7 +62,7 @@ export function checkHistory({ events, texts = [], secrets = [], slack = 1 }: Ev
       if (finding !== undefined) violations.push({ invariant, ...finding });
     }
   }
-  return { violations, judged };
+  return { ...separateExplained(violations, events), judged };
 }
 
 function* judgeEach(operations: readonly Operation[], rule: Rule): Findings {
@@ -137,7 +131,9 @@ type PersonEvent = Extract<HistoryEvent, { event: 'person' }>;
 
 /** I2 at rest: MDM and every other college have the `cccid` that the person's own college has. */
 function* personsAgree(events: readonly AnyEvent[], operations: readonly Operation[]): Findings {
-  const persons = events.filter((event): event is PersonEvent => event.actor === 'observer');
+  const persons = events.filter(
+    (event): event is PersonEvent => event.actor === 'observer' && event.event === 'person',
+  );
   for (const { mis, id, cccid, mdm, others } of persons) {
     const target = `/colleges/${mis}/persons/${id}`;
     const writes = operations.filter(({ invoke }) => invoke.target.endsWith(target) && isAllowedWrite(invoke));
@@ -191,6 +187,25 @@ function* executionsOfOneOperation(operations: readonly Operation[]): Findings {
       yield owner === operationOf(invoke) ? undefined : { subject: invoke.op, what };
     }
   }
+}
+
+/** I3 at rest: the engine still has each execution that a client knows by a success or a 202. */
+function* executionsKept(events: readonly AnyEvent[], operations: readonly Operation[]): Findings {
+  const owners = new Map(
+    operations.flatMap(({ invoke, ends }) => acknowledgedIn(ends).map((executionId) => [executionId, invoke.op])),
+  );
+  for (const event of events) {
+    if (event.actor !== 'observer' || event.event !== 'execution') continue;
+    const subject = owners.get(event.executionId) ?? event.executionId;
+    yield event.found ? undefined : { subject, what: 'an acknowledged execution is gone from its engine' };
+  }
+}
+
+/** Returns the executions that were acknowledged by a success or a 202. */
+export function acknowledgedIn(ends: Operation['ends']): string[] {
+  return ends.flatMap((end) =>
+    end.event === 'answer' && end.status < 300 && end.executionId !== undefined ? [end.executionId] : [],
+  );
 }
 
 /** I4, counted in lines. */

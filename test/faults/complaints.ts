@@ -1,7 +1,8 @@
 // Problems of a run other than violations: unchecked invariants, unavailability, slow recovery.
 
 import type { Case } from './cases/case.ts';
-import { invariants, type Verdict } from './check-history.ts';
+import type { Verdict } from './check-history.ts';
+import { invariants } from './violation.ts';
 import type { Availability, Recovery } from './figures.ts';
 
 /** After its dependency is back a route is served within this time, in milliseconds. */

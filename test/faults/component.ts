@@ -4,7 +4,14 @@ import type { Program } from '../stack/program.ts';
 import type { WrittenText } from './check-history.ts';
 import type { Route } from './history.ts';
 
-export type ComponentKind = 'engine' | 'router' | 'worker' | 'Redis' | 'PostgreSQL' | 'identity provider';
+export type ComponentKind =
+  | 'engine'
+  | 'router'
+  | 'worker'
+  | 'Redis'
+  | "engine's Redis"
+  | 'PostgreSQL'
+  | 'identity provider';
 
 export interface Component {
   readonly kind: ComponentKind;
@@ -34,8 +41,12 @@ export const withoutExecution: readonly Route[] = ['token', 'health', 'refused']
 export const allOthers: readonly Route[] = ['movies', 'adaptor', 'keyed', ...withoutExecution];
 const executing: readonly Route[] = ['movies', 'adaptor', 'keyed'];
 
-const losses: Readonly<Record<ComponentKind, Pick<Component, 'breaks' | 'spares'>>> = {
+/** What the loss of a part means for routes. */
+export type Loss = Pick<Component, 'breaks' | 'spares'>;
+
+const losses: Readonly<Record<ComponentKind, Loss>> = {
   engine: { breaks: executing, spares: withoutExecution },
+  "engine's Redis": { breaks: executing, spares: withoutExecution },
   PostgreSQL: { breaks: executing, spares: withoutExecution },
   worker: { breaks: executing, spares: withoutExecution },
   router: { breaks: executing, spares: [] },
@@ -44,13 +55,15 @@ const losses: Readonly<Record<ComponentKind, Pick<Component, 'breaks' | 'spares'
   'identity provider': { breaks: ['token'], spares: allOthers.filter((route) => route !== 'token') },
 };
 
-/** A server that is not ours. */
+/** The router's Redis beside an engine without an index: every write is recorded in it before it is started. */
+export const recordsLoss: Loss = { breaks: ['keyed'], spares: ['movies', ...withoutExecution] };
+
+/** A server that is not ours. @param loss replaces the default of its kind */
 export function serverComponent(
-  kind: ComponentKind,
-  name: string,
+  { kind, name = kind, loss = losses[kind] }: { kind: ComponentKind; name?: string; loss?: Loss | undefined },
   server: { kill(): Promise<void>; start(): Promise<void> },
 ): Component {
-  return { kind, name, ...losses[kind], kill: () => server.kill(), start: () => server.start() };
+  return { kind, name, ...loss, kill: () => server.kill(), start: () => server.start() };
 }
 
 /** @param options.keep gets what each process wrote that is replaced */
@@ -59,7 +72,7 @@ export function programComponent(options: {
   readonly name: string;
   readonly stops?: string;
   /** Replaces the default of its kind. */
-  readonly loss?: Pick<Component, 'breaks' | 'spares'>;
+  readonly loss?: Loss;
   /** Its process of now. */
   readonly program: () => Program;
   /** Starts another in its place. */

@@ -1,4 +1,4 @@
-// Real engines for fault injection: one on SQLite, or several on a separate PostgreSQL database.
+// Real engines for fault injection: one on SQLite or on a Redis of its own, or several on a separate PostgreSQL database.
 
 import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -7,16 +7,24 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createDatabase } from '../../bench/programs/postgresql.ts';
-import { clusterProperties, type DatabaseServer, postgresqlProperties } from '../../dev/engine/engine-arguments.ts';
+import {
+  clusterProperties,
+  type DatabaseServer,
+  postgresqlProperties,
+  type RedisStore,
+} from '../../dev/engine/engine-arguments.ts';
 import type { EngineTuning } from '../../dev/engine/java-engine.ts';
 import { type RunningEngine, startEngine } from '../../dev/engine/start-engine.ts';
 import { pathOf } from '../run/requirements.ts';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
 import { freePort } from '../stack/free-port.ts';
 import { startPostgresql } from '../stack/postgresql-server.ts';
+import { type AppendFsync, type RedisServer, startRedisServer } from '../stack/redis-server.ts';
 import type { ServerProcess } from '../stack/server-process.ts';
 
-export type EngineKind = 'sqlite' | 'postgresql';
+export const engineKinds = ['sqlite', 'postgresql', 'redis'] as const;
+/** Where an engine keeps its executions and queues. */
+export type EngineKind = (typeof engineKinds)[number];
 
 /** One of the engines on a database. */
 export interface EngineNode {
@@ -35,7 +43,7 @@ export interface FaultEngine extends EngineNode {
   readonly nodes: readonly EngineNode[];
   /** Folder of the data: a separate file system when `diskMiB` is given. */
   readonly dataDir: string;
-  /** The SQLite file; nothing on PostgreSQL. */
+  /** The SQLite file; nothing on PostgreSQL and on Redis. */
   readonly databaseFile: string;
   /** JDBC URL of the PostgreSQL database, when it is one. */
   readonly databaseUrl: string | undefined;
@@ -43,6 +51,10 @@ export interface FaultEngine extends EngineNode {
   readonly server: ServerProcess | undefined;
   /** Between the engines and that server. */
   readonly databaseProxy: BreakableProxy | undefined;
+  /** The Redis server that this engine alone uses, when it is on Redis. */
+  readonly redis: RedisServer | undefined;
+  /** When Redis syncs; undefined on other stores. */
+  readonly appendfsync: AppendFsync | undefined;
   stop(): Promise<void>;
 }
 
@@ -58,6 +70,8 @@ export interface FaultEngineOptions {
   readonly diskMiB?: number | undefined;
   /** On PostgreSQL: a separate server behind a proxy, so that both can be harmed. */
   readonly ownServer?: boolean | undefined;
+  /** On Redis: when it syncs. Default `everysec`. */
+  readonly appendfsync?: AppendFsync | undefined;
   /** Where an SQLite file with the definitions in it is kept for the next run, which then boots one engine less. */
   readonly templateDir?: string | undefined;
   /** Variables of the engines. */
@@ -66,7 +80,9 @@ export interface FaultEngineOptions {
 
 /** What the engines keep their data in. */
 interface Storage {
-  readonly database?: DatabaseServer | undefined;
+  readonly database?: DatabaseServer | RedisStore | undefined;
+  readonly databaseUrl?: string | undefined;
+  readonly redis?: RedisServer | undefined;
   readonly server?: ServerProcess | undefined;
   readonly proxy?: BreakableProxy | undefined;
   stop(): Promise<void>;
@@ -79,10 +95,10 @@ interface Storage {
  */
 export async function startFaultEngine(kind: EngineKind, options: FaultEngineOptions = {}): Promise<FaultEngine> {
   const { count = 1, diskMiB, templateDir, environment } = options;
-  if (count > 1 && kind === 'sqlite') throw new Error('several engines need PostgreSQL');
+  if (count > 1 && kind !== 'postgresql') throw new Error('several engines need PostgreSQL');
   const dir = mkdtempSync(join(tmpdir(), 'service-router-engine-'));
   if (diskMiB !== undefined) execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskMiB}m`, 'tmpfs', dir]);
-  const storage: Storage = kind === 'sqlite' ? { stop: async () => undefined } : await startStorage(dir, options);
+  const storage = await startStorage[kind](dir, options);
   const tuning = tuningOf(storage, { count, environment });
   const nodes = await Promise.all(
     Array.from({ length: count }, async (_, index) =>
@@ -106,8 +122,9 @@ export async function startFaultEngine(kind: EngineKind, options: FaultEngineOpt
     throw error;
   }
   return Object.assign(first, {
-    ...{ kind, nodes, dataDir: dir, databaseFile, databaseUrl: storage.database?.url },
-    ...{ server: storage.server, databaseProxy: storage.proxy, stop },
+    ...{ kind, nodes, dataDir: dir, databaseFile, databaseUrl: storage.databaseUrl },
+    ...{ server: storage.server, databaseProxy: storage.proxy, redis: storage.redis, stop },
+    appendfsync: kind === 'redis' ? (options.appendfsync ?? 'everysec') : undefined,
   });
 }
 
@@ -142,9 +159,10 @@ async function createNode(stateDir: string, tuning: EngineTuning): Promise<Node>
   return node;
 }
 
-function tuningOf({ database }: Storage, { count = 1, environment }: FaultEngineOptions): EngineTuning {
+function tuningOf({ database, databaseUrl }: Storage, { count = 1, environment }: FaultEngineOptions): EngineTuning {
+  if (databaseUrl === undefined) return { environment, database };
   const properties = count === 1 ? [postgresqlProperties] : [postgresqlProperties, clusterProperties];
-  return { environment, ...(database === undefined ? {} : { properties, database }) };
+  return { environment, properties, database };
 }
 
 /** Copies a prepared database into its place; false when there is none. */
@@ -164,11 +182,20 @@ async function prepare(node: Node, files: { template: string | undefined; databa
   copyFileSync(files.databaseFile, files.template);
 }
 
+const startStorage: Readonly<Record<EngineKind, (dir: string, options: FaultEngineOptions) => Promise<Storage>>> = {
+  sqlite: async () => ({ stop: async () => undefined }),
+  postgresql: startDatabase,
+  async redis(dir, { appendfsync }) {
+    const redis = await startRedisServer({ dir: join(dir, 'redis'), appendfsync });
+    return { database: { redisPort: Number(new URL(redis.url).port) }, redis, stop: () => redis.stop() };
+  },
+};
+
 /** A new database: on a separate server behind a proxy, or on the server that psql connects to. */
-async function startStorage(dir: string, { ownServer, diskMiB }: FaultEngineOptions): Promise<Storage> {
+async function startDatabase(dir: string, { ownServer, diskMiB }: FaultEngineOptions): Promise<Storage> {
   if (ownServer !== true) {
     const { server, drop } = await createDatabase(diskMiB === undefined ? undefined : createTablespace(dir));
-    return { database: server, stop: drop };
+    return { database: server, databaseUrl: server.url, stop: drop };
   }
   const program = pathOf('postgres');
   if (program === undefined) throw new Error('initdb and postgres: apt-get install postgresql');
@@ -177,9 +204,10 @@ async function startStorage(dir: string, { ownServer, diskMiB }: FaultEngineOpti
   const { process, database } = await startPostgresql({ bin: dirname(program), dir });
   const { host, pathname } = new URL(database.url.slice('jdbc:'.length));
   const proxy = await startBreakableProxy(`http://${host}`);
+  const databaseUrl = `jdbc:postgresql://${new URL(proxy.url).host}${pathname}`;
   return {
-    database: { ...database, url: `jdbc:postgresql://${new URL(proxy.url).host}${pathname}` },
-    ...{ server: process, proxy },
+    database: { ...database, url: databaseUrl },
+    ...{ databaseUrl, server: process, proxy },
     async stop() {
       await proxy.stop();
       await process.stop();

@@ -1,6 +1,7 @@
 // Figures of a history that are no violations: availability, recovery, unacknowledged, repeated and late writes.
 
-import { isOutstanding, isSuccess, type Violation } from './check-history.ts';
+import { isOutstanding, isSuccess } from './check-history.ts';
+import type { Violation } from './violation.ts';
 import { type Fault, faultsOf, type Operation, operationOf, operationsOf } from './gather-operations.ts';
 import type { AnyEvent, Route } from './history.ts';
 

@@ -53,6 +53,21 @@ export type HistoryEvent = { readonly at: number } & (
       readonly mdm?: string | null | undefined;
       readonly others: Readonly<Record<string, string>>;
     }
+  /** Whether the engine still has an execution that a response named, when the run had come to rest. */
+  | { readonly actor: 'observer'; readonly event: 'execution'; readonly executionId: string; readonly found: boolean }
+  /** What a killed Redis still had of the marks that it had acknowledged since its start before. */
+  | {
+      readonly actor: 'observer';
+      readonly event: 'restarted';
+      readonly what: string;
+      readonly appendfsync: 'everysec' | 'always';
+      readonly marks: number;
+      readonly lost: number;
+      /** When the newest mark that it still had was acknowledged. */
+      readonly from: number;
+      /** When it was killed. */
+      readonly to: number;
+    }
 );
 
 export interface FaultDescription {

@@ -9,7 +9,7 @@ import { cases } from './cases/index.ts';
 import { type FaultEngine, startFaultEngine } from './engine.ts';
 import { type Options, parseOptions, usage } from './options.ts';
 import { describeFindings, writeReport } from './report.ts';
-import { hasHeld, productCode, Results } from './results.ts';
+import { hasHeld, productCode, Results, topologyOf } from './results.ts';
 import { runCase } from './run-case.ts';
 
 const results = new Results();
@@ -24,7 +24,7 @@ async function main(options: Options): Promise<number> {
   let isGood = true;
   try {
     for (const chosen of choose(options.cases)) {
-      const missing = whyNot(chosen.needs ?? []) || (await chosen.missing?.());
+      const missing = whyNotHere(chosen, options) || (await chosen.missing?.());
       if (!missing) isGood = (await run(chosen, engines, options)) && isGood;
       else say(`${chosen.name}: not run, ${missing}`);
     }
@@ -36,13 +36,13 @@ async function main(options: Options): Promise<number> {
 
 /** Runs one case; its seed is that of the run, so that one case can be repeated alone. */
 async function run(chosen: Case, engines: Engines, options: Options): Promise<boolean> {
-  const { store, slack, minutes, dry, routers } = options;
+  const { slack, minutes, dry, routers } = options;
   const isMeasured = options.kills !== undefined;
   const done = options.resume ? doneBefore(chosen, options) : { kills: 0, requests: 0 };
   const left = (wanted: number | undefined, before: number) => (wanted === undefined ? undefined : wanted - before);
   const [kills, requests] = [left(options.kills, done.kills), left(options.requests, done.requests)];
   if (isMeasured && (kills ?? 0) <= 0 && (requests ?? 0) <= 0) return (say(`${chosen.name}: done before`), true);
-  const circumstances = await lookAround(`Conductor ${engineRelease.version} on ${store}`);
+  const circumstances = await lookAround(`Conductor ${engineRelease.version} on ${storeOf(options)}`);
   const findings = await runCase(chosen, await engines.for(chosen), {
     ...{ slack, routers, kills, requests, circumstances, say },
     tries: options.tries ?? (isMeasured ? Number.POSITIVE_INFINITY : chosen.tries),
@@ -55,9 +55,21 @@ async function run(chosen: Case, engines: Engines, options: Options): Promise<bo
   return hasHeld(findings);
 }
 
+const storeOf = ({ store, appendfsync }: Options) =>
+  appendfsync === undefined ? store : `${store} (appendfsync ${appendfsync})`;
+
+/** Why a case does not run on this machine with this store; empty when it does. */
+function whyNotHere({ needs = [], engine, notOn }: Case, options: Options): string {
+  const store = engine?.kind ?? options.store;
+  const reason = notOn?.[store];
+  // The router keeps its records in a Redis too.
+  return reason ?? whyNot(store === 'redis' ? [...new Set([...needs, 'redis' as const])] : needs);
+}
+
 /** What runs of the same case, topology and code have done. */
-function doneBefore({ name, world }: Case, { store, engines, routers }: Options): { kills: number; requests: number } {
-  const topology = { store, engines, routers: routers ?? world?.routers ?? 1 };
+function doneBefore({ name, world }: Case, options: Options): { kills: number; requests: number } {
+  const { store, engines, routers, appendfsync } = options;
+  const topology = topologyOf({ store, engines, routers: routers ?? world?.routers ?? 1, appendfsync });
   const product = productCode();
   const runs = results.runsOf({ case: name, topology }).filter((run) => run.product === product);
   const sum = (of: 'kills' | 'requests') => runs.reduce((total, run) => total + run[of], 0);
@@ -74,7 +86,7 @@ class Engines {
   }
 
   async for({ engine: own = {} }: Case): Promise<FaultEngine> {
-    const { store, engines, templateDir } = this.#options;
+    const { store, engines, templateDir, appendfsync } = this.#options;
     const {
       kind = store,
       environment,
@@ -86,7 +98,7 @@ class Engines {
       environment === undefined ? JSON.stringify({ kind, count, ownServer, ...others }) : crypto.randomUUID();
     if (this.#running !== undefined && this.#running.needs !== needs) await this.stop();
     const start = () =>
-      startFaultEngine(kind, { ...others, count, templateDir, environment: environment?.(), ownServer });
+      startFaultEngine(kind, { ...others, count, templateDir, environment: environment?.(), ownServer, appendfsync });
     this.#running ??= { engine: await start(), needs };
     return this.#running.engine;
   }

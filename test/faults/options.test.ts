@@ -17,13 +17,31 @@ describe('the options', () => {
     expect(parseOptions(['--requests', '500'])).toMatchObject({ cases: ['kills-under-load'], kills: 0, requests: 500 });
   });
 
+  it.each(['--store', '--engine'])('%s redis: an engine on Redis, which syncs once a second', (name) => {
+    expect(parseOptions([name, 'redis'])).toMatchObject({ store: 'redis', appendfsync: 'everysec' });
+  });
+
+  it('appendfsync always: Redis syncs before it acknowledges', () => {
+    const parsed = parseOptions(['--store', 'redis', '--appendfsync', 'always']);
+    expect(parsed).toMatchObject({ store: 'redis', appendfsync: 'always' });
+  });
+
+  it('another store: nothing for Redis', () => {
+    expect(parseOptions(['--store', 'postgresql']).appendfsync).toBeUndefined();
+  });
+
   it('a seed: the same choices again', () => {
     const [one, other] = [parseOptions(['--seed', '7']), parseOptions(['--seed', '7'])];
     expect([one.random.seed, one.random.next()]).toEqual([7, other.random.next()]);
   });
 
   it.each([
-    [['--store', 'mysql'], '--store is sqlite or postgresql, not mysql'],
+    [['--store', 'mysql'], '--store is sqlite, postgresql or redis, not mysql'],
+    [['--engine', 'mysql'], '--store is sqlite, postgresql or redis, not mysql'],
+    [['--store', 'redis', '--engine', 'sqlite'], '--store redis and --engine sqlite contradict each other'],
+    [['--appendfsync', 'always'], '--appendfsync needs --store redis'],
+    [['--store', 'redis', '--appendfsync', 'no'], '--appendfsync is everysec or always, not no'],
+    [['--store', 'redis', '--engines', '2'], 'several engines need --store postgresql'],
     [['--kills', 'many'], '--kills is a positive number, not many'],
     [['--engines', '2'], 'several engines need --store postgresql'],
   ])('%j: refused', (args, message) => {

@@ -2,12 +2,15 @@
 
 import { parseArgs } from 'node:util';
 import { seededRandom, type SeededRandom } from '../stack/seeded-random.ts';
-import type { EngineKind } from './engine.ts';
+import type { AppendFsync } from '../stack/redis-server.ts';
+import { type EngineKind, engineKinds } from './engine.ts';
 
 export interface Options {
   /** Names of cases; none: all. */
   readonly cases: readonly string[];
   readonly store: EngineKind;
+  /** When the Redis servers of an engine on Redis sync; undefined on other stores. */
+  readonly appendfsync: AppendFsync | undefined;
   readonly engines: number;
   readonly routers: number | undefined;
   readonly tries: number | undefined;
@@ -35,7 +38,8 @@ Exit code: 0 nothing was wrong, 1 otherwise.
   --case <name>        may be repeated; default: all
   --kills <n>          kills so many processes under load (case kills-under-load)
   --requests <n>       and goes on until so many requests have been sent
-  --store <name>       sqlite (default) or postgresql
+  --store <name>       sqlite (default), postgresql or redis; --engine <name> is the same
+  --appendfsync <when> with redis, when it syncs its file: everysec (default) or always
   --engines <n>        engines on one PostgreSQL database (1)
   --routers <n>        routers (as the case says, mostly 1)
   --tries <n>          instead of the case's own number
@@ -59,16 +63,16 @@ export function parseOptions(args: readonly string[]): Options {
     options: {
       case: { type: 'string', multiple: true, default: [] },
       ...{
-        store: { ...text, default: 'sqlite' },
         engines: { ...text, default: '1' },
         slack: { ...text, default: '1' },
       },
+      ...{ store: text, engine: text, appendfsync: text },
       ...{ kills: text, requests: text, routers: text, tries: text, minutes: text, seed: text, template: text },
       ...{ resume: flag, dry: flag, report: flag, help: flag },
     },
   });
-  const { store } = values;
-  if (store !== 'sqlite' && store !== 'postgresql') throw new Error(`--store is sqlite or postgresql, not ${store}`);
+  const store = storeOf(values);
+  const appendfsync = appendfsyncOf(store, values.appendfsync);
   const number = (name: 'kills' | 'requests' | 'routers' | 'tries' | 'minutes' | 'engines' | 'slack') => {
     const given = values[name];
     if (given !== undefined && !(Number(given) > 0)) throw new Error(`--${name} is a positive number, not ${given}`);
@@ -77,14 +81,31 @@ export function parseOptions(args: readonly string[]): Options {
   const [requests, engines = 1] = [number('requests'), number('engines')];
   // Requests alone: nothing is killed.
   const kills = number('kills') ?? (requests === undefined ? undefined : 0);
-  if (engines > 1 && store === 'sqlite') throw new Error('several engines need --store postgresql');
+  if (engines > 1 && store !== 'postgresql') throw new Error('several engines need --store postgresql');
   const isMeasured = kills !== undefined;
   return {
     ...{ cases: isMeasured && values.case.length === 0 ? ['kills-under-load'] : values.case, store, engines },
+    appendfsync,
     ...{ kills, requests, routers: number('routers'), tries: number('tries'), slack: number('slack') ?? 1 },
     minutes: number('minutes') ?? (isMeasured ? 120 : 3),
     random: seededRandom(values.seed ?? process.env['TEST_SEED']),
     templateDir: values.template,
     ...{ resume: values.resume, dry: values.dry, report: values.report, help: values.help },
   };
+}
+
+function storeOf({ store, engine }: { store?: string | undefined; engine?: string | undefined }): EngineKind {
+  if (store !== undefined && engine !== undefined && store !== engine)
+    throw new Error(`--store ${store} and --engine ${engine} contradict each other`);
+  const name = store ?? engine ?? 'sqlite';
+  const found = engineKinds.find((kind) => kind === name);
+  if (found === undefined) throw new Error(`--store is sqlite, postgresql or redis, not ${name}`);
+  return found;
+}
+
+function appendfsyncOf(store: EngineKind, given: string | undefined): AppendFsync | undefined {
+  if (given !== undefined && store !== 'redis') throw new Error('--appendfsync needs --store redis');
+  if (given !== undefined && given !== 'everysec' && given !== 'always')
+    throw new Error(`--appendfsync is everysec or always, not ${given}`);
+  return store === 'redis' ? (given ?? 'everysec') : undefined;
 }

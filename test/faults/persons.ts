@@ -43,7 +43,7 @@ interface Link {
   readonly sisPersonId: string;
 }
 
-export type Observation = Omit<Extract<HistoryEvent, { actor: 'observer' }>, 'at'>;
+export type Observation = Omit<Extract<HistoryEvent, { event: 'person' }>, 'at'>;
 
 /** Gives `append` what the colleges and MDM have of each person. */
 export async function observePersons(

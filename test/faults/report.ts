@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { invariants } from './check-history.ts';
+import { invariants } from './violation.ts';
 import { quantilesOf, type Recovery } from './figures.ts';
 import { type Findings, hasHeld, productCode, Results, topologyName } from './results.ts';
 
@@ -48,7 +48,7 @@ function caseRow(runs: readonly Findings[]): string[] {
     count(({ kills }) => kills),
     count(({ requests }) => requests),
     invariants.map((invariant) => sum(runs, ({ judged }) => judged[invariant]) || 'not judged').join(' · '),
-    wrong.length === 0 ? 'held' : wrong.join('; ').replaceAll('|', '\\|'),
+    [...(wrong.length === 0 ? ['held'] : wrong), ...runs.flatMap(lostIn)].join('; ').replaceAll('|', '\\|'),
     `${count(({ undisturbed }) => undisturbed.succeeded)} of ${count(({ undisturbed }) => undisturbed.requests)}`,
     runs.map(({ seed, slack }) => (slack === 1 ? String(seed) : `${seed} (slack ${slack})`)).join(', '),
   ];
@@ -60,6 +60,13 @@ function wrongIn({ violations, complaints, brokeOff }: Findings): string[] {
     ...complaints,
     ...(brokeOff === undefined ? [] : [`broke off: ${brokeOff.split('\n')[0]}`]),
   ];
+}
+
+/** What Redis lost, also in a run that held. */
+function lostIn({ losses }: Findings): string[] {
+  if (losses === undefined || losses.lost + losses.explained === 0) return [];
+  const { restarts, lost, longestMs, explained } = losses;
+  return [`Redis lost ${lost} writes in ${restarts} restarts (${longestMs} ms), which explain ${explained} violations`];
 }
 
 const recoveryHead = [
@@ -113,9 +120,20 @@ export function describeFindings(findings: Findings): string {
     `  judged: ${invariants.map((each) => `${each} ${findings.judged[each] || 'not judged'}`).join(', ')}`,
     `  while nothing was broken: ${undisturbed.succeeded} of ${undisturbed.requests} requests succeeded`,
     ...findings.examples.map(({ invariant, subject, what }) => `  ${invariant} ${subject}: ${what}`),
+    ...lossLines(findings),
     ...findings.notes.map((note) => `  ${note}`),
   ];
   return findings.recoveries.length === 0 ? lines.join('\n') : [...lines, recoveryTable([[findings]])].join('\n');
+}
+
+function lossLines({ losses }: Findings): string[] {
+  if (losses === undefined) return [];
+  const { restarts, marks, lost, longestMs, explained, examples } = losses;
+  return [
+    `  Redis was started again ${restarts} times and had lost ${lost} of ${marks} acknowledged marks ` +
+      `(at most ${longestMs} ms before a kill); ${explained} violations are explained by it`,
+    ...examples.map(({ invariant, subject, what }) => `  not durable: ${invariant} ${subject}: ${what}`),
+  ];
 }
 
 function machineOf({ circumstances: { machine, busyBefore, loadAverage } }: Findings): string {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeFindings, reportOf } from './report.ts';
-import { type Findings, hasHeld, Results } from './results.ts';
+import { type Findings, hasHeld, Results, topologyName, topologyOf } from './results.ts';
 
 const findings = (more: Partial<Findings> = {}): Findings => ({
   case: 'engine-killed',
@@ -77,6 +77,19 @@ describe('the results', () => {
   });
 });
 
+describe('the name of a topology', () => {
+  const single = { store: 'redis', engines: 1, routers: 1 } as const;
+
+  it.each([
+    [{ ...single, appendfsync: 'everysec' }, 'redis'],
+    [{ ...single, appendfsync: 'always' }, 'redis-always'],
+    [{ ...single, routers: 2, appendfsync: 'always' }, 'redis-always-1x2'],
+    [{ store: 'postgresql', engines: 2, routers: 2, appendfsync: undefined }, 'postgresql-2x2'],
+  ] as const)('%j: %s', (topology, name) => {
+    expect(topologyName(topologyOf(topology))).toBe(name);
+  });
+});
+
 describe('the tables', () => {
   it('show code, commit, machine, judged invariants, seeds and recovery', () => {
     const text = reportOf([[findings()]]);
@@ -94,6 +107,23 @@ describe('the tables', () => {
     expect(text).toContain('| 2 violations; late; broke off: timed out |');
     expect(text).toContain('1 of 1 runs with something wrong');
     expect(text).toContain('| engine | 1 | never | never |');
+  });
+
+  it('show what Redis lost and the violations that this explains, also of a run that held', () => {
+    const example = { invariant: 'I3', subject: 'op-1', what: 'an accepted execution is unknown' } as const;
+    const losses = { restarts: 4, marks: 900, lost: 30, longestMs: 640, explained: 1, examples: [example] };
+    expect(reportOf([[findings({ losses })]])).toContain(
+      '| held; Redis lost 30 writes in 4 restarts (640 ms), which explain 1 violations |',
+    );
+    const text = describeFindings(findings({ losses }));
+    expect(text).toContain('Redis was started again 4 times and had lost 30 of 900 acknowledged marks');
+    expect(text).toContain('not durable: I3 op-1: an accepted execution is unknown');
+  });
+
+  it('of a Redis that lost nothing say so at the end of the run alone', () => {
+    const losses = { restarts: 4, marks: 900, lost: 0, longestMs: 0, explained: 0, examples: [] };
+    expect(reportOf([[findings({ losses })]])).toContain('| held |');
+    expect(describeFindings(findings({ losses }))).toContain('had lost 0 of 900 acknowledged marks');
   });
 
   it('of no run say so', () => {

@@ -7,14 +7,27 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type { Circumstances } from '../../bench/report/machine.ts';
-import type { Invariant, Violation } from './check-history.ts';
+import type { Invariant, Violation } from './violation.ts';
+import type { EngineKind } from './engine.ts';
 import type { Availability, Recovery } from './figures.ts';
 import type { Levels } from './levels.ts';
+import type { StoreLosses } from './store-losses.ts';
+import type { AppendFsync } from '../stack/redis-server.ts';
 
 export interface Topology {
-  readonly store: 'sqlite' | 'postgresql';
+  readonly store: EngineKind;
   readonly engines: number;
   readonly routers: number;
+  /** Redis syncs before it acknowledges a write. Absent: once a second, or another store. */
+  readonly appendfsync?: 'always';
+}
+
+/** Returns the topology of a run; `everysec`, the default of Redis, is not part of it. */
+export function topologyOf({
+  appendfsync,
+  ...topology
+}: Omit<Topology, 'appendfsync'> & { readonly appendfsync: AppendFsync | undefined }): Topology {
+  return appendfsync === 'always' ? { ...topology, appendfsync } : topology;
 }
 
 /** What one run of a case found. Times are milliseconds. */
@@ -37,6 +50,8 @@ export interface Findings {
   readonly violations: number;
   /** The first of them. */
   readonly examples: readonly Violation[];
+  /** Of an engine on Redis: what killed Redis servers have lost, and the violations that this explains. */
+  readonly losses?: StoreLosses | undefined;
   readonly complaints: readonly string[];
   readonly notes: readonly string[];
   /** Why the run ended before its end; its figures are those until then. */
@@ -74,9 +89,11 @@ export function productCode(): string {
   return `${createHash('sha256').update(tree).digest('hex').slice(0, 12)}${isChanged ? '+' : ''}`;
 }
 
-/** `postgresql`, `postgresql-2x2` (engines, routers). */
-export const topologyName = ({ store, engines, routers }: Topology) =>
-  engines === 1 && routers === 1 ? store : `${store}-${engines}x${routers}`;
+/** `postgresql`, `postgresql-2x2` (engines, routers), `redis-always` (appendfsync). */
+export function topologyName({ store, engines, routers, appendfsync }: Topology): string {
+  const name = appendfsync === undefined ? store : `${store}-${appendfsync}`;
+  return engines === 1 && routers === 1 ? name : `${name}-${engines}x${routers}`;
+}
 
 type Named = Pick<Findings, 'case' | 'topology'>;
 

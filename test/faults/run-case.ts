@@ -9,8 +9,9 @@ import { availabilityOf, countEnds, countPatches, countReplays, countUnacknowled
 import type { Levels } from './levels.ts';
 import { lightLoad } from './load.ts';
 import { scaleResponseTimeouts } from './response-timeouts.ts';
-import { type Findings, hasHeld, productCode } from './results.ts';
+import { type Findings, hasHeld, productCode, topologyOf } from './results.ts';
 import { startWorld } from './start-world.ts';
+import { lossesOf, lostAlthoughSynced } from './store-losses.ts';
 import type { World } from './world.ts';
 
 export interface RunOptions {
@@ -119,21 +120,25 @@ async function findingsOf(run: Run): Promise<Findings> {
   const { chosen, engine, options, world, tried, before, startedAt, brokeOff } = run;
   const { slack, circumstances, random } = options;
   const events = world?.events() ?? [];
-  const verdict = world?.verdict(slack) ?? { violations: [], judged: noneJudged };
+  const verdict = world?.verdict(slack) ?? { violations: [], explained: [], judged: noneJudged };
   const recoveries = recoveriesOf(events);
   const undisturbed = availabilityOf(events, recoveryLimitMs * slack);
   const ends = countEnds(events);
   const figures = { judged: verdict.judged, undisturbed, recoveries };
   // A run that stopped early cannot report unchecked invariants.
   const found = brokeOff === undefined ? complaintsOf(chosen, figures, slack) : [];
-  const complaints = [...(world?.complaints ?? []), ...found];
+  const complaints = [...(world?.complaints ?? []), ...found, ...lostAlthoughSynced(events)];
   return {
     case: chosen.name,
-    topology: { store: engine.kind, engines: engine.nodes.length, routers: world?.routers.length ?? 0 },
+    topology: topologyOf({
+      ...{ store: engine.kind, engines: engine.nodes.length, routers: world?.routers.length ?? 0 },
+      appendfsync: engine.appendfsync,
+    }),
     ...{ circumstances, product: productCode(), seed: random.seed, slack, tries: tried, kills: world?.kills ?? 0 },
     requests: Object.values(ends).reduce((sum, count) => sum + count, 0) - (ends['closed ECONNREFUSED'] ?? 0),
     ...{ ends, judged: verdict.judged, violations: verdict.violations.length },
     examples: verdict.violations.slice(0, mostExamples),
+    losses: lossesOf(events, verdict.explained),
     complaints: summarise(complaints).slice(0, mostExamples),
     notes: summarise(world?.notes ?? []),
     ...{ brokeOff, recoveries, undisturbed },

@@ -7,19 +7,28 @@ import { join } from 'node:path';
 import { startBreakableProxy } from '../stack/breakable-proxy.ts';
 import { freePort } from '../stack/free-port.ts';
 import { type Program, startProgram } from '../stack/program.ts';
-import { startRedisServer } from '../stack/redis-server.ts';
+import { type RedisServer, startRedisServer } from '../stack/redis-server.ts';
 import { seededRandom, type SeededRandom } from '../stack/seeded-random.ts';
 import { audience, type Stack, startStack } from '../stack/stack.ts';
 import { type BadBackEnd, startBadBackEnd } from './bad-back-end.ts';
 import type { WrittenText } from './check-history.ts';
 import { keepToken } from './client-token.ts';
-import { allOthers, type Component, programComponent, type ProgramComponent, serverComponent } from './component.ts';
+import {
+  allOthers,
+  type Component,
+  type Loss,
+  programComponent,
+  type ProgramComponent,
+  recordsLoss,
+  serverComponent,
+} from './component.ts';
 import { startEngineProxy } from './engine-proxy.ts';
 import { History } from './history.ts';
 import { moviePath, Operations, termsPath } from './operations.ts';
 import { Persons } from './persons.ts';
 import { type Production, startProduction } from './production.ts';
 import type { GivenEngine } from './engine.ts';
+import { type Restarted, watchRedis } from './watched-redis.ts';
 import { createWorld, type World, type WorldParts } from './world.ts';
 
 export interface WorldOptions {
@@ -76,7 +85,10 @@ async function startParts(
   const badBackEnd = await startBadBackEnd(history.file);
   onStop(() => badBackEnd.stop());
   const proxies = await startProxies(engine, ports, onStop);
-  const redis = options.redis === true ? await startRedisServer() : undefined;
+  // Without an index, the router keeps records of executions in its Redis.
+  const needsRedis = options.redis === true || engine.redis !== undefined;
+  const { appendfsync } = engine;
+  const redis = needsRedis ? await startRedisServer({ appendfsync }) : undefined;
   if (redis !== undefined) onStop(() => redis.stop());
   const production = options.production === true ? await startProduction() : undefined;
   if (production !== undefined) onStop(() => production.keycloak.stop());
@@ -131,11 +143,11 @@ async function startParts(
     secrets: () => [token.value(), ...fixed, ...values()],
     components: [
       ...engineComponents(engine),
+      ...(await redisComponents({ engine, redis, history, onStop })),
       ...programs.routers,
       ...programs.workers,
-      ...(redis === undefined ? [] : [serverComponent('Redis', 'Redis', { kill: redis.kill, start: redis.restart })]),
       identityProvider(stack, production),
-      ...(engine.server === undefined ? [] : [serverComponent('PostgreSQL', 'PostgreSQL', engine.server)]),
+      ...(engine.server === undefined ? [] : [serverComponent({ kind: 'PostgreSQL' }, engine.server)]),
     ],
   };
 }
@@ -231,17 +243,42 @@ async function startPrograms(
 const withoutAdaptor = allOthers.filter((route) => route !== 'adaptor' && route !== 'keyed');
 
 function engineComponents({ nodes = [] }: GivenEngine): Component[] {
-  return nodes.map((node, index) => serverComponent('engine', `engine ${index + 1}`, node));
+  return nodes.map((node, index) => serverComponent({ kind: 'engine', name: `engine ${index + 1}` }, node));
+}
+
+interface RedisServers {
+  readonly engine: GivenEngine;
+  /** The router's. */
+  readonly redis: RedisServer | undefined;
+  readonly history: History;
+  readonly onStop: OnStop;
+}
+
+/** The router's Redis and the engine's. With an engine on Redis the losses of both are measured. */
+async function redisComponents({ engine, redis, history, onStop }: RedisServers): Promise<Component[]> {
+  if (redis === undefined) return [];
+  const { redis: store, appendfsync = 'everysec' } = engine;
+  if (store === undefined) return [serverComponent({ kind: 'Redis' }, { kill: redis.kill, start: redis.restart })];
+  const watch = async (server: RedisServer, kind: 'Redis' | "engine's Redis", loss?: Loss) => {
+    const report = (restarted: Restarted) => history.append(restarted);
+    const watched = await watchRedis(server, { name: kind, appendfsync, report });
+    onStop(() => watched.stop());
+    return serverComponent({ kind, loss }, watched);
+  };
+  return [await watch(redis, 'Redis', recordsLoss), await watch(store, "engine's Redis")];
 }
 
 /** Keycloak, or the embedded one. */
 function identityProvider(stack: Stack, production: Production | undefined): Component {
-  const name = 'identity provider';
-  if (production !== undefined) return serverComponent(name, name, production.keycloak);
-  return serverComponent(name, name, {
-    kill: () => stack.identityProvider.kill(),
-    start: () => startIdentityProvider(stack),
-  });
+  const kind = 'identity provider';
+  if (production !== undefined) return serverComponent({ kind }, production.keycloak);
+  return serverComponent(
+    { kind },
+    {
+      kill: () => stack.identityProvider.kill(),
+      start: () => startIdentityProvider(stack),
+    },
+  );
 }
 
 /** Starts the stack's identity provider again on its port, with more variables when given. */

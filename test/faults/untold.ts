@@ -3,16 +3,24 @@
 import { execFile } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
+import { createLog } from '#lib/telemetry/logging/log.ts';
+import { loadConfig } from '#lib/config/load.ts';
 import { Engine } from '#lib/conductor/engine.ts';
+import type { EngineRequest } from '#lib/conductor/send-call.ts';
+import { openExecutions } from '#lib/records/open-executions.ts';
+import type { RedisServer } from '../stack/redis-server.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
-import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { notifyWorkflow, patchWorkflow } from '../../jobs/reconcile/mdm-definitions.ts';
-import type { Violation, WrittenText } from './check-history.ts';
+import type { WrittenText } from './check-history.ts';
+import type { Violation } from './violation.ts';
 import type { GivenEngine } from './engine.ts';
 import type { AnyEvent } from './history.ts';
 
 export interface UntoldSources {
   readonly engine: GivenEngine;
+  /** The routers' Redis: their records of executions are in it when the engine has no index. */
+  readonly redis: RedisServer | undefined;
   readonly events: readonly AnyEvent[];
   /** What processes wrote. */
   readonly texts: readonly WrittenText[];
@@ -24,7 +32,9 @@ const mostDescribed = 20;
 /** Returns one line for each PATCH among the violations. */
 export async function describeUntold(violations: readonly Violation[], sources: UntoldSources): Promise<string[]> {
   const client = new Engine({ url: sources.engine.url, timeoutMs: 10_000, connections: 1 });
-  const api = new ExecutionApi((request) => client.request(request));
+  const { config } = await loadConfig({ env: sources.redis === undefined ? {} : { REDIS_URL: sources.redis.url } });
+  const call = (request: EngineRequest) => client.request(request);
+  const { api, close } = await openExecutions(call, config, createLog('faults', 'silent'));
   const lines: string[] = [];
   for (const { subject } of violations) {
     const executionId = executionOf(subject, sources.events);
@@ -32,6 +42,7 @@ export async function describeUntold(violations: readonly Violation[], sources: 
     const what = await describe(api, executionId, sources).catch((error: Error) => error.message);
     lines.push(`${subject} ${executionId}: ${what}`);
   }
+  await close();
   await client.close();
   return lines;
 }
@@ -75,7 +86,8 @@ async function indexedState(api: ExecutionApi, { startTime, workflowId }: WholeE
 }
 
 /** Finds the message of an EVENT task and the actions of its handler in the database, because the engine's API has neither. */
-async function eventState(messageId: string, { databaseFile, databaseUrl }: GivenEngine): Promise<string> {
+async function eventState(messageId: string, { databaseFile, databaseUrl, redis }: GivenEngine): Promise<string> {
+  if (redis !== undefined) return queuedIn(redis, messageId);
   const sql = (table: string, fields: string) => `SELECT ${fields} FROM ${table} WHERE message_id = '${messageId}'`;
   const queued = sql('queue_message', "'queued, popped ' || popped || ', deliver_on ' || deliver_on");
   const handled = sql('event_execution', 'json_data');
@@ -87,6 +99,17 @@ async function eventState(messageId: string, { databaseFile, databaseUrl }: Give
   const [message = '', handling = ''] = found;
   const status = /"status":"(\w+)"/.exec(handling)?.[1];
   return `${message || 'not queued'}, handler ${status ?? 'not run'}`;
+}
+
+/** Finds the queue of a message. On Redis, the engine keeps no record of what its handler did. */
+async function queuedIn(redis: RedisServer, messageId: string): Promise<string> {
+  const keys = (await redis.command('KEYS', '*queues*')) as string[];
+  for (const key of keys) {
+    if ((await redis.command('TYPE', key)) !== 'zset') continue;
+    const score = await redis.command('ZSCORE', key, messageId);
+    if (score !== null) return `queued in ${key}, score ${String(score)}`;
+  }
+  return 'not queued';
 }
 
 function queryFile(file: string, statements: readonly string[]): string[] {

@@ -17,6 +17,7 @@ import { countMissing, type Levels, notBack, readLevels } from './levels.ts';
 import { type Load, type LoadOptions, startLoad } from './load.ts';
 import { describeUntold } from './untold.ts';
 import type { Operations } from './operations.ts';
+import { observeExecutions } from './observe-executions.ts';
 import { type Observation, observePersons, type Persons } from './persons.ts';
 
 /** What `startWorld` has started. */
@@ -44,7 +45,7 @@ export interface WorldParts {
   };
   /** Data warehouse and adaptor of college 666; good until told otherwise. */
   readonly badBackEnd: BadBackEnd;
-  /** The world's own, where a case has one. */
+  /** The routers' own, where a case has one, or the engine has no index. */
   readonly redis: RedisServer | undefined;
   readonly components: readonly Component[];
   readonly routers: readonly ProgramComponent[];
@@ -71,6 +72,8 @@ const mostProbes = 12;
 const mostEnds = 20;
 /** Pause between two checks whether this world is still running, in milliseconds. */
 const watchMs = 1_000;
+
+const isStore = ({ kind }: Component) => kind === 'PostgreSQL' || kind === "engine's Redis";
 
 /** What cases do with a world. */
 class WorldActions {
@@ -123,7 +126,9 @@ class WorldActions {
     }
     await Promise.all(victims.map((victim) => this.kill(victim)));
     await pause(pauseMs);
-    await Promise.all(victims.map((victim) => victim.start()));
+    // An engine does not start without its store.
+    const [stores, others] = [victims.filter(isStore), victims.filter((victim) => !isStore(victim))];
+    for (const some of [stores, others]) await Promise.all(some.map((victim) => victim.start()));
     for (const { name } of victims) this.repaired(name);
     for (const { breaks: routes, stops: router } of victims) await this.untilServed({ routes, router });
   }
@@ -196,7 +201,7 @@ class WorldActions {
     timeoutMs: number;
     nothingMissing?: boolean;
   }): Promise<string | undefined> {
-    const { stack, persons, history, routers } = this.#parts;
+    const { stack, persons, history, routers, engine } = this.#parts;
     const startedAt = performance.now();
     let least = Number.POSITIVE_INFINITY;
     let progressAt = startedAt;
@@ -223,6 +228,7 @@ class WorldActions {
     const options = { timeoutMs: 2 * longestRestMs, everyMs: restLookMs };
     await pollUntil('everything to come to rest', hasEnded, options);
     for (const person of await observe()) history.append(person);
+    if (engine.redis !== undefined) await observeExecutions(engine.url, history.read(), (each) => history.append(each));
     const seconds = Math.round((performance.now() - startedAt) / 1_000);
     if (left !== '') return `${seconds} s after the load: ${left}`;
     this.notes.push(`came to rest ${seconds} s after the load`);
@@ -231,9 +237,9 @@ class WorldActions {
 
   /** Reports where each PATCH is that MDM was not notified of. */
   describeUntold(): Promise<string[]> {
-    const { engine } = this.#parts;
+    const { engine, redis } = this.#parts;
     const untold = this.verdict().violations.filter(isUntold);
-    return describeUntold(untold, { engine, events: this.events(), texts: this.texts() });
+    return describeUntold(untold, { engine, redis, events: this.events(), texts: this.texts() });
   }
 
   levels(): Promise<Levels> {

@@ -1,6 +1,6 @@
 // A Redis server of a test's own, which it may stop, continue, kill and start again.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from 'redis';
@@ -11,13 +11,24 @@ import { serverProcess } from './server-process.ts';
 /** Copied for each command: `createClient` makes a class of all commands, 30 ms, when the options are not those of its last call. */
 const template = createClient({ socket: { connectTimeout: 1_000, reconnectStrategy: false } });
 
-/** Starts one on a free port, with an append-only file as in production, of which a killed server may lose the last two seconds. @throws Error when the machine has no redis-server */
-export async function startRedisServer() {
+/** When Redis syncs its append-only file: `always` before it acknowledges a write, else once a second. */
+export type AppendFsync = 'everysec' | 'always';
+
+export interface RedisServerOptions {
+  /** Folder of its data; it is removed with the server. Default: a new one. */
+  readonly dir?: string;
+  /** Default `everysec`, as in production: a killed server may lose the last two seconds. */
+  readonly appendfsync?: AppendFsync | undefined;
+}
+
+/** Starts one on a free port, with an append-only file. @throws Error when the machine has no redis-server */
+export async function startRedisServer(options: RedisServerOptions = {}) {
   const command = pathOf('redis-server');
   if (command === undefined) throw new Error('redis-server is not installed');
-  const dir = mkdtempSync(join(tmpdir(), 'service-router-redis-'));
+  const { dir = mkdtempSync(join(tmpdir(), 'service-router-redis-')), appendfsync = 'everysec' } = options;
+  mkdirSync(dir, { recursive: true });
   const port = await freePort();
-  const settings = { port, bind: '127.0.0.1', dir, save: '', appendonly: 'yes', appendfsync: 'everysec' };
+  const settings = { port, bind: '127.0.0.1', dir, save: '', appendonly: 'yes', appendfsync };
   const url = `redis://127.0.0.1:${port}`;
   const send = async (...parts: string[]): Promise<unknown> => {
     const client = template.duplicate({ url });

@@ -1,7 +1,7 @@
 // What a case is.
 
 import type { Requirement } from '../../run/requirements.ts';
-import type { Invariant } from '../check-history.ts';
+import type { Invariant } from '../violation.ts';
 import type { EngineKind, FaultEngineOptions } from '../engine.ts';
 import type { LoadOptions } from '../load.ts';
 import type { WorldOptions } from '../start-world.ts';
@@ -38,6 +38,8 @@ export interface Case {
     readonly kind?: EngineKind;
     readonly environment?: () => Readonly<Record<string, string>>;
   };
+  /** Why it does not run on some stores. */
+  readonly notOn?: Partial<Readonly<Record<EngineKind, string>>>;
   /** Requirements of the machine. */
   readonly needs?: readonly Requirement[];
   /** What else this machine lacks for the case; nothing when it has all. */

@@ -6,6 +6,8 @@ import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { RedisServer } from '../../stack/redis-server.ts';
+import type { GivenEngine } from '../engine.ts';
 import { engineMoods } from '../engine-proxy.ts';
 import { withoutExecution as spares } from '../component.ts';
 import { outage, underLoad } from '../outage.ts';
@@ -104,14 +106,24 @@ async function lockPostgresql(url: string): Promise<() => Promise<void>> {
   };
 }
 
+/** Redis has no locks that another client could hold: the whole server hangs, as during a long script. */
+async function lockRedis(redis: RedisServer): Promise<() => Promise<void>> {
+  redis.hang();
+  return async () => redis.resume();
+}
+
+function lock({ redis, databaseUrl, databaseFile = '' }: GivenEngine): Promise<() => Promise<void>> {
+  if (redis !== undefined) return lockRedis(redis);
+  return databaseUrl === undefined ? lockSqlite(databaseFile) : lockPostgresql(databaseUrl);
+}
+
 const locked: Case = {
   name: 'engine-database-locked',
   tries: 2,
   world: { budgetMs: 8_000 },
   async tryOnce(world) {
-    const { databaseUrl, databaseFile = '' } = world.engine;
     await engineOutage(world, locked.name, async () => {
-      const unlock = await (databaseUrl === undefined ? lockSqlite(databaseFile) : lockPostgresql(databaseUrl));
+      const unlock = await lock(world.engine);
       await pause(lockedMs);
       await unlock();
     });
@@ -145,6 +157,8 @@ const diskFull: Case = {
       const file = fillDisk(dataDir);
       await pause(10_000);
       rmSync(file);
+      // With `appendfsync always`, Redis exits when it cannot write.
+      await world.engine.redis?.restart();
     });
   },
 };

@@ -20,6 +20,8 @@ const everything: WorldOptions = {
 const judgedAtRest = { restMs: 180_000, nothingMissing: true } as const;
 
 const killedKinds: readonly ComponentKind[] = ['engine', 'worker', 'router', 'Redis'];
+/** A world has the last only when its engine is on Redis. */
+const killedInTurn: readonly ComponentKind[] = [...killedKinds, "engine's Redis"];
 /** If there are several components of a kind, one in this many kills hits all of them. */
 const allAtOnceOneIn = 5;
 
@@ -31,13 +33,37 @@ const oneAfterTheOther: Case = {
   world: everything,
   needs: ['redis'],
   ...judgedAtRest,
+  tryOnce: (world) => killInTurn(world, killedInTurn),
+};
+
+/** Kills one component of the kind that was killed least, or all of this kind. */
+async function killInTurn(world: World, kinds: readonly ComponentKind[]): Promise<void> {
+  const { random, components } = world;
+  const present = kinds.filter((kind) => components.some((component) => component.kind === kind));
+  const least = present.toSorted((one, other) => killsOf(world, one) - killsOf(world, other))[0];
+  const candidates = components.filter(({ kind }) => kind === least);
+  const victims = random.below(allAtOnceOneIn) === 0 ? candidates : [pick(random, candidates)];
+  await pause(random.between(200, 1_500));
+  await world.killAndRestart(victims, random.between(0, 1_500));
+}
+
+const storeKinds: readonly ComponentKind[] = ['engine', "engine's Redis"];
+
+/** The engine and its Redis in turns, and sometimes both at the same moment. */
+const engineAndStore: Case = {
+  name: 'engine-and-its-redis-killed',
+  tries: 6,
+  load,
+  world: everything,
+  needs: ['redis'],
+  notOn: { sqlite: 'needs --store redis', postgresql: 'needs --store redis' },
+  ...judgedAtRest,
   async tryOnce(world) {
-    const { random, components } = world;
-    const least = killedKinds.toSorted((one, other) => killsOf(world, one) - killsOf(world, other))[0];
-    const candidates = components.filter(({ kind }) => kind === least);
-    const victims = random.below(allAtOnceOneIn) === 0 ? candidates : [pick(random, candidates)];
+    const { random } = world;
+    if (random.below(allAtOnceOneIn) !== 0) return killInTurn(world, storeKinds);
     await pause(random.between(200, 1_500));
-    await world.killAndRestart(victims, random.between(0, 1_500));
+    const both = storeKinds.map((kind) => world.component(kind));
+    await world.killAndRestart(both, random.between(0, 1_500));
   },
 };
 
@@ -106,4 +132,4 @@ const quiet: Case = {
   tryOnce: () => pause(25_000),
 };
 
-export const killCases: readonly Case[] = [oneAfterTheOther, twoAtOnce, production, quiet];
+export const killCases: readonly Case[] = [oneAfterTheOther, engineAndStore, twoAtOnce, production, quiet];

@@ -52,15 +52,28 @@ function progress(world: World, from: number) {
  * without the engine's knowledge.
  */
 async function untilHandedOut(world: World, from: number): Promise<void> {
-  const isInProgress = async (op: string) => {
-    const url = `${world.engine.url}/api/workflow/college-adaptorWF/correlated/${op}?includeTasks=true`;
-    const found = (await (await fetch(url)).json()) as { tasks?: { status: string }[] }[];
-    return found[0]?.tasks?.[0]?.status === 'IN_PROGRESS';
-  };
+  const isInProgress = async (op: string) => (await stateOfTask(world, op)) === 'IN_PROGRESS';
   for (const { op } of progress(world, from).invoked.filter(isWrite)) {
     await pollUntil('the task to be with its router', () => isInProgress(op));
   }
   await pollUntil('the task to be with its worker', async () => (await world.levels()).readyTasks === 0);
+}
+
+interface ReadExecution {
+  readonly correlationId?: string;
+  readonly tasks?: readonly { readonly status: string }[];
+}
+
+/** State of the first task of a write. */
+async function stateOfTask({ engine }: World, op: string): Promise<string | undefined> {
+  const read = async <T>(path: string) => (await (await fetch(`${engine.url}/api/workflow/${path}`)).json()) as T;
+  const workflow = 'college-adaptorWF';
+  const found =
+    engine.redis === undefined
+      ? await read<ReadExecution[]>(`${workflow}/correlated/${op}?includeTasks=true`)
+      : // Without an index, the engine finds nothing by correlation id.
+        await Promise.all((await read<string[]>(`running/${workflow}`)).map((id) => read<ReadExecution>(id)));
+  return found.find(({ correlationId }) => correlationId === op)?.tasks?.[0]?.status;
 }
 
 /** A write whose worker died has no outcome; a read is handed out again. */

@@ -1,0 +1,35 @@
+// Asks an engine that has no index, by the ids in the history, which of the acknowledged writes it still has.
+
+import { acknowledgedIn } from './check-history.ts';
+import { operationsOf } from './gather-operations.ts';
+import type { AnyEvent, HistoryEvent } from './history.ts';
+
+type ExecutionObservation = Omit<Extract<HistoryEvent, { event: 'execution' }>, 'at'>;
+
+/** Executions read at a time. */
+const concurrentReads = 8;
+
+/** Gives `append` whether the engine has each execution of a write that was acknowledged. */
+export async function observeExecutions(
+  engineUrl: string,
+  events: readonly AnyEvent[],
+  append: (observation: ExecutionObservation) => void,
+): Promise<void> {
+  const writes = operationsOf(events).filter(({ invoke }) => invoke.method !== 'GET');
+  const ids = [...new Set(writes.flatMap(({ ends }) => acknowledgedIn(ends)))];
+  for (let from = 0; from < ids.length; from += concurrentReads) {
+    const some = ids.slice(from, from + concurrentReads);
+    const found = await Promise.all(some.map((id) => hasExecution(engineUrl, id)));
+    for (const [index, executionId] of some.entries())
+      append({ actor: 'observer', event: 'execution', executionId, found: found[index] === true });
+  }
+}
+
+/** @throws Error when the engine says neither that it has it nor that it does not */
+async function hasExecution(engineUrl: string, executionId: string): Promise<boolean> {
+  const response = await fetch(`${engineUrl}/api/workflow/${executionId}?includeTasks=false`);
+  await response.arrayBuffer();
+  if (response.status !== 200 && response.status !== 404)
+    throw new Error(`the engine answered ${response.status} when asked for execution ${executionId}`);
+  return response.status === 200;
+}
