@@ -18,6 +18,11 @@ const wholeRuns = (): readonly WholeRun[] => {
       command: [...faults, ...cluster, '--case', 'kills-under-load', '--kills', '8', '--requests', '600'],
       needs: ['postgresql', 'redis'],
     },
+    {
+      title: 'kills of an engine on Redis and of its Redis',
+      command: [...faults, '--store', 'redis', '--case', 'engine-and-its-redis-killed', '--kills', '6'],
+      needs: ['redis'],
+    },
   ];
 };
 
