@@ -6,6 +6,7 @@ import { productionJava } from './engine/settings.ts';
 import { median } from './measure/figures.ts';
 import { loadOptionsOf, positive } from './options.ts';
 import { bullmq } from './peers/bullmq.ts';
+import { conductorExecute, conductorSdk } from './peers/conductor.ts';
 import { dbos } from './peers/dbos.ts';
 import { httpHop } from './peers/http-hop.ts';
 import { installPackages } from './peers/install.ts';
@@ -74,6 +75,8 @@ function peersOf(javaOptions: readonly string[]): Peer[] {
     router('sqlite', javaOptions),
     router('redis', javaOptions),
     router('postgresql', javaOptions),
+    conductorExecute(javaOptions),
+    conductorSdk(javaOptions),
     restate({ fsync: true }),
     restate({ fsync: false }),
     dbos,

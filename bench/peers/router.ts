@@ -40,7 +40,8 @@ export function router(store: Store, javaOptions: readonly string[]): Peer {
   };
 }
 
-async function startStore(run: Run, store: Store, javaOptions: readonly string[]) {
+/** Starts an engine and what it stores in; they end with the run. */
+export async function startStore(run: Run, store: Store, javaOptions: readonly string[]) {
   const options = { port: await findFreePort(), stateDir: run.stateDir };
   if (store === 'redis') {
     const engine = await startRedisEngine({ ...options, tuning: { javaOptions } });
