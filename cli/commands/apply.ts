@@ -122,7 +122,7 @@ const actionLabels = { add: 'added  ', change: 'changed', remove: 'removed' } as
 function nothingToDo(shown: ShownPlan, address: string): Outcome {
   return {
     exitCode: 0,
-    lines: [`${address}: nothing to do; ${shown.unchanged} the same`],
+    lines: [`${address}: no changes; ${shown.unchanged} unchanged`],
     json: { ok: true, engine: address, outcome: 'done', ...planToJson(shown), done: [] },
   };
 }
@@ -144,7 +144,7 @@ function describe(applied: Applied, shown: ShownPlan, address: string): Outcome 
     exitCode: outcome === 'done' ? 0 : nothingWritten ? 2 : 1,
     lines:
       outcome === 'done'
-        ? [`${address}: ${countOf(done.length, 'change')} made, the engine is as the files say`]
+        ? [`${address}: ${countOf(done.length, 'change')} applied, the engine matches the files`]
         : problems.map((problem, index) => (index === 0 ? `${address}: ${problem}` : problem)),
     json: { ok: outcome === 'done', engine: address, outcome, problems, ...planToJson(shown), done: titles },
   };

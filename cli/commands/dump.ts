@@ -79,7 +79,7 @@ function refused(differ: readonly DumpedFile[], address: string): Outcome {
 function describe(files: readonly DumpedFile[], dir: string, address: string): Outcome {
   const words = { new: 'new', differs: 'changed', same: 'same' } as const;
   const count = (state: DumpedFile['state']) => files.filter((file) => file.state === state).length;
-  const counts = `${count('new')} new, ${count('differs')} changed, ${count('same')} the same`;
+  const counts = `${count('new')} new, ${count('differs')} changed, ${count('same')} unchanged`;
   const written = new Set(files.map(({ file }) => file));
   const notes = readDefinitions(dir).problems.filter((problem) => written.has(problem.split(':')[0] ?? ''));
   return {

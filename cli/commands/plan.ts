@@ -59,6 +59,6 @@ function describe(shown: ShownPlan, address: string, { diff, force = false }: Pl
 }
 
 function conclusion(shown: ShownPlan): string {
-  if (shown.changes.length === 0) return `nothing to do; ${shown.unchanged} the same`;
+  if (shown.changes.length === 0) return `no changes; ${shown.unchanged} unchanged`;
   return `plan ${digestPlan(shown)}: ${describeCounts(shown)}`;
 }

@@ -26,10 +26,10 @@ export function describePlan({ changes, kept }: ShownPlan, { diff, force }: Plan
   return [...blocks.flat(), ...describeKept(kept)];
 }
 
-/** Returns the counts of a plan: `2 to add, 1 to change, 0 to remove; 10 the same`. */
+/** Returns the counts of a plan: `2 to add, 1 to change, 0 to remove; 10 unchanged`. */
 export function describeCounts({ changes, unchanged }: ShownPlan): string {
   const count = (action: Change['action']) => changes.filter((change) => change.action === action).length;
-  return `${count('add')} to add, ${count('change')} to change, ${count('remove')} to remove; ${unchanged} the same`;
+  return `${count('add')} to add, ${count('change')} to change, ${count('remove')} to remove; ${unchanged} unchanged`;
 }
 
 /** Returns why a change needs `--force`; empty when it does not. */
@@ -75,7 +75,7 @@ function describeRunning({ kind, running }: ShownChange): string[] {
   if (running === undefined || running.count === 0) return [];
   const executions = `${running.more ? 'at least ' : ''}${countOf(running.count, 'running execution')}`;
   if (kind === 'event handler') return [`${executions} may still produce its event`];
-  return [`${executions} ${running.count === 1 ? 'keeps' : 'keep'} the old one`];
+  return [`${executions} ${running.count === 1 ? 'keeps' : 'keep'} the old definition`];
 }
 
 function describeKept(kept: ShownPlan['kept']): string[] {

@@ -41,7 +41,7 @@ describe('service-router register', () => {
   it('writes nothing when it runs again', async () => {
     await register();
     expect(await writesOf(register)).toEqual([]);
-    expect((await register()).stdout).toMatch(/: nothing to do; \d+ the same\n$/);
+    expect((await register()).stdout).toMatch(/: no changes; \d+ unchanged\n$/);
   });
 
   it('changes a task type and a handler, each by the call for what exists', async () => {

@@ -261,7 +261,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
       await project.run('down');
       await bringUp();
       expect((await ui(`/api/workflow/${id}`)).json()).toMatchObject({ workflowId: id, status: 'COMPLETED' });
-      expect(await project.run('logs', '--no-color', 'register')).toMatch(/: nothing to do; \d+ the same/);
+      expect(await project.run('logs', '--no-color', 'register')).toMatch(/: no changes; \d+ unchanged/);
       expect((await callAs('demo', '/movies/Metropolis')).status).toBe(200);
     },
     10 * minutes,

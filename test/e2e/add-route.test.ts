@@ -87,7 +87,7 @@ afterAll(async () => {
 
 describe('routes that add-route has written', () => {
   it('apply has registered their definitions, and plan finds nothing more to do', async () => {
-    expect(await succeed('plan', ...engineOptions)).toContain('nothing to do; 6 the same');
+    expect(await succeed('plan', ...engineOptions)).toContain('no changes; 6 unchanged');
   });
 
   it('GET: path and query arrive behind the base, and the response is that of the back end', async () => {

@@ -75,20 +75,20 @@ describe('plan and apply', () => {
   it('new definitions: planned (exit 2) without a write, applied (exit 0), then nothing to do (exit 0)', async () => {
     const planned = await on.run('plan');
     expect(planned).toMatchObject({ exitCode: 2, stderr: '' });
-    expect(planned.stdout).toMatch(/: plan [0-9a-f]{12}: 9 to add, 0 to change, 0 to remove; 0 the same\n$/);
+    expect(planned.stdout).toMatch(/: plan [0-9a-f]{12}: 9 to add, 0 to change, 0 to remove; 0 unchanged\n$/);
     expect(planned.stdout).toContain(`--- /dev/null\n+++ ${movies.file}\n@@ -0,0 +1,`);
     expect(await on.registered()).toEqual([]);
 
     const applied = await on.run('apply', '--yes');
     expect(applied).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(applied.stdout).toContain('9 changes made, the engine is as the files say');
+    expect(applied.stdout).toContain('9 changes applied, the engine matches the files');
     expect(await on.registered()).toEqual(everything);
     const order = applied.stdout.match(/(?<=^added {3})(task type|workflow|event handler)/gm) ?? [];
     expect(order).toEqual([...order].sort((a, b) => kinds.indexOf(a) - kinds.indexOf(b)));
     expect(new Set(order)).toEqual(new Set(kinds));
 
     const again = await on.run('plan');
-    expect(again).toMatchObject({ exitCode: 0, stderr: '', stdout: `${engineUrl}: nothing to do; 9 the same\n` });
+    expect(again).toMatchObject({ exitCode: 0, stderr: '', stdout: `${engineUrl}: no changes; 9 unchanged\n` });
     expect(await on.run('apply')).toMatchObject({ exitCode: 0, stderr: '' });
   });
   const kinds = ['task type', 'workflow', 'event handler'];
@@ -159,9 +159,9 @@ describe('running executions', () => {
     for (const file of [movies.file, second]) files.set(file, ['description'], 'Another.');
     files.set(movies.taskFile, ['responseTimeoutSeconds'], 23);
     const { stdout } = await on.run('plan', '--no-diff');
-    expect(stdout).toMatch(/moviesWF\w+ v1 .* 1 running execution keeps the old one$/m);
-    expect(stdout).toMatch(/moviesWF\w+ v2 .* 2 running executions keep the old one$/m);
-    expect(stdout).toMatch(/task type movies_intake\w+ .* 3 running executions keep the old one$/m);
+    expect(stdout).toMatch(/moviesWF\w+ v1 .* 1 running execution keeps the old definition$/m);
+    expect(stdout).toMatch(/moviesWF\w+ v2 .* 2 running executions keep the old definition$/m);
+    expect(stdout).toMatch(/task type movies_intake\w+ .* 3 running executions keep the old definition$/m);
     const { changes } = (await on.run('plan', '--json')).json<PlanJson>();
     expect(changes.map(({ runningExecutions }) => runningExecutions)).toEqual([3, 1, 2]);
 
@@ -208,7 +208,7 @@ describe('what the engine has and the files have not', () => {
     const planned = await on.run('plan', '--prune');
     expect(planned.exitCode).toBe(2);
     expect(planned.stdout).toMatch(
-      /^- workflow moviesWF\w+ v2 {2}not in the files {2}1 running execution keeps the old one$/m,
+      /^- workflow moviesWF\w+ v2 {2}not in the files {2}1 running execution keeps the old definition$/m,
     );
     expect(planned.stdout).toContain(`--- engine: workflow ${movies.workflow} v2\n+++ /dev/null\n@@ -1,`);
     const applied = await on.run('apply', '--prune', '--yes');
@@ -285,7 +285,7 @@ describe('what the engine has and the files have not', () => {
       files.remove(second);
       const planned = await runCli(['plan', '--prune', ...through], ops);
       expect(planned.exitCode).toBe(2);
-      expect(planned.stdout).toContain('1 running execution keeps the old one');
+      expect(planned.stdout).toContain('1 running execution keeps the old definition');
       const refused = await runCli(['apply', '--prune', '--yes', ...through], ops);
       expect(refused.exitCode).toBe(1);
       expect(refused.stderr).toBe('nothing was changed: the router does not forward removals; prune with --engine\n');
@@ -547,7 +547,7 @@ describe('dump', () => {
     await on.prepare();
     const dumped = await into();
     expect(dumped).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(dumped.stdout).toContain(`${engineUrl}: 9 new, 0 changed, 0 the same, in ${target}`);
+    expect(dumped.stdout).toContain(`${engineUrl}: 9 new, 0 changed, 0 unchanged, in ${target}`);
     const { suffix } = files;
     expect(filesIn().map((name) => name.replaceAll(suffix, ''))).toEqual([
       'event-handlers/mdm-share-002.json',
@@ -569,7 +569,7 @@ describe('dump', () => {
       );
     }
     const planned = await on.run('plan', '--dir', target, '--prune');
-    expect(planned).toMatchObject({ exitCode: 0, stdout: `${engineUrl}: nothing to do; 9 the same\n` });
+    expect(planned).toMatchObject({ exitCode: 0, stdout: `${engineUrl}: no changes; 9 unchanged\n` });
   });
 
   it("the product's own definitions: all of them, and a plan with --prune from there shows nothing", async () => {
@@ -580,7 +580,7 @@ describe('dump', () => {
     expect(dumped.stdout).not.toContain('`check` and `plan` do not');
     expect(filesIn()).toHaveLength(names.length);
     const planned = await runCli(['plan', ...product, '--prune']);
-    const stdout = `${engineUrl}: nothing to do; ${names.length} the same\n`;
+    const stdout = `${engineUrl}: no changes; ${names.length} unchanged\n`;
     expect(planned).toMatchObject({ exitCode: 0, stdout, stderr: '' });
   });
 
@@ -589,7 +589,7 @@ describe('dump', () => {
     const before = readFileSync(join(files.dir, movies.file), 'utf8');
     const { exitCode, stdout } = await on.run('dump');
     expect(exitCode).toBe(0);
-    expect(stdout).toContain('0 new, 0 changed, 9 the same');
+    expect(stdout).toContain('0 new, 0 changed, 9 unchanged');
     expect(readFileSync(join(files.dir, movies.file), 'utf8')).toBe(before);
   });
 
@@ -604,7 +604,7 @@ describe('dump', () => {
     expect(refused.stdout).toContain('nothing was written: 1 file would be overwritten');
     expect(readdirSync(join(files.dir, 'workflows'))).not.toContain(movies.file.slice('workflows/'.length));
     const forced = await on.run('dump', '--force');
-    expect(forced.stdout).toContain('1 new, 1 changed, 7 the same');
+    expect(forced.stdout).toContain('1 new, 1 changed, 7 unchanged');
     expect((await on.run('plan')).exitCode).toBe(0);
     expect((await on.run('dump', '--json')).json()).toMatchObject({ ok: true, directory: files.dir });
   });

@@ -30,11 +30,11 @@ describe('service-router register', () => {
     const first = await register();
     expect(first).toMatchObject({ exitCode: 0, stderr: '' });
     expect(linesOf(first, 'added ')).toHaveLength(fresh);
-    expect(first.stdout).toContain(`: ${fresh} to add, 0 to change, 0 to remove; ${count() - fresh} the same\n`);
-    expect(first.stdout).toContain(`${engineUrl}: ${fresh} changes made, the engine is as the files say`);
+    expect(first.stdout).toContain(`: ${fresh} to add, 0 to change, 0 to remove; ${count() - fresh} unchanged\n`);
+    expect(first.stdout).toContain(`${engineUrl}: ${fresh} changes applied, the engine matches the files`);
     const second = await register();
     expect(second).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(second.stdout).toBe(`${engineUrl}: nothing to do; ${count()} the same\n`);
+    expect(second.stdout).toBe(`${engineUrl}: no changes; ${count()} unchanged\n`);
   });
 
   it('a changed task type and a changed handler: changed, with what is different, then unchanged', async () => {
@@ -49,7 +49,7 @@ describe('service-router register', () => {
       `changed event handler mdm-share${suffix}-002`,
     ]);
     expect(changed.stdout).toContain('-  "responseTimeoutSeconds": 22,\n+  "responseTimeoutSeconds": 23,\n');
-    expect((await register()).stdout).toContain(`nothing to do; ${count()} the same`);
+    expect((await register()).stdout).toContain(`no changes; ${count()} unchanged`);
   });
 
   it('a changed workflow version: refused with the difference, exit 2; with --force overwritten', async () => {
@@ -71,7 +71,7 @@ describe('service-router register', () => {
   it('--dry-run: exit 2 while there is something to do, 0 when there is not, nothing written', async () => {
     const planned = await register('--dry-run');
     expect(planned.exitCode).toBe(2);
-    expect(planned.stdout).toContain(`: ${fresh} to add, 0 to change, 0 to remove; ${count() - fresh} the same`);
+    expect(planned.stdout).toContain(`: ${fresh} to add, 0 to change, 0 to remove; ${count() - fresh} unchanged`);
     expect((await register('--dry-run')).exitCode).toBe(2);
     await register();
     expect((await register('--dry-run')).exitCode).toBe(0);
@@ -94,7 +94,7 @@ describe('service-router status', () => {
       ['status', 'plan'].map((command) => runCli([command, '--engine', engineUrl])),
     );
     const all = definitionNames(productDir).length;
-    expect(planned?.stdout).toContain(`nothing to do; ${all} the same\n`);
+    expect(planned?.stdout).toContain(`no changes; ${all} unchanged\n`);
     expect(shown?.stdout).toContain(`definitions  all ${all} in step with the files`);
     expect([shown?.exitCode, planned?.exitCode]).toEqual([0, 0]);
   });

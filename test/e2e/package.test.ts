@@ -113,7 +113,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
       const response = await call('/hello/world');
       expect({ status: response.status, text: response.text }).toEqual({ status: 200, text: '{"hello":"world"}' });
       expect(response.headers['x-execution-id']).toBeDefined();
-      expect(await run(gateway, 'npx', 'service-router', 'plan')).toContain('nothing to do; 1 the same');
+      expect(await run(gateway, 'npx', 'service-router', 'plan')).toContain('no changes; 1 unchanged');
     });
     expect(await run(gateway, 'npx', 'service-router', 'check')).toContain('ok  definitions         1 workflow');
     expect(await run(gateway, 'npx', 'service-router', 'routes')).toContain('/hello/:name');
