@@ -144,7 +144,7 @@ function describe(applied: Applied, shown: ShownPlan, address: string): Outcome 
     exitCode: outcome === 'done' ? 0 : nothingWritten ? 2 : 1,
     lines:
       outcome === 'done'
-        ? [`${address}: ${countOf(done.length, 'change')} applied, the engine matches the files`]
+        ? [`${address}: ${countOf(done.length, 'change')} made; the engine matches the files`]
         : problems.map((problem, index) => (index === 0 ? `${address}: ${problem}` : problem)),
     json: { ok: outcome === 'done', engine: address, outcome, problems, ...planToJson(shown), done: titles },
   };

@@ -30,7 +30,7 @@ describe('service-router register', () => {
     const { exitCode, stdout } = await register();
     expect({ exitCode, stdout }).toMatchObject({
       exitCode: 0,
-      stdout: expect.stringMatching(/ changes made, the engine/),
+      stdout: expect.stringMatching(/ changes made; the engine/),
     });
     const kinds = engine.writes.map((write) => write.replace('POST /api/', ''));
     expect(kinds).toEqual([...kinds].sort((a, b) => order.indexOf(a) - order.indexOf(b)));

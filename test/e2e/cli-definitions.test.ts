@@ -81,7 +81,7 @@ describe('plan and apply', () => {
 
     const applied = await on.run('apply', '--yes');
     expect(applied).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(applied.stdout).toContain('9 changes applied, the engine matches the files');
+    expect(applied.stdout).toContain('9 changes made; the engine matches the files');
     expect(await on.registered()).toEqual(everything);
     const order = applied.stdout.match(/(?<=^added {3})(task type|workflow|event handler)/gm) ?? [];
     expect(order).toEqual([...order].sort((a, b) => kinds.indexOf(a) - kinds.indexOf(b)));
@@ -493,7 +493,7 @@ describe('something comes between', () => {
     expect((await on.run('apply', '--yes', '--plan', plan)).exitCode).toBe(0);
   });
 
-  it('three applies of the same at once: all succeed, and the engine is as the files say', async () => {
+  it('three applies of the same at once: all succeed, and the engine matches the files', async () => {
     const results = await Promise.all([1, 2, 3].map(() => on.run('apply', '--yes', '--no-diff')));
     expect(results.map(({ exitCode, stderr }) => ({ exitCode, stderr }))).toEqual(
       results.map(() => ({ exitCode: 0, stderr: '' })),

@@ -31,7 +31,7 @@ describe('service-router register', () => {
     expect(first).toMatchObject({ exitCode: 0, stderr: '' });
     expect(linesOf(first, 'added ')).toHaveLength(fresh);
     expect(first.stdout).toContain(`: ${fresh} to add, 0 to change, 0 to remove; ${count() - fresh} unchanged\n`);
-    expect(first.stdout).toContain(`${engineUrl}: ${fresh} changes applied, the engine matches the files`);
+    expect(first.stdout).toContain(`${engineUrl}: ${fresh} changes made; the engine matches the files`);
     const second = await register();
     expect(second).toMatchObject({ exitCode: 0, stderr: '' });
     expect(second.stdout).toBe(`${engineUrl}: no changes; ${count()} unchanged\n`);
