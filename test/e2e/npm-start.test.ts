@@ -128,7 +128,7 @@ describe('with an engine of its own', () => {
     const { exitCode, stdout, stderr } = await run('plan');
     expect(stderr).toMatch(/^Using the stack started at \S+Z \(router http:\/\/127\.0\.0\.1:\d+\)\n$/);
     expect(stderr).toContain(`(router ${stack.url})`);
-    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('nothing to do') });
+    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('no changes') });
   });
 
   describe('the CLI beside it', () => {
