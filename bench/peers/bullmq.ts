@@ -1,14 +1,13 @@
 // BullMQ: an HTTP process that adds a job and waits for it, a worker process, and Redis with an append-only file.
 
-import { mkdirSync } from 'node:fs';
-import { createConnection } from 'node:net';
-import { join } from 'node:path';
+import { launchRedisServer } from '../../dev/engine/redis-server.ts';
 import { findFreePort } from '../../dev/setup/ports.mjs';
+import { openProgramLog } from '../../dev/stack/program-log.ts';
 import { pathOf } from '../../test/run/requirements.ts';
 import type { Run } from '../run.ts';
 import { versionOf } from './install.ts';
 import { movieCall, type Peer } from './peer.ts';
-import { startPeerProgram, startServer } from './servers.ts';
+import { startPeerProgram } from './servers.ts';
 
 /** @param appendfsync Redis's setting: `everysec` is BullMQ's recommendation */
 export function bullmq(appendfsync: 'everysec' | 'always'): Peer {
@@ -33,29 +32,12 @@ export function bullmq(appendfsync: 'everysec' | 'always'): Peer {
 async function startRedis(run: Run, appendfsync: string): Promise<{ port: number; pid: number }> {
   const command = pathOf('redis-server');
   if (command === undefined) throw new Error('there is no redis-server on the PATH');
+  const { stateDir } = run;
   const port = await findFreePort();
-  const dir = join(run.stateDir, 'redis');
-  mkdirSync(dir);
-  const settings = { port, bind: '127.0.0.1', dir, save: '', appendonly: 'yes', appendfsync };
-  const pid = await startServer(run, {
-    name: 'redis',
-    command,
-    args: Object.entries({ ...settings, 'maxmemory-policy': 'noeviction' }).flatMap(([name, value]) => [
-      `--${name}`,
-      String(value),
-    ]),
-    isReady: () => accepts(port),
-  });
-  return { port, pid };
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createConnection({ port, host: '127.0.0.1' }, () => settle(true));
-    const settle = (isReady: boolean) => {
-      socket.destroy();
-      resolve(isReady);
-    };
-    socket.once('error', () => settle(false));
-  });
+  const output = openProgramLog({ stateDir, program: 'redis' });
+  const settings = { appendfsync, 'maxmemory-policy': 'noeviction' };
+  const server = launchRedisServer({ command, port, stateDir, output, settings });
+  run.onEnd(() => server.stop());
+  await server.ready;
+  return { port, pid: server.pid as number };
 }

@@ -6,13 +6,13 @@ import express from 'express';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import { listenOnLoopback } from '../../dev/loopback-server.ts';
 import { runProgram } from '#lib/process/run-program.ts';
-import { startBody, taskOutput } from '../targets/execution.ts';
+import { startBody, startRequest, taskOutput } from '../targets/execution.ts';
 import { HttpClient } from '../targets/http-client.ts';
 import { floorWorkflow } from './definitions.ts';
 
 const movie = { title: 'Metropolis', year: 1927, director: 'Fritz Lang', runtimeMinutes: 153 };
 const start = { method: 'POST', path: '/api/workflow', body: startBody(floorWorkflow) } as const;
-const { input: inbound } = JSON.parse(start.body) as { input: NonNullable<Task['inputData']> };
+const { input: inbound } = startRequest(floorWorkflow);
 /** How long a poll is held. */
 const pollMs = 5_000;
 const poll = { path: `/api/tasks/poll/batch/${floorWorkflow.task}?count=1&timeout=0` } as const;

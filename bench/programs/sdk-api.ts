@@ -6,16 +6,11 @@ import { orkesConductorClient, WorkflowExecutor } from '@io-orkes/conductor-java
 import express from 'express';
 import { runProgram } from '#lib/process/run-program.ts';
 import { listenOnLoopback } from '../../dev/loopback-server.ts';
-import { type Ended, expectResponse, startBody } from '../targets/execution.ts';
+import { type Ended, expectResponse, startRequest } from '../targets/execution.ts';
+import { statusPauseMs } from '../targets/sdk.ts';
 import { sdkWorkflow } from './definitions.ts';
 
-/** Pause of the status loop, in milliseconds. */
-const statusPauseMs = 20;
-const { name, version, input } = JSON.parse(startBody(sdkWorkflow)) as {
-  name: string;
-  version: number;
-  input: Record<string, unknown>;
-};
+const start = startRequest(sdkWorkflow);
 
 await runProgram('sdk-api', async () => {
   const client = await orkesConductorClient({ serverUrl: `${process.env['CONDUCTOR_URL']}/api` });
@@ -23,7 +18,7 @@ await runProgram('sdk-api', async () => {
   const app = express();
   app.get('/movies/:title', (_request, response, next) => {
     executor
-      .startWorkflow({ name, version, input })
+      .startWorkflow(start)
       .then((id) => untilEnded(executor, id))
       .then(({ output }) => response.json(output), next);
   });

@@ -17,9 +17,14 @@ const inbound = createInbound({
   body: Buffer.alloc(0),
 });
 
+/** The start of an execution. */
+export function startRequest({ workflow }: BenchWorkflow) {
+  return { name: workflow, version: 1, correlationId: inbound.requestId, input: { inbound } };
+}
+
 /** Body of `POST /api/workflow`. */
-export function startBody({ workflow }: BenchWorkflow): string {
-  return JSON.stringify({ name: workflow, version: 1, correlationId: inbound.requestId, input: { inbound } });
+export function startBody(definition: BenchWorkflow): string {
+  return JSON.stringify(startRequest(definition));
 }
 
 /** Output of the task, as the product's worker writes it. */

@@ -16,7 +16,7 @@ export interface SdkTargetOptions {
 }
 
 /** Pause of the status loop, in milliseconds. */
-const statusPauseMs = 20;
+export const statusPauseMs = 20;
 const start = { method: 'POST', path: '/api/workflow', body: startBody(sdkWorkflow) } as const;
 const execute = { method: 'POST', path: `/api/workflow/execute/${sdkWorkflow.workflow}/1`, body: start.body } as const;
 

@@ -1,4 +1,4 @@
-// Runs a Redis server of the stack's own, for the engine and the router: append-only file, synced every second.
+// Runs a Redis server of the stack's own, for the engine and the router: append-only file, synced every second by default.
 
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -18,6 +18,8 @@ export interface RedisServerOptions {
   readonly stateDir: string;
   /** Receives the server's log. */
   readonly output: Writable;
+  /** Settings of Redis that replace or extend the usual ones, by name. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** Longest start in milliseconds: the server reads its whole append-only file. */
@@ -40,13 +42,13 @@ export function findRedisServer(path: string | undefined = process.env['PATH']):
 }
 
 /** Starts the server. `ready` resolves with `{ url }` once it has read its data. It ends with this process. */
-export function launchRedisServer({ command, port, stateDir, output }: RedisServerOptions): Child {
+export function launchRedisServer({ command, port, stateDir, output, settings }: RedisServerOptions): Child {
   const dir = join(stateDir, 'redis');
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const settings = { port, bind: '127.0.0.1', dir, save: '', appendonly: 'yes', appendfsync: 'everysec' };
+  const usual = { port, bind: '127.0.0.1', dir, save: '', appendonly: 'yes', appendfsync: 'everysec' };
   return startChild({
     command,
-    args: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]),
+    args: Object.entries({ ...usual, ...settings }).flatMap(([name, value]) => [`--${name}`, String(value)]),
     env: engineEnvironment(process.env),
     output,
     async waitUntilReady(signal) {
