@@ -35,7 +35,9 @@ RUN chown -R root:root compile-cache && chmod -R a=rX compile-cache
 USER 1000:1000
 EXPOSE 8080 8081
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 CMD ["node", "deploy/image/health.mjs", "live"]
-ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning"]
+# lib/process/launch-settings.ts says why.
+ENV MALLOC_ARENA_MAX=2
+ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "--max-semi-space-size=8"]
 CMD ["gateway/main.ts"]
 
 FROM product AS demo

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nodeArguments, nodeEnvironment } from '#lib/process/launch-settings.ts';
 import type { ReadyMessage } from '#lib/process/run-program.ts';
 
 export const rootDir = fileURLToPath(new URL('../..', import.meta.url));
@@ -40,8 +41,8 @@ export async function startProgram({ entry, env, stateDir, name }: ProgramOption
   const log = openSync(logFile, 'a');
   const child = fork(join(rootDir, entry), [], {
     cwd: rootDir,
-    env: { ...process.env, ...env },
-    execArgv: ['--disable-warning=ExperimentalWarning', ...profiling(name)],
+    env: { ...nodeEnvironment, ...process.env, ...env },
+    execArgv: [...nodeArguments, ...profiling(name)],
     stdio: ['ignore', log, log, 'ipc'],
     // JSON has no NaN.
     serialization: 'advanced',

@@ -17,15 +17,17 @@ const parentCheckMs = 1_000;
  * Runs the entry file and ends with its exit code or by its signal. The child leads its own process group, so that
  * each signal reaches the group exactly once, through this process. If this process is killed, the child stops
  * (exit-with-parent.mjs).
- * @param {{ node: string, root: string, entry: string, args: string[] }} options `entry` is relative to `root`
+ * @param {{ node: string, root: string, entry: string, args: string[], compileCache?: string }} options `entry` is
+ *   relative to `root`; `compileCache` is where Node keeps compiled code, unless `NODE_COMPILE_CACHE` names a folder
  */
-export function runEntry({ node, root, entry, args }) {
+export function runEntry({ node, root, entry, args, compileCache }) {
   // Before the child runs: a signal that comes while it starts must not end this process alone.
   const passed = passSignals((signal) => signalGroup(child, signal));
   const flags = ['--disable-warning=ExperimentalWarning', `--import=${exitWithParent}`];
   const child = spawn(node, [...flags, resolve(root, entry), ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     detached: true,
+    env: { ...withCompileCache(compileCache), ...process.env },
   });
   // A second signal would mean an immediate stop, so none is sent when one was forwarded already.
   const stopWatching = watchParent(() => passed.size === 0 && signalGroup(child, 'SIGTERM'));
@@ -42,6 +44,14 @@ export function runEntry({ node, root, entry, args }) {
     // Some signals do not end this process; then it exits with the code that a shell uses.
     setTimeout(() => process.exit(128 + constants.signals[signal]), 200);
   });
+}
+
+/**
+ * Programs start with half of the processor time when Node finds their TypeScript compiled. Not where coverage is measured:
+ * V8 counts less exactly in functions from the cache.
+ */
+function withCompileCache(folder) {
+  return folder === undefined || process.env.NODE_V8_COVERAGE !== undefined ? {} : { NODE_COMPILE_CACHE: folder };
 }
 
 /** Forwards signals. Returns the forwarded signals with their times. */

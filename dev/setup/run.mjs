@@ -21,7 +21,14 @@ try {
   if (entry === undefined) throw new Error('Usage: node dev/setup/run.mjs <entry.ts> [arguments…]');
   const startsStack = entry === 'dev/main.ts' && !args.includes('--help');
   if (isCheckout) await ensureDependencies(root, startsStack ? refuseTakenPorts : undefined);
-  runEntry({ node: findNode(root), root, entry: isCheckout ? entry : entry.replace(/\.ts$/, '.js'), args });
+  const compileCache = isCheckout ? join(root, 'node_modules/.cache/node-compile') : undefined;
+  runEntry({
+    node: findNode(root),
+    root,
+    entry: isCheckout ? entry : entry.replace(/\.ts$/, '.js'),
+    args,
+    compileCache,
+  });
 } catch (error) {
   process.stderr.write(`${error.message}\n`);
   process.exitCode = failed;

@@ -3,6 +3,7 @@
 import type { Writable } from 'node:stream';
 import { join } from 'node:path';
 import { gatewayDir, moduleExtension, productDir } from '#lib/config/folders.ts';
+import { nodeArguments, nodeEnvironment } from '#lib/process/launch-settings.ts';
 import { type Child, type ChildOptions, startChild } from './child.ts';
 import type { StackSettings } from './options.ts';
 
@@ -86,8 +87,8 @@ export function runProgramOnce(program: Program, options: LaunchOptions): Child 
 function childOptions({ entry, args = [], env: own }: Program, { env, output }: LaunchOptions): ChildOptions {
   return {
     command: process.execPath,
-    args: ['--disable-warning=ExperimentalWarning', join(productDir, entry.replace(/\.ts$/, moduleExtension)), ...args],
-    env: { ...env, ...own },
+    args: [...nodeArguments, join(productDir, entry.replace(/\.ts$/, moduleExtension)), ...args],
+    env: { ...nodeEnvironment, ...env, ...own },
     cwd: gatewayDir(),
     output,
   };

@@ -6,6 +6,7 @@ import { isBuiltin } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { nodeArguments, nodeEnvironment } from '#lib/process/launch-settings.ts';
 import { textOf } from './deployment-files.ts';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
@@ -86,6 +87,13 @@ describe('the image', () => {
     expect(stage('sources')).toMatch(/^RUN mv dev \/embedded-stack/m);
     expect(stage('product')).not.toContain('embedded-stack');
     expect(stage('demo')).toContain('COPY --from=sources /embedded-stack dev\n');
+  });
+
+  it('runs Node as the stack does', () => {
+    const entrypoint = /^ENTRYPOINT (.+)$/m.exec(stage('product'))?.[1] ?? '';
+    expect(JSON.parse(entrypoint)).toEqual(['node', ...nodeArguments]);
+    const variables = Object.entries(nodeEnvironment).map(([name, value]) => `ENV ${name}=${value}\n`);
+    for (const line of variables) expect(stage('product')).toContain(line);
   });
 
   it('the stand-ins need no development dependency either', () => {

@@ -4,6 +4,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nodeArguments, nodeEnvironment } from '#lib/process/launch-settings.ts';
 import type { ReadyMessage } from '#lib/process/run-program.ts';
 import { compileCache } from './compile-cache.ts';
 
@@ -31,7 +32,7 @@ const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 /** Variables of this machine that must not leak into a program under test. */
 function cleanEnvironment(env: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME, JAVA_HOME } = process.env;
-  return { PATH, HOME, ...compileCache, ...(JAVA_HOME === undefined ? {} : { JAVA_HOME }), ...env };
+  return { PATH, HOME, ...compileCache, ...nodeEnvironment, ...(JAVA_HOME === undefined ? {} : { JAVA_HOME }), ...env };
 }
 
 /**
@@ -43,7 +44,7 @@ export async function startProgram(entry: string, env: Record<string, string> = 
     cwd,
     env: cleanEnvironment(env),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    execArgv: ['--disable-warning=ExperimentalWarning'],
+    execArgv: [...nodeArguments],
   });
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')));

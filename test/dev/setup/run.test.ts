@@ -116,6 +116,13 @@ describe('an entry', () => {
     expect(await project.run().ended).toEqual({ code: 42, signal: null });
   });
 
+  it('finds what Node compiled before, in the folder that goes with the dependencies', async () => {
+    project.entry('console.log(process.env.NODE_COMPILE_CACHE);');
+    const run = project.run();
+    await run.ended;
+    expect(run.printed.text).toBe(`${join(project.root, 'node_modules/.cache/node-compile')}\n`);
+  });
+
   it('that a signal ends ends us by the same signal', async () => {
     project.entry(`process.kill(process.pid, 'SIGKILL');`);
     expect(await project.run().ended).toEqual({ code: null, signal: 'SIGKILL' });
