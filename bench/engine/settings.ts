@@ -59,6 +59,7 @@ export const settings: readonly Setting[] = [
   javaInstead('-XX:TieredStopAtLevel=1', 'none', ['-XX:TieredStopAtLevel=1']),
   // Settings that are not shipped.
   javaInstead('-XX:+UseCompactObjectHeaders', 'none', ['-XX:+UseCompactObjectHeaders']),
+  javaInstead('-XX:+UseTransparentHugePages', 'none', ['-XX:+UseTransparentHugePages']),
   property('server.tomcat.max-keep-alive-requests=-1'),
   property('server.tomcat.threads.max=8'),
   property('spring.threads.virtual.enabled=true'),
