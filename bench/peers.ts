@@ -17,7 +17,7 @@ import { router } from './peers/router.ts';
 import { zeebe } from './peers/zeebe.ts';
 import { startBackEnd } from './programs/back-end-process.ts';
 import { rootDir } from './programs/program.ts';
-import { describeCircumstances, lookAround } from './report/machine.ts';
+import { type Circumstances, describeCircumstances, lookAround } from './report/machine.ts';
 import { peerChart } from './report/peer-chart.ts';
 import { failureList, figuresTable, peerReport } from './report/peer-report.ts';
 import { resultsFolder, writeJson, writeResults } from './report/write-results.ts';
@@ -54,19 +54,43 @@ process.exit(
     run.say(describeCircumstances(before));
     installPackages(run);
     const backEnd = await startBackEnd(run);
-    const results = await measurePeers(run, backEnd, { ...load, firstWarmUpSeconds, peers });
-    const circumstances = { ...before, busyDuring: busyDuring(results) };
-    const caption = describeCircumstances(circumstances);
     const folder = values.quick ? join(rootDir, '.run/bench') : resultsFolder;
-    const date = before.date.slice(0, 10);
-    const command = ['npm run bench:peers', ...separated(process.argv.slice(2))].join(' ');
-    const report = peerReport({ ...{ caption, date, command, results }, chart: 'peers.svg' });
-    run.say([figuresTable(results), failureList(results), caption].filter((part) => part !== '').join('\n\n'));
-    run.say(writeJson('peers.json', { ...circumstances, options: { ...load, firstWarmUpSeconds }, results }, folder));
-    run.say(writeResults('peers.svg', peerChart(results, caption), folder));
-    run.say(writeResults(`${date}-peers.md`, report, folder));
+    let done = 0;
+    // An hour's work: what the repetitions so far have brought is kept if a later one ends the run.
+    for await (const results of measurePeers(run, backEnd, { ...load, firstWarmUpSeconds, peers })) {
+      const options = { ...load, firstWarmUpSeconds, repetitions: (done += 1) };
+      const files = writeAll(
+        { results, options, circumstances: { ...before, busyDuring: busyDuring(results) } },
+        folder,
+      );
+      if (done === load.repetitions) run.say([...tablesOf(results), ...files].join('\n\n'));
+    }
   }),
 );
+
+interface Outcome {
+  readonly results: readonly PeerResult[];
+  /** As they were given, but for the number of repetitions, which is that of the results. */
+  readonly options: object;
+  readonly circumstances: Circumstances;
+}
+
+/** Writes figures, chart and report. @returns their paths */
+function writeAll({ results, options, circumstances }: Outcome, folder: string): string[] {
+  const caption = describeCircumstances(circumstances);
+  const date = circumstances.date.slice(0, 10);
+  const command = ['npm run bench:peers', ...separated(process.argv.slice(2))].join(' ');
+  const report = peerReport({ ...{ caption, date, command, results }, chart: 'peers.svg' });
+  return [
+    writeJson('peers.json', { ...circumstances, options, results }, folder),
+    writeResults('peers.svg', peerChart(results, caption), folder),
+    writeResults(`${date}-peers.md`, report, folder),
+  ];
+}
+
+function tablesOf(results: readonly PeerResult[]): string[] {
+  return [figuresTable(results), failureList(results)].filter((part) => part !== '');
+}
 
 /** In the order of the table. */
 function peersOf(javaOptions: readonly string[]): Peer[] {

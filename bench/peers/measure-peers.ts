@@ -32,8 +32,10 @@ export interface PeerResult extends Pick<Peer, 'name' | 'title' | 'setup' | 'dur
   readonly isRouter: boolean;
   /** In the order of the loads; empty when the system did not run. */
   readonly loads: readonly LoadResult[];
-  /** Why the system did not run. */
+  /** Why the system did not run in any repetition. */
   readonly notRun?: string;
+  /** What ended other repetitions; their figures are left out. */
+  readonly brokenOff?: readonly string[];
 }
 
 /** One load of one repetition. */
@@ -49,31 +51,52 @@ const maxRequests = 500_000;
 /** A response that lacks this is a failure, whatever its status. */
 const expected = 'Fritz Lang';
 
-/** Results are in the order of the systems given. */
-export async function measurePeers(run: Run, backEnd: BackEnd, options: PeerMeasureOptions): Promise<PeerResult[]> {
-  const { peers, inFlight, repetitions } = options;
+/** Yields the results so far after each repetition, in the order of the systems given. */
+export async function* measurePeers(
+  run: Run,
+  backEnd: BackEnd,
+  options: PeerMeasureOptions,
+): AsyncGenerator<readonly PeerResult[]> {
+  const { peers, repetitions } = options;
   const seen = new Map<string, Measured[][]>();
-  const notRun = new Map<string, string>();
+  const brokenOff = new Map<string, string[]>();
   for (let repetition = 0; repetition < repetitions; repetition++) {
     for (const peer of rotate(peers, repetition)) {
       const { name } = peer;
-      if (notRun.has(name)) continue;
+      // What cannot start at all need not be tried again.
+      if (brokenOff.has(name) && !seen.has(name)) continue;
       const step = (line: string) => run.step(`repetition ${repetition + 1} of ${repetitions}, ${name}: ${line}`);
       try {
         seen.set(name, [...(seen.get(name) ?? []), await measureOne({ ...run, step }, { peer, backEnd, options })]);
       } catch (error) {
-        notRun.set(name, (error as Error).message);
-        run.say(`${name}: not run: ${(error as Error).message}`);
+        const { message } = error as Error;
+        brokenOff.set(name, [...(brokenOff.get(name) ?? []), message]);
+        run.say(`${name}: repetition ${repetition + 1} broke off: ${message}`);
       }
     }
+    yield peers.map((peer) => {
+      const [measured = [], errors = []] = [seen.get(peer.name), brokenOff.get(peer.name)];
+      return peerResult(peer, { measured, errors, inFlight: options.inFlight });
+    });
   }
-  return peers.map(({ name, title, setup, durability, isSynced, isRouter = false }) => {
-    const described = { name, title, setup, durability, isSynced, isRouter };
-    const failure = notRun.get(name);
-    if (failure !== undefined) return { ...described, loads: [], notRun: failure };
-    const all = seen.get(name) ?? [];
-    return { ...described, loads: inFlight.map((clients, index) => resultOf(clients, at(all, index))) };
-  });
+}
+
+function peerResult(
+  { name, title, setup, durability, isSynced, isRouter = false }: Peer,
+  { measured, errors, inFlight }: Seen,
+): PeerResult {
+  const described = { name, title, setup, durability, isSynced, isRouter };
+  const [error] = errors;
+  if (measured.length === 0 && error !== undefined) return { ...described, loads: [], notRun: error };
+  const loads = inFlight.map((clients, index) => resultOf(clients, at(measured, index)));
+  return { ...described, loads, ...(error === undefined ? {} : { brokenOff: errors }) };
+}
+
+/** What the repetitions of a system have brought so far. */
+interface Seen extends Pick<LoadOptions, 'inFlight'> {
+  readonly measured: readonly (readonly Measured[])[];
+  /** Of repetitions that broke off. */
+  readonly errors: readonly string[];
 }
 
 function at(repetitions: readonly (readonly Measured[])[], index: number): Measured[] {

@@ -58,15 +58,16 @@ export function figuresTable(results: readonly PeerResult[]): string {
   return markdownTable([[...header, 'processor ms', 'memory MiB', 'calls', 'failed'], ...rows]);
 }
 
-/** The first failed request of each system, in a list; empty when none failed. */
+/** The first failed request of each system and every repetition that broke off, in a list; empty when nothing failed. */
 export function failureList(results: readonly PeerResult[]): string {
-  const failed = results.flatMap(({ title, loads }) => {
+  const failed = results.flatMap(({ title, loads, brokenOff = [] }) => {
     const [first] = loads.flatMap(({ inFlight, figures }) =>
       figures.firstFailure === undefined
         ? []
         : [`- ${title}, ${inFlight} in flight: ${firstLine(figures.firstFailure)}`],
     );
-    return first ?? [];
+    const broken = brokenOff.map((message) => `- ${title}, a repetition that broke off: ${firstLine(message)}`);
+    return [...(first === undefined ? [] : [first]), ...broken];
   });
   return failed.length === 0 ? '' : ['First failure of each system:', '', ...failed].join('\n');
 }

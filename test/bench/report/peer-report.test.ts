@@ -68,6 +68,12 @@ describe('the list of failures', () => {
     );
   });
 
+  it('has the repetitions that broke off', () => {
+    expect(failureList([resultOf('late', { brokenOff: ['it did not start\nat all'] })])).toBe(
+      'First failure of each system:\n\n- about late, a repetition that broke off: it did not start',
+    );
+  });
+
   it('is empty when no request failed', () => {
     expect(failureList(results)).toBe('');
   });
