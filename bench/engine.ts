@@ -3,12 +3,12 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { engineProperties, postgresqlProperties } from '../dev/engine/engine-arguments.ts';
+import { engineProperties, postgresqlProperties, redisProperties } from '../dev/engine/engine-arguments.ts';
 import { productionJava, type Setting, settings } from './engine/settings.ts';
 import { measure, type Result } from './measure/measure.ts';
 import type { Processes } from './measure/processes.ts';
-import { engineName, positive } from './options.ts';
-import { startBenchEngine } from './programs/engine.ts';
+import { engineName, positive, storeOf } from './options.ts';
+import { type EngineStore, startBenchEngine } from './programs/engine.ts';
 import { describeCircumstances, lookAround } from './report/machine.ts';
 import { markdownTable } from './report/tables.ts';
 import { writeJson } from './report/write-results.ts';
@@ -21,7 +21,7 @@ const help = `Usage: npm run bench:engine [-- options]
 For each setting two new engines side by side, in turns: one as it is shipped, one that differs in that setting. What
 they do is what the router asks for a read: a start and a result.
 
-  --postgresql             the engines on PostgreSQL
+  --store sqlite           of the engines: sqlite, postgresql, redis
   --only <text>            settings whose name contains it
   --in-flight 8            clients of the closed loop
   --seconds 5              length of one turn
@@ -30,6 +30,11 @@ they do is what the router asks for a read: a start and a result.
   --help                   this text
 `;
 
+const propertiesOf: Readonly<Record<EngineStore, string>> = {
+  sqlite: engineProperties,
+  postgresql: postgresqlProperties,
+  redis: redisProperties,
+};
 const shipped = 'shipped';
 const tried = 'tried';
 
@@ -37,7 +42,7 @@ process.exit(
   await runBench(async (run) => {
     const { values } = parseArgs({
       options: {
-        postgresql: { type: 'boolean', default: false },
+        store: { type: 'string', default: 'sqlite' },
         only: { type: 'string', default: '' },
         'in-flight': { type: 'string', default: '8' },
         seconds: { type: 'string', default: '5' },
@@ -47,22 +52,21 @@ process.exit(
       },
     });
     if (values.help) return run.say(help);
-    const { postgresql } = values;
-    const kind = postgresql ? 'postgresql' : 'sqlite';
+    const store = storeOf(values.store);
     const load = {
       inFlight: [positive('in-flight', values['in-flight'])],
       seconds: positive('seconds', values.seconds),
       warmUpSeconds: positive('warm-up', values['warm-up']),
       repetitions: positive('turns', values.turns),
     };
-    const circumstances = await lookAround(engineName({ postgresql }));
+    const circumstances = await lookAround(engineName({ store }));
     run.say(describeCircumstances(circumstances));
-    const chosen = settings.filter(({ name, only = kind }) => only === kind && name.includes(values.only));
+    const chosen = settings.filter(({ name, only = store }) => only === store && name.includes(values.only));
     const found: { setting: string; results?: Result[]; failure?: string }[] = [];
     for (const [index, setting] of chosen.entries()) {
       const step = (line: string) => run.step(`${index + 1} of ${chosen.length}, ${setting.name}: ${line}`);
-      found.push({ setting: setting.name, ...(await compare({ ...run, step }, setting, { postgresql, load })) });
-      const file = writeJson(`engine-${kind}.json`, { ...circumstances, load, found });
+      found.push({ setting: setting.name, ...(await compare({ ...run, step }, setting, { store, load })) });
+      const file = writeJson(`engine-${store}.json`, { ...circumstances, load, found });
       if (index === chosen.length - 1) run.say(`${tableOf(found)}\n\n${file}`);
     }
   }),
@@ -74,7 +78,7 @@ type Load = Pick<Parameters<typeof measure>[0], 'inFlight' | 'seconds' | 'warmUp
 async function compare(
   run: Run,
   setting: Setting,
-  { postgresql, load }: { postgresql: boolean; load: Load },
+  { store, load }: { store: EngineStore; load: Load },
 ): Promise<{ results: Result[] } | { failure: string }> {
   const stops = new Stops();
   run.onEnd(() => stops.stopAll());
@@ -84,12 +88,12 @@ async function compare(
   ) => {
     const stateDir = mkdtempSync(join(run.stateDir, 'engine-'));
     const file = join(stateDir, 'engine.properties');
-    const text = readFileSync(postgresql ? postgresqlProperties : engineProperties, 'utf8');
+    const text = readFileSync(propertiesOf[store], 'utf8');
     // The last of several lines with the same key applies.
     writeFileSync(file, `${text}\n${properties.join('\n')}\n`);
     const part = { ...run, stateDir, onEnd: (stop: () => unknown) => stops.add(stop) };
     const javaOptions = java(productionJava);
-    const engine = await startBenchEngine(part, { postgresql, properties: file, javaOptions, sql });
+    const engine = await startBenchEngine(part, { store, properties: file, javaOptions, sql });
     const client = new HttpClient(engine.url, Math.max(...load.inFlight));
     stops.add(() => client.close());
     return { target: createTwoCalls(name, client), processes: await engine.processes() };

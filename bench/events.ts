@@ -5,7 +5,7 @@ import { pollUntil } from '../test/stack/poll-until.ts';
 import { percentile } from './measure/figures.ts';
 import { engineChoiceOf, engineFlags, engineFlagsHelp, engineName, positive } from './options.ts';
 import { startBenchEngine } from './programs/engine.ts';
-import { startOwn, startRouter } from './programs/stack.ts';
+import { type RouterEngine, startOwn, startRouter } from './programs/stack.ts';
 import { describeCircumstances, lookAround } from './report/machine.ts';
 import { markdownTable, readable } from './report/tables.ts';
 import { writeJson } from './report/write-results.ts';
@@ -30,7 +30,7 @@ process.exit(
     const circumstances = await lookAround(engineName(values));
     run.say(describeCircumstances(circumstances));
     const engine = await startBenchEngine(run, engineChoiceOf(values));
-    const college = await startCollege(run, engine.url);
+    const college = await startCollege(run, engine);
     run.step('waiting for the first event');
     await college.notified((await college.patch(0)).executionId, firstEventMs);
     const latencies = { GET: [] as number[], PATCH: [] as number[], notified: [] as number[] };
@@ -54,11 +54,11 @@ process.exit(
 );
 
 /** The stack with one college's adaptor and MDM behind it, and what a client of it does. */
-async function startCollege(run: Run, engineUrl: string) {
+async function startCollege(run: Run, engine: RouterEngine) {
   run.step('starting back ends, router and workers');
   const backEnds = await startOwn(run, 'back-ends', { BACKENDS_PORT: '0' });
   const base = String(backEnds.ready['url']);
-  const router = await startRouter(run, engineUrl);
+  const router = await startRouter(run, engine);
   await startOwn(run, 'workers', {
     CONDUCTOR_APIURL: `${router.url}/conductor/api`,
     WORKERS_CLIENTID: 'worker',

@@ -96,7 +96,7 @@ async function startPrograms(
 ): Promise<Load> {
   const engine = await startBenchEngine(run, engineChoiceOf(values));
   const backEnd = await startBackEnd(run);
-  const stack = await startStack(run, { engineUrl: engine.url, backEndUrl: backEnd.url, routerEnv });
+  const stack = await startStack(run, { engine, backEndUrl: backEnd.url, routerEnv });
   const { hostname: host, port } = new URL(stack.url);
   const senders = { [quiet]: await startSender(run, quiet), [greedy]: await startSender(run, greedy) };
   const tokens = { [quiet]: await stack.tokenOf(quiet), [greedy]: await stack.tokenOf(greedy) };

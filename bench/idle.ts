@@ -37,7 +37,7 @@ process.exit(
     const circumstances = await lookAround(engineName(values));
     run.say(describeCircumstances(circumstances));
     const engine = await startBenchEngine(run, engineChoiceOf(values));
-    const router = await startRouter(run, engine.url);
+    const router = await startRouter(run, engine);
     const results = [];
     for (const workers of counts) {
       run.step(`${workers} idle workers`);

@@ -54,7 +54,7 @@ async function startGround(run: Run, options: BenchOptions, backEndUrl: string):
     return { engineUrls, routerUrls: routers.map(({ url }) => url), token, processes };
   }
   const engine = await startBenchEngine(run, options.engine);
-  const { url, token, pid, workers } = await startStack(run, { engineUrl: engine.url, backEndUrl });
+  const { url, token, pid, workers } = await startStack(run, { engine, backEndUrl });
   const processes = { ...(await engine.processes()), router: [pid], workers: [workers.pid] };
   return { engineUrls: [engine.url], routerUrls: [url], token, processes };
 }

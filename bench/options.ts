@@ -2,12 +2,12 @@
 
 import { parseArgs } from 'node:util';
 import { engineRelease } from '../dev/engine/release.ts';
-import type { EngineChoice } from './programs/engine.ts';
+import { type EngineChoice, type EngineStore, engineStores } from './programs/engine.ts';
 import { type TargetName, targetNames } from './targets/target.ts';
 
 /** Flags of every bench that starts an engine. */
 export const engineFlags = {
-  postgresql: { type: 'boolean', default: false },
+  store: { type: 'string', default: 'sqlite' },
   properties: { type: 'string' },
   'java-options': { type: 'string' },
   niceness: { type: 'string' },
@@ -15,8 +15,9 @@ export const engineFlags = {
   help: { type: 'boolean', default: false },
 } as const;
 
-export const engineFlagsHelp = `  --postgresql             the engine on PostgreSQL, in a database that is created and dropped (PGHOST, PGPORT, PGUSER,
-                           PGPASSWORD; default 127.0.0.1, 5432, postgres, none)
+export const engineFlagsHelp = `  --store sqlite           where the engine keeps executions: sqlite; redis (a redis-server of the run); postgresql (a
+                           database that is created and dropped: PGHOST, PGPORT, PGUSER, PGPASSWORD; default 127.0.0.1,
+                           5432, postgres, none)
   --properties <file>      another property file for the engine
   --java-options="<…>"     other options for its Java machine
   --niceness 0             of the engine, from 0 to 19; default that of npm start, which lets the router go first
@@ -85,8 +86,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     targets: targetsOf(values.targets),
     production: values.production,
     installProxy: values.proxy,
-    engine: engineChoiceOf({ ...values, postgresql: values.postgresql || values.production }),
-    name: values.name ?? (values.production ? 'production' : values.postgresql ? 'postgresql' : 'sqlite'),
+    engine: engineChoiceOf({ ...values, ...(values.production ? { store: 'postgresql' } : {}) }),
+    name: values.name ?? (values.production ? 'production' : values.store),
     help: values.help,
   };
 }
@@ -102,16 +103,17 @@ export function loadOptionsOf(values: Readonly<Record<keyof typeof loadFlags, st
 }
 
 interface EngineValues {
-  postgresql: boolean;
+  store: string;
   properties?: string | undefined;
   'java-options'?: string | undefined;
   niceness?: string | undefined;
 }
 
+/** @throws Error that names the flag that is wrong */
 export function engineChoiceOf(values: EngineValues): EngineChoice {
-  const { postgresql, properties, 'java-options': javaOptions } = values;
+  const { properties, 'java-options': javaOptions } = values;
   return {
-    ...{ postgresql, properties },
+    ...{ store: storeOf(values.store), properties },
     javaOptions: javaOptions?.split(' ').filter((option) => option !== ''),
     niceness: values.niceness === undefined ? undefined : nicenessOf(values.niceness),
   };
@@ -122,9 +124,22 @@ function nicenessOf(text: string): number {
   throw new Error(`--niceness takes 0 to 19, not ${JSON.stringify(text)}`);
 }
 
-/** The engine of a run, for people. */
-export function engineName({ postgresql }: { postgresql: boolean }): string {
-  return `Conductor ${engineRelease.version} on ${postgresql ? 'PostgreSQL' : 'SQLite'}`;
+/** @throws Error that names the flag */
+export function storeOf(text: string): EngineStore {
+  const store = engineStores.find((name) => name === text);
+  if (store !== undefined) return store;
+  throw new Error(`--store takes ${engineStores.join(', ')}, not ${JSON.stringify(text)}`);
+}
+
+const storeNames: Readonly<Record<EngineStore, string>> = {
+  sqlite: 'SQLite',
+  postgresql: 'PostgreSQL',
+  redis: 'Redis',
+};
+
+/** The engine of a run, for people. @throws Error that names the flag */
+export function engineName({ store }: { store: string }): string {
+  return `Conductor ${engineRelease.version} on ${storeNames[storeOf(store)]}`;
 }
 
 /** @throws Error that names the flag */

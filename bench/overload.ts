@@ -84,7 +84,8 @@ process.exit(
     }
     const shares = phases.map((_, index) => shareOfCapacity(phases, index));
     report(run, phases, shares);
-    const file = `${values.name ?? (values.pin ? 'overload-pinned' : 'overload')}.json`;
+    const usual = ['overload', ...(values.store === 'sqlite' ? [] : [values.store]), ...(values.pin ? ['pinned'] : [])];
+    const file = `${values.name ?? usual.join('-')}.json`;
     run.say(`\n${writeJson(file, { ...circumstances, options: values, shares, phases })}`);
   }),
 );
@@ -116,7 +117,7 @@ async function startPrograms(
   const engine = await startBenchEngine(run, engineChoiceOf(values));
   const backEnd = await startBackEnd(run);
   const workersEnv = { WORKERS_TASKTYPES: 'movies_intake,college-adaptor_intake', ADAPTOR_001_URL: backEnd.url };
-  const stack = await startStack(run, { engineUrl: engine.url, backEndUrl: backEnd.url, workersEnv });
+  const stack = await startStack(run, { engine, backEndUrl: backEnd.url, workersEnv });
   const sender = await startSender(run, 'clients');
   const engineProcesses = await engine.processes();
   const processes = {

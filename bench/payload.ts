@@ -73,7 +73,7 @@ async function measureStack(run: Run, { engine, backEndUrl, encrypted, load }: M
   if (encrypted) process.env['PAYLOAD_KEY'] = key;
   else delete process.env['PAYLOAD_KEY'];
   try {
-    const stack = await startStack(own, { engineUrl: engine.url, backEndUrl });
+    const stack = await startStack(own, { engine, backEndUrl });
     const client = new HttpClient(stack.url, load.inFlight);
     own.onEnd(() => client.close());
     const call = { path, headers: { authorization: `Bearer ${stack.token}` } };

@@ -93,12 +93,12 @@ async function startPrograms(
   };
   let router: BenchRouter;
   if (values.stub) {
-    router = await startRouter(run, String((await start('engine-stub')).ready['url']), routerEnv);
+    router = await startRouter(run, { url: String((await start('engine-stub')).ready['url']) }, routerEnv);
     await start('stub-worker', { BENCH_ROUTER: router.url });
   } else {
     const engine = await startBenchEngine(run, engineChoiceOf(values));
     const backEnd = await startBackEnd(run);
-    router = await startStack(run, { engineUrl: engine.url, backEndUrl: backEnd.url, routerEnv });
+    router = await startStack(run, { engine, backEndUrl: backEnd.url, routerEnv });
   }
   const sender = await start('sender');
   return {

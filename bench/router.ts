@@ -62,7 +62,7 @@ async function startPrograms(run: Run) {
   };
   const engine = await start('engine-stub');
   const express = await start('bare-express', { BENCH_ENGINE: String(engine.ready['url']) });
-  const router = await startRouter(run, String(engine.ready['url']));
+  const router = await startRouter(run, { url: String(engine.ready['url']) });
   const worker = await start('stub-worker', { BENCH_ROUTER: router.url });
   const expressUrl = String(express.ready['url']);
   const expressWorker = await start('stub-worker', { BENCH_ROUTER: expressUrl });

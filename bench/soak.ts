@@ -43,7 +43,7 @@ process.exit(
     run.say(describeCircumstances(circumstances));
     const engine = await startBenchEngine(run, engineChoiceOf(values));
     const backEnd = await startBackEnd(run);
-    const stack = await startStack(run, { engineUrl: engine.url, backEndUrl: backEnd.url });
+    const stack = await startStack(run, { engine, backEndUrl: backEnd.url });
     const processes = {
       router: [stack.pid],
       workers: [stack.workers.pid],

@@ -32,8 +32,7 @@ export function router(store: Store, javaOptions: readonly string[]): Peer {
     async start(run, { backEndUrl }) {
       const engine = await startStore(run, store, javaOptions);
       await registerDefinitions(engine.url);
-      const options = { engineUrl: engine.url, backEndUrl, routerEnv: engine.routerEnv };
-      const { url, token, pid, workers } = await startStack(run, options);
+      const { url, token, pid, workers } = await startStack(run, { engine, backEndUrl });
       const call = { path: moviePath, headers: { authorization: `Bearer ${token}` } };
       return { url, call, pids: [...engine.pids, pid, workers.pid] };
     },

@@ -17,13 +17,20 @@ const tokenSeconds = 86_400;
 /** The path every GET through the router has. */
 export const moviePath = '/movies/Metropolis';
 
+/** An engine, as a router needs it. */
+export interface RouterEngine {
+  readonly url: string;
+  /** Variables of a router in front of it. */
+  readonly routerEnv?: Readonly<Record<string, string>>;
+}
+
 /** Starts an identity provider and a router in front of an engine. @param env variables of the router */
 export async function startRouter(
   run: Run,
-  engineUrl: string,
+  { url, routerEnv }: RouterEngine,
   env: Readonly<Record<string, string>> = {},
 ): Promise<BenchRouter> {
-  return startRouterOf(run, await startIdentityProvider(run), { CONDUCTOR_URL: engineUrl, ...env });
+  return startRouterOf(run, await startIdentityProvider(run), { CONDUCTOR_URL: url, ...routerEnv, ...env });
 }
 
 /** Starts an identity provider whose tokens outlive the run, and returns its issuer. */
@@ -57,7 +64,7 @@ export interface BenchStack extends BenchRouter {
 }
 
 export interface StackOptions {
-  engineUrl: string;
+  engine: RouterEngine;
   backEndUrl: string;
   /** Environment variables of the workers, in addition to those of the movies route. */
   workersEnv?: Record<string, string>;
@@ -66,9 +73,9 @@ export interface StackOptions {
 }
 
 /** Starts router and workers, and waits until a request has gone through everything. */
-export async function startStack(run: Run, { engineUrl, backEndUrl, workersEnv = {}, routerEnv }: StackOptions) {
+export async function startStack(run: Run, { engine, backEndUrl, workersEnv = {}, routerEnv }: StackOptions) {
   run.step('starting the router and its workers');
-  const router = await startRouter(run, engineUrl, routerEnv);
+  const router = await startRouter(run, engine, routerEnv);
   const workers = await startOwn(run, 'workers', {
     CONDUCTOR_APIURL: `${router.url}/conductor/api`,
     WORKERS_CLIENTID: 'worker',

@@ -16,14 +16,14 @@ describe('the options of npm run bench', () => {
   });
 
   it('take other options for Java and name the files by the database', () => {
-    const { engine, name } = parseOptions(['--postgresql', '--java-options=-Xmx1g  -XX:+UseParallelGC']);
-    expect(engine).toMatchObject({ postgresql: true, javaOptions: ['-Xmx1g', '-XX:+UseParallelGC'] });
+    const { engine, name } = parseOptions(['--store', 'postgresql', '--java-options=-Xmx1g  -XX:+UseParallelGC']);
+    expect(engine).toMatchObject({ store: 'postgresql', javaOptions: ['-Xmx1g', '-XX:+UseParallelGC'] });
     expect(name).toBe('postgresql');
   });
 
   it('take the set of production, on PostgreSQL', () => {
     expect(parseOptions(['--production'])).toMatchObject({
-      ...{ production: true, name: 'production', engine: { postgresql: true } },
+      ...{ production: true, name: 'production', engine: { store: 'postgresql' } },
     });
   });
 
@@ -31,6 +31,7 @@ describe('the options of npm run bench', () => {
     [['--in-flight', '1,many'], '--in-flight takes numbers above 0, not "many"'],
     [['--seconds', '0'], '--seconds takes numbers above 0, not "0"'],
     [['--targets', 'router,rooter'], '--targets: rooter is none of'],
+    [['--store', 'mysql'], '--store takes sqlite, postgresql, redis, not "mysql"'],
     [['--fast'], '--fast'],
   ])('refuse %j', (args, message) => {
     expect(() => parseOptions(args)).toThrow(message);
