@@ -54,6 +54,11 @@ const person = (more: object = {}): AnyEvent => ({
 });
 const repaired = (at: number): AnyEvent => ({ at, actor: 'nemesis', event: 'repaired', what: 'x' });
 const get = { method: 'GET', route: 'movies' } as const;
+const withoutRedis = faulty({ kind: 'Redis', spares: ['movies'] });
+const twoRouters = ['r1', 'r2'].flatMap((router) => [
+  invoke({ route: 'health', op: router, method: 'GET', router }),
+  answer(200, { op: router }),
+]);
 
 const good = [invoke(), received(), applied(), answer(200, { executionId: 'e1', right: true }), notified()];
 
@@ -118,6 +123,21 @@ describe('a history in which all is well', () => {
     [
       'a client waited for the response of an execution, as it had asked to',
       [fault(['movies']), invoke(get), answer(404, { at: 2_500, problem: 'answer-pending' })],
+    ],
+    [
+      'a client fetched the outcome of an execution, which had timed out',
+      [fault(['movies']), invoke({ ...get, operation: 'z' }), answer(504, { problem: 'execution-timed-out' })],
+    ],
+    [
+      'the next fault, which affects the route, came before the response',
+      [fault(['movies']), faulty({ what: 'y' }, 10), invoke({ ...get, at: 1 }), answer(503)],
+    ],
+    [
+      'routers without Redis looked for a result by themselves',
+      [
+        ...[...twoRouters, withoutRedis, invoke({ ...get, router: 'r1' }), received({ method: 'GET' })],
+        answer(200, { at: 2_500, right: true, executionId: 'e1' }),
+      ],
     ],
   ])('%s: no violation', (_title, events) => {
     expect(found(events, { texts: [{ name: 'log', text: 'quiet' }], secrets: ['hush'] })).toEqual([]);
@@ -244,6 +264,26 @@ describe('a history in which something is wrong', () => {
       'I6: a spared route was slow',
       [fault(['health']), invoke({ ...get, route: 'health' }), answer(200, { at: 2_500 })],
       'I6 health took 2500 ms during x',
+    ],
+    [
+      'I6: a spared route failed, and its execution is its own',
+      [fault(['movies']), invoke(get), answer(504, { problem: 'execution-timed-out' })],
+      'I6 movies answered 504 during x',
+    ],
+    [
+      'I6: a spared route hung, and the next fault was long after',
+      [fault(['movies']), faulty({ what: 'y' }, 5_000), invoke(get)],
+      'I6 movies was not answered during x',
+    ],
+    [
+      'I6: a spared route was slow without wake-ups',
+      [...twoRouters, withoutRedis, invoke({ ...get, router: 'r1' }), answer(200, { at: 4_500 })],
+      'I6 movies took 4500 ms during x',
+    ],
+    [
+      'I6: a spared route was slow, although its one router needs no wake-ups',
+      [withoutRedis, invoke({ ...get, router: 'r1' }), answer(200, { at: 2_500 })],
+      'I6 movies took 2500 ms during x',
     ],
     ['I7: let in without a token', [invoke({ auth: 'bad' }), answer(200)], 'I7 answered 200 without a good token'],
     [
