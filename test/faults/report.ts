@@ -32,10 +32,14 @@ export function reportOf(results: readonly (readonly Findings[])[]): string {
     `Together: ${count(({ tries }) => tries)} tries, ${count(({ kills }) => kills)} processes killed, ` +
     `${count(({ requests }) => requests)} requests, ${count(({ violations }) => violations)} violations, ` +
     `${count((run) => (hasHeld(run) ? 0 : 1))} of ${runs.length} runs with something wrong.`;
-  return [heading, tableOf(caseHead, results.map(caseRow)), totals, recoveryTable(results)].join('\n\n');
+  const parts = [heading, tableOf(caseHead, results.map(caseRow)), totals, remarksOf(runs), recoveryTable(results)];
+  return parts.filter((part) => part !== '').join('\n\n');
 }
 
-const caseHead = ['case', 'store', 'tries', 'kills', 'requests', 'judged I1 to I7', 'result', 'undisturbed', 'seeds'];
+const caseHead = [
+  ...['case', 'store', 'tries', 'kills', 'requests', 'PATCHes: 2xx, lost, doubled', 'judged I1 to I7', 'result'],
+  ...['undisturbed', 'seeds'],
+];
 
 function caseRow(runs: readonly Findings[]): string[] {
   const count = (of: (run: Findings) => number) => String(sum(runs, of));
@@ -47,11 +51,21 @@ function caseRow(runs: readonly Findings[]): string[] {
     count(({ tries }) => tries),
     count(({ kills }) => kills),
     count(({ requests }) => requests),
+    (['acknowledged', 'lost', 'doubled'] as const).map((of) => count(({ patches }) => patches[of])).join(', '),
     invariants.map((invariant) => sum(runs, ({ judged }) => judged[invariant]) || 'not judged').join(' · '),
     [...(wrong.length === 0 ? ['held'] : wrong), ...runs.flatMap(lostIn)].join('; ').replaceAll('|', '\\|'),
     `${count(({ undisturbed }) => undisturbed.succeeded)} of ${count(({ undisturbed }) => undisturbed.requests)}`,
     runs.map(({ seed, slack }) => (slack === 1 ? String(seed) : `${seed} (slack ${slack})`)).join(', '),
   ];
+}
+
+/** The first violations of each run and what it noted, as a list; empty when there are none. */
+function remarksOf(runs: readonly Findings[]): string {
+  const lines = runs.flatMap((run) => {
+    const violations = run.examples.map(({ invariant, what }) => `${invariant}: ${what}`);
+    return [...violations, ...run.notes].map((text) => `- \`${run.case}\` on ${topologyName(run.topology)}: ${text}`);
+  });
+  return lines.join('\n');
 }
 
 function wrongIn({ violations, complaints, brokeOff }: Findings): string[] {

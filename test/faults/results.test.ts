@@ -95,18 +95,23 @@ describe('the tables', () => {
     const text = reportOf([[findings()]]);
     expect(text).toContain('Product code `aaaaaaaaaaaa` (commit `abc1234`), on 2 cores (A processor), 8 GiB, quiet.');
     expect(text).toContain(
-      '| `engine-killed` | sqlite | 2 | 2 | 300 | 1 · 2 · 3 · 4 · 5 · not judged · 7 | held | 100 of 100 | 7 |',
+      '| `engine-killed` | sqlite | 2 | 2 | 300 | 40, 0, 0 | 1 · 2 · 3 · 4 · 5 · not judged · 7 | held | 100 of 100 | 7 |',
     );
     expect(text).toContain('| `engine-killed` | sqlite | engine | 2 | 1.0 s, 3.0 s, 3.0 s | 9.0 s, 11.0 s, 11.0 s |');
   });
 
   it('show what was wrong with a run, and that something never came back', () => {
     const recoveries = [{ kind: 'engine', ms: undefined, outageMs: undefined }];
-    const wrong = findings({ violations: 2, complaints: ['late'], brokeOff: 'timed out\nsomewhere', recoveries });
+    const examples = [{ invariant: 'I6', subject: 'op-1', what: 'movies took 2100 ms' }] as const;
+    const more = { examples, notes: ['came to rest'], brokeOff: 'timed out\nsomewhere', recoveries };
+    const wrong = findings({ violations: 2, complaints: ['late'], ...more });
     const text = reportOf([[wrong]]);
     expect(text).toContain('| 2 violations; late; broke off: timed out |');
     expect(text).toContain('1 of 1 runs with something wrong');
     expect(text).toContain('| engine | 1 | never | never |');
+    expect(text).toContain(
+      '\n- `engine-killed` on sqlite: I6: movies took 2100 ms\n- `engine-killed` on sqlite: came to rest\n',
+    );
   });
 
   it('show what Redis lost and the violations that this explains, also of a run that held', () => {
