@@ -49,6 +49,7 @@ const holds = '';
 export function checkHistory({ events, texts = [], secrets = [], slack = 1 }: Evidence): Verdict {
   const operations = operationsOf(events);
   const faults = faultsOf(events);
+  const deadlineMs = sparedMsOf(operations, slack);
   const each = (rule: Rule) => judgeEach(operations, rule);
   const findings: Readonly<Record<Invariant, readonly Findings[]>> = {
     I1: [each(writtenOnce), keysAppliedOnce(events)],
@@ -56,7 +57,7 @@ export function checkHistory({ events, texts = [], secrets = [], slack = 1 }: Ev
     I3: [each(answeredTruly), executionsOfOneOperation(operations), executionsKept(events, operations)],
     I4: [silent(texts, secrets)],
     I5: [each((operation) => answeredInTime(operation, faults, graceMs * slack))],
-    I6: [each((operation) => spared(operation, faults, sparedMsOf(operations, slack)))],
+    I6: [each((operation) => spared(operation, faults, deadlineMs))],
     I7: [each(refusedWhenNotAllowed)],
   };
   const violations: Violation[] = [];
