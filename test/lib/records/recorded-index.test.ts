@@ -134,6 +134,8 @@ describe('records of executions', requires('redis'), () => {
     engine.end(second, 'FAILED');
     recorder.ended(second, 'FAILED');
     await settle();
+    const recordedBy = Date.now();
+    await pollUntil('a later millisecond', () => Date.now() > recordedBy, { everyMs: 1 });
     // Nobody waited for this one: a search of open executions notices its end.
     engine.end(first, 'COMPLETED');
     expect(await idsOf({ statuses: open })).toEqual([]);
