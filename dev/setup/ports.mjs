@@ -1,5 +1,7 @@
 // The ports of the stack, and checks whether they are free. Plain JavaScript, since it runs before the installation.
 
+import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -60,14 +62,33 @@ function isFree(port) {
   });
 }
 
-/** @returns {Promise<number>} a port that is currently free */
-export function findFreePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
+/** Below the ranges from which Linux and macOS take the ports of outgoing connections. */
+const freePorts = { from: 20_000, to: 32_768 };
+const maxTries = 100;
+
+/**
+ * Finds a port for a program that cannot choose one itself. Until this process ends, no other call returns the same port,
+ * in this process or another one: a UDP socket of the same number, which hinders no TCP server, reserves it.
+ * @returns {Promise<number>} a TCP port of the loopback interface that nothing listens on
+ */
+export async function findFreePort() {
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const port = randomInt(freePorts.from, freePorts.to);
+    const reservation = await reserve(port);
+    if (reservation !== undefined && (await isFree(port))) return port;
+    reservation?.close();
+  }
+  throw new Error(`no free port between ${freePorts.from} and ${freePorts.to} in ${maxTries} tries`);
+}
+
+/** Returns undefined where the port is reserved already. */
+async function reserve(port) {
+  const socket = createSocket('udp4').unref();
+  const isReserved = await new Promise((resolve) => {
+    socket.once('error', () => resolve(false));
+    socket.bind(port, '127.0.0.1', () => resolve(true));
   });
+  if (isReserved) return socket;
+  socket.close();
+  return undefined;
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { composeVariables } from './deployment-files.ts';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
@@ -16,7 +16,12 @@ const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 export async function createComposeProject() {
   const name = `service-router-${crypto.randomUUID().slice(0, 8)}`;
   const folder = mkdtempSync(join(tmpdir(), 'service-router-compose-'));
-  const [router, ui, keycloak, grafana] = [await freePort(), await freePort(), await freePort(), await freePort()];
+  const [router, ui, keycloak, grafana] = [
+    await findFreePort(),
+    await findFreePort(),
+    await findFreePort(),
+    await findFreePort(),
+  ];
   const secretNames = [...composeVariables()].filter(
     ([key, { required }]) => required && /_(?:PASSWORD|SECRET)$/.test(key),
   );

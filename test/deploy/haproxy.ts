@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { pathOf } from '../run/requirements.ts';
 import { serverProcess } from '../stack/server-process.ts';
 import { textOf } from './deployment-files.ts';
@@ -28,7 +28,7 @@ export async function startLoadBalancer(
   env: Record<string, string> = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'service-router-haproxy-'));
-  const [port, identityPort, operationsPort] = [await freePort(), await freePort(), await freePort()];
+  const [port, identityPort, operationsPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
   const [a, b] = routers;
   const file = join(folder, 'haproxy.cfg');
   const text = withAddresses([

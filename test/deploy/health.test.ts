@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 
 const script = fileURLToPath(new URL('../../deploy/image/health.mjs', import.meta.url));
 let server: Server;
@@ -42,7 +42,7 @@ it('another router by its address → that one is asked', async () => {
 });
 
 it('nothing listens → exit code 1 and a sentence', async () => {
-  const free = await freePort();
+  const free = await findFreePort();
   const { code, printed } = await ask(['live'], free);
   expect(code).toBe(1);
   expect(printed).toBe(`http://127.0.0.1:${free} does not respond: ECONNREFUSED\n`);

@@ -4,7 +4,7 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { serverProcess } from '../stack/server-process.ts';
 import { textOf } from './deployment-files.ts';
 
@@ -14,7 +14,7 @@ import { textOf } from './deployment-files.ts';
  */
 export async function startPrometheus(targets: Readonly<Record<string, string>>) {
   const folder = mkdtempSync(join(tmpdir(), 'service-router-prometheus-'));
-  const address = `127.0.0.1:${await freePort()}`;
+  const address = `127.0.0.1:${await findFreePort()}`;
   let text = textOf('deploy/prometheus/prometheus.yml').replace('127.0.0.1:9090', address);
   for (const [name, instead] of Object.entries(targets)) {
     if (!text.includes(`'${name}'`)) throw new Error(`prometheus.yml has no target ${name}`);

@@ -9,14 +9,14 @@ import { createToken } from '../plugins/oauth2/forge.ts';
 import { issuerKey } from '../stack/issuer-key.ts';
 import { audience, shareStack, type Stack } from '../stack/stack.ts';
 import { RawConnection } from '../wire/raw-client.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { engineOfRun } from './engine-of-run.ts';
 
 let stack: Stack;
 let demo: Caller;
 
 beforeAll(async () => {
-  const nobody = await freePort();
+  const nobody = await findFreePort();
   stack = await shareStack({
     engineUrl: engineOfRun().url,
     router: { ROUTER_RESPONSEDEADLINEMS: '8000', ROUTER_RESULTBYTES: '300000', ROUTER_REQUESTTIMEOUTMS: '4000' },

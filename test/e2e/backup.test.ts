@@ -11,7 +11,7 @@ import { postgresqlProperties } from '../../dev/engine/engine-arguments.ts';
 import { type RunningEngine, startEngine } from '../../dev/engine/start-engine.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { requires } from '../run/requirements.ts';
@@ -37,7 +37,7 @@ describe('backup and restore', requires('full', 'postgresql'), () => {
     engine = await startEngine({ port, stateDir: folder, tuning, say: () => undefined });
   }
   beforeAll(async () => {
-    port = await freePort();
+    port = await findFreePort();
     url = `http://127.0.0.1:${port}`;
     await startOn(await createDatabase());
     await runCli(['register', '--engine', url]);

@@ -8,7 +8,7 @@ import { engineProperties } from '../../dev/engine/engine-arguments.ts';
 import type { RunningEngine } from '../../dev/engine/start-engine.ts';
 import { requires } from '../run/requirements.ts';
 import { call, callerFor } from '../stack/client.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { startPreparedEngine } from '../stack/prepared-engine.ts';
 import { shareStack, type Stack } from '../stack/stack.ts';
 
@@ -21,7 +21,7 @@ describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined)('an engine without a
     const properties = join(stateDir, 'no-index.properties');
     writeFileSync(properties, 'conductor.indexing.enabled=false\nconductor.indexing.type=none\n');
     const tuning = { properties: [engineProperties, properties] };
-    engine = await startPreparedEngine({ port: await freePort(), stateDir, tuning, say: () => undefined });
+    engine = await startPreparedEngine({ port: await findFreePort(), stateDir, tuning, say: () => undefined });
     stack = await shareStack({ engineUrl: engine.url });
   }, 150_000);
   afterAll(async () => {

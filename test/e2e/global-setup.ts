@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startOwnPostgresql } from '../run/postgresql.ts';
-import { withSecondTry } from '../run/second-try.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { startPreparedEngine } from '../stack/prepared-engine.ts';
 import { countEngines } from './count-engines.ts';
 import type { EngineOfRun } from './engine-of-run.ts';
@@ -19,9 +18,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // Workers inherit this process's environment.
   const postgresql = await startOwnPostgresql();
   Object.assign(process.env, postgresql?.env);
-  const starts = await Promise.allSettled(
-    Array.from({ length: countEngines() }, () => withSecondTry('an engine', start)),
-  );
+  const starts = await Promise.allSettled(Array.from({ length: countEngines() }, start));
   const engines = starts.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   const stop = async () => {
     await Promise.all(engines.map((engine) => engine.stop()));
@@ -44,7 +41,7 @@ async function start(): Promise<Started> {
   const remove = () => rmSync(stateDir, { recursive: true, force: true });
   const { CONDUCTOR_URL, CONDUCTOR_STATE_DIR = '' } = process.env;
   try {
-    const engine = await startPreparedEngine({ port: await freePort(), stateDir });
+    const engine = await startPreparedEngine({ port: await findFreePort(), stateDir });
     if (CONDUCTOR_URL === undefined) await warmUp(engine.url);
     return {
       url: engine.url,

@@ -5,7 +5,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
 import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { shareStack, type Stack, untilReady } from '../stack/stack.ts';
@@ -31,7 +31,7 @@ const listen = async (server: Server, port = 0): Promise<number> => {
 };
 
 beforeAll(async () => {
-  awayPort = await freePort();
+  awayPort = await findFreePort();
   engine = await startBreakableProxy(engineOfRun().url);
   stack = await shareStack({
     engineUrl: engine.url,

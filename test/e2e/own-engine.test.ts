@@ -10,7 +10,7 @@ import { startRedisEngine } from '../../dev/engine/start-redis-engine.ts';
 import { pathOf, type Requirement, requires } from '../run/requirements.ts';
 import { type LaunchedStack, launchStack } from '../secrets/launched-stack.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { newCccid } from '../stack/new-cccid.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { startPostgresql } from '../stack/postgresql-server.ts';
@@ -37,7 +37,7 @@ const stores: readonly [store: string, needs: readonly Requirement[], start: (di
 
 /** Settings that all of them share. */
 async function engineOptions(stateDir: string) {
-  return { port: await freePort(), stateDir, say: () => undefined };
+  return { port: await findFreePort(), stateDir, say: () => undefined };
 }
 
 async function startOnPostgresql(stateDir: string): Promise<OwnEngine> {

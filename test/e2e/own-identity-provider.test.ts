@@ -6,7 +6,7 @@ import { type Keycloak, startKeycloak } from '../keycloak/start-keycloak.ts';
 import { requires } from '../run/requirements.ts';
 import { type LaunchedStack, launchStack } from '../secrets/launched-stack.ts';
 import { call } from '../stack/client.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { engineOfRun } from './engine-of-run.ts';
 
 /** The realm that Keycloak imports at its start wants them; no test here uses it. */
@@ -86,7 +86,7 @@ describe('npm start with OAUTH_ISSUER', requires('full'), () => {
   it.each([
     [
       'an issuer that does not respond',
-      async () => ({ OAUTH_ISSUER: `http://127.0.0.1:${await freePort()}/realms/college` }),
+      async () => ({ OAUTH_ISSUER: `http://127.0.0.1:${await findFreePort()}/realms/college` }),
       /^oauth\.issuer: the keys of the identity provider are not loaded: .*ECONNREFUSED$/m,
     ],
     [

@@ -12,7 +12,7 @@ import { codeBlocksOf, readPage, rootDir } from '../docs/pages.ts';
 import { withSample } from '../docs/samples/gateway-sample.ts';
 import { requires } from '../run/requirements.ts';
 import { callerFor } from '../stack/client.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { pollUntil } from '../stack/poll-until.ts';
 
 /** Made by the set-up, so that nothing is left where the tests do not run. */
@@ -66,7 +66,7 @@ function followTheHowTo(): void {
 async function whileStarted(use: (url: string) => Promise<void>): Promise<void> {
   const names = ['ROUTER_PORT', 'OPS_PORT', 'CONDUCTOR_PORT', 'IDP_PORT'];
   const ports = Object.fromEntries(
-    await Promise.all(names.map(async (name) => [name, String(await freePort())] as const)),
+    await Promise.all(names.map(async (name) => [name, String(await findFreePort())] as const)),
   );
   const child = spawn('npm', ['start'], { cwd: gateway, env: { ...env, ...ports } });
   const ended = once(child, 'close');

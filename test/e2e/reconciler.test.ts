@@ -12,7 +12,7 @@ import type { EngineExecution } from '../stack/engine-api.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { shareStack, type Stack } from '../stack/stack.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { startPreparedEngine } from '../stack/prepared-engine.ts';
 import { newCccid } from '../stack/new-cccid.ts';
 import { type LostEvents, lostEventsOf } from './lost-events.ts';
@@ -31,7 +31,7 @@ let second: Program;
 let demo: Caller;
 
 beforeAll(async () => {
-  ownEngine = await startPreparedEngine({ port: await freePort(), stateDir, say: () => undefined });
+  ownEngine = await startPreparedEngine({ port: await findFreePort(), stateDir, say: () => undefined });
   stack = await shareStack({ engineUrl: ownEngine.url, router: reconciler });
   second = await startProgram('gateway/main.ts', stack.routerEnv);
   demo = await callerFor(stack.url);

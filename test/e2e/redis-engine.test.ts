@@ -10,7 +10,7 @@ import { runCli } from '../cli/run-cli.ts';
 import { type EngineProxy, startEngineProxy } from '../faults/engine-proxy.ts';
 import { requires } from '../run/requirements.ts';
 import { call, type Caller, callerFor, type CallOptions } from '../stack/client.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { newCccid } from '../stack/new-cccid.ts';
@@ -24,7 +24,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
   let demo: Caller;
 
   beforeAll(async () => {
-    engine = await startRedisEngine({ port: await freePort(), stateDir: folder, say: () => undefined });
+    engine = await startRedisEngine({ port: await findFreePort(), stateDir: folder, say: () => undefined });
     await runCli(['register', '--engine', engine.url]);
     proxy = await startEngineProxy(engine.url);
     const router = { REDIS_URL: engine.redis.url, RECONCILER_INTERVALMS: '500', RECONCILER_AFTERMS: '3000' };

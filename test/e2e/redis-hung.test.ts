@@ -22,7 +22,7 @@ import { runCli } from '../cli/run-cli.ts';
 import { requires } from '../run/requirements.ts';
 import { definitionsFor } from '../lib/conductor/definitions/copy-of-product.ts';
 import { call } from '../stack/client.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { pollUntil } from '../stack/poll-until.ts';
 
 /** How long the reconciler waits before it decides, in milliseconds. */
@@ -37,7 +37,7 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
   let config: Config;
 
   beforeAll(async () => {
-    engine = await startRedisEngine({ port: await freePort(), stateDir: folder, say: () => undefined });
+    engine = await startRedisEngine({ port: await findFreePort(), stateDir: folder, say: () => undefined });
     await runCli(['register', '--engine', engine.url]);
     const env = { REDIS_URL: engine.redis.url, RECONCILER_AFTERMS: String(afterMs), CONDUCTOR_URL: engine.url };
     config = (await loadConfig({ env })).config;

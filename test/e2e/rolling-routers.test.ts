@@ -5,7 +5,7 @@ import { textOf } from '../deploy/deployment-files.ts';
 import { type LoadBalancer, startLoadBalancer } from '../deploy/haproxy.ts';
 import { startPrometheus } from '../deploy/prometheus.ts';
 import { type Caller, callerFor, checkAnswersOf } from '../stack/client.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
@@ -27,9 +27,9 @@ describe('two routers behind the load balancer', requires('haproxy'), () => {
   let demo: Caller;
 
   beforeAll(async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     stack = await startStack({ engineUrl: engineOfRun().url, router: env, withWorkers: false });
-    secondEnv = { ...stack.routerEnv, ROUTER_PORT: String(port), OPS_PORT: String(await freePort()) };
+    secondEnv = { ...stack.routerEnv, ROUTER_PORT: String(port), OPS_PORT: String(await findFreePort()) };
     second = await startProgram('gateway/main.ts', secondEnv);
     balancer = await startLoadBalancer([
       { port: portOf(stack.url), opsPort: portOf(stack.operationsUrl) },

@@ -17,7 +17,7 @@ import type { EngineTuning } from '../../dev/engine/java-engine.ts';
 import { type RunningEngine, startEngine } from '../../dev/engine/start-engine.ts';
 import { pathOf } from '../run/requirements.ts';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { startPostgresql } from '../stack/postgresql-server.ts';
 import { type AppendFsync, type RedisServer, startRedisServer } from '../stack/redis-server.ts';
 import type { ServerProcess } from '../stack/server-process.ts';
@@ -134,7 +134,7 @@ interface Node extends EngineNode {
 
 async function createNode(stateDir: string, tuning: EngineTuning): Promise<Node> {
   mkdirSync(stateDir, { recursive: true });
-  const port = await freePort();
+  const port = await findFreePort();
   let running: RunningEngine | undefined;
   const node: Node = {
     url: `http://127.0.0.1:${port}`,

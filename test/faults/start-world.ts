@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startBreakableProxy } from '../stack/breakable-proxy.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { type Program, startProgram } from '../stack/program.ts';
 import { type RedisServer, startRedisServer } from '../stack/redis-server.ts';
 import { seededRandom, type SeededRandom } from '../stack/seeded-random.ts';
@@ -81,7 +81,7 @@ async function startParts(
   onStop(() => rmSync(dir, { recursive: true, force: true }));
   const history = new History(join(dir, 'history.jsonl'));
   const { budgetMs = 6_000, patches, random = seededRandom() } = options;
-  const ports = { router: await freePort(), backEnds: await freePort() };
+  const ports = { router: await findFreePort(), backEnds: await findFreePort() };
   const badBackEnd = await startBadBackEnd(history.file);
   onStop(() => badBackEnd.stop());
   const proxies = await startProxies(engine, ports, onStop);
@@ -223,7 +223,7 @@ async function startPrograms(
     workerComponent('worker of 002', colocated, { WORKERS_DOMAIN: '002' }),
   ];
   for (let n = 2; n <= count; n++) {
-    const ports = { ROUTER_PORT: String(await freePort()), OPS_PORT: String(await freePort()) };
+    const ports = { ROUTER_PORT: String(await findFreePort()), OPS_PORT: String(await findFreePort()) };
     const start = () => startProgram('gateway/main.ts', { ...stack.routerEnv, ...ports });
     let current = await start();
     onStop(() => current.stop());

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createKey, createToken } from '../plugins/oauth2/forge.ts';
 import { type ProviderStandIn, startProviderStandIn } from '../plugins/oauth2/provider-stand-in.ts';
 import { call } from '../stack/client.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { readCounts } from '../stack/metrics.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
@@ -25,7 +25,7 @@ let enginePort: number;
 beforeAll(async () => {
   provider = await startProviderStandIn();
   provider.publish(key);
-  enginePort = await freePort();
+  enginePort = await findFreePort();
   router = await startProgram('gateway/main.ts', {
     OAUTH_ISSUER: provider.issuer,
     OAUTH_AUDIENCE: provider.audience,

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { findJava } from '../../dev/engine/find-java.ts';
 import { startChild } from '../../dev/stack/child.ts';
 import { openProgramLog } from '../../dev/stack/program-log.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { pollUntil } from '../stack/poll-until.ts';
 import { ensureArchive } from './archive.ts';
 import { keycloakRelease } from './release.ts';
@@ -34,7 +34,7 @@ export async function startKeycloak(environment: Record<string, string>) {
   mkdirSync(join(home, 'data/import'), { recursive: true });
   copyFileSync(realmFile, join(home, 'data/import/service-router-realm.json'));
 
-  const [port, managementPort] = [await freePort(), await freePort()];
+  const [port, managementPort] = [await findFreePort(), await findFreePort()];
   const url = `http://127.0.0.1:${port}`;
   const adminPassword = crypto.randomUUID();
   const log = openProgramLog({ stateDir, program: 'keycloak' });

@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { pathOf } from '../run/requirements.ts';
-import { freePort } from '../stack/free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { pollUntil } from '../stack/poll-until.ts';
 
 const definitionsFile = fileURLToPath(new URL('../../deploy/rabbitmq/definitions.json', import.meta.url));
@@ -29,7 +29,7 @@ export async function createBroker() {
   const server = pathOf('rabbitmq-server');
   if (server === undefined) throw new Error('RabbitMQ is not installed');
   const dir = mkdtempSync(join(tmpdir(), 'service-router-broker-'));
-  const [port, distributionPort] = [await freePort(), await freePort()];
+  const [port, distributionPort] = [await findFreePort(), await findFreePort()];
   const env = environmentOf(dir, { port, distributionPort });
   writeConfiguration(dir, port);
   let child: ChildProcess | undefined;

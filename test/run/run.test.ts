@@ -1,11 +1,10 @@
-// The parts of a run: seed, depth, requirements, the table at its end, the second try of a server.
+// The parts of a run: seed, depth, requirements, the table at its end.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { byDepth, depthOfRun } from './depth.ts';
 import { fc } from './properties.ts';
 import { joinRecords, toTable } from './record.ts';
 import { notRunBecause, requires } from './requirements.ts';
-import { withSecondTry } from './second-try.ts';
 import { randomOfRun, seedOfRun } from './seed.ts';
 
 afterEach(() => void vi.unstubAllEnvs());
@@ -77,19 +76,4 @@ it('the table: passed, failed, not run and why, the slowest files first', () => 
     '   12.3 s  two.test.ts',
     '    1.0 s  one.test.ts',
   ]);
-});
-
-describe('a server whose set-up fails', () => {
-  it('once: gets a second try', async () => {
-    let tries = 0;
-    const start = async () => {
-      if (++tries === 1) throw new Error('port taken');
-      return 'started';
-    };
-    expect(await withSecondTry('a server', start)).toBe('started');
-  });
-
-  it('twice: its error is thrown', async () => {
-    await expect(withSecondTry('a server', () => Promise.reject(new Error('gone')))).rejects.toThrow('gone');
-  });
 });

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import { freePort } from './free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { serverProcess } from './server-process.ts';
 
 /** Starts it with the database `postgres`. */
@@ -16,7 +16,7 @@ export async function startPostgresql(options: { bin: string; dir: string }) {
   if (owner !== undefined) chownSync(data, owner.uid, owner.gid);
   const initdb = ['--pgdata', data, '--username=postgres', '--auth=trust', '--no-locale', '--encoding=UTF8'];
   execFileSync(join(bin, 'initdb'), initdb, { stdio: 'pipe', cwd: data, ...owner });
-  const port = await freePort();
+  const port = await findFreePort();
   const settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories=', 'max_connections=120'];
   const server = serverProcess({
     name: 'PostgreSQL',

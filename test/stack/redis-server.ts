@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from 'redis';
 import { pathOf } from '../run/requirements.ts';
-import { freePort } from './free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { serverProcess } from './server-process.ts';
 
 /** Copied for each command: `createClient` makes a class of all commands, 30 ms, when the options are not those of its last call. */
@@ -27,7 +27,7 @@ export async function startRedisServer(options: RedisServerOptions = {}) {
   if (command === undefined) throw new Error('redis-server is not installed');
   const { dir = mkdtempSync(join(tmpdir(), 'service-router-redis-')), appendfsync = 'everysec' } = options;
   mkdirSync(dir, { recursive: true });
-  const port = await freePort();
+  const port = await findFreePort();
   const settings = { port, bind: '127.0.0.1', dir, save: '', appendonly: 'yes', appendfsync };
   const url = `redis://127.0.0.1:${port}`;
   const send = async (...parts: string[]): Promise<unknown> => {

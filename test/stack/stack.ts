@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkAnswersOf, describeNothingOf } from './client.ts';
-import { freePort } from './free-port.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { pollUntil } from './poll-until.ts';
 import type { Program } from './program.ts';
 import { audience, environmentsOf, type StackOptions } from './stack-environment.ts';
@@ -58,7 +58,7 @@ async function prepareSharedSite(): Promise<Site> {
   process.once('exit', () => rmSync(stateDir, { recursive: true, force: true }));
   return {
     stateDir,
-    ports: { ROUTER_PORT: String(await freePort()), OPS_PORT: String(await freePort()) },
+    ports: { ROUTER_PORT: String(await findFreePort()), OPS_PORT: String(await findFreePort()) },
     end: async (parts) => leaveIdle(Object.values(parts).flat()),
   };
 }

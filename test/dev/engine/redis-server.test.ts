@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { createClient } from 'redis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findRedisServer, launchRedisServer } from '../../../dev/engine/redis-server.ts';
-import { freePort } from '../../stack/free-port.ts';
+import { findFreePort } from '../../../dev/setup/ports.mjs';
 import { requires } from '../../run/requirements.ts';
 
 it('says what to do where there is no redis-server', () => {
@@ -20,7 +20,7 @@ describe("the stack's own Redis server", requires('redis'), () => {
   afterEach(() => rmSync(stateDir, { recursive: true }));
 
   it('keeps its data in the state directory, and has it after a kill', async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const launch = () =>
       launchRedisServer({ command: findRedisServer(), port, stateDir, output: new PassThrough().resume() });
     const first = launch();

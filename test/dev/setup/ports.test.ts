@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -56,5 +58,31 @@ describe('findTakenPorts', () => {
     const ports = [{ port: await findFreePort(), variable: 'ROUTER_PORT', use: 'router' }];
     expect(await findTakenPorts(ports)).toEqual([]);
     expect(await findTakenPorts(ports)).toEqual([]);
+  });
+});
+
+describe('findFreePort', () => {
+  it('returns no port twice, and none that outgoing connections take', async () => {
+    const ports = await Promise.all(Array.from({ length: 200 }, () => findFreePort()));
+    expect(new Set(ports).size).toBe(ports.length);
+    expect(Math.max(...ports)).toBeLessThan(32_768);
+  });
+
+  it('reserves the port until its process ends', async () => {
+    const program = `import { findFreePort } from './dev/setup/ports.mjs';
+      process.on('message', () => undefined);
+      process.send(await findFreePort());`;
+    const node = ['--input-type=module', '--eval', program];
+    const child = spawn(process.execPath, node, { cwd: productDir, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const [port] = (await once(child, 'message')) as [number];
+    const bind = async () => {
+      const socket = createSocket('udp4').bind(port, '127.0.0.1');
+      await once(socket, 'listening');
+      socket.close();
+    };
+    await expect(bind()).rejects.toThrow('EADDRINUSE');
+    child.kill();
+    await once(child, 'exit');
+    await bind();
   });
 });

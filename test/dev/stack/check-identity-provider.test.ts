@@ -10,7 +10,7 @@ import {
   startIdentityProvider,
 } from '../../../dev/identity-provider/start-identity-provider.ts';
 import { checkIdentityProvider } from '../../../dev/stack/check-identity-provider.ts';
-import { freePort } from '../../stack/free-port.ts';
+import { findFreePort } from '../../../dev/setup/ports.mjs';
 
 const stateDir = mkdtempSync(join(tmpdir(), 'service-router-provider-check-'));
 let provider: IdentityProvider;
@@ -38,7 +38,7 @@ it('a provider with the workers’ client → nothing is said', async () => {
 });
 
 it('a provider that does not respond → its address and why', async () => {
-  const issuer = `http://127.0.0.1:${await freePort()}`;
+  const issuer = `http://127.0.0.1:${await findFreePort()}`;
   await expect(check({ OAUTH_ISSUER: issuer })).rejects.toThrow(
     `oauth.issuer: the keys of the identity provider are not loaded: GET ${issuer}/.well-known/openid-configuration: ECONNREFUSED`,
   );

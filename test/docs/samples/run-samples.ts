@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { compileCache } from '../../stack/compile-cache.ts';
-import { freePort } from '../../stack/free-port.ts';
+import { findFreePort } from '../../../dev/setup/ports.mjs';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { differenceOf, type Ids } from './compare-output.ts';
 import { OwnCheckout, type RunningStart } from './own-checkout.ts';
@@ -100,7 +100,7 @@ export class SampleRunner {
   async #restart(): Promise<void> {
     await this.#start?.stop();
     for (const port of Object.values(pagePorts))
-      if (!this.#ports.has(String(port))) this.#ports.set(String(port), String(await freePort()));
+      if (!this.#ports.has(String(port))) this.#ports.set(String(port), String(await findFreePort()));
     const { PATH, HOME, JAVA_HOME } = process.env;
     this.#environment = { ...compileCache, PATH, HOME, JAVA_HOME };
     const variables = Object.entries(pagePorts).filter(([name]) => name.endsWith('_PORT'));

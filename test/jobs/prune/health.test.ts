@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { afterEach, expect, it } from 'vitest';
-import { freePort } from '../../stack/free-port.ts';
+import { findFreePort } from '../../../dev/setup/ports.mjs';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { type Program, startProgram } from '../../stack/program.ts';
 
@@ -20,7 +20,7 @@ const start = async (env: Record<string, string>) => {
 };
 
 it('returns 503 with the reason while the engine is unavailable, then 200', async () => {
-  const port = await freePort();
+  const port = await findFreePort();
   const health = await start({ CONDUCTOR_URL: `http://127.0.0.1:${port}`, PRUNE_INTERVALSECONDS: '1' });
   await pollUntil('a round that failed', async () => (await health()).status === 503);
   expect((await health()).body.reasons).toEqual({ pruner: [expect.stringContaining('ECONNREFUSED')] });

@@ -7,7 +7,7 @@ import { type LeaderLock, noLock, RedisLock } from '../../../jobs/reconcile/lead
 import { type BreakableProxy, startBreakableProxy } from '../../stack/breakable-proxy.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { requires } from '../../run/requirements.ts';
-import { freePort } from '../../stack/free-port.ts';
+import { findFreePort } from '../../../dev/setup/ports.mjs';
 import { type RedisServer, startRedisServer } from '../../stack/redis-server.ts';
 
 const stops: (() => Promise<void>)[] = [];
@@ -30,7 +30,7 @@ it('every router holds the lock without Redis', async () => {
 });
 
 it('every router holds the lock while Redis does not respond', async () => {
-  expect(await open(`redis://127.0.0.1:${await freePort()}`, 1_000).hold()).toBe(true);
+  expect(await open(`redis://127.0.0.1:${await findFreePort()}`, 1_000).hold()).toBe(true);
 });
 
 describe('with Redis', requires('redis'), () => {

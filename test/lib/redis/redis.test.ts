@@ -7,7 +7,7 @@ import { RedisUnavailable } from '#lib/redis/redis-unavailable.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { RedisIdempotencyLocks } from '../../../plugins/conductor/idempotency/redis-idempotency-locks.ts';
 import { RedisConcurrencyStore } from '../../../plugins/limits/store/concurrency-store.ts';
-import { freePort } from '../../stack/free-port.ts';
+import { findFreePort } from '../../../dev/setup/ports.mjs';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { type RedisServer, startRedisServer } from '../../stack/redis-server.ts';
 import { requires } from '../../run/requirements.ts';
@@ -42,7 +42,7 @@ const failureOf = (answer: Promise<unknown>) =>
 const untilResponding = (redis: Redis) => pollUntil('Redis to answer', () => redis.isResponding);
 
 it('rejects commands without sending them while nothing listens', async () => {
-  const redis = await open(`redis://127.0.0.1:${await freePort()}`);
+  const redis = await open(`redis://127.0.0.1:${await findFreePort()}`);
   expect(redis.isResponding).toBe(false);
   expect(await failureOf(redis.run(set))).toMatchObject({ name: 'RedisUnavailable', mayHaveRun: false });
   expect(lines).toEqual([notAnswering]);
