@@ -32,6 +32,11 @@ export interface Task {
   workflowInstanceId: string;
   domain?: string;
   inputData?: Record<string, unknown>;
+  /** Polls that took the task, this one included. A retry or a rerun starts again at 0. */
+  pollCount?: number;
+  /** Output and reason of the last result, when that was IN_PROGRESS. */
+  outputData?: Record<string, unknown>;
+  reasonForIncompletion?: string;
   [field: string]: unknown;
 }
 

@@ -343,6 +343,44 @@ describe('clients that leave at random', () => {
   });
 });
 
+describe('a write that the engine delivers a second time', () => {
+  const writeType = 'college-adaptor_intake';
+  const pollWrite = async (timeoutMs = 5_000) =>
+    (await worker(api(`/tasks/poll/batch/${writeType}?count=5&timeout=${timeoutMs}`))).json<Task[]>();
+  /** Gives every task in progress a second message in the queue, as the engine's sweeper does to one it misses. */
+  const deliverAgain = () => call(`${engineUrl}/api/tasks/queue/requeue/${writeType}`, { method: 'POST' });
+  const write = () => writer('/adaptor/001/mock/echo', { ...json({ name: 'x' }), method: 'PATCH' });
+  let writer: Caller;
+
+  beforeAll(async () => {
+    writer = await callerFor(stack.url);
+  });
+
+  it('is not handed out while a worker has it', async () => {
+    const answer = write();
+    const [task] = await pollWrite();
+    await deliverAgain();
+    expect(await pollWrite(1_500)).toEqual([]);
+    await report(task!);
+    expect((await answer).status).toBe(200);
+    expect((await execution(task!.workflowInstanceId)).tasks[0]).toMatchObject({ pollCount: 2 });
+  });
+
+  it.each([
+    ['without a reason', {}],
+    ['with a reason', { reasonForIncompletion: 'waits for the registrar' }],
+    ['with an output', { outputData: { step: 1 } }],
+  ])('is handed out again when its worker returned it %s', async (_case, fields) => {
+    const answer = write();
+    const [task] = await pollWrite();
+    expect((await report(task!, { status: 'IN_PROGRESS', callbackAfterSeconds: 0, ...fields })).status).toBe(200);
+    const [again] = await pollWrite();
+    expect(again).toMatchObject({ taskId: task!.taskId, pollCount: 2, ...fields });
+    await report(again!);
+    expect((await answer).status).toBe(200);
+  });
+});
+
 describe('a router that is killed', () => {
   it('with tasks in hand and tasks nobody has: results are taken, the rest is handed out again', async () => {
     const lost = ['a', 'b'].map((title) => reader(`/movies/${title}`).catch(() => 'lost'));

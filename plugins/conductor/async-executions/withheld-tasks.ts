@@ -1,5 +1,5 @@
-// Withholds tasks of executions that are being cancelled, and of second executions of an Idempotency-Key, whichever
-// router polls them.
+// Withholds tasks of executions that are being cancelled, of second executions of an Idempotency-Key, and those that the
+// engine delivers a second time, whichever router polls them.
 //
 // The engine does not order a poll and a termination: the last write wins. So cancelling first pauses the execution and
 // then checks whether its task was taken. Polling takes the task and then checks whether its execution is paused. At
@@ -12,6 +12,7 @@ import type { Task } from '#lib/conductor/types.ts';
 import type { ExecutionRecorder } from '#lib/records/recorder.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { isKeyed, readSoleExecution } from '../idempotency/sole-execution.ts';
+import { isRepeatedDelivery } from '../dispatch/repeated-delivery.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 
 /** What {@link WithheldTasks} works with. */
@@ -48,7 +49,8 @@ export class WithheldTasks {
   /** Polls the engine. Withheld tasks are handed out later or never. */
   async poll(...poll: Parameters<Engine['pollTasks']>): Promise<Task[]> {
     const { engine, recorder, waitedFor } = this.#options;
-    const tasks = await engine.pollTasks(...poll);
+    const polled = await engine.pollTasks(...poll);
+    const tasks = polled.filter((task) => !this.#isRepeated(task));
     // Recorded before the check for other executions of a key: of two routers that check, each sees the other's.
     await recorder.polled(tasks.filter(({ workflowInstanceId }) => !waitedFor.has(workflowInstanceId)));
     const mayDispatch = await Promise.all(tasks.map((task) => this.#mayDispatch(task)));
@@ -59,6 +61,15 @@ export class WithheldTasks {
   async stop(): Promise<void> {
     this.#stopped.abort();
     await Promise.all(this.#withheld);
+  }
+
+  #isRepeated(task: Task): boolean {
+    const isRepeated = isRepeatedDelivery(task);
+    if (isRepeated) {
+      const { taskDefName: taskType, taskId, workflowInstanceId: executionId } = task;
+      this.#options.log.warn({ taskType, taskId, executionId }, 'the engine delivered a task twice: ignored');
+    }
+    return isRepeated;
   }
 
   async #mayDispatch(task: Task): Promise<boolean> {

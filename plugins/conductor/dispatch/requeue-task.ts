@@ -3,17 +3,24 @@
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
+import { unreceivedReason } from './repeated-delivery.ts';
 
 /**
  * Updates the task to IN_PROGRESS with a callback after 0 seconds, so that the next poll returns it (Conductor's task
- * queue). The engine ignores the update for a task that has ended. Logs errors and never rejects.
+ * queue). It keeps the output that its worker may have reported. The engine ignores the update for a task that has ended.
+ * Logs errors and never rejects.
  */
 export async function requeueTask(
-  { taskId, workflowInstanceId, taskDefName }: Task,
+  task: Task,
   { engine, log }: { engine: Pick<Engine, 'updateTask'>; log: Logger },
 ): Promise<void> {
+  const { taskId, workflowInstanceId, taskDefName, outputData } = task;
   try {
-    await engine.updateTask({ taskId, workflowInstanceId, status: 'IN_PROGRESS', callbackAfterSeconds: 0 });
+    await engine.updateTask({
+      ...{ taskId, workflowInstanceId, status: 'IN_PROGRESS', callbackAfterSeconds: 0 },
+      reasonForIncompletion: unreceivedReason(task),
+      ...(outputData === undefined ? {} : { outputData }),
+    });
   } catch (error) {
     log.error(
       { taskType: taskDefName, executionId: workflowInstanceId, ...errorFields(error) },

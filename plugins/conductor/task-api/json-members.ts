@@ -25,6 +25,17 @@ export function replaceMember(json: string, name: string, value: string): string
 }
 
 /**
+ * Sets a top-level member: replaces its value, or adds the member in front.
+ * @param json text of an object that has members, valid for JSON.parse
+ * @param value new value, a string
+ */
+export function setMember(json: string, name: string, value: string): string {
+  if (memberText(json, name) !== undefined) return replaceMember(json, name, value);
+  const member = `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+  return `{${member},${json.slice(skipSpace(json, 0) + 1)}`;
+}
+
+/**
  * Returns the text of a top-level member's value; of the last one when the name repeats, like JSON.parse.
  * @param json text of an object, valid for JSON.parse
  * @returns undefined when there is no such member

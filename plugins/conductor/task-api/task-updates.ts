@@ -16,8 +16,9 @@ import {
   type TaskReference,
 } from '../dispatch/dispatched-task.ts';
 import { poolDomain } from '#lib/conductor/executions/direct-domain.ts';
+import { returnedByWorker, returnsWithoutTrace } from '../dispatch/repeated-delivery.ts';
 import type { CompletedTask, WakeUps } from '../dispatch/wake-ups.ts';
-import { memberText, replaceMember } from './json-members.ts';
+import { memberText, replaceMember, setMember } from './json-members.ts';
 import type { QueueName } from '../dispatch/task-queues.ts';
 import type { WorkflowMetadataCache } from '../dispatch/workflow-metadata-cache.ts';
 
@@ -125,7 +126,7 @@ export class TaskUpdates {
         return { response: accepted(result), queue: task };
       }
     }
-    const response = await this.#report(body);
+    const response = await this.#report(result, body);
     if (response.status === 200) {
       if (result.status !== 'IN_PROGRESS') this.#delivered.delete(result.taskId);
       this.#wake(result, body, { task, completed });
@@ -143,9 +144,12 @@ export class TaskUpdates {
     return completion !== undefined;
   }
 
-  #report(body: Buffer | string): Promise<EngineResponse> {
+  #report(result: TaskResult, body: Buffer | string): Promise<EngineResponse> {
     const headers = { 'content-type': 'application/json' };
-    return this.#engine.request({ method: 'POST', path: '/api/tasks', headers, body });
+    const traced = returnsWithoutTrace(result)
+      ? setMember(body.toString('utf8'), 'reasonForIncompletion', returnedByWorker)
+      : body;
+    return this.#engine.request({ method: 'POST', path: '/api/tasks', headers, body: traced });
   }
 
   /** Returns the completion of an in-flight execution if this task completes it. */
@@ -205,7 +209,7 @@ export class TaskUpdates {
   async #reportById(result: TaskResult, body: Buffer): Promise<AcceptedUpdate['response']> {
     const task = await findTask(this.#engine, result.taskId);
     if (task === undefined || !isPending(task)) return notFound(result);
-    return this.#report(withTaskId(body, task.taskId));
+    return this.#report(result, withTaskId(body, task.taskId));
   }
 
   /** Completes a task and gets the execution in one call, which saves a read. Null when that is not possible. */

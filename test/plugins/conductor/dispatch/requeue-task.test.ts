@@ -11,9 +11,13 @@ const task = { taskId: 't-1', workflowInstanceId: 'e-1', taskDefName: 'intake' }
 it('is put into the queue again at once', async () => {
   const updates: TaskResult[] = [];
   const engine = { updateTask: async (update: TaskResult) => void updates.push(update) };
-  await requeueTask(task, { engine, log: pino({ level: 'silent' }) });
+  const log = pino({ level: 'silent' });
+  await requeueTask(task, { engine, log });
+  await requeueTask({ ...task, pollCount: 3, outputData: { step: 1 } }, { engine, log });
+  const update = { taskId: 't-1', workflowInstanceId: 'e-1', status: 'IN_PROGRESS', callbackAfterSeconds: 0 };
   expect(updates).toEqual([
-    { taskId: 't-1', workflowInstanceId: 'e-1', status: 'IN_PROGRESS', callbackAfterSeconds: 0 },
+    { ...update, reasonForIncompletion: 'no worker received the task of poll 1' },
+    { ...update, reasonForIncompletion: 'no worker received the task of poll 3', outputData: { step: 1 } },
   ]);
 });
 

@@ -2,7 +2,7 @@
 
 import { fc } from '../../../run/properties.ts';
 import { expect, it } from 'vitest';
-import { memberText, replaceMember } from '../../../../plugins/conductor/task-api/json-members.ts';
+import { memberText, replaceMember, setMember } from '../../../../plugins/conductor/task-api/json-members.ts';
 
 it.each([
   ['{"taskId":"old","n":1}', '{"taskId":"new","n":1}'],
@@ -23,6 +23,14 @@ it.each([
   ['{}', '{}'],
 ])('%s → %s', (json, changed) => {
   expect(replaceMember(json, 'taskId', 'new')).toBe(changed);
+});
+
+it.each([
+  ['{"n":1.0}', '{"reason":"new","n":1.0}'],
+  [' { "n":1.0}', '{"reason":"new", "n":1.0}'],
+  ['{"n":1.0,"reason":null}', '{"n":1.0,"reason":"new"}'],
+])('the reason is set: %s → %s', (json, changed) => {
+  expect(setMember(json, 'reason', 'new')).toBe(changed);
 });
 
 it.each([

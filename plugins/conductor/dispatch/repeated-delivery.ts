@@ -1,0 +1,39 @@
+// Recognises tasks that Conductor delivers again although nobody returned them: a worker may be carrying them out.
+//
+// The engine's sweeper reads an execution, looks for the queue message of each scheduled task, and adds what is missing
+// (WorkflowSweeper.sweep). A task that is polled in between gets a second message, which the next poll takes. The engine's
+// call `POST /api/tasks/queue/requeue/{taskType}` adds one for every task in progress.
+//
+// `Task.pollCount` counts the polls of a task; a retry and a rerun start again at 0. Whoever returns a task reports it
+// IN_PROGRESS, which replaces its output and its reason. So a task of a later poll without either was not returned.
+
+import type { Task, TaskResult } from '#lib/conductor/types.ts';
+
+const unreceived = 'no worker received the task of poll ';
+/** Reason of a task that a worker returned without a reason or an output of its own. */
+export const returnedByWorker = 'its worker reported IN_PROGRESS';
+
+/** Returns the reason with which a router returns a task that it polled and no worker received. */
+export function unreceivedReason({ pollCount = 1 }: Pick<Task, 'pollCount'>): string {
+  return `${unreceived}${pollCount}`;
+}
+
+/** Returns true for a polled task that an earlier poll took and nobody returned since. */
+export function isRepeatedDelivery({ pollCount = 1, outputData, reasonForIncompletion }: Task): boolean {
+  if (pollCount <= 1) return false;
+  const reason = reasonForIncompletion ?? '';
+  if (reason.startsWith(unreceived)) return reason !== unreceivedReason({ pollCount: pollCount - 1 });
+  return reason === '' && isEmpty(outputData);
+}
+
+/** Returns true for the result of a worker that returns its task without a trace of that. */
+export function returnsWithoutTrace(result: TaskResult): boolean {
+  const { status, reasonForIncompletion, outputData, extendLease } = result;
+  // An extension of the lease keeps the task with its worker.
+  if (status !== 'IN_PROGRESS' || extendLease === true) return false;
+  return (reasonForIncompletion ?? '') === '' && isEmpty(outputData);
+}
+
+function isEmpty(output: object | null | undefined): boolean {
+  return Object.keys(output ?? {}).length === 0;
+}

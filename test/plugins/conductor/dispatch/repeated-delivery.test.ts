@@ -1,0 +1,39 @@
+// Which polled task is a second delivery, and which one was returned.
+
+import { expect, it } from 'vitest';
+import type { Task, TaskResult } from '#lib/conductor/types.ts';
+import {
+  isRepeatedDelivery,
+  returnedByWorker,
+  returnsWithoutTrace,
+  unreceivedReason,
+} from '../../../../plugins/conductor/dispatch/repeated-delivery.ts';
+
+it.each([
+  ['an engine that does not count polls', {}, false],
+  ['the first poll', { pollCount: 1 }, false],
+  ['the first poll after a retry, which keeps the reason', { pollCount: 1, reasonForIncompletion: 'failed' }, false],
+  ['a second poll of a task that nobody returned', { pollCount: 2, outputData: {} }, true],
+  ['the same without an output', { pollCount: 2, outputData: null, reasonForIncompletion: null }, true],
+  ['returned by its worker', { pollCount: 2, reasonForIncompletion: returnedByWorker }, false],
+  ['returned by its worker with an output', { pollCount: 5, outputData: { step: 1 } }, false],
+  ['returned by a router', { pollCount: 3, reasonForIncompletion: unreceivedReason({ pollCount: 2 }) }, false],
+  [
+    'returned by a router, and then polled twice',
+    { pollCount: 4, reasonForIncompletion: unreceivedReason({ pollCount: 2 }) },
+    true,
+  ],
+])('%s', (_case, fields, isRepeated) => {
+  expect(isRepeatedDelivery(fields as unknown as Task)).toBe(isRepeated);
+});
+
+it.each([
+  ['COMPLETED', {}, false],
+  ['IN_PROGRESS', {}, true],
+  ['IN_PROGRESS', { outputData: {}, reasonForIncompletion: null, callbackAfterSeconds: 30 }, true],
+  ['IN_PROGRESS', { outputData: { step: 1 } }, false],
+  ['IN_PROGRESS', { reasonForIncompletion: 'waits' }, false],
+  ['IN_PROGRESS', { extendLease: true }, false],
+])('a result %s with %o leaves no trace: %s', (status, fields, hasNone) => {
+  expect(returnsWithoutTrace({ ...fields, status } as unknown as TaskResult)).toBe(hasNone);
+});
