@@ -75,12 +75,19 @@ async function metricOf(name: string): Promise<Record<string, number>> {
   return sums;
 }
 
+/** Engines of a busy machine take ten seconds for a termination that two routers ask for at the same time. */
+const deadline = { timeoutMs: 60_000 };
+
 /** Waits until one of these cases has been acted on more often than `count` since `before`: a round is counted at its end. */
 const untilCounted = (before: Record<string, number>, labels: string | string[], count = 0) =>
-  pollUntil(`more than ${count} of ${String(labels)} to be counted`, async () => {
-    const now = await metricOf('router_reconciled_total');
-    return [labels].flat().some((label) => (now[label] ?? 0) - (before[label] ?? 0) > count);
-  });
+  pollUntil(
+    `more than ${count} of ${String(labels)} to be counted`,
+    async () => {
+      const now = await metricOf('router_reconciled_total');
+      return [labels].flat().some((label) => (now[label] ?? 0) - (before[label] ?? 0) > count);
+    },
+    deadline,
+  );
 
 const person = (id: string) => `/adaptor/001/mock/colleges/001/persons/${id}`;
 const patch = (path: string, body: unknown, caller = demo) =>
@@ -89,9 +96,6 @@ const patch = (path: string, body: unknown, caller = demo) =>
 const lostEvents = () => lostEventsOf({ url: ownEngine.url, stateDir: ownEngine.pid === undefined ? '' : stateDir });
 const withoutHandler: LostEvents['withoutHandler'] = (...args) => lostEvents().withoutHandler(...args);
 const untilEventsTaken: LostEvents['untilEventsTaken'] = (queue) => lostEvents().untilEventsTaken(queue);
-
-/** Engines of a busy machine take ten seconds for a termination that two routers ask for at the same time. */
-const deadline = { timeoutMs: 60_000 };
 
 const untilNotified = (source: string, entries: string[]) =>
   pollUntil(`MDM to hear of ${source}`, async () => (await kindsOf(source)).length === entries.length, {
