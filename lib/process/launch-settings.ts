@@ -1,8 +1,8 @@
 // How the product's programs are started: settings of Node and of the C library that have to be there before they run.
 
 /**
- * Arguments of Node. The young generation ends at three times 8 MiB instead of three times 16: what a router has in flight
- * fits, and no throughput is lost.
+ * Arguments of Node. Semi-spaces of 8 MiB limit the young generation to 16 MiB, which by default grows to 128: what a router
+ * has in flight fits, and no throughput is lost.
  */
 export const nodeArguments = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=8'] as const;
 
