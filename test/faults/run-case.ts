@@ -47,6 +47,7 @@ interface Run {
   world?: World;
   tried: number;
   before?: Levels;
+  after?: Levels;
   brokeOff?: string;
 }
 
@@ -61,7 +62,7 @@ export async function runCase(chosen: Case, engine: FaultEngine, options: RunOpt
     await run.world?.operations.end();
     await run.world?.background.end();
   }
-  const findings = await findingsOf(run);
+  const findings = findingsOf(run);
   const { world } = run;
   if (!hasHeld(findings) && world !== undefined) {
     const logs = world.texts().map(({ name, text }) => `--- ${name}\n${text}`);
@@ -98,6 +99,7 @@ async function perform(run: Run, onStop: (stop: () => unknown) => void): Promise
   for (const reason of reasons) world.expect(false, `after 90 s of quiet: ${reason}`);
   world.expect(left === undefined || !nothingMissing, String(left));
   if (left !== undefined) for (const line of await world.describeUntold()) world.notes.push(`untold: ${line}`);
+  run.after = await world.levels();
 }
 
 /** Tries until there were enough of them, or enough kills, or no time is left. */
@@ -116,8 +118,8 @@ async function repeat(run: Run, world: World): Promise<void> {
   while (sent() < requests && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 250));
 }
 
-async function findingsOf(run: Run): Promise<Findings> {
-  const { chosen, engine, options, world, tried, before, startedAt, brokeOff } = run;
+function findingsOf(run: Run): Findings {
+  const { chosen, engine, options, world, tried, before, after, startedAt, brokeOff } = run;
   const { slack, circumstances, random } = options;
   const events = world?.events() ?? [];
   const verdict = world?.verdict(slack) ?? { violations: [], explained: [], judged: noneJudged };
@@ -145,7 +147,7 @@ async function findingsOf(run: Run): Promise<Findings> {
     patches: countPatches(events, verdict.violations),
     unacknowledged: countUnacknowledged(events),
     replays: countReplays(events),
-    levels: world === undefined || before === undefined ? undefined : { before, after: await world.levels() },
+    levels: before === undefined || after === undefined ? undefined : { before, after },
     seconds: Math.round((performance.now() - startedAt) / 1_000),
   };
 }

@@ -1,11 +1,13 @@
 // The metrics of a router as an operator's Prometheus reads them.
 
+import { call } from './client.ts';
+
 /** By name with labels, such as `router_config_reloads_total{result="applied"}`. */
 export type Counts = Readonly<Record<string, number>>;
 
 /** @throws Error when a series is there twice */
 export async function readCounts(operationsUrl: string): Promise<Counts> {
-  const text = await (await fetch(`${operationsUrl}/metrics`)).text();
+  const { text } = await call(`${operationsUrl}/metrics`);
   const counts: Record<string, number> = {};
   for (const line of text.split('\n')) {
     const [, series, value] = /^([^#].*) (\S+)$/.exec(line) ?? [];
