@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const exitWithParent = fileURLToPath(new URL('./exit-with-parent.mjs', import.meta.url));
@@ -12,6 +12,12 @@ const sameSignalMs = 500;
 
 /** Interval for checking that the parent npm is still running, in milliseconds. */
 const parentCheckMs = 1_000;
+
+/**
+ * Returns where Node keeps compiled code of a checkout between runs. Node drops what no longer fits its file.
+ * @param {string} root
+ */
+export const compileCacheOf = (root) => join(root, 'node_modules/.cache/node-compile');
 
 /**
  * Runs the entry file and ends with its exit code or by its signal. The child leads its own process group, so that

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { ensureDependencies } from './dependencies.mjs';
 import { findNode } from './find-node.mjs';
 import { findTakenPorts, knownPorts } from './ports.mjs';
-import { runEntry } from './run-entry.mjs';
+import { compileCacheOf, runEntry } from './run-entry.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const isCheckout = existsSync(join(root, 'package-lock.json'));
@@ -21,7 +21,7 @@ try {
   if (entry === undefined) throw new Error('Usage: node dev/setup/run.mjs <entry.ts> [arguments…]');
   const startsStack = entry === 'dev/main.ts' && !args.includes('--help');
   if (isCheckout) await ensureDependencies(root, startsStack ? refuseTakenPorts : undefined);
-  const compileCache = isCheckout ? join(root, 'node_modules/.cache/node-compile') : undefined;
+  const compileCache = isCheckout ? compileCacheOf(root) : undefined;
   runEntry({
     node: findNode(root),
     root,
