@@ -15,9 +15,8 @@ export const engineFlags = {
   help: { type: 'boolean', default: false },
 } as const;
 
-export const engineFlagsHelp = `  --store sqlite           where the engine keeps executions: sqlite; redis (a redis-server of the run); postgresql (a
-                           database that is created and dropped: PGHOST, PGPORT, PGUSER, PGPASSWORD; default 127.0.0.1,
-                           5432, postgres, none)
+export const engineFlagsHelp = `  --store sqlite           where the engine keeps executions: sqlite; redis or postgresql (a server of the run, when
+                           it is installed)
   --properties <file>      another property file for the engine
   --java-options="<…>"     other options for its Java machine
   --niceness 0             of the engine, from 0 to 19; default that of npm start, which lets the router go first

@@ -21,6 +21,11 @@ export function descendantsOf(roots: readonly number[], parents: Parents): numbe
   return found;
 }
 
+/** Returns the roots and everything below them now; the roots alone on other systems than Linux. */
+export function processTree(roots: readonly number[]): number[] {
+  return descendantsOf(roots, parentsOf(readAll()));
+}
+
 /**
  * Processor time of the trees since they began, in milliseconds. The time of a process that has ended stays in the
  * sum, since its parent has it in `cutime` and `cstime` (proc_pid_stat(5)).
@@ -37,8 +42,7 @@ export function treeProcessorMs(roots: readonly number[]): number {
  * does not show that.
  */
 export function treeMemoryMiB(roots: readonly number[]): number {
-  const tree = descendantsOf(roots, parentsOf(readAll()));
-  return tree.reduce((sum, pid) => sum + memoryKiB(pid), 0) / 1_024;
+  return processTree(roots).reduce((sum, pid) => sum + memoryKiB(pid), 0) / 1_024;
 }
 
 function memoryKiB(pid: number): number {

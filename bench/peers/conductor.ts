@@ -1,12 +1,12 @@
 // Conductor without the router: its own synchronous endpoint, and Express with the SDK. The worker has the SDK's defaults.
 
 import { engineRelease } from '../../dev/engine/release.ts';
-import { registerDefinitions, sdkWorkflow } from '../programs/definitions.ts';
+import { sdkWorkflow } from '../programs/definitions.ts';
+import { startBenchEngine } from '../programs/engine.ts';
 import { startProgram } from '../programs/program.ts';
 import type { Run } from '../run.ts';
 import { startBody } from '../targets/execution.ts';
 import { movieCall, type Peer } from './peer.ts';
-import { startStore } from './router.ts';
 
 const durability = 'start, step, result: file, no fsync';
 const engine = `Conductor ${engineRelease.version} on SQLite`;
@@ -45,8 +45,7 @@ export function conductorSdk(javaOptions: readonly string[]): Peer {
 
 async function startConductor(run: Run, javaOptions: readonly string[], backEndUrl: string) {
   const { stateDir } = run;
-  const { url, pids } = await startStore(run, 'sqlite', javaOptions);
-  await registerDefinitions(url);
+  const { url, pids } = await startBenchEngine(run, { store: 'sqlite', javaOptions, properties: undefined });
   const env = { CONDUCTOR_URL: url, MOVIES_URL: backEndUrl, STATE_DIR: stateDir };
   const startOne = async (name: 'sdk-worker' | 'sdk-api') => {
     const program = await startProgram({ name, entry: `bench/programs/${name}.ts`, env, stateDir });

@@ -2,7 +2,7 @@
 
 import { versionOf } from './install.ts';
 import { movieCall, type Peer } from './peer.ts';
-import { startOwnPostgresql } from './postgresql.ts';
+import { startOwnPostgresql } from '../programs/postgresql.ts';
 import { startPeerProgram } from './servers.ts';
 
 export const dbos: Peer = {

@@ -10,7 +10,7 @@ import { findFreePort } from '../../dev/setup/ports.mjs';
 import type { Processes } from '../measure/processes.ts';
 import type { Run } from '../run.ts';
 import { registerDefinitions } from './definitions.ts';
-import { createDatabase } from './postgresql.ts';
+import { startOwnPostgresql } from './postgresql.ts';
 import type { RouterEngine } from './stack.ts';
 
 /** Where an engine keeps executions. */
@@ -30,6 +30,8 @@ export interface EngineChoice {
 }
 
 export interface BenchEngine extends RouterEngine {
+  /** First processes of engine and database; those that they start are not named. Empty for an engine that runs elsewhere. */
+  readonly pids: readonly number[];
   /** `engine` and `database`, as far as they are ours to see. */
   processes(): Promise<Processes>;
   /** Bytes its database takes; NaN when that cannot be seen. */
@@ -51,24 +53,24 @@ const starts: Readonly<Record<EngineStore, (run: Run, choice: EngineChoice) => P
   async sqlite(run, choice) {
     const { url, pid } = await startWith(run, choice);
     const databaseBytes = async () => sqliteBytes(run.stateDir);
-    return { url, processes: async () => ({ ...processOf('engine', pid) }), databaseBytes };
+    return { url, pids: known(pid), processes: async () => ({ engine: known(pid) }), databaseBytes };
   },
   async postgresql(run, choice) {
-    const database = await createDatabase();
-    run.onEnd(() => database.drop());
+    const server = await startOwnPostgresql(run);
     const properties = choice.properties ?? postgresqlProperties;
-    const { url, pid } = await startWith(run, choice, { properties, database: database.server });
-    for (const statement of choice.sql ?? []) await database.execute(statement);
-    const processes = async () => ({ ...processOf('engine', pid), database: await database.processes() });
-    return { url, processes, databaseBytes: () => database.size() };
+    const { url, pid } = await startWith(run, choice, { properties, database: server.database });
+    for (const statement of choice.sql ?? []) await server.execute(statement);
+    const processes = async () => ({ engine: known(pid), database: server.processes() });
+    return { url, pids: known(pid, server.pid), processes, databaseBytes: () => server.size() };
   },
   async redis(run, choice) {
     const engine = await startRedisEngine(await optionsOf(run, choice));
     run.onEnd(() => engine.stop());
     const { url, pid, redis } = engine;
-    const processes = async () => ({ ...processOf('engine', pid), ...processOf('database', redis.pid) });
+    const processes = async () => ({ engine: known(pid), database: known(redis.pid) });
+    const pids = known(pid, redis.pid);
     // As `npm start -- --store redis`: the router uses the same server.
-    return { url, routerEnv: { REDIS_URL: redis.url }, processes, databaseBytes: async () => Number.NaN };
+    return { url, pids, routerEnv: { REDIS_URL: redis.url }, processes, databaseBytes: async () => Number.NaN };
   },
 };
 
@@ -87,8 +89,8 @@ async function optionsOf(run: Run, choice: EngineChoice, tuning: EngineTuning = 
   };
 }
 
-function processOf(name: string, pid: number | undefined): Processes {
-  return pid === undefined ? {} : { [name]: [pid] };
+function known(...pids: readonly (number | undefined)[]): number[] {
+  return pids.filter((pid) => pid !== undefined);
 }
 
 /** The file and its write-ahead log. */

@@ -1,55 +1,46 @@
-// A temporary database for one run, on the PostgreSQL server that psql connects to.
+// A PostgreSQL server of a run's own, in a folder that its user may enter, with fsync as it is by default.
 
-import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { promisify } from 'node:util';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import postgres from 'postgres';
 import type { DatabaseServer } from '../../dev/engine/engine-arguments.ts';
+import { pathOf } from '../../test/run/requirements.ts';
+import { startPostgresql } from '../../test/stack/postgresql-server.ts';
+import { processTree } from '../measure/process-tree.ts';
+import type { Run } from '../run.ts';
 
-/** As psql names them; the usual server of a development machine when nothing is set. */
-const { PGHOST = '127.0.0.1', PGPORT = '5432', PGUSER = 'postgres', PGPASSWORD = '' } = process.env;
-
-export interface Database {
-  /** How the engine reaches it. */
-  readonly server: DatabaseServer;
-  /** Processes of the server that work for it, when it is on this machine. */
-  processes(): Promise<number[]>;
-  /** Bytes it takes now. */
+export interface Postgresql {
+  readonly database: DatabaseServer;
+  /** The server's first process; it starts one for each connection. */
+  readonly pid: number;
+  /** All of its processes. */
+  processes(): number[];
+  /** Bytes the database takes now. */
   size(): Promise<number>;
   /** Runs a statement in it. */
   execute(sql: string): Promise<void>;
-  /** Removes it, with every connection. */
-  drop(): Promise<void>;
 }
 
-/**
- * @param folder where the server keeps it, on its own machine and owned by its own user; default where it keeps the others
- * @throws Error with psql's own words when there is no server or no psql
- */
-export async function createDatabase(folder?: string): Promise<Database> {
-  const name = `service_router_bench_${randomBytes(4).toString('hex')}`;
-  if (folder !== undefined) await query(`CREATE TABLESPACE ${name} LOCATION '${folder}'`);
-  await query(`CREATE DATABASE ${name}${folder === undefined ? '' : ` TABLESPACE ${name}`}`);
+/** Starts it; it ends with the run. @throws Error when PostgreSQL is not installed */
+export async function startOwnPostgresql(run: Run): Promise<Postgresql> {
+  const program = pathOf('postgres');
+  if (program === undefined) throw new Error('there is no postgres on the PATH');
+  const dir = mkdtempSync(join(tmpdir(), 'service-router-postgresql-'));
+  run.onEnd(() => rmSync(dir, { recursive: true, force: true }));
+  // The server runs as another user when this process is root's.
+  chmodSync(dir, 0o711);
+  const { process: server, database } = await startPostgresql({ bin: dirname(program), dir });
+  run.onEnd(() => server.stop());
+  const sql = postgres(database.url.replace('jdbc:', ''), { username: database.username, max: 1, onnotice: () => {} });
+  run.onEnd(() => sql.end({ timeout: 1 }));
+  const pid = Number(readFileSync(join(dir, 'postgresql/postmaster.pid'), 'utf8').split('\n')[0]);
   return {
-    server: { url: `jdbc:postgresql://${PGHOST}:${PGPORT}/${name}`, username: PGUSER, password: PGPASSWORD },
-    size: async () => Number(await query(`SELECT pg_database_size('${name}')`)),
-    async processes() {
-      const writers = "'checkpointer', 'walwriter', 'background writer'";
-      const ours = `datname = '${name}' OR backend_type IN (${writers})`;
-      return (await query(`SELECT pid FROM pg_stat_activity WHERE ${ours}`)).split('\n').map(Number);
-    },
-    async execute(sql) {
-      await query(sql, name);
-    },
-    async drop() {
-      await query(`DROP DATABASE ${name} WITH (FORCE)`);
-      if (folder !== undefined) await query(`DROP TABLESPACE ${name}`);
+    ...{ database, pid },
+    processes: () => processTree([pid]),
+    size: async () => Number((await sql`SELECT pg_database_size(current_database()) AS bytes`)[0]?.['bytes']),
+    async execute(statement) {
+      await sql.unsafe(statement);
     },
   };
-}
-
-async function query(sql: string, database = 'postgres'): Promise<string> {
-  const args = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align', `--dbname=${database}`, `--command=${sql}`];
-  const env = { ...process.env, PGHOST, PGPORT, PGUSER };
-  const { stdout } = await promisify(execFile)('psql', args, { env });
-  return stdout.trim();
 }

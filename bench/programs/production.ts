@@ -10,7 +10,7 @@ import { openProgramLog } from '../../dev/stack/program-log.ts';
 import type { Processes } from '../measure/processes.ts';
 import type { Run } from '../run.ts';
 import { registerDefinitions } from './definitions.ts';
-import { createDatabase } from './postgresql.ts';
+import { startOwnPostgresql } from './postgresql.ts';
 import { type RunningProgram, startProgram } from './program.ts';
 import { moviePath, type BenchRouter, startIdentityProvider, startOwn, startRouterOf } from './stack.ts';
 
@@ -61,10 +61,9 @@ export async function startProduction(run: Run, backEndUrl: string): Promise<Pro
 
 async function startEngines(run: Run): Promise<{ urls: string[]; processes: Processes }> {
   if (process.env['CONDUCTOR_URL']) throw new Error('--production starts its engines: unset CONDUCTOR_URL');
-  const database = await createDatabase();
-  run.onEnd(() => database.drop());
+  const server = await startOwnPostgresql(run);
   const properties = [postgresqlProperties, clusterProperties];
-  const tuning = { properties, database: database.server, javaOptions: engineJavaOptions };
+  const tuning = { properties, database: server.database, javaOptions: engineJavaOptions };
   const engines = [];
   // One after the other: the first one makes the tables.
   for (const name of ['a', 'b']) {
@@ -76,7 +75,7 @@ async function startEngines(run: Run): Promise<{ urls: string[]; processes: Proc
   const urls = engines.map(({ url }) => url);
   await registerDefinitions(urls[0] as string);
   const pids = engines.flatMap(({ pid }) => pid ?? []);
-  return { urls, processes: { engine: pids, database: await database.processes() } };
+  return { urls, processes: { engine: pids, database: server.processes() } };
 }
 
 async function startRedis(run: Run): Promise<{ url: string; pid: number }> {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDatabase, type Database } from '../../bench/programs/postgresql.ts';
+import { createDatabase, type Database } from '../stack/postgresql-database.ts';
 import { postgresqlProperties } from '../../dev/engine/engine-arguments.ts';
 import { type RunningEngine, startEngine } from '../../dev/engine/start-engine.ts';
 import { runCli } from '../cli/run-cli.ts';

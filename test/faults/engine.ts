@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createDatabase } from '../../bench/programs/postgresql.ts';
+import { createDatabase } from '../stack/postgresql-database.ts';
 import {
   clusterProperties,
   type DatabaseServer,

@@ -1,0 +1,45 @@
+// A temporary database on the PostgreSQL server that psql connects to.
+
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { DatabaseServer } from '../../dev/engine/engine-arguments.ts';
+
+/** As psql names them; the usual server of a development machine when nothing is set. */
+const { PGHOST = '127.0.0.1', PGPORT = '5432', PGUSER = 'postgres', PGPASSWORD = '' } = process.env;
+
+export interface Database {
+  /** How the engine reaches it. */
+  readonly server: DatabaseServer;
+  /** Runs a statement in it. */
+  execute(sql: string): Promise<void>;
+  /** Removes it, with every connection. */
+  drop(): Promise<void>;
+}
+
+/**
+ * @param folder where the server keeps it, on its own machine and owned by its own user; default where it keeps the others
+ * @throws Error with psql's own words when there is no server or no psql
+ */
+export async function createDatabase(folder?: string): Promise<Database> {
+  const name = `service_router_${randomBytes(4).toString('hex')}`;
+  if (folder !== undefined) await query(`CREATE TABLESPACE ${name} LOCATION '${folder}'`);
+  await query(`CREATE DATABASE ${name}${folder === undefined ? '' : ` TABLESPACE ${name}`}`);
+  return {
+    server: { url: `jdbc:postgresql://${PGHOST}:${PGPORT}/${name}`, username: PGUSER, password: PGPASSWORD },
+    async execute(sql) {
+      await query(sql, name);
+    },
+    async drop() {
+      await query(`DROP DATABASE ${name} WITH (FORCE)`);
+      if (folder !== undefined) await query(`DROP TABLESPACE ${name}`);
+    },
+  };
+}
+
+async function query(sql: string, database = 'postgres'): Promise<string> {
+  const args = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align', `--dbname=${database}`, `--command=${sql}`];
+  const env = { ...process.env, PGHOST, PGPORT, PGUSER };
+  const { stdout } = await promisify(execFile)('psql', args, { env });
+  return stdout.trim();
+}
