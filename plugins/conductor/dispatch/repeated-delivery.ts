@@ -4,8 +4,8 @@
 // (WorkflowSweeper.sweep). A task that is polled in between gets a second message, which the next poll takes. The engine's
 // call `POST /api/tasks/queue/requeue/{taskType}` adds one for every task in progress.
 //
-// `Task.pollCount` counts the polls of a task; a retry and a rerun start again at 0. Whoever returns a task reports it
-// IN_PROGRESS, which replaces its output and its reason. So a task of a later poll without either was not returned.
+// `Task.pollCount` counts the polls of a task; a retry and a rerun start again at 0. A worker or router that returns a
+// task reports it IN_PROGRESS, which replaces output and reason. So a task of a later poll without either was not returned.
 
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 
