@@ -1,6 +1,6 @@
 // Runs the engine's jar with Java on 127.0.0.1, by default on an SQLite file in the state directory.
 
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -59,6 +59,7 @@ const engineNiceness = 1;
 export function launchJavaEngine({ java, installed, port, stateDir, output, tuning = {} }: JavaEngineOptions): Child {
   const folder = resolve(stateDir, 'engine');
   mkdirSync(folder, { recursive: true });
+  const temporary = emptyFolder(join(folder, 'tmp'));
   const url = `http://127.0.0.1:${port}`;
   const { jar, classArchive } = installed;
   const { database = join(folder, 'conductor.db') } = tuning;
@@ -69,6 +70,7 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
     args: [
       ...(tuning.javaOptions ?? javaOptions(java)),
       ...(classArchive === undefined ? [] : [`-XX:SharedArchiveFile=${classArchive}`]),
+      `-Djava.io.tmpdir=${temporary}`,
       '-jar',
       jar,
       ...engineArguments({ properties: files, database, port }),
@@ -84,6 +86,13 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
       return { url };
     },
   });
+}
+
+/** The engine makes a folder at each start that it never removes. */
+function emptyFolder(path: string): string {
+  rmSync(path, { recursive: true, force: true });
+  mkdirSync(path);
+  return path;
 }
 
 /**
