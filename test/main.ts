@@ -3,7 +3,7 @@
 // Arguments go to vitest (`npm test -- test/e2e/routes.test.ts`). `--full` (`npm run test:full`) runs the same files in
 // full depth, and what needs more than every commit can wait for. No test is tried again.
 
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -86,25 +86,34 @@ function summarize(ended: readonly EndedStep[], record: RunRecord, startedAt: nu
   ];
 }
 
+/** Makes the folder of this run's temporary files, for every process of the run; tests that are not run leave some. */
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'service-router-tests-'));
+  // PostgreSQL runs as another user when this process is root's.
+  chmodSync(folder, 0o711);
+  process.env['TMPDIR'] = folder;
+  return folder;
+}
+
 async function main(given: readonly string[]): Promise<number> {
   const startedAt = performance.now();
   const args = given.filter((argument) => argument !== '--full');
   const isFull = args.length < given.length;
   if (isFull) process.env['TEST_DEPTH'] = 'full';
   process.stdout.write(`── depth ${depthOfRun()}, TEST_SEED=${seedOfRun()}\n`);
-  const records = mkdtempSync(join(tmpdir(), 'service-router-tests-'));
+  const folder = makeFolder();
   const postgresql = await startOwnPostgresql();
   Object.assign(process.env, postgresql?.env);
   try {
-    const suites = testSteps(args, records);
+    const suites = testSteps(args, folder);
     const ended = await Promise.all([...checks, ...suites].map((step) => runStep(step, rootDir)));
     if (isFull && args.length === 0) ended.push(...(await runWholeRuns(rootDir)));
-    const record = readRecords(records, suites.length);
+    const record = readRecords(folder, suites.length);
     process.stdout.write(`\n${summarize(ended, record, startedAt).join('\n')}\n`);
     return ended.every(({ isOk }) => isOk) && record.files.length > 0 ? 0 : 1;
   } finally {
     await postgresql?.stop();
-    rmSync(records, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
