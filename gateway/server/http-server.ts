@@ -63,7 +63,8 @@ export interface HttpServer {
   applyLimits(): void;
   /**
    * Stops gracefully. Waits for the requests in flight; requests that arrive during the wait are served (workers report
-   * results) but do not prolong it. Then stops listening and destroys the remaining connections.
+   * results), and those that are being served at its end get their responses. Then stops listening and destroys the
+   * remaining connections.
    * @param drainMs longest wait, in milliseconds
    */
   stop(drainMs: number): Promise<void>;

@@ -1,31 +1,32 @@
-// A counter of the requests in flight, so that a graceful shutdown can wait for them.
+// The requests in flight, so that a graceful shutdown can wait for them.
 
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 
-/** Counts the requests that arrived before the shutdown began. */
+/** Waits for responses that have not closed. */
 export class OpenRequests {
-  #count = 0;
-  #isDraining = false;
-  #onIdle: () => void = () => undefined;
+  readonly #responses = new Set<ServerResponse>();
 
-  /** Counts a request until its response has closed. Requests that arrive during the drain are not counted. */
+  /** Counts a request as in flight until its response has closed. */
   add(response: ServerResponse): void {
-    if (this.#isDraining) return;
-    this.#count += 1;
-    response.once('close', () => {
-      this.#count -= 1;
-      if (this.#count === 0) this.#onIdle();
-    });
+    this.#responses.add(response);
+    response.once('close', () => this.#responses.delete(response));
   }
 
-  /** Resolves when all counted responses have closed, at the latest after `drainMs` milliseconds. */
+  /**
+   * Resolves when all responses have closed that are open now, and then those that are open at that moment: a worker's
+   * report ends a client's wait before the worker has its own response. Later requests do not prolong the wait.
+   * @param drainMs longest wait, in milliseconds
+   */
   async drain(drainMs: number): Promise<void> {
-    this.#isDraining = true;
-    if (this.#count === 0) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const deadline = setTimeout(resolve, drainMs);
-    this.#onIdle = resolve;
-    await promise;
-    clearTimeout(deadline);
+    const deadline = new AbortController();
+    const drained = this.#closed().then(() => this.#closed());
+    await Promise.race([drained, pause(drainMs, undefined, deadline).catch(() => undefined)]);
+    deadline.abort();
+  }
+
+  async #closed(): Promise<void> {
+    await Promise.all([...this.#responses].map((response) => once(response, 'close')));
   }
 }

@@ -1,6 +1,7 @@
-// Graceful shutdown of the public server: it waits for earlier requests, and not for later ones.
+// Graceful shutdown of the public server: it waits for earlier requests and for those they wait for, and not for later ones.
 
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { startHttpServer } from '../../gateway/server/http-server.ts';
@@ -17,21 +18,37 @@ const limits = {
 
 const random = randomOfRun();
 
+const start = (app: (request: IncomingMessage, response: ServerResponse) => void) =>
+  startHttpServer({ host: '127.0.0.1', port: 0, accessLog: () => undefined, metrics: new Registry(), limits, app });
+
+it('answers the worker whose report has ended the last wait', async () => {
+  const clients: ServerResponse[] = [];
+  const reports: ServerResponse[] = [];
+  const server = await start((request, response) => {
+    (request.url === '/report' ? reports : clients).push(response);
+  });
+  const client = fetch(`${server.url}/client`).then((response) => response.text());
+  await pollUntil('the client to wait', () => clients.length === 1);
+  const stopped = server.stop(20_000);
+  const report = fetch(`${server.url}/report`).then((response) => response.text());
+  await pollUntil('the report to arrive', () => reports.length === 1);
+  clients[0]?.end('done');
+  expect(await client).toBe('done');
+  // The response to the report is written in a later turn of the event loop.
+  await nextTurn();
+  reports[0]?.end('taken');
+  expect(await report).toBe('taken');
+  await stopped;
+});
+
 it('ends when the last earlier request has its response, even while new requests arrive', async () => {
   const slow: ServerResponse[] = [];
   let open = 0;
-  const server = await startHttpServer({
-    host: '127.0.0.1',
-    port: 0,
-    accessLog: () => undefined,
-    metrics: new Registry(),
-    limits,
-    app(request, response) {
-      if (request.url === '/slow') return void slow.push(response);
-      open += 1;
-      setTimeout(() => response.end('late'), random.between(500, 1_500));
-      response.on('close', () => (open -= 1));
-    },
+  const server = await start((request, response) => {
+    if (request.url === '/slow') return void slow.push(response);
+    open += 1;
+    setTimeout(() => response.end('late'), random.between(500, 1_500));
+    response.on('close', () => (open -= 1));
   });
   const waiting = fetch(`${server.url}/slow`).then((response) => response.text());
   await pollUntil('the slow request to arrive', () => slow.length === 1);
