@@ -19,21 +19,21 @@ export function unreceivedReason({ pollCount = 1 }: Pick<Task, 'pollCount'>): st
 }
 
 /** Returns true for a polled task that an earlier poll took and nobody returned since. */
-export function isRepeatedDelivery({ pollCount = 1, outputData, reasonForIncompletion }: Task): boolean {
+export function isRepeatedDelivery(task: Task): boolean {
+  const { pollCount = 1 } = task;
   if (pollCount <= 1) return false;
-  const reason = reasonForIncompletion ?? '';
+  const reason = task.reasonForIncompletion ?? '';
   if (reason.startsWith(unreceived)) return reason !== unreceivedReason({ pollCount: pollCount - 1 });
-  return reason === '' && isEmpty(outputData);
+  return !hasTrace(task);
 }
 
 /** Returns true for the result of a worker that returns its task without a trace of that. */
 export function returnsWithoutTrace(result: TaskResult): boolean {
-  const { status, reasonForIncompletion, outputData, extendLease } = result;
   // An extension of the lease keeps the task with its worker.
-  if (status !== 'IN_PROGRESS' || extendLease === true) return false;
-  return (reasonForIncompletion ?? '') === '' && isEmpty(outputData);
+  return result.status === 'IN_PROGRESS' && result['extendLease'] !== true && !hasTrace(result);
 }
 
-function isEmpty(output: object | null | undefined): boolean {
-  return Object.keys(output ?? {}).length === 0;
+/** Returns true for what the last result of a task has left: a reason or an output. SDKs send both as null, too. */
+function hasTrace({ reasonForIncompletion, outputData }: Pick<Task, 'reasonForIncompletion' | 'outputData'>): boolean {
+  return (reasonForIncompletion ?? '') !== '' || Object.keys(outputData ?? {}).length > 0;
 }
