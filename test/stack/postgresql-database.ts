@@ -11,8 +11,6 @@ const { PGHOST = '127.0.0.1', PGPORT = '5432', PGUSER = 'postgres', PGPASSWORD =
 export interface Database {
   /** How the engine reaches it. */
   readonly server: DatabaseServer;
-  /** Runs a statement in it. */
-  execute(sql: string): Promise<void>;
   /** Removes it, with every connection. */
   drop(): Promise<void>;
 }
@@ -27,9 +25,6 @@ export async function createDatabase(folder?: string): Promise<Database> {
   await query(`CREATE DATABASE ${name}${folder === undefined ? '' : ` TABLESPACE ${name}`}`);
   return {
     server: { url: `jdbc:postgresql://${PGHOST}:${PGPORT}/${name}`, username: PGUSER, password: PGPASSWORD },
-    async execute(sql) {
-      await query(sql, name);
-    },
     async drop() {
       await query(`DROP DATABASE ${name} WITH (FORCE)`);
       if (folder !== undefined) await query(`DROP TABLESPACE ${name}`);
@@ -37,9 +32,8 @@ export async function createDatabase(folder?: string): Promise<Database> {
   };
 }
 
-async function query(sql: string, database = 'postgres'): Promise<string> {
-  const args = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align', `--dbname=${database}`, `--command=${sql}`];
+async function query(sql: string): Promise<void> {
+  const args = ['--no-psqlrc', '--quiet', '--dbname=postgres', `--command=${sql}`];
   const env = { ...process.env, PGHOST, PGPORT, PGUSER };
-  const { stdout } = await promisify(execFile)('psql', args, { env });
-  return stdout.trim();
+  await promisify(execFile)('psql', args, { env });
 }
