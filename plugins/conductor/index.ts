@@ -47,7 +47,10 @@ export function init({ services, registerPolicy }: PluginContext): void {
       longPolls: sharedState.clientDependencies.longPolls,
     }),
   );
-  const limits = new WorkerLimits({ config, engine, recall: (taskId) => updates.recall(taskId) });
+  const limits = new WorkerLimits({
+    ...{ config, engine, workflows: shipped.map(({ name }) => name) },
+    recall: (taskId) => updates.recall(taskId),
+  });
   registerPolicy(createEngineApiPolicy(config, { ...dependencies, limits }));
 
   services.addReadinessCheck(

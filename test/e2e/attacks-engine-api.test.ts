@@ -219,6 +219,21 @@ describe('results that say more than a worker may', () => {
   });
 });
 
+it.each([
+  '/conductor/api/tasks/poll/batch/_deciderQueue?count=64',
+  '/conductor/api/tasks/poll/_deciderQueue',
+  '/conductor/api/tasks/poll/batch/person_patched?domain=college-adaptorWF',
+  '/conductor/api/tasks/poll/batch/college-adaptorWF%3Aperson_patched',
+  '/conductor/api/tasks/poll/batch/HTTP',
+])(
+  'a poll of a queue in which the engine has no tasks of workers: %s → 403, and the engine is not asked',
+  async (path) => {
+    attacked.engine.requests.length = 0;
+    expect((await send(`GET ${path} HTTP/1.1`)).status).toBe(403);
+    expect(seen()).toEqual([]);
+  },
+);
+
 describe('what is passed on', () => {
   it('carries neither credentials nor anything else that the client said of itself', async () => {
     attacked.engine.requests.length = 0;

@@ -17,7 +17,10 @@ export const taskTypes: Readonly<Record<string, TaskType>> = {
   TERMINATE: { required: ['inputParameters'] },
 };
 
-/** Types that need the engine's system task workers, which run with `conductor.system-task-workers.enabled=false`. */
+/**
+ * Types that need the engine's system task workers, which the product's engine settings switch off
+ * (`conductor.system-task-workers.enabled=false`).
+ */
 const asynchronous = new Set([
   'HTTP',
   'JOIN',
@@ -29,6 +32,11 @@ const asynchronous = new Set([
   'KAFKA_PUBLISH',
   'JDBC',
 ]);
+
+/** Returns true for a type that the engine carries out itself. */
+export function isSystemTask(type: string): boolean {
+  return asynchronous.has(type) || (type !== 'SIMPLE' && Object.hasOwn(taskTypes, type));
+}
 
 /** Returns why a task type is not allowed; undefined when it is. */
 export function problemOfTaskType(type: string): string | undefined {

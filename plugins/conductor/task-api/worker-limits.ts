@@ -4,6 +4,7 @@ import type { Engine } from '#lib/conductor/engine.ts';
 import { isDirectDomain, poolDomain } from '#lib/conductor/executions/direct-domain.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { Problem } from '#lib/problem/problem.ts';
+import { isSystemTask } from '#lib/conductor/definitions/task-types.ts';
 import { findTask } from '../dispatch/dispatched-task.ts';
 import type { QueueName } from '../dispatch/task-queues.ts';
 
@@ -16,6 +17,8 @@ export interface PooledTask extends QueueName {
 export interface WorkerLimitsOptions {
   config: Config;
   engine: Pick<Engine, 'request'>;
+  /** Names of the workflows: the engine's queues of events are named after them. */
+  workflows: readonly string[];
   /** Returns a task that this router delivered; undefined when it is unknown. */
   recall: (taskId: string) => PooledTask | undefined;
 }
@@ -26,9 +29,11 @@ const noDomain = 'NO_DOMAIN';
 /** Applies `client.<client id>.taskTypes` and `.domains`; a client with neither may work for every pool. */
 export class WorkerLimits {
   readonly #options: WorkerLimitsOptions;
+  readonly #workflows: ReadonlySet<string>;
 
   constructor(options: WorkerLimitsOptions) {
     this.#options = options;
+    this.#workflows = new Set(options.workflows);
   }
 
   /**
@@ -45,12 +50,10 @@ export class WorkerLimits {
 
   /** Checks a poll. @throws Problem `forbidden` when the client may not take tasks from this queue */
   checkQueue(clientId: string, { taskType, domain }: QueueName): void {
-    // The engine's queue is `<domain>:<task type>`: a colon in the type names the queue of another domain.
-    if (isDirectDomain(domain) || isDirectDomain(taskType.split(':')[0]))
-      refuse('Only routers take tasks of this domain.');
+    if (isDirectDomain(domain)) refuse('Only routers take tasks of this domain.');
+    if (this.#isInternal({ taskType, domain })) refuse("This is one of the engine's own queues, not one of tasks.");
     const { taskTypes, domains } = this.#limitsOf(clientId);
     if (taskTypes === undefined && domains === undefined) return;
-    if (taskType.includes(':') || domain?.includes(':') === true) refuse('This client may not work for this pool.');
     if (taskTypes?.includes(taskType) === false || domains?.includes(domain ?? noDomain) === false)
       refuse('This client may not work for this pool.');
   }
@@ -82,6 +85,15 @@ export class WorkerLimits {
     if (task === undefined) refuse('This client may not report this task.');
     this.checkQueue(clientId, task);
     if (executionId !== undefined && executionId !== task.executionId) refuse('This client may not report this task.');
+  }
+
+  /**
+   * True for a queue of the engine that has no tasks for workers. A poll of it would remove its messages, because
+   * Conductor's poll takes them from the queue `<domain>:<task type>` before it looks for a task. Such queues are
+   * `_deciderQueue` (executions to be swept), those of system tasks, and `<workflow>:<sink>` (events).
+   */
+  #isInternal({ taskType, domain = '' }: QueueName): boolean {
+    return /[:]|^_/.test(taskType) || domain.includes(':') || isSystemTask(taskType) || this.#workflows.has(domain);
   }
 
   #limitsOf(clientId: string) {
