@@ -1,5 +1,6 @@
 // Cancels executions that no worker has taken. Executions that a worker has taken continue.
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -17,19 +18,26 @@ export interface CancellationDependencies {
   readonly executions: Pick<ExecutionApi, 'readWhole'>;
   readonly wakeUps: Pick<WakeUps, 'executionChanged'>;
   readonly linksOf: LinksOf;
+  /** Aborts when the router starts to drain. */
+  readonly draining: AbortSignal;
 }
+
+/** Longest time for which a router tries to resume an execution that it did not cancel, in milliseconds. */
+const maxResumeMs = 10 * 60_000;
+const resumePauseMs = 1_000;
 
 /**
  * Cancels an execution. The execution is paused while its tasks are checked, because no router hands out a task of a
  * paused execution (see withheld-tasks.ts).
  * @returns the cancelled execution; also when it had been cancelled before
- * @throws Problem `execution-ended` or `execution-under-way` (409); EngineError, and then the execution continues
+ * @throws Problem `execution-ended` or `execution-under-way` (409); EngineError, and then the execution continues as soon
+ *   as the engine responds again
  */
 export async function cancelExecution(
   execution: WholeExecution,
   dependencies: CancellationDependencies,
 ): Promise<WholeExecution> {
-  const { engine, executions, wakeUps, linksOf } = dependencies;
+  const { engine, executions, wakeUps, linksOf, draining } = dependencies;
   const { workflowId } = execution;
   const read = async () => (await executions.readWhole(workflowId)) ?? execution;
   const before = hasEnded(execution) ? execution : await read();
@@ -43,11 +51,29 @@ export async function cancelExecution(
     if (!isUntouched(paused)) throw executionUnderWay(linksOf(workflowId));
     await engine.terminate(workflowId, cancelled);
   } catch (error) {
-    await engine.resume(workflowId).catch(() => undefined);
+    if (!(await isResumed(workflowId, engine))) void resumeLater(workflowId, engine, draining);
     throw error;
   }
   wakeUps.executionChanged(workflowId);
   return expectCancelled(await read(), linksOf);
+}
+
+/** Resumes an execution. @returns false when the engine does not respond */
+async function isResumed(executionId: string, engine: Pick<Engine, 'resume'>): Promise<boolean> {
+  return engine.resume(executionId).then(
+    () => true,
+    // Refused: it is not paused any more, or has ended.
+    (error: unknown) => error instanceof EngineError && error.kind === 'refused',
+  );
+}
+
+/** Resumes an execution once the engine responds. The engine does not evaluate a paused execution, so no time-out ends it. */
+async function resumeLater(executionId: string, engine: Pick<Engine, 'resume'>, draining: AbortSignal): Promise<void> {
+  const deadline = performance.now() + maxResumeMs;
+  do {
+    await pause(resumePauseMs, undefined, { signal: draining, ref: false }).catch(() => undefined);
+    if (await isResumed(executionId, engine)) return;
+  } while (!draining.aborted && performance.now() < deadline);
 }
 
 function expectCancelled(execution: WholeExecution, linksOf: LinksOf): WholeExecution {

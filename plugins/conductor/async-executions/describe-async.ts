@@ -10,7 +10,7 @@ const time = (description: string) => ({ type: 'string', format: 'date-time', de
 
 const execution: Schema = {
   type: 'object',
-  description: 'Where an execution stands.',
+  description: 'The status of an execution.',
   required: ['id', 'state', 'route', 'method', 'requestId', 'links'],
   properties: {
     id: text('Also `X-Execution-Id` of the response to the request that started it.'),
@@ -19,7 +19,7 @@ const execution: Schema = {
       description:
         '`completed`: the back end has responded, with whatever status. `failed` and `timed-out`: it has not; the link `response` has the problem.',
     },
-    route: text('The part of the router that the request came to; a tag of this document.'),
+    route: text('Name of the endpoint that received the request; also a tag of this document.'),
     method: text('The method of the request.'),
     requestId: text('`X-Request-Id` of the request.'),
     startedAt: time("By the engine's clock."),
@@ -108,7 +108,7 @@ export function describeRetries(
         in: 'header',
         ...(isRequired ? { required: true } : {}),
         description:
-          'Your own name of this request, such as a UUID. Repeated with the same key it is not started again: the response is the first one, with `Idempotency-Replayed`.',
+          'Your own identifier of this request, such as a UUID. A repeated request with the same key starts nothing: it gets the first response, with `Idempotency-Replayed`.',
         schema: { type: 'string', minLength: 1 },
       },
     ],

@@ -11,7 +11,7 @@ import { executionComponents, executionRef, preferWait } from './describe-async.
 const id: Parameter = {
   name: 'id',
   in: 'path',
-  description: 'The execution, as `X-Execution-Id` named it. Only the client that started it sees it.',
+  description: 'Id of the execution, from `X-Execution-Id`. Only the client that started the execution can see it.',
   schema: { type: 'string', format: 'uuid' },
 };
 
@@ -36,7 +36,7 @@ export function describeExecutions(serve: 'status' | 'response', compresses: boo
 
 function summaryOf(serve: 'status' | 'response', method: Method): Operation {
   if (method === 'DELETE') return { summary: 'Cancels an execution that no worker has taken' };
-  return serve === 'status' ? { summary: 'Where an execution stands' } : {};
+  return serve === 'status' ? { summary: 'The status of an execution' } : {};
 }
 
 function describeStatus(method: Method): Description {
@@ -50,7 +50,7 @@ function describeStatus(method: Method): Description {
       200: {
         description: cancels
           ? 'It is cancelled: nothing has reached the back end, and nothing will.'
-          : 'Where it stands. `Retry-After` is there while it runs.',
+          : 'The status. `Retry-After` is present while the execution runs.',
         headers: {
           'Cache-Control': headerRef('CacheControl'),
           ...(cancels

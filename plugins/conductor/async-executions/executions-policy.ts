@@ -90,6 +90,7 @@ export function createExecutionsPolicy(config: Config, dependencies: ExecutionsP
 class ExecutionsApi {
   readonly #dependencies: ExecutionsPolicyDependencies;
   readonly #clients: ClientExecutions;
+  readonly #cancellations = new Map<string, Promise<WholeExecution>>();
   readonly #maxWaitMs: number;
   readonly #maxLongPolls: number;
 
@@ -103,13 +104,25 @@ class ExecutionsApi {
   async status(request: Request, response: Response): Promise<void> {
     const { execution, waited } = await this.#find(request, response);
     const { linksOf } = this.#dependencies.responseOptions;
-    const shown =
-      request.method === 'DELETE' ? await cancelExecution(execution, { ...this.#dependencies, linksOf }) : execution;
+    const shown = request.method === 'DELETE' ? await this.#cancel(execution) : execution;
     const headers = {
       ...(hasEnded(shown) ? {} : { 'retry-after': '1' }),
       ...(waited === '' ? {} : { 'preference-applied': waited }),
     };
     sendDocument(response, 200, { body: documentOf(shown, linksOf), headers });
+  }
+
+  /** Cancels an execution once for all clients that ask at the same time: one could resume what the other has paused. */
+  #cancel(execution: WholeExecution): Promise<WholeExecution> {
+    const { workflowId } = execution;
+    const { linksOf } = this.#dependencies.responseOptions;
+    const running = this.#cancellations.get(workflowId);
+    if (running !== undefined) return running;
+    const started = cancelExecution(execution, { ...this.#dependencies, linksOf }).finally(() =>
+      this.#cancellations.delete(workflowId),
+    );
+    this.#cancellations.set(workflowId, started);
+    return started;
   }
 
   async response(request: Request, response: Response, compression: CompressOptions | undefined): Promise<void> {

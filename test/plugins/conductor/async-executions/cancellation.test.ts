@@ -1,6 +1,7 @@
 // A cancellation against what the engine and its workers do meanwhile: what a worker has goes on, the rest never runs.
 
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
+import { pollUntil } from '../../../stack/poll-until.ts';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import { cancelExecution } from '../../../../plugins/conductor/async-executions/cancellation.ts';
@@ -15,8 +16,14 @@ function execution(status: WorkflowStatus, { reason = '', polls = 0 } = {}): Who
   return { ...fields, status, reasonForIncompletion: reason, startTime: 1, endTime: 0, tasks };
 }
 
+let draining = new AbortController();
+afterEach(() => {
+  draining.abort();
+  draining = new AbortController();
+});
+
 /** An engine that says this of the execution, one answer a look; the last one for good. */
-function setUp(looks: (WholeExecution | null)[], { pauses = true, terminates = true } = {}) {
+function setUp(looks: (WholeExecution | null)[], { pauses = true, terminates = true, failures = 0 } = {}) {
   const calls: string[] = [];
   const engine = {
     async pause() {
@@ -25,7 +32,7 @@ function setUp(looks: (WholeExecution | null)[], { pauses = true, terminates = t
     },
     async resume() {
       calls.push('resume');
-      throw new Error('away');
+      if (calls.filter((call) => call === 'resume').length <= failures) throw new Error('away');
     },
     async terminate(_id: string, reason: string) {
       calls.push(`terminate: ${reason}`);
@@ -34,7 +41,8 @@ function setUp(looks: (WholeExecution | null)[], { pauses = true, terminates = t
   };
   const executions = { readWhole: async () => (looks.length > 1 ? looks.shift() : looks[0]) ?? null };
   const wakeUps = { executionChanged: (id: string) => void calls.push(`changed ${id}`) };
-  const cancel = (given = execution('RUNNING')) => cancelExecution(given, { engine, executions, wakeUps, linksOf });
+  const cancel = (given = execution('RUNNING')) =>
+    cancelExecution(given, { engine, executions, wakeUps, linksOf, draining: draining.signal });
   return { calls, cancel };
 }
 
@@ -90,6 +98,12 @@ describe('cancelExecution', () => {
     const { calls, cancel } = setUp([running], { terminates: false });
     await expect(cancel()).rejects.toThrow('refused');
     expect(calls).toEqual(['pause', `terminate: ${cancelled}`, 'resume']);
+  });
+
+  it('resumes it once the engine responds again', async () => {
+    const { calls, cancel } = setUp([running], { terminates: false, failures: 2 });
+    await expect(cancel()).rejects.toThrow('refused');
+    await pollUntil('it to be resumed', () => calls.filter((call) => call === 'resume').length === 3);
   });
 
   it('is not believed when the execution runs on afterwards', async () => {
