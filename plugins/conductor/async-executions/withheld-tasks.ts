@@ -12,7 +12,7 @@ import type { Task } from '#lib/conductor/types.ts';
 import type { ExecutionRecorder } from '#lib/records/recorder.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { isKeyed, readSoleExecution } from '../idempotency/sole-execution.ts';
-import { isRepeatedDelivery } from '../dispatch/repeated-delivery.ts';
+import { isRepeatedDelivery, runsOnce } from '../dispatch/repeated-delivery.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 
 /** What {@link WithheldTasks} works with. */
@@ -26,13 +26,18 @@ export interface WithheldTasksOptions {
   readonly waitedFor: ReadonlySet<string>;
   /** Queues a task that may be handed out after all. */
   readonly giveBack: (task: Task) => void;
-  /** Returns a task to the engine, for the next router that polls. */
-  readonly requeue: (task: Task) => Promise<void>;
+  /** Returns a task to the engine, for the next router that polls. Resolves to false when the engine does not take it. */
+  readonly requeue: (task: Task) => Promise<boolean>;
+  /**
+   * Time after which a withheld task is returned to the engine, in milliseconds; default 10,000. The next poll takes it
+   * again, so that its response time-out does not end it while its execution is paused.
+   */
+  readonly maxWithheldMs?: number;
   readonly log: Logger;
 }
 
-/** Maximum time for which a task is withheld, in milliseconds. Afterwards the task times out in the engine. */
-const maxWithheldMs = 60_000;
+/** Time after which a task is given up that the engine does not take back, in milliseconds. */
+const maxRequeueMs = 10 * 60_000;
 const firstPauseMs = 50;
 const longestPauseMs = 1_000;
 
@@ -51,7 +56,8 @@ export class WithheldTasks {
     const { engine, recorder, waitedFor } = this.#options;
     const polled = await engine.pollTasks(...poll);
     const tasks = polled.filter((task) => !this.#isRepeated(task));
-    // Recorded before the check for other executions of a key: of two routers that check, each sees the other's.
+    // Recorded before the check for other executions of a key: of two routers that check at the same time, each sees the
+    // other's record.
     await recorder.polled(tasks.filter(({ workflowInstanceId }) => !waitedFor.has(workflowInstanceId)));
     const mayDispatch = await Promise.all(tasks.map((task) => this.#mayDispatch(task)));
     return tasks.filter((_task, index) => mayDispatch[index]);
@@ -64,7 +70,7 @@ export class WithheldTasks {
   }
 
   #isRepeated(task: Task): boolean {
-    const isRepeated = isRepeatedDelivery(task);
+    const isRepeated = isRepeatedDelivery(task) && runsOnce(task);
     if (isRepeated) {
       const { taskDefName: taskType, taskId, workflowInstanceId: executionId } = task;
       this.#options.log.warn({ taskType, taskId, executionId }, 'the engine delivered a task twice: ignored');
@@ -86,19 +92,20 @@ export class WithheldTasks {
   }
 
   async #dispatchLater(task: Task): Promise<void> {
-    const deadline = performance.now() + maxWithheldMs;
+    const heldSince = performance.now();
+    const heldMs = () => performance.now() - heldSince;
+    const { maxWithheldMs = 10_000, requeue } = this.#options;
     const { signal } = this.#stopped;
-    for (let pauseMs = firstPauseMs; performance.now() < deadline; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+    for (let pauseMs = firstPauseMs; heldMs() < maxRequeueMs; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       await pause(pauseMs, undefined, { signal }).catch(() => undefined);
-      if (signal.aborted) return this.#options.requeue(task);
-      const state = await this.#stateOf(task);
-      if (state === 'running') return this.#options.giveBack(task);
-      if (state === 'ended') return;
+      if (!signal.aborted) {
+        const state = await this.#stateOf(task);
+        if (state === 'running') return this.#options.giveBack(task);
+        if (state === 'ended') return;
+      }
+      if (signal.aborted) return void (await requeue(task));
+      if (heldMs() >= maxWithheldMs && (await requeue(task))) return;
     }
-    this.#options.log.warn(
-      { executionId: task.workflowInstanceId },
-      'a task was not handed out: its execution is paused',
-    );
   }
 
   async #stateOf(task: Task): Promise<'running' | 'ended' | 'undecided'> {

@@ -7,6 +7,7 @@
 // `Task.pollCount` counts the polls of a task; a retry and a rerun start again at 0. A worker or router that returns a
 // task reports it IN_PROGRESS, which replaces output and reason. So a task of a later poll without either was not returned.
 
+import { isSafeMethod } from '#lib/http/methods.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 
 const unreceived = 'no worker received the task of poll ';
@@ -16,6 +17,17 @@ export const returnedByWorker = 'its worker reported IN_PROGRESS';
 /** Returns the reason with which a router returns a task that it polled and no worker received. */
 export function unreceivedReason({ pollCount = 1 }: Pick<Task, 'pollCount'>): string {
   return `${unreceived}${pollCount}`;
+}
+
+/**
+ * Returns true for a task that must not be carried out twice: neither a read nor one that the engine may retry. The others
+ * are delivered again, because an engine can also fail after it has taken a task from its queue.
+ */
+export function runsOnce({ workflowTask, inputData }: Task): boolean {
+  const { taskDefinition } = (workflowTask ?? {}) as { taskDefinition?: { retryCount?: number } };
+  const { httpMethod } = (inputData?.['inbound'] ?? {}) as { httpMethod?: unknown };
+  if ((taskDefinition?.retryCount ?? 0) > 0) return false;
+  return !(typeof httpMethod === 'string' && isSafeMethod(httpMethod));
 }
 
 /** Returns true for a polled task that an earlier poll took and nobody returned since. */

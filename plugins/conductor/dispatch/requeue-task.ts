@@ -9,11 +9,12 @@ import { unreceivedReason } from './repeated-delivery.ts';
  * Updates the task to IN_PROGRESS with a callback after 0 seconds, so that the next poll returns it (Conductor's task
  * queue). It keeps the output that its worker may have reported. The engine ignores the update for a task that has ended.
  * Logs errors and never rejects.
+ * @returns false when the engine has not taken the update
  */
 export async function requeueTask(
   task: Task,
   { engine, log }: { engine: Pick<Engine, 'updateTask'>; log: Logger },
-): Promise<void> {
+): Promise<boolean> {
   const { taskId, workflowInstanceId, taskDefName, outputData } = task;
   try {
     await engine.updateTask({
@@ -21,10 +22,12 @@ export async function requeueTask(
       reasonForIncompletion: unreceivedReason(task),
       ...(outputData === undefined ? {} : { outputData }),
     });
+    return true;
   } catch (error) {
     log.error(
       { taskType: taskDefName, executionId: workflowInstanceId, ...errorFields(error) },
       'could not return a task to the engine: the task waits for its response time-out',
     );
+    return false;
   }
 }

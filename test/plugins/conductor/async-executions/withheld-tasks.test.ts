@@ -10,7 +10,11 @@ const task = (workflowInstanceId: string, workflowType = 'college-adaptorWF') =>
   ({ taskId: `t-${workflowInstanceId}`, taskDefName: 'intake', workflowInstanceId, workflowType }) as unknown as Task;
 
 /** An engine with these tasks in its queue that says of their executions, one response a look, what it is told to. */
-function setUp(tasks: Task[], answers: (WorkflowStatus | Error)[], waitedFor: string[] = []) {
+function setUp(
+  tasks: Task[],
+  answers: (WorkflowStatus | Error)[],
+  { waitedFor = [], refusals = 0, ...times }: { waitedFor?: string[]; refusals?: number; maxWithheldMs?: number } = {},
+) {
   const looks: string[] = [];
   const returned: Task[] = [];
   const requeued: Task[] = [];
@@ -29,7 +33,8 @@ function setUp(tasks: Task[], answers: (WorkflowStatus | Error)[], waitedFor: st
     workflows: new Set(['college-adaptorWF']),
     waitedFor: new Set(waitedFor),
     giveBack: (one) => void returned.push(one),
-    requeue: async (one) => void requeued.push(one),
+    ...times,
+    requeue: async (one) => requeued.push(one) > refusals,
     log: createLog('test', 'silent'),
   });
   return { withheld, looks, returned, requeued, poll: () => withheld.poll('intake', { count: 1 }) };
@@ -43,7 +48,7 @@ describe('WithheldTasks', () => {
 
   it('of one whose client waits here, and of what clients do not start: handed out without a look', async () => {
     const tasks = [task('a'), task('b', 'mdmWF')];
-    const { poll, looks } = setUp(tasks, ['TERMINATED'], ['a']);
+    const { poll, looks } = setUp(tasks, ['TERMINATED'], { waitedFor: ['a'] });
     expect(await poll()).toEqual(tasks);
     expect(looks).toEqual([]);
   });
@@ -75,6 +80,17 @@ describe('WithheldTasks', () => {
     expect(await poll()).toEqual([running]);
     await withheld.stop();
     expect([requeued, returned]).toEqual([[paused], []]);
+  });
+
+  it.each([
+    ['stays paused', ['PAUSED'], 0],
+    ['has a state that cannot be read', [new Error('no response')], 0],
+    ['stays paused, while the engine does not take the task at first', ['PAUSED'], 2],
+  ] as const)('of one that %s: returned to the engine, whose next poll takes it', async (_title, answers, refusals) => {
+    const { poll, requeued, returned } = setUp([task('a')], [...answers], { refusals, maxWithheldMs: 10 });
+    expect(await poll()).toEqual([]);
+    await pollUntil('the task', () => requeued.length > refusals);
+    expect([requeued.length, returned]).toEqual([refusals + 1, []]);
   });
 
   it('polled by a fetch that ends after the stop: returned to the engine', async () => {

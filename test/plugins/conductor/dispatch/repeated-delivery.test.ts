@@ -6,6 +6,7 @@ import {
   isRepeatedDelivery,
   returnedByWorker,
   returnsWithoutTrace,
+  runsOnce,
   unreceivedReason,
 } from '../../../../plugins/conductor/dispatch/repeated-delivery.ts';
 
@@ -36,4 +37,14 @@ it.each([
   ['IN_PROGRESS', { extendLease: true }, false],
 ])('a result %s with %o leaves no trace: %s', (status, fields, hasNone) => {
   expect(returnsWithoutTrace({ ...fields, status } as unknown as TaskResult)).toBe(hasNone);
+});
+
+it.each([
+  ['a write', { inputData: { inbound: { httpMethod: 'PATCH' } } }, true],
+  ['a read', { inputData: { inbound: { httpMethod: 'GET' } } }, false],
+  ['a task without a request', {}, true],
+  ['a task that the engine may retry', { workflowTask: { taskDefinition: { retryCount: 3 } } }, false],
+  ['a task that it may not retry', { workflowTask: { taskDefinition: { retryCount: 0 } } }, true],
+])('must be carried out once only: %s, %o → %s', (_case, fields, expected) => {
+  expect(runsOnce(fields as unknown as Task)).toBe(expected);
 });
