@@ -169,7 +169,7 @@ describe('a task that is dispatched directly', () => {
     expect((await call(`${engineUrl}/api/workflow/${workflowInstanceId}`)).text).toContain(`"taskId":"${taskId}"`);
   });
 
-  it('may be put off: the engine hands it out again', async () => {
+  it('is delivered again by the router after an IN_PROGRESS result', async () => {
     const answer = reader('/movies/x');
     const [task] = await poll();
     expect((await report(task!, { status: 'IN_PROGRESS', callbackAfterSeconds: 0 })).status).toBe(200);
@@ -177,6 +177,23 @@ describe('a task that is dispatched directly', () => {
     expect(again!.workflowInstanceId).toBe(task!.workflowInstanceId);
     await report(again!);
     expect((await answer).text).toBe('done');
+  });
+
+  it('stays with a worker that extends its lease', async () => {
+    const answer = reader('/movies/x');
+    const [task] = await poll();
+    expect((await report(task!, { status: 'IN_PROGRESS', extendLease: true })).status).toBe(200);
+    expect(await poll({ timeoutMs: 1_200 })).toEqual([]);
+    await report(task!);
+    expect((await answer).text).toBe('done');
+  });
+
+  it('of an execution that was terminated meanwhile: its late result is no response', async () => {
+    const answer = reader('/movies/x');
+    const [task] = await poll();
+    await call(`${engineUrl}/api/workflow/${task!.workflowInstanceId}?reason=by%20hand`, { method: 'DELETE' });
+    expect((await report(task!)).status).toBe(200);
+    expect(await answer).toMatchObject({ status: 502 });
   });
 
   it('of another execution than its report says is refused', async () => {
@@ -188,10 +205,10 @@ describe('a task that is dispatched directly', () => {
     expect((await answer).status).toBe(200);
   });
 
-  it('is not handed out again by a look: the engine has it in a queue that nobody polls', async () => {
+  it('is not delivered again by a fetch: the engine has it in a queue that no worker polls', async () => {
     const answer = reader('/movies/slow');
     const [task] = await poll();
-    // Two idle looks fit into this poll.
+    // Two idle fetches fit into this poll.
     expect(await poll({ timeoutMs: 2_300 })).toEqual([]);
     expect((await execution(task!.workflowInstanceId)).tasks[0]!.status).toBe('SCHEDULED');
     await report(task!);
@@ -252,7 +269,7 @@ describe('a worker that goes', () => {
     expect((await answer).text).toBe('done');
   });
 
-  it('with a task in hand: another may report it', async () => {
+  it('that holds a task: another worker may report the result', async () => {
     const answer = reader('/movies/x');
     const [task] = await poll();
     const other = await callerFor(stack.url, 'worker');
@@ -382,9 +399,9 @@ describe('a write that the engine delivers a second time', () => {
 });
 
 describe('a router that is killed', () => {
-  it('with tasks in hand and tasks nobody has: results are taken, the rest is handed out again', async () => {
+  it('accepts results of the tasks that workers hold, and delivers the others after its restart', async () => {
     const lost = ['a', 'b'].map((title) => reader(`/movies/${title}`).catch(() => 'lost'));
-    // Only then a poll: one that is held before makes the router look, and what it has fetched would die with it.
+    // Polls only now: a poll held earlier would make the router fetch the task, which would be lost with the router.
     await pollUntil('both requests to wait', async () => (await metric('router_completion_waiters')) === 2);
     const [inHand] = await poll();
     expect(isHandedOver(inHand!)).toBe(true);
@@ -409,7 +426,7 @@ describe('a router that is told to stop', () => {
     const waiting = ['a', 'b', 'c'].map((title) => reader(`/movies/${title}`));
     await pollUntil('the requests to wait', async () => (await metric('router_completion_waiters')) === 3);
     const stopped = stack.router.stop();
-    // Asked of its health first: a request that came before the signal was taken would wait for a worker as well.
+    // Readiness first: a request that arrives before the router handles the signal would wait for a worker too.
     const ready = async () => (await call(`${stack.operationsUrl}/health/ready`)).text;
     await pollUntil('the router to take the signal', async () => (await ready()).includes('shutting down'));
     const isRefused = async () => (await reader('/movies/late')).text.includes('shutting-down');

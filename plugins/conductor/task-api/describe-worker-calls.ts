@@ -42,8 +42,8 @@ export const workerCalls: Readonly<Partial<Record<CallKind, CallDescription>>> =
     description:
       'A long poll: the response comes as soon as there is a task, and is empty after `timeout`. Poll again at once. 503 `shutting-down`: poll another router.',
     parameters: [
-      wholeNumber('count', 1, 'Largest number of tasks.'),
-      wholeNumber('timeout', 100, 'How long to wait for a task, in milliseconds; use some seconds.'),
+      wholeNumber('count', 1, 'Maximum number of tasks.'),
+      wholeNumber('timeout', 100, 'How long to wait for a task, in milliseconds; several seconds are recommended.'),
       ...pollParameters,
     ],
     responses: {
@@ -113,13 +113,14 @@ const body = {
   },
   escaped: {
     const: true,
-    description: 'In every text of the other members, each backslash stands for the character behind it.',
+    description:
+      'The texts of the other members are escaped: a backslash and the character behind it stand for that character.',
   },
   sealed: text('The encrypted rest (JWE), when payloads are encrypted.'),
 };
 const headers: Schema = {
   type: 'object',
-  description: 'Header fields: lower-case names, a text or a list of texts each.',
+  description: 'Header fields: lower-case names; each value is a string or a list of strings.',
   additionalProperties: { type: ['string', 'array'], items: { type: 'string' } },
 };
 
@@ -158,7 +159,7 @@ export const workerSchemas: NonNullable<Components['schemas']> = {
           properties: {
             taskType: text('Name of the task type.'),
             domain: text('Task domain; without it, the default pool.'),
-            count: { type: 'integer', minimum: 0, description: 'Largest number of tasks.' },
+            count: { type: 'integer', minimum: 0, description: 'Maximum number of tasks.' },
           },
         },
       },
@@ -172,7 +173,7 @@ export const workerSchemas: NonNullable<Components['schemas']> = {
       statuses: {
         type: 'array',
         items: { type: 'integer' },
-        description: 'What `POST …/tasks` responds to each result; absent when all are stored.',
+        description: 'The status that `POST …/tasks` would return for each result; absent when all are stored.',
       },
       refused: { type: 'array', items: { type: 'string' }, description: 'Task types that the client may not take.' },
       unavailable: { const: true, description: 'The engine does not respond.' },

@@ -39,7 +39,7 @@ const resultOverhead = 2;
 const defaultPollMs = 100;
 
 /** What the policy depends on. */
-export interface EngineApiDependencies extends Omit<ExecutionDependencies, 'dispatchesDirectly' | 'directDispatch'> {
+export interface EngineApiDependencies extends Pick<ExecutionDependencies, 'engine' | 'queues' | 'log'> {
   updates: TaskUpdates;
   /** Bounds the memory of large results. */
   results: ResultBudget;

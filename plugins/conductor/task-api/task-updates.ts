@@ -172,8 +172,9 @@ export class TaskUpdates {
       return { response: accepted(result), queue: task };
     }
     if (response.status !== 200) return { response, queue: task };
-    if (result.status === 'IN_PROGRESS') this.#dispatchAgain(task, result);
-    else this.#delivered.delete(result.taskId);
+    // An extension of the lease keeps the task with its worker.
+    if (result.status === 'IN_PROGRESS' && result['extendLease'] !== true) this.#dispatchAgain(task, result);
+    if (result.status !== 'IN_PROGRESS') this.#delivered.delete(result.taskId);
     this.#wake(result, body, { task, completed: completedTask(result, reference.referenceName) });
     // The engine responds with its own id of the task, which the worker does not know.
     return { response: accepted(result), queue: task };
@@ -247,8 +248,9 @@ export class TaskUpdates {
   /** The returned execution names exactly the tasks that follow. */
   #wakeByExecution(executionId: string, execution: UpdatedExecution): void {
     const { wakeUps } = this.#dependencies;
-    const { tasks = [], ...status } = execution;
-    wakeUps.executionChanged(executionId, { status });
+    const { tasks = [], workflowId, status, output = {}, reasonForIncompletion = '' } = execution;
+    // Not the whole execution: with several routers a wake-up is a message in Redis, and the input has the request.
+    wakeUps.executionChanged(executionId, { status: { workflowId, status, output, reasonForIncompletion } });
     const scheduled = tasks.filter((task) => task.status === 'SCHEDULED');
     wakeUps.tasksAppeared(scheduled.map(({ taskDefName, domain }) => ({ taskType: taskDefName, domain })));
     for (const { taskType, outputData } of tasks) {
@@ -309,9 +311,12 @@ function withTaskId(body: Buffer, taskId: string): string {
   return replaceMember(body.toString('utf8'), 'taskId', taskId);
 }
 
-/** True when the engine has no pending task for a result, and ignored it. */
-function isNotPending({ status }: AcceptedUpdate['response']): boolean {
-  return status === 204 || status === 404;
+/**
+ * True when the engine has no pending task for a result, and ignored it. Conductor responds 200 with the task's id
+ * when it has taken a result by reference, and without a body when it has not.
+ */
+function isNotPending({ status, body }: AcceptedUpdate['response']): boolean {
+  return status === 204 || status === 404 || (status === 200 && body.length === 0);
 }
 
 /** The engine's response to an accepted result. */

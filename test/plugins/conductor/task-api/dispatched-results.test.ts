@@ -33,8 +33,11 @@ function setUp(status: 'IN_PROGRESS' | 'COMPLETED' | 'TIMED_OUT') {
       const tasks = [{ ...task, taskId: 'engine-id', domain: 'direct-dispatch', status }];
       return respond(200, { workflowId: executionId, tasks });
     }
+    if (path.endsWith('/COMPLETED/sync'))
+      return respond(200, { workflowId: executionId, status: 'COMPLETED', input: { inbound: 1 }, output: { o: 1 } });
     if (path === '/api/tasks/search') return respond(200, { totalHits: 0, results: [] });
-    return path === '/api/tasks' || pending ? respond(200, 'engine-id') : respond(404);
+    // Without a pending task, Conductor 3.32 responds 200 without a body.
+    return respond(200, path === '/api/tasks' || pending ? 'engine-id' : '');
   };
   const engine = { request } as unknown as Engine;
   const changes: unknown[] = [];
@@ -59,10 +62,10 @@ function setUp(status: 'IN_PROGRESS' | 'COMPLETED' | 'TIMED_OUT') {
     return updates.update(whole, Buffer.from(JSON.stringify(whole)));
   };
   const limits = new WorkerLimits({
-    ...{ engine, recall: (id) => updates.recall(id) },
+    ...{ engine, workflows: ['college-adaptorWF'], recall: (id) => updates.recall(id) },
     config: { 'client.limited.taskTypes': ['movies_intake'] } as never,
   });
-  return { report, limits, calls, changes, dispatched };
+  return { report, updates, limits, calls, changes, dispatched };
 }
 
 describe('the result of a dispatched task', () => {
@@ -85,6 +88,15 @@ describe('the result of a dispatched task', () => {
     const { report, dispatched } = setUp('TIMED_OUT');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
     await vi.advanceTimersByTimeAsync(2_000);
+    vi.useRealTimers();
+    expect(dispatched).toEqual([]);
+  });
+
+  it('that only extends the lease: the task stays with its worker', async () => {
+    vi.useFakeTimers();
+    const { report, dispatched } = setUp('IN_PROGRESS');
+    await report({ status: 'IN_PROGRESS', extendLease: true });
+    await vi.advanceTimersByTimeAsync(1_000);
     vi.useRealTimers();
     expect(dispatched).toEqual([]);
   });
@@ -112,9 +124,39 @@ describe('a worker limited to some task types', () => {
     await expect(setUp('COMPLETED').limits.checkTask('limited', 'search')).rejects.toMatchObject({ status: 403 });
   });
 
-  it('and one without limits: neither takes tasks of a direct domain, in whichever form', () => {
+  it('and one without limits: neither takes tasks of a direct domain', () => {
     const { limits } = setUp('COMPLETED');
-    for (const name of [{ taskType: 'movies_intake', domain: 'direct-dispatch' }, { taskType: 'direct-dispatch.a:x' }])
-      expect(() => limits.checkQueue('any', name)).toThrow('Only routers take tasks of this domain.');
+    const name = { taskType: 'movies_intake', domain: 'direct-dispatch' };
+    expect(() => limits.checkQueue('any', name)).toThrow('Only routers take tasks of this domain.');
   });
+
+  it.each([
+    ['the executions to be swept', { taskType: '_deciderQueue', domain: undefined }],
+    ['events', { taskType: 'person_patched', domain: 'college-adaptorWF' }],
+    ['events, by the name of the queue', { taskType: 'college-adaptorWF:person_patched', domain: undefined }],
+    ['a direct domain, by the name of the queue', { taskType: 'direct-dispatch.a:x', domain: undefined }],
+    ['system tasks', { taskType: 'JOIN', domain: undefined }],
+    ['a domain with a colon', { taskType: 'x', domain: 'a:b' }],
+  ])('and one without limits: neither takes messages of the engine: %s', (_queue, name) => {
+    expect(() => setUp('COMPLETED').limits.checkQueue('any', name)).toThrow("This is one of the engine's own queues");
+  });
+});
+
+it('the result of a polled task wakes the waiters, at other routers too, without the request of its execution', async () => {
+  const { updates, changes } = setUp('IN_PROGRESS');
+  const polled = {
+    ...task,
+    taskId: 'engine-id',
+    referenceTaskName: 'write',
+    workflowTask: { taskDefinition: { retryCount: 0 } },
+  };
+  updates.remember([polled]);
+  const result = { taskId: 'engine-id', workflowInstanceId: executionId, status: 'COMPLETED', outputData: {} } as const;
+  expect((await updates.update(result, Buffer.from(JSON.stringify(result)))).response.status).toBe(200);
+  expect(changes).toEqual([
+    [
+      executionId,
+      { status: { workflowId: executionId, status: 'COMPLETED', output: { o: 1 }, reasonForIncompletion: '' } },
+    ],
+  ]);
 });
