@@ -15,7 +15,7 @@ import { AsyncExecutions } from './async-executions/async-executions.ts';
 import type { LinksOf } from './execution/links.ts';
 import { LongPolls } from './async-executions/long-polls.ts';
 
-/** Lock time of a key whose start has an unknown outcome, in milliseconds, plus the time-outs of two engine calls. */
+/** Lock time of a key after a start of unknown outcome, in milliseconds; the time-outs of two engine calls are added. */
 const unknownOutcomeMs = 60_000;
 
 /** Dependencies of the client policies that configurations share. */

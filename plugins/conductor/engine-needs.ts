@@ -48,7 +48,7 @@ export class EngineNeeds {
     this.#hasCalls = missing.length === 0;
     if (this.#hasCalls) return [];
     const version = (await new MetadataApi((call) => this.#engine.request({ timeoutMs, ...call })).readVersion()) ?? '';
-    const engine = `the engine of conductor.url (${version === '' ? 'it does not tell its version' : `Conductor ${version}`})`;
+    const engine = `the engine of conductor.url (${version === '' ? 'unknown version' : `Conductor ${version}`})`;
     return missing.map((call) => `${engine} has no ${call}: the router needs Conductor 3.32 or newer there`);
   }
 
@@ -63,7 +63,7 @@ export class EngineNeeds {
     return (this.#missingHandlers = reasons);
   }
 
-  /** Spring names the methods of each path that it serves, without calling them. Unclear responses do not count. */
+  /** Sends OPTIONS: Spring lists the methods of a path in `Allow`. Unclear responses count as present. */
   async #lacks([method, path]: (typeof neededCalls)[number]): Promise<boolean> {
     const filledIn = path.replace('{status}', 'COMPLETED').replaceAll(/\{\w+\}/g, 'none');
     const { status, headers } = await this.#engine.request({ method: 'OPTIONS', path: filledIn, timeoutMs });

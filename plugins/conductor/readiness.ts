@@ -63,8 +63,8 @@ export function createWorkersCheck(
 }
 
 /**
- * The polls that the engine has seen, of all routers and of workers that poll the engine. Those from before the first look
- * do not count: their workers may have stopped since. Routers with a worker poll the engine once a second.
+ * The polls that the engine has seen, through any router or directly. Polls from before the first read do not count,
+ * because their workers may have stopped since. A router with a held poll polls the engine once a second.
  */
 export class PollData {
   readonly #engine: Pick<Engine, 'request'>;

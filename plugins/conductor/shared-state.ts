@@ -176,7 +176,8 @@ function connectPeers(
   { redis, log, onStop, addReadinessNotice }: SharedServices,
   receivers: Pick<RedisPeersOptions, 'wakeUp' | 'dispatch'>,
 ): Peers & DispatchPeers {
-  if (redis === undefined) return { isConnected: false, publish: () => undefined, send: () => undefined };
+  if (redis === undefined)
+    return { isConfigured: false, isConnected: false, publish: () => undefined, send: () => undefined };
   const peers = new RedisPeers({ redis, log, ...receivers });
   addReadinessNotice(
     'wake-ups',

@@ -122,7 +122,10 @@ export class Admission {
     return performance.now() - this.#rejectedAt < sheddingMs;
   }
 
-  /** True while the engine is overloaded or does not respond: nothing but starts should be asked of it. */
+  /**
+   * True for a second after a rejection, and while the engine's circuit breaker rejects starts. Meanwhile, other calls
+   * to the engine should be few and short.
+   */
   get isRefusing(): boolean {
     return this.isShedding || this.#dependencies.engine.rejectsForMs !== undefined;
   }

@@ -36,8 +36,8 @@ export interface ConcurrencyLimiterOptions {
 }
 
 /**
- * Queued requests of one flow for each place that is free in the queue, at most: alone a flow takes four fifths of the
- * queue, beside another four ninths, and there is room for a third.
+ * A flow may have at most this many queued requests for each free slot of the queue. One flow alone can fill four fifths
+ * of the queue, and two flows four ninths each, so there is always room for another flow.
  */
 const queuedForEachFree = 4;
 
@@ -188,9 +188,8 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Rejection of a request without capacity that may not be queued either; undefined when it may wait. How many a
-   * flow may queue depends on how many places are free (dynamic threshold, Choudhury and Hahne 1998), so no flow fills
-   * the queue.
+   * Rejection of a request without capacity that may not be queued either; undefined when it may wait. The limit of a
+   * flow depends on the number of free slots (dynamic threshold, Choudhury and Hahne 1998), so no flow fills the queue.
    */
   #queueRejection(request: PermitRequest): RejectedImmediately | undefined {
     const { queueLength, queueMs } = this.#options;

@@ -20,7 +20,6 @@ export interface Waiter {
 
 /** Queued requests in the order of arrival. */
 export class FairQueue {
-  /** Ordered by arrival. */
   readonly #waiters: Waiter[] = [];
 
   /** Number of queued requests. */

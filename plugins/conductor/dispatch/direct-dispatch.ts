@@ -24,6 +24,8 @@ export type DispatchMessage =
 export interface DispatchPeers {
   /** False while messages would be lost. */
   readonly isConnected: boolean;
+  /** False for a router without Redis, which is the only one. */
+  readonly isConfigured: boolean;
   /** @param router receiver; undefined: all others */
   send(message: DispatchMessage, router?: string): void;
 }
@@ -57,7 +59,7 @@ const maxKnown = 1_000;
 /** Most tasks in one message. */
 const maxGiven = 16;
 
-/** When a router was asked that has not been asked since its last offer or response. */
+/** Marks a router in `offers` that has not been asked since its latest offer or response. */
 const notAsked = Number.NEGATIVE_INFINITY;
 
 /** Gives reads to workers without a poll of the engine, here or through another router. */
@@ -81,9 +83,11 @@ export class DirectDispatch {
   /** True when workers poll this queue, here or at a router that can be reached. */
   isPossible(name: QueueName): boolean {
     const { queues, peers } = this.#options;
-    if (queues.isActive(name)) return true;
+    // Without Redis, the worker's next poll may go to another router, which the task would not reach.
+    if (queues.isActive(name) && (peers.isConnected || !peers.isConfigured)) return true;
+    if (!peers.isConnected) return queues.hasHeldPoll(name);
     const polledAt = this.#elsewhere.get(queueKey(name))?.polledAt ?? Number.NEGATIVE_INFINITY;
-    return peers.isConnected && performance.now() - polledAt <= activeWithinMs;
+    return performance.now() - polledAt <= activeWithinMs;
   }
 
   /** Delivers a task that the engine has scheduled in the direct domain of `name`. */
@@ -134,8 +138,8 @@ export class DirectDispatch {
   }
 
   /**
-   * Asks every router with an offer for tasks, as far as polls are held here. An offer is forgotten when its router has not
-   * responded: a router that was stopped must not stand before one that has tasks. One that was only slow offers again.
+   * Asks every router with an offer for tasks, if polls are held here. The offer of a router that has not responded is
+   * deleted, because that router may have stopped. A router that was only slow offers again.
    */
   #ask(name: QueueName): void {
     const { offers } = this.#known(name);

@@ -42,6 +42,10 @@ export class RedisPeers implements Peers, DispatchPeers {
     ];
   }
 
+  get isConfigured(): boolean {
+    return true;
+  }
+
   get isConnected(): boolean {
     return this.#options.redis.isResponding;
   }

@@ -18,7 +18,7 @@ export interface TaskQueueOptions {
   /** Undefined: the default pool. */
   domain: string | undefined;
   log: Logger;
-  /** Called when a poll stays held, and when a dispatched task has no poll here: another router may have the other. */
+  /** Called when a poll stays held, and when a dispatched task has no poll here: another router may have the counterpart. */
   onWaiting?: (waiting: 'poll' | 'task') => void;
 }
 
@@ -238,8 +238,8 @@ export class TaskQueue implements PolledQueue {
   }
 
   /**
-   * Fetches dispatched tasks whose router has stopped, the oldest first, one at a time. The first one that is young may
-   * be at a worker: it is the only read that a search can hand out twice.
+   * Fetches dispatched tasks whose router has stopped, the oldest first, one at a time. The search ends with the first
+   * young task, which may be at a worker already: it is the only task that a search can deliver a second time.
    */
   async #searchOrphans(): Promise<void> {
     this.#orphanSearchDueAt = performance.now() + orphanSearchMs;

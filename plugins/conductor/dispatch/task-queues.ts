@@ -51,7 +51,7 @@ export class TaskQueues {
     return [...this.#queues.values()].reduce((sum, queue) => sum + queue.readyTasks, 0);
   }
 
-  /** Returns the queue with this name; creates it at the first poll. */
+  /** Returns the queue with this name; creates it at its first use. */
   queue({ taskType, domain }: QueueName): TaskQueue {
     const key = queueKey({ taskType, domain });
     const known = this.#queues.get(key);
@@ -76,7 +76,7 @@ export class TaskQueues {
     return tasks;
   }
 
-  /** True when a queue has had no response from the engine. */
+  /** True when the last fetch of this queue failed. */
   isFailing(name: QueueName): boolean {
     return this.#existing(name)?.failing === true;
   }
@@ -99,6 +99,11 @@ export class TaskQueues {
   isActive(name: QueueName): boolean {
     const queue = this.#existing(name);
     return queue !== undefined && performance.now() - queue.lastPolledAt <= activeWithinMs;
+  }
+
+  /** True while a worker waits in this queue here. */
+  hasHeldPoll(name: QueueName): boolean {
+    return (this.#existing(name)?.heldPolls ?? 0) > 0;
   }
 
   /** Iterates over the queues with their names. */

@@ -10,6 +10,8 @@ export interface TaskDef {
   retryCount: number;
   /** In seconds; 0: no time-out. */
   responseTimeoutSeconds: number;
+  /** Values that the engine adds to the input of the task. */
+  inputTemplate?: Record<string, unknown>;
 }
 
 interface EventHandler {

@@ -21,6 +21,8 @@ export interface WorkflowDefinition {
   name: string;
   tasks: WorkflowTask[];
   outputParameters?: Record<string, unknown>;
+  /** Values that the engine adds to the input of an execution. */
+  inputTemplate?: Record<string, unknown>;
 }
 
 /** A JSON object, such as the input or the output of a task. */
@@ -55,14 +57,15 @@ export interface LastTask {
 }
 
 /** Derives the metadata of a definition. Values that only the engine can determine are undefined. */
-export function workflowMetadataOf({ name, tasks, outputParameters = {} }: WorkflowDefinition): WorkflowMetadata {
+export function workflowMetadataOf(definition: WorkflowDefinition): WorkflowMetadata {
+  const { tasks } = definition;
   const simple = flatten(tasks).filter(({ type }) => type === 'SIMPLE');
   return {
     taskTypes: [...new Set(simple.map((task) => task.name))],
     first:
       tasks[0]?.type === 'SIMPLE'
         ? {
-            ...firstTask(name, tasks[0], { rest: tasks.slice(1), outputParameters }),
+            ...firstTask(tasks[0], tasks.slice(1), definition),
             isOnlyOfType: simple.filter((task) => task.name === tasks[0]?.name).length === 1,
           }
         : undefined,
@@ -70,13 +73,14 @@ export function workflowMetadataOf({ name, tasks, outputParameters = {} }: Workf
 }
 
 function firstTask(
-  workflow: string,
   task: WorkflowTask,
-  { rest, outputParameters }: { rest: readonly WorkflowTask[]; outputParameters: Values },
+  rest: readonly WorkflowTask[],
+  { name: workflow, outputParameters = {}, inputTemplate = {} }: WorkflowDefinition,
 ): Omit<FirstTask, 'isOnlyOfType'> {
   const { name: taskType, taskReferenceName: referenceName, inputParameters = {} } = task;
-  const input = references(inputParameters, 'workflow.input');
-  const output = references(outputParameters, `${referenceName}.output`);
+  const input = isEmpty(inputTemplate) ? references(inputParameters, 'workflow.input') : undefined;
+  // Without output parameters, the engine takes the output of the task that ended last.
+  const output = isEmpty(outputParameters) ? undefined : references(outputParameters, `${referenceName}.output`);
   const events = rest.map((next) => eventsOf(workflow, next));
   const isLast = task.optional !== true && output !== undefined && events.every((event) => event !== undefined);
   return {
@@ -146,6 +150,10 @@ function valueAt(values: Values, steps: readonly string[]): unknown {
     value = typeof value === 'object' && value !== null && Object.hasOwn(value, step) ? (value as Values)[step] : null;
   }
   return value;
+}
+
+function isEmpty(values: Values): boolean {
+  return Object.keys(values).length === 0;
 }
 
 function flatten(tasks: readonly WorkflowTask[]): WorkflowTask[] {

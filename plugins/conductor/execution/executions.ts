@@ -57,13 +57,13 @@ export interface WaitOptions {
   linksOf: LinksOf;
 }
 
-/** Options of {@link startExecution}. Its `deadlineAt` is when the start ends, which a shorter wait does not bring forward. */
+/** Options of {@link startExecution}. `deadlineAt` limits the start; a shorter preferred `wait` does not change it. */
 export interface StartOptions extends Pick<WaitOptions, 'deadlineAt' | 'readOnly' | 'respondsAsync'> {
   /** True: requests with the same Idempotency-Key may learn the execution's id before its end. */
   isKeyed: boolean;
 }
 
-/** Longest wait for definitions before a start (milliseconds), when they are not cached. */
+/** Longest wait for definitions before or after a start (milliseconds), when they are not cached. */
 const maxMetadataMs = 500;
 
 /**
@@ -92,7 +92,9 @@ export async function startExecution(
   const planned = plan === undefined ? request : { ...request, taskToDomain: plan.taskToDomain };
   const executionId = await startRecorded(planned, { deadlineAt, readOnly, isKeyed }, dependencies);
   if (!respondsAsync && !isKeyed) awaited.add(executionId);
-  const workflow = plan?.workflow ?? (await before(deadlineAt, metadata.metadataOf(request.name, request.version)));
+  // The metadata only makes an execution faster: a slow engine must not hold up the wait for its end.
+  const knownBy = Math.min(deadlineAt, performance.now() + maxMetadataMs);
+  const workflow = plan?.workflow ?? (await before(knownBy, metadata.metadataOf(request.name, request.version)));
   const first = workflow?.first;
   if (first?.last !== undefined) {
     const { outputOf, eventsOf } = first.last;
@@ -113,7 +115,7 @@ export async function startExecution(
   return { executionId, forget, cancelDispatch: undefined };
 }
 
-/** Starts an execution, between its two records. @throws Problem as {@link startExecution} */
+/** Starts an execution, and records the start before and after the call. @throws Problem as {@link startExecution} */
 async function startRecorded(
   request: StartWorkflowRequest,
   { readOnly, deadlineAt, isKeyed }: Omit<StartOptions, 'respondsAsync'>,
@@ -142,9 +144,9 @@ interface DispatchPlan {
 }
 
 /**
- * Plans the direct dispatch of the first task. The engine keeps the task until its result arrives, in a queue that only a
- * search for lost tasks polls. Such a search can hand out a task twice: only reads are dispatched directly. Call it only
- * for a request that waits: without one, the engine alone would know whether a worker has the task.
+ * Plans the direct dispatch of the first task. The engine keeps the task until its result arrives, in a queue that only
+ * a search for lost tasks polls. Such a search can deliver a task twice, so only reads are dispatched directly. Call it
+ * only for a request that waits: without a waiting client, no router knows whether a worker has the task.
  * @returns undefined when workers must poll the task
  */
 async function planDispatch(
@@ -160,8 +162,8 @@ async function planDispatch(
   const queue = queueOf(first.taskType, request.taskToDomain);
   if (!directDispatch.isPossible(queue)) return undefined;
   const taskDef = await before(knownBy, metadata.taskDef(first.taskType));
-  // A retry has another task id under the same reference name.
-  if (taskDef?.retryCount !== 0) return undefined;
+  // A retry has another task id under the same reference name, and only the engine can apply a template.
+  if (taskDef?.retryCount !== 0 || Object.keys(taskDef.inputTemplate ?? {}).length > 0) return undefined;
   const { domain } = queue;
   const options = { request, first, domain, responseTimeoutSeconds: taskDef.responseTimeoutSeconds };
   const input = first.inputOf(request.input);

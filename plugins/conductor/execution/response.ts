@@ -52,7 +52,7 @@ export function responseOf(
   }
 }
 
-/** Many clients and proxies accept at most 16 KiB of status line and header fields. The router's own need the rest. */
+/** Many clients and proxies accept at most 16 KiB of status line and header fields. The router's own fields need the rest. */
 const maxHeaderBytes = 12_288;
 
 /** Returns the fields. @throws Problem `back-end-bad-answer` when one cannot be sent, or when they are too large */
@@ -120,7 +120,10 @@ export function responseDeadlineSpent(waitMs: number, { readOnly }: RequestKind)
   });
 }
 
-/** Adds the links of the execution to a 504. A read gets none to its response: it was terminated, or is repeated more easily. */
+/**
+ * Adds links to a 504: `execution` when the response deadline has passed, and `links` for a write only, because a read
+ * was terminated or is easier to repeat.
+ */
 export function withLinks(
   problem: Problem,
   executionId: string,

@@ -2,10 +2,10 @@
 //
 // A lock keeps two routers from starting a key twice, but it expires, and a start that was sent under it may arrive
 // later, for example when a router was suspended or the engine's database hung. A start cannot be fenced, because the
-// engine does not know the keys. So the router that polls a task of such an execution checks the other executions of
-// the key afterwards: when a task of another one was taken, it terminates this one. Two routers that check at the same
-// time see each other's task, because each polled before its check: then neither execution is carried out, and none
-// twice.
+// engine does not know the keys. So a router that has polled a task of a keyed execution reads the other executions of
+// the key. When a task of one of them was taken, the router terminates the execution that it has polled. When two
+// routers check at the same time, each sees the other's task, because each polled before its check: then both
+// executions are terminated, and nothing is carried out twice.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';

@@ -27,6 +27,7 @@ class Routers {
     const peers = {
       send: (message: DispatchMessage, router?: string) => this.#send(own, message, router),
       isConnected: this.isConnected,
+      isConfigured: true,
     };
     const dispatch = new DirectDispatch({ queues, peers, handedOut: (task) => this.handedOut.push(task) });
     this.#routers.set(own, dispatch);
@@ -95,8 +96,11 @@ describe('a task whose router no worker polls', () => {
     const away = routers.add();
     away.dispatch.receive({ polled: queue }, '0');
     expect(away.dispatch.isPossible(queue)).toBe(false);
-    void poll(away.queues);
+    const waiting = poll(away.queues, { timeoutMs: 100 });
     expect(away.dispatch.isPossible(queue)).toBe(true);
+    // The next poll of its worker may go to another router, which this one cannot reach.
+    await waiting;
+    expect(away.dispatch.isPossible(queue)).toBe(false);
   });
 
   it('that was cancelled goes to nobody', async () => {

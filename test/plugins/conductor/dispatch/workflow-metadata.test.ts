@@ -38,6 +38,16 @@ const onPatch = (tasks: WorkflowTask[]): WorkflowTask => ({
 describe('one SIMPLE task', () => {
   const { first, taskTypes } = metadata([work]);
 
+  it('without output parameters, the engine decides which output is the workflow’s', () => {
+    expect(metadata([work], {}).first?.last).toBeUndefined();
+    expect(workflowMetadataOf({ name: 'testWF', tasks: [work] }).first?.last).toBeUndefined();
+  });
+
+  it('with an input template, the engine alone knows the input', () => {
+    const definition = { name: 'testWF', tasks: [work], outputParameters, inputTemplate: { tenant: 'a' } };
+    expect(workflowMetadataOf(definition).first?.inputOf).toBeUndefined();
+  });
+
   it('gets the parts of the input that it names', () => {
     expect(first?.inputOf?.({ inbound: { path: '/x' }, other: 1 })).toEqual({ inbound: { path: '/x' } });
     expect(taskTypes).toEqual(['work']);
