@@ -74,7 +74,7 @@ process.exit(
 
 type Load = Pick<Parameters<typeof measure>[0], 'inFlight' | 'seconds' | 'warmUpSeconds' | 'repetitions'>;
 
-/** Both engines live as long as the comparison: one that had run for longer would be compiled further. */
+/** Both engines run during the whole comparison: the JIT compiler would have optimised an older one further. */
 async function compare(
   run: Run,
   setting: Setting,

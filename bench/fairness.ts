@@ -18,10 +18,10 @@ import { type Run, runBench } from './run.ts';
 
 const help = `Usage: npm run bench:fairness [-- options]
 
-A quiet client asks one thing at a time, alone and beside a greedy one that asks as fast as it is answered; in turns.
+A quiet client sends one request at a time, alone and beside a greedy client that has many in flight; in alternating runs.
 
-  --seconds 20                  of each turn
-  --repetitions 3               turns of each
+  --seconds 20                  of each run
+  --repetitions 3               runs of each
   --warm-up 20                  seconds of load on everything before the first
   --greedy-in-flight 32         requests the greedy client has open
   --max-in-flight 1             client.<greedy>.maxInFlight; 0: none
@@ -71,7 +71,7 @@ process.exit(
     const repetitions = positive('repetitions', values.repetitions);
     for (let repetition = 0; repetition < repetitions; repetition++) {
       for (const beside of repetition % 2 === 0 ? [0, inFlight] : [inFlight, 0]) {
-        run.step(`turn ${turns.length + 1} of ${2 * repetitions}: ${beside === 0 ? 'alone' : 'beside the greedy one'}`);
+        run.step(`run ${turns.length + 1} of ${2 * repetitions}: ${beside === 0 ? 'alone' : 'beside the greedy one'}`);
         const others = beside === 0 ? undefined : load(seconds, beside, greedy);
         const own = await load(seconds, 1, quiet);
         const theirs = await others;
@@ -127,7 +127,7 @@ function report(turns: readonly Turn[]): string {
   const alone = middleOf(turns.filter((turn) => turn.greedy === undefined));
   const beside = middleOf(turns.filter((turn) => turn.greedy !== undefined));
   const ratio = (beside / alone).toFixed(2);
-  const verdict = `p99 of the quiet client, the middle of its turns: ${readable(alone)} ms alone, ${readable(beside)} ms beside the greedy one: ${ratio} times`;
+  const verdict = `p99 of the quiet client, median of its runs: ${readable(alone)} ms alone, ${readable(beside)} ms beside the greedy one: ${ratio} times`;
   return `${markdownTable([[...header, ...more], ...rows])}\n\n${verdict}`;
 }
 

@@ -108,7 +108,7 @@ async function startPrograms(
   };
 }
 
-/** The product's map, with something in it that every policy, every pipeline and the OpenAPI document is made anew for. */
+/** Writes the gateway configuration with one changed text, so that a reload rebuilds all policies and pipelines. */
 function writeGatewayConfig(file: string, variant: number): void {
   const map = readFileSync(join(rootDir, 'gateway.config.yml'), 'utf8');
   writeFileSync(file, map.replace('The movies prototype', `The movies prototype, variant ${variant}`));

@@ -10,7 +10,8 @@ import { workers, type WorkerRegistration, type WorkerRegistry } from './index.t
 type Pool = WorkerRegistration['pools'][number];
 
 /**
- * Returns the registrations of the configured task types; without `workers.taskTypes`, of all in the process's pool.
+ * Returns the registrations of the configured task types; without `workers.taskTypes`, those of all task types in the
+ * process's pool that need not be named (`onlyNamedIn`).
  * @param own the workers with a file of their own: those that `findWorkers` returns for the gateway
  * @throws ConfigError when a name is unknown, a task type is not in this process's pool, or a URL is missing
  */

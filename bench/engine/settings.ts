@@ -14,7 +14,7 @@ export interface Setting {
   readonly only?: 'sqlite' | 'postgresql';
 }
 
-/** The Java options both engines have: both compilers and room, as in production. */
+/** The Java options of both engines: both JIT compilers and a larger heap, as in production. */
 export const productionJava: readonly string[] = [
   '-Xmx1g',
   '-XX:+UseParallelGC',
@@ -74,7 +74,7 @@ export const settings: readonly Setting[] = [
   property('spring.datasource.hikari.data-source-properties.prepareThreshold=1', 'postgresql'),
   property(`${initSql}=SET plan_cache_mode=force_generic_plan`, 'postgresql'),
   property(`${initSql}=SET jit=off`, 'postgresql'),
-  // Not to be shipped: what a crash of the database loses was answered. It shows what the disk costs.
+  // Not to be shipped: a crash of the database loses writes whose clients got a response. It shows what syncing costs.
   property(`${initSql}=SET synchronous_commit=off`, 'postgresql'),
   { name: 'no full-text index of workflows', sql: [fullTextIndex], only: 'postgresql' },
   { name: 'no index into the JSON of workflows', sql: [fullTextIndex, pathIndex], only: 'postgresql' },

@@ -17,7 +17,8 @@ export async function startSender(run: Run, name: string): Promise<Sender> {
   const entry = 'bench/programs/sender.ts';
   const sender = await startProgram({ name: `sender-${name}`, entry, env: {}, stateDir: run.stateDir });
   run.onEnd(() => sender.stop());
-  if (!comesFirst(sender.pid)) run.say('A sender waits for its turn like everybody: root could let it go first.');
+  if (!comesFirst(sender.pid))
+    run.say('The load generator runs at normal priority: start the bench as root to raise it.');
   return {
     pid: sender.pid,
     send: async (plan) => ((await sender.ask(plan)) as { figures: LoadFigures }).figures,

@@ -56,7 +56,7 @@ const propertyFile = 'config/default.properties';
 async function runAddCollege(options: AddCollegeOptions, { args, host }: CommandContext): Promise<Outcome> {
   const dir = folderOf(options);
   const college = readCollege(args[0] ?? '', options);
-  const folder = await soundFolder(dir, host.env, 'nothing was added: this was wrong before');
+  const folder = await soundFolder(dir, host.env, 'nothing was added: the gateway already had these problems');
   const path = pathOfCollege(college, folder);
   if (isConfigured(college, folder.loaded)) return describe(college, { dir, folder, path, changed: [] });
   const file = join(dir, propertyFile);

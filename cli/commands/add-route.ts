@@ -59,7 +59,7 @@ export const addRoute: CommandDefinition<AddRouteOptions> = {
 async function runAddRoute(options: AddRouteOptions, { args, host }: CommandContext): Promise<Outcome> {
   const dir = folderOf(options);
   const { route, url } = readRoute(args[0] ?? '', options);
-  const folder = await soundFolder(dir, host.env, 'nothing was added: this was wrong before');
+  const folder = await soundFolder(dir, host.env, 'nothing was added: the gateway already had these problems');
   const taken = await findTaken(route, { folder, dir });
   if (taken.length > 0) throw new CommandError(taken);
   const key = keyOfBackEnd(route.name);

@@ -40,13 +40,13 @@ export const apply: CommandDefinition<ApplyOptions> = {
   examples: [
     { command: 'apply', does: 'show the plan and ask' },
     { command: 'apply --yes', does: 'apply without asking, in a pipeline' },
-    { command: 'apply --yes --plan 4f1c0a9be327', does: 'apply only the plan that `plan` showed with this number' },
+    { command: 'apply --yes --plan 4f1c0a9be327', does: 'apply only the plan that `plan` showed with this digest' },
     { command: 'apply --prune', does: 'also remove definitions that only the engine has' },
   ],
   addOptions: (command) =>
     addConfirmationOptions(addPlanOptions(command)).option(
-      '--plan <number>',
-      'do nothing unless the plan is the one that `plan` showed under this number',
+      '--plan <digest>',
+      'do nothing unless the plan is the one that `plan` showed with this digest',
     ),
   run: runApply,
 };
@@ -90,7 +90,7 @@ function findRefusal(shown: ShownPlan, { force, plan, router }: ApplyOptions): s
     return 'a published workflow version differs. Give it a new version, or overwrite it with --force';
   }
   const routed = shown.changes.find(({ routes }) => routes.length > 0);
-  return routed && `${nameOf(routed)} would go, and route ${routed.routes.join(', ')} starts it`;
+  return routed && `${nameOf(routed)} would be removed, but route ${routed.routes.join(', ')} starts it`;
 }
 
 interface Run {

@@ -90,7 +90,7 @@ function describe(events: readonly EventRecord[], { kind }: EngineDatabase): Out
     ...event,
     ...(event.failure === undefined ? {} : { failure: describeReason(event.failure) }),
   }));
-  const columns = ['at', 'handler', 'state', 'event', 'what came of it'];
+  const columns = ['at', 'handler', 'state', 'event', 'result'];
   return {
     exitCode: 0,
     lines:

@@ -28,7 +28,7 @@ export const plan: CommandDefinition<PlanCommandOptions> = {
     { command: 'plan', does: 'show what `apply` would do' },
     { command: 'plan --prune --no-diff', does: 'include removals; list the changes without diffs' },
     { command: "plan --only 'mdm*'", does: 'only definitions whose names start with mdm' },
-    { command: 'plan --json', does: 'for programs: number of the plan, all changes and their diffs' },
+    { command: 'plan --json', does: 'for programs: digest of the plan, all changes and their diffs' },
   ],
   addOptions: addPlanOptions,
   run: runPlan,

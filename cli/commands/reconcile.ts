@@ -22,7 +22,7 @@ export interface ReconcileOptions extends EngineAccessOptions {
   readonly yes?: boolean;
 }
 
-/** The command `reconcile`: runs one round of the reconcile job. */
+/** The command `reconcile`: runs reconcile rounds until the whole look-back is inspected. */
 export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
   name: 'reconcile',
   description:
@@ -49,9 +49,9 @@ export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
 };
 
 const routerForwardsNoRepair =
-  'nothing was changed: the router forwards no repair; go to the engine itself with --engine <url>';
+  'nothing was changed: the router does not forward repairs; address the engine itself with --engine <url>';
 
-/** Runs one round of the reconciler. @throws ConfigError, EngineError or CommandError */
+/** Runs reconcile rounds until they are complete. @throws ConfigError, EngineError or CommandError */
 async function runReconcile(options: ReconcileOptions, context: CommandContext): Promise<Outcome> {
   const engine = await openEngine(options, context.host);
   const { address } = engine;
@@ -88,10 +88,10 @@ function withTimes(config: Config, { lookBack, after }: ReconcileOptions): Confi
 
 const wouldBe: Readonly<Record<Repair, string>> = {
   resume: 'retry it, so that the engine publishes its event',
-  start: 'start what should have followed',
+  start: 'start the missing follow-up executions',
   replace: 'start it anew and terminate it',
-  end: 'terminate it, then ask its back end',
-  ask: 'ask its back end what became of it',
+  end: 'terminate it, then probe its back end',
+  ask: 'probe its back end to find out whether the PATCH was applied',
 };
 
 /** @param note why nothing was changed, for a dry run */

@@ -112,9 +112,9 @@ function describe(current: Status): Outcome {
 }
 
 function describeDefinitions({ changes, unchanged }: Plan): string[] {
-  if (changes.length === 0) return [`definitions  all ${unchanged} in step with the files`];
+  if (changes.length === 0) return [`definitions  all ${unchanged} match the files`];
   return [
-    'definitions  not in step with the files; `apply` brings them in step',
+    'definitions  do not match the files; `apply` updates them',
     ...changes.flatMap((change) => [
       `  ${change.action === 'add' ? 'missing' : 'differs'}  ${nameOf(change)}`,
       ...(change.action === 'add' ? [] : diffOf(change).map((line) => `    ${paintDiffLine(line)}`)),

@@ -20,7 +20,7 @@ export interface InstallOptions {
   readonly say: (line: string) => void;
   /** Defaults to `process.env`. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Aborts the download; the next one continues it. */
+  /** Aborts the download; the next one starts over. */
   readonly signal?: AbortSignal | undefined;
   /** Default: the release that this product runs on. */
   readonly release?: EngineRelease;

@@ -3,7 +3,8 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { PolicyDeclaration } from '../plugin-api/policy.ts';
 
-// Compiled at each start of a router and run a few times: no schema of schemas, and no optimised code.
+// Compiled at each start of a router and run a few times, so neither validation against the meta-schema nor optimised
+// code would pay.
 const ajv = new Ajv({
   allErrors: true,
   useDefaults: true,

@@ -15,8 +15,9 @@ export class OpenRequests {
   }
 
   /**
-   * Resolves when all responses have closed that are open now, and then those that are open at that moment: a worker's
-   * report ends a client's wait before the worker has its own response. Later requests do not prolong the wait.
+   * Waits twice: until the responses that are open now have closed, then until those that are open at that moment have.
+   * A worker's report ends a client's wait, and the response to the report closes after the client's. Later requests do
+   * not prolong the wait.
    * @param drainMs longest wait, in milliseconds
    */
   async drain(drainMs: number): Promise<void> {

@@ -23,7 +23,7 @@ export interface MdmUpdatesOptions {
 export interface MdmUpdates {
   /** Returns readiness notices that say what keeps updates waiting; they do not make the router unready. */
   notice(): readonly string[];
-  /** Returns the messages that have started nothing to the broker, and disconnects. */
+  /** Returns the messages that have started no share to their queue, and disconnects. */
   stop(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export interface MdmUpdates {
 const queue = 'mdm.updates';
 /** Messages handled at the same time. */
 const concurrency = 8;
-/** Time between two tries to start a share while the engine is away, in milliseconds. */
+/** Time between two tries to start a share while the engine is unavailable, in milliseconds. */
 const retryMs = 1_000;
 
 const statusOf: Readonly<Record<MessageOutcome, ConsumerStatus>> = {
@@ -40,7 +40,7 @@ const statusOf: Readonly<Record<MessageOutcome, ConsumerStatus>> = {
   returned: ConsumerStatus.REQUEUE,
 };
 
-/** Starts the consumer and returns at once: the broker may be away. */
+/** Starts the consumer and returns at once, even when the broker is unavailable. */
 export function startMdmUpdates({ config, definitions, metrics, log }: MdmUpdatesOptions, url: string): MdmUpdates {
   const timeoutMs = config['conductor.timeoutMs'];
   const engine = new Engine({ url: config['conductor.url'], timeoutMs, connections: concurrency });
@@ -62,8 +62,8 @@ export function startMdmUpdates({ config, definitions, metrics, log }: MdmUpdate
   };
 
   const connection = new Connection({ url, connectionName: 'service-router', acquireTimeout: 3_000, retryHigh: 5_000 });
-  // The queue is the operator's: its policy says what is dead-lettered. So it is not declared here. A message whose
-  // handler throws unexpectedly is dead-lettered too: it would be delivered again and again.
+  // The queue belongs to the operator, whose policy says what is dead-lettered, so it is not declared here. A message
+  // whose handler throws unexpectedly is dead-lettered too; returned to the queue, it would be redelivered forever.
   const consumer = connection.createConsumer(
     { queue, queueOptions: { passive: true }, requeue: false, concurrency, qos: { prefetchCount: 2 * concurrency } },
     handle,

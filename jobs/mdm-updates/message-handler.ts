@@ -33,8 +33,8 @@ export interface MessageHandlerOptions {
 }
 
 /**
- * Tries after which a share that the engine refuses with a 4xx is given up. An engine without the definitions, which
- * routers register when it is back, refuses for a moment only.
+ * Number of 4xx refusals after which a share is given up. An engine without the definitions refuses shares only until
+ * they are registered.
  */
 const maxRefusals = 5;
 

@@ -12,13 +12,13 @@ export interface Watched {
   readonly log: Logger;
 }
 
-/** Returns a function that says what keeps updates waiting: the broker is away, or the queue cannot be consumed. */
+/** Returns a function that says what keeps updates waiting: the broker is unavailable, or the queue cannot be consumed. */
 export function watchConsumer({ connection, consumer, queue, log }: Watched): () => readonly string[] {
   let isConnected = false;
   let isRefused = false;
   connection.on('connection', () => (isConnected = true));
   connection.on('error', (error) => {
-    if (isConnected) log.warn(errorFields(error), "the broker of MDM's updates is away");
+    if (isConnected) log.warn(errorFields(error), "the broker of MDM's updates is unavailable");
     isConnected = false;
   });
   consumer.on('ready', () => (isRefused = false));

@@ -20,8 +20,8 @@ export function shareOf(update: Update, definitions: MdmDefinitions): StartWorkf
 }
 
 /**
- * Starts a share unless it was started before. The engine has no idempotent start: when the first start is still under way
- * at another router, both start one, and the adaptor gets both with the same key.
+ * Starts a share unless it was started before. The engine has no idempotent start: while another router's start is in
+ * flight, both routers start an execution, and the adaptor receives two requests with the same Idempotency-Key.
  * @param isRepeat the message was delivered before, or an earlier start may have arrived: the engine is asked first
  * @throws EngineError
  */
@@ -31,8 +31,8 @@ export async function startShare(share: StartWorkflowRequest, engine: Engine, is
 }
 
 /**
- * Reads the engine's store, not its index. An engine that is killed while it starts an execution can leave one without a
- * task and without a row in the index, which nobody would ever find: that one does not count.
+ * Reads the engine's store, not its index. An engine that is killed while it starts an execution can leave an execution
+ * without tasks and without a row in the index. Nothing would ever find that one, so it does not count as started.
  */
 async function isStarted({ name, correlationId = '', input }: StartWorkflowRequest, engine: Engine): Promise<boolean> {
   const request = correlatedRequest(name, correlationId, { includeTasks: true });

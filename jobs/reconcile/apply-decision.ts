@@ -17,7 +17,7 @@ export interface AppliedDecision extends StartedExecutions {
 const reasons: Readonly<Record<Case, string>> = {
   event_stuck: 'its event was not published',
   event_lost: 'its event was lost',
-  outcome_unknown: 'its worker has not been heard of',
+  outcome_unknown: 'its worker did not report in time',
   never_scheduled: 'it was never given a task',
   never_retried: 'the next attempt of its task was lost',
   share_lost: 'its event was lost',
@@ -31,8 +31,8 @@ const continued: AppliedDecision = { action: 'continued', started: [] };
 const maxFailingPeriods = 5;
 
 /**
- * Applies a decision and returns what was done. Several routers may apply decisions about one execution at the same time:
- * whenever the engine shows that another has done it, nothing more is done.
+ * Applies a decision and returns what was done. Several routers may apply decisions about one execution at the same
+ * time. When the engine shows that another router has already made the change, nothing more is done.
  * @throws EngineError when a call failed; a later round decides again
  */
 export async function applyDecision(
@@ -109,7 +109,8 @@ async function decide(workflowId: string, api: ExecutionApi): Promise<void> {
 
 /** Returns true when the engine, or another router, has continued or ended the execution since it was read. */
 function hasGoneOn(before: WholeExecution, after: WholeExecution): boolean {
-  // What a router has terminated still has to be retried. An evaluation ends an execution with a cancelled task like this.
+  // A terminated execution still has to be retried: another router has terminated it, or the engine's evaluation of an
+  // execution with a cancelled task.
   if (after.status === 'TERMINATED') return false;
   return hasEnded(after) || attemptsOf(before) !== attemptsOf(after);
 }

@@ -59,7 +59,7 @@ export class Inspection {
     this.#options = options;
   }
 
-  /** Returns false while the execution waits for a probe of a back end that can have no further one. */
+  /** Returns false while the execution waits for a permit to probe its back end and none is free. */
   mayStart({ backEnd }: OpenExecution): boolean {
     const { probeLimiter, now } = this.#options;
     return backEnd === undefined || probeLimiter.mayAcquire(backEnd, now());
@@ -126,7 +126,7 @@ export class Inspection {
     const executionId = execution.workflowId;
     const finding = { executionId, case: decision.case };
     open.markMissing(executionId, decision.case);
-    // Whatever it waited for: another router may have started its probe, which now holds the permit here.
+    // It no longer waits for a permit: another router may have started its probe, which now counts here.
     open.markWaitingFor(executionId, undefined);
     const none = (reason?: string): ReconcileFinding => ({
       ...finding,

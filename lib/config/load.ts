@@ -53,8 +53,8 @@ const ajv = new Ajv({
   strict: true,
   keywords: ['secret'],
   verbose: true,
-  // Every program compiles this schema at its start. A test validates it: the schema of schemas takes longer to compile.
-  // Optimised code takes twice as long to make, and is run a few times.
+  // Every program compiles this schema at its start. A test validates it, because compiling the meta-schema takes longer.
+  // Optimised code takes twice as long to generate, and is run a few times.
   validateSchema: false,
   code: { optimize: false },
 });

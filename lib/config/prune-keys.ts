@@ -9,7 +9,7 @@ export const prune = {
     Type.Integer({
       minimum: 0,
       maximum: 2_000_000,
-      description: 'pause between two runs of the prune job; 0 = off (seconds)',
+      description: 'time between the starts of two runs of the prune job; 0 = off (seconds)',
     }),
     86_400,
   ),

@@ -24,7 +24,10 @@ export const router = {
     'limit of waiting requests at `/executions`, half of it per client; further requests get a response without waiting',
     256,
   ),
-  'router.rateLimitPerSecond': count('requests per second of one client on one route, in one router', 1_000),
+  'router.rateLimitPerSecond': count(
+    'requests per second of one client on one route, in each router or in all together (limits.store)',
+    1_000,
+  ),
   'router.trustedProxies': withDefault(
     Type.Array(Type.String({ format: 'network' }), {
       description: 'addresses and networks of proxies whose `X-Forwarded-For` is trusted (comma-separated)',

@@ -123,7 +123,7 @@ const backEnds = {
 };
 
 const reconciler = {
-  'reconciler.intervalMs': millisecondsOrOff('pause between two rounds of the reconciler; 0 = off', 30_000),
+  'reconciler.intervalMs': millisecondsOrOff('interval between starts of reconcile rounds; 0 = off', 30_000),
   'reconciler.afterMs': milliseconds('how long the reconciler waits for the engine to notify MDM', 60_000),
   'reconciler.lookBackSeconds': seconds('how far back a router looks at startup for missing notifications', 86_400),
 };
@@ -134,7 +134,7 @@ const workers = {
   'workers.domain': taskDomain(
     'Conductor task domain of workers co-located with an adaptor (its MIS code); default pool when absent',
   ),
-  'workers.taskTypes': list('task types that this process runs; all when empty', []),
+  'workers.taskTypes': list('task types that this process runs; all of its pool when empty', []),
   'workers.concurrency': count('concurrent tasks of one type', 8),
   'workers.pollTimeoutMs': milliseconds('how long one poll waits for a task', 5_000),
   'workers.backEndTimeoutMs': milliseconds('deadline of one call to a back end', 20_000),

@@ -6,7 +6,7 @@ import type undici from 'undici';
 const require = createRequire(import.meta.url);
 type Undici = typeof undici;
 
-// As its index does: `request` and its like are methods of every dispatcher.
+// As undici's index.js does: adds `request` and similar methods to every dispatcher.
 const Dispatcher = require('undici/lib/dispatcher/dispatcher.js') as Undici['Dispatcher'];
 Object.assign(Dispatcher.prototype, require('undici/lib/api/index.js'));
 

@@ -1,4 +1,4 @@
-// Builders of JSON schemas with the types of TypeBox, without its 370 modules: a tenth of the time that a program starts in.
+// Builders of JSON schemas with the types of TypeBox, without loading its 370 modules (a tenth of a program's start).
 
 import type { TSchema, Type as TypeBox } from 'typebox';
 

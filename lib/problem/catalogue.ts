@@ -47,7 +47,7 @@ export const problemKinds = {
   'back-end-timeout': { status: 504, title: 'The back end did not respond in time' },
   'execution-timed-out': { status: 504, title: 'The workflow timed out' },
   'wait-budget-spent': { status: 504, title: 'The workflow did not finish before the response deadline' },
-  'outcome-unknown': { status: 504, title: 'The connection to the engine was lost while the workflow ran' },
+  'outcome-unknown': { status: 504, title: 'It is unknown whether the workflow was started' },
   // What the router depends on
   'engine-unavailable': { status: 503, title: 'The workflow engine is unavailable; nothing was started' },
   'idempotency-unavailable': { status: 503, title: 'Idempotency keys cannot be checked; nothing was started' },

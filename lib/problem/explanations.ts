@@ -148,7 +148,7 @@ export const problemExplanations = {
     advice: 'repeat a read; follow `links` before you repeat a write',
   },
   'outcome-unknown': {
-    happened: 'The connection to the engine broke at a moment when the execution may have been started.',
+    happened: 'The engine did not confirm the start: the execution may or may not have been started.',
     advice: 'repeat a read; check a write first',
   },
   'engine-unavailable': {

@@ -24,7 +24,7 @@ export interface IndexSources {
   readonly whenReady?: () => Promise<void>;
 }
 
-/** Returns a client of the execution API that searches what there is to search. The engine is asked at the first use. */
+/** Returns an execution API that searches the engine's index, else the records. The engine is asked at the first use. */
 export function createExecutionApi(sources: IndexSources): ExecutionApi {
   const { call, presence = new IndexPresence(call), records, whenReady } = sources;
   const engineIndex = new EngineIndex(call);
@@ -45,7 +45,7 @@ export function createRecords(redis: Redis, config: Config): ExecutionRecords {
   return new ExecutionRecords(redis, {
     keyPrefix: config['records.keyPrefix'],
     maxRecords: config['records.max'],
-    // No execution is kept longer; one more day for the prune job to come.
+    // No execution is kept longer. One more day, because the prune job runs once a day.
     correlationTtlMs: (Math.max(...keptDays) + 1) * dayMs,
   });
 }

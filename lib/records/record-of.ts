@@ -32,7 +32,7 @@ interface Names extends Pick<RecordedExecution, 'executionId' | 'workflow' | 'st
   readonly correlationId: string | undefined;
 }
 
-/** An execution that an event has started repeats the request of its source, whose id it has: it has no caller. */
+/** An execution that an event has started repeats the request and the id of its source execution: it has no caller. */
 function recordFrom({ correlationId, ...names }: Names, input: Input): NewRecord {
   const { method, route, clientId, requestId } = input['executionId'] === undefined ? callerOf(input) : {};
   return {

@@ -67,7 +67,7 @@ export function createProblemList(): ProblemPage {
     ({ type, code, status, title }) =>
       `<dt><a href="${type}"><code>${code}</code></a> <span class="status">${status}</span></dt><dd>${escape(title)}</dd>`,
   );
-  const html = `<h1>Problems</h1>\n<p>Everything that the router answers in its own name when something is wrong (RFC 9457).</p>\n<dl>\n${items.join('\n')}\n</dl>`;
+  const html = `<h1>Problems</h1>\n<p>Every error response that the router itself sends (RFC 9457).</p>\n<dl>\n${items.join('\n')}\n</dl>`;
   const text = all.map(({ type, status, title }) => `${status}  ${type}  ${title}`).join('\n');
   return createPage('Problems', { html, text, json: { problems: all } });
 }
@@ -76,8 +76,8 @@ export function createProblemList(): ProblemPage {
 function meaningOf(code: ProblemCode): string {
   const { status } = problemKinds[code];
   if (status === 503) return '503 always means that nothing was started: the same request may be sent again.';
-  if (status === 504) return '504 always means that the outcome is not known: look before you repeat a write.';
-  return status < 500 ? 'The request was not carried out.' : 'Look at what became of a write before you repeat it.';
+  if (status === 504) return '504 always means that the outcome is not known: check it before you repeat a write.';
+  return status < 500 ? 'The request was not carried out.' : 'Check whether a write was applied before you repeat it.';
 }
 
 function createPage(title: string, { html, text, json }: { html: string; text: string; json: object }): ProblemPage {

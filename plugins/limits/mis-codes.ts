@@ -136,7 +136,10 @@ function judge(
     if (!(error instanceof Problem)) throw error;
     return error.code === 'unknown-college'
       ? { status: 404, reason: 'no adaptor is configured for this MIS code' }
-      : { status: 403, reason: `client.${clientId}.misCodes does not have it: ${error.detail ?? ''}` };
+      : {
+          status: 403,
+          reason: `client.${clientId}.misCodes does not list every MIS code of the path: ${error.detail ?? ''}`,
+        };
   }
 }
 

@@ -146,7 +146,7 @@ describe('add-route', () => {
     copy.replace('gateway.config.yml', 'name: moviesWF, version: 1', 'name: moviesWF, version: 3');
     const before = allTexts();
     expect((await addRoute()).stderr).toMatch(
-      /no workflow moviesWF version 3\n\nnothing was added: this was wrong before/,
+      /no workflow moviesWF version 3\n\nnothing was added: the gateway already had these problems/,
     );
     expect(allTexts()).toEqual(before);
   });

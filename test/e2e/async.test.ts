@@ -156,11 +156,11 @@ describe('Prefer: respond-async', () => {
     expect((await demo(links.response)).text).toBe('dóne\n');
   });
 
-  it('it keeps its place in admission control until it has ended', async () => {
+  it('holds its admission permit until the execution has ended', async () => {
     const { id } = await startLater();
     expect(await metric('router_async_executions')).toBe(1);
     await answerNext();
-    await pollUntil('its place to be free', async () => (await metric('router_async_executions')) === 0);
+    await pollUntil('its permit to be free', async () => (await metric('router_async_executions')) === 0);
     expect(await stateOf(id)).toBe('completed');
     expect(await metric('router_completion_waiters')).toBe(0);
   });
@@ -267,7 +267,7 @@ describe('GET /executions/{id} with Prefer: wait', () => {
     await answerNext();
   });
 
-  it('clients that leave leave nothing behind; more than router.maxLongPolls, or half for one, are not kept waiting', async () => {
+  it('releases the wait of a client that disconnects; beyond router.maxLongPolls, or half of it for one client, responds at once', async () => {
     const { id, links } = await startLater();
     const ofReader = (await reader('/adaptor/001/mock/x', prefer('respond-async', {}))).headers['location'] as string;
     const leave = new AbortController();
@@ -303,7 +303,7 @@ describe('DELETE /executions/{id}', () => {
     expect([response.status, typeOf(response)]).toEqual([409, 'execution-cancelled']);
   });
 
-  it('somebody waits for it: told at once', async () => {
+  it('responds at once to a client that waits for the cancelled execution', async () => {
     const requestId = randomUUID();
     const headers = { ...change.headers, prefer: 'wait=3', 'x-request-id': requestId };
     const waiting = demo(person, { ...change, headers });
@@ -394,7 +394,7 @@ describe('whose execution it is', () => {
     await answerNext();
   });
 
-  it('nor does the time tell: the engine is asked as often for either', async () => {
+  it('makes the same engine calls for an unknown execution and for one of another client, so timing reveals nothing', async () => {
     const { id } = await startLater();
     const calls = async () => {
       const counts = Object.entries(await readCounts(stack.operationsUrl));
@@ -417,7 +417,7 @@ describe('whose execution it is', () => {
     expect(Object.values(costs).map((cost) => Math.min(...cost))).toEqual([1, 1]);
   });
 
-  it('what the engine runs by itself is nobody’s, whatever client it names', async () => {
+  it('returns 404 for executions that no client started, whatever client id their input has', async () => {
     const inbound = { httpMethod: 'GET', path: '/x', params: {}, headers: {}, requestId: 'r', clientId: 'demo' };
     const start = async (name: string, input: object) => {
       const body = JSON.stringify({ name, version: 1, input, taskToDomain: { '*': 'nobody' } });
@@ -522,7 +522,7 @@ describe('routers come and go', () => {
     });
   });
 
-  it('SIGTERM: who can look later is answered at once, and the execution goes on', async () => {
+  it('SIGTERM: responds at once to clients that can fetch the response later, and the execution continues', async () => {
     await stack.router.stop();
     await stack.restartRouter({ ROUTER_RESPONSEDEADLINEMS: '30000', ROUTER_MAXWAITMS: '30000' });
     await meet();

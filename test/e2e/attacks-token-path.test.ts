@@ -254,7 +254,7 @@ describe('attempts', () => {
     expect(asked()).toHaveLength(100);
   });
 
-  it('X-Forwarded-For of a stranger does not make him somebody else', async () => {
+  it('ignores X-Forwarded-For of an untrusted peer', async () => {
     const from = newAddress();
     const all = await statuses(15, (n) =>
       guess('demo', { from, fields: [...form, 'X-Forwarded-For', `192.0.2.${n}`] }),

@@ -136,7 +136,7 @@ describe('plan and apply', () => {
     expect(await on.registered()).toContain('workflow moviesWF v2');
   });
 
-  it('--json: one document with the number of the plan, every change and its diff', async () => {
+  it('--json: one document with the digest of the plan, every change and its diff', async () => {
     const planned = (await on.run('plan', '--json')).json<PlanJson>();
     expect(planned).toMatchObject({ ok: false, unchanged: 0, onlyInEngine: [] });
     expect(planned.changes).toHaveLength(9);
@@ -229,12 +229,12 @@ describe('what the engine has and the files have not', () => {
     expect(refused.stdout).toMatch(
       /^- workflow \S+ v2 {2}not in the files {2}started by route movies: needs --force$/m,
     );
-    expect(refused.stdout).toContain(`workflow ${movies.workflow} v2 would go, and route movies starts it`);
+    expect(refused.stdout).toContain(`workflow ${movies.workflow} v2 would be removed, but route movies starts it`);
     expect((await on.run('apply', '--prune', '--yes', '--force')).exitCode).toBe(0);
     expect(await on.registered()).toEqual(everything);
   });
 
-  it('a version that a route starts and nobody has: said so, exit 1; in a file or in the engine it is none', async () => {
+  it('reports a version that a route starts and neither side has, exit 1; one in a file or in the engine is no finding', async () => {
     await on.prepare();
     const versions = `name: ${movies.workflow}, versions: { 1: 90, 2: 10 }`;
     files.replace('gateway.config.yml', 'name: moviesWF, version: 1', versions);

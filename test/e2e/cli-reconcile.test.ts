@@ -137,6 +137,6 @@ it('an engine that is away: exit 1; through the router a dry run works and --yes
   const refused = await runCli([...through, '--yes'], ops);
   expect([refused.exitCode, refused.stderr]).toEqual([
     1,
-    'nothing was changed: the router forwards no repair; go to the engine itself with --engine <url>\n',
+    'nothing was changed: the router does not forward repairs; address the engine itself with --engine <url>\n',
   ]);
 });

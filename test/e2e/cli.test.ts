@@ -95,20 +95,20 @@ describe('service-router status', () => {
     );
     const all = definitionNames(productDir).length;
     expect(planned?.stdout).toContain(`no changes; ${all} unchanged\n`);
-    expect(shown?.stdout).toContain(`definitions  all ${all} in step with the files`);
+    expect(shown?.stdout).toContain(`definitions  all ${all} match the files`);
     expect([shown?.exitCode, planned?.exitCode]).toEqual([0, 0]);
   });
 
   it('definitions that are not registered: named as missing, exit 2; once registered exit 0', async () => {
     const before = await status();
     expect(before.exitCode).toBe(2);
-    expect(before.stdout).toContain('definitions  not in step with the files; `apply` brings them in step');
+    expect(before.stdout).toContain('definitions  do not match the files; `apply` updates them');
     expect(before.stdout).toContain(`  missing  workflow moviesWF${definitions.suffix} v1`);
     await register();
     const after = await status();
     expect(after).toMatchObject({ exitCode: 0, stderr: '' });
     expect(after.stdout).toContain(`engine       ${engineUrl}  Conductor 3.`);
-    expect(after.stdout).toContain(`definitions  all ${count()} in step with the files`);
+    expect(after.stdout).toContain(`definitions  all ${count()} match the files`);
     expect(after.stdout).toMatch(/^executions {3}\d+ running, \d+ failed, \d+ timed out$/m);
   });
 
@@ -153,9 +153,7 @@ describe('through the router', () => {
     const registered = await runCli(['register', ...through], ops);
     expect(registered).toMatchObject({ exitCode: 0, stderr: '' });
     expect(registered.stdout).toContain(`${stack.url}: ${fresh} changes made`);
-    expect((await runCli(['status', ...through], ops)).stdout).toContain(
-      `definitions  all ${count()} in step with the files`,
-    );
+    expect((await runCli(['status', ...through], ops)).stdout).toContain(`definitions  all ${count()} match the files`);
   });
 
   it('a client given as options: used instead of the configured one', async () => {

@@ -32,7 +32,7 @@ describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined)('an engine without a
 
   const get = (path: string) => call(`${stack.operationsUrl}${path}`);
 
-  it('is told from an engine that has run nothing once this router has started an execution', async () => {
+  it('is distinguished from an idle engine once this router has started an execution', async () => {
     const before = await get('/executions');
     expect([before.status, before.text]).toEqual([200, expect.stringContaining('Either none was started, or')]);
     const answer = await (await callerFor(stack.url))('/movies/Metropolis');

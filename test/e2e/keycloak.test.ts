@@ -186,7 +186,7 @@ describe('Keycloak as identity provider', requires('full'), () => {
       expect((await get('/movies/Metropolis', await tokenFor('reader'))).status).toBe(200);
     });
 
-    it('Keycloak away: no new token (503), those in hand stay good', async () => {
+    it('Keycloak unavailable: no new token (503), issued tokens stay valid', async () => {
       const token = await tokenFor('demo');
       await keycloak.stop();
       const refused = await askToken(inBody('demo'));

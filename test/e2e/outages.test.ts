@@ -126,7 +126,7 @@ describe('the router', () => {
 });
 
 describe('workers', () => {
-  it('asked to stop: the task in hand is finished and reported, exit code 0', async () => {
+  it('asked to stop: the in-flight task is finished and reported, exit code 0', async () => {
     const waiting = slow(1_000);
     await pollUntil('the task to be with its worker', async () => (await openFaults()) > 0);
     const [workers] = stack.workers;

@@ -83,7 +83,6 @@ function expectRefusal(answer: RouterAnswer, code: string): void {
   expect(answer.json()).toMatchObject({ type: `/problems/${code}`, status: 503 });
   expect(answer.status).toBe(503);
   expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
-  // Nothing was started.
   expect(answer.headers['x-execution-id']).toBeUndefined();
 }
 
@@ -94,10 +93,10 @@ describe('a back end that holds its requests', () => {
     const queued = Array.from({ length: 2 }, () => demo('/adaptor/777/x'));
     await pollUntil('two to wait', async () => (await metric('router_admission_queued')) === 2);
 
-    // Answered while nothing of it moves: at once. A body that nobody reads changes nothing.
+    // Rejected at once although no request in flight makes progress. An unread body makes no difference.
     for (const options of [{}, { method: 'PATCH', body: 'x'.repeat(100_000) }])
       expectRefusal(await demo('/adaptor/777/x', options), 'overloaded');
-    // They are refused before their pipeline begins: who must not pass for another reason is told that all the same.
+    // Rejected before the pipeline runs. A client that would be rejected for another reason still gets that response.
     expect((await call(`${stack.url}/adaptor/777/x`)).status).toBe(401);
     const reader = await callerFor(stack.url, 'reader');
     for (const options of [{}, { method: 'PATCH', body: 'x' }])

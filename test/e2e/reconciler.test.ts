@@ -261,7 +261,7 @@ it.each([
     taskToDomain,
   });
   const end = (reason: string) => engine(`/workflow/${id}?${new URLSearchParams({ reason })}`, 'DELETE');
-  await end('reconciler: its worker has not been heard of');
+  await end('reconciler: its worker did not report in time');
   await pollUntil(
     'its next attempt',
     async () =>

@@ -30,7 +30,7 @@ async function failure(entry: string, env: Record<string, string>): Promise<Prog
   throw new Error(`${entry} started`);
 }
 
-/** Starts a router on a changed map and returns what it says is wrong. */
+/** Starts a router on a changed gateway configuration and returns the problems that it reports. */
 async function problemsOf(change: (text: string) => string): Promise<readonly string[]> {
   const gatewayConfigFile = join(dir, `${randomUUID()}.yml`);
   writeFileSync(gatewayConfigFile, change(shipped));

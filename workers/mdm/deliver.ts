@@ -40,6 +40,6 @@ export async function deliver(callBackEnd: CallBackEnd, delivery: Delivery): Pro
   });
   const { status } = response;
   if (isRetryableStatus(status)) throw new RetryableError(`${recipient} responded with status ${status}`);
-  if (status < 200 || status > 299) throw new TaskFailure(`${recipient} rejected it with status ${status}`);
+  if (status < 200 || status > 299) throw new TaskFailure(`${recipient} rejected the request with status ${status}`);
   return { status, text: response.body.toString('utf8') };
 }

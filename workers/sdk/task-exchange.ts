@@ -53,8 +53,8 @@ interface ExchangeResponse {
 }
 
 /**
- * Most exchanges that wait for tasks. With a second one, a worker has a place for the next task while its result is on the
- * way; and a load balancer spreads them over two routers.
+ * Most exchanges that wait for tasks. With a second one, a worker can receive its next task while the other exchange
+ * carries a result, and a load balancer can spread the two over two routers.
  */
 const maxWaiting = 2;
 /** Pauses in milliseconds while the router is unavailable: short, so that work resumes within a second or two. */
@@ -145,7 +145,7 @@ export class TaskExchange {
   #reserve(results: readonly OutgoingResult[]): Wanted[] {
     const { inFlightTasks, concurrency, domain, stopping } = this.#options;
     if (stopping.aborted || this.#isPaused || this.#waiting >= maxWaiting) return [];
-    // A result that failed before, or a large one, has its response at once.
+    // A large result, or one that failed before, is sent without waiting for tasks, so that its response comes at once.
     if (results.some(({ failures, text }) => failures > 0 || text.length > maxHeldLength)) return [];
     const wanted: Wanted[] = [];
     for (const [taskType, inbox] of this.#inboxes) {
@@ -251,7 +251,7 @@ function isRetryable(status: number): boolean {
 }
 
 /**
- * Parses a response, without what is not a task and tasks of types that were not asked for.
+ * Parses a response. Drops entries that are not tasks, and tasks of types that were not requested.
  * @throws Error when the text is not an exchange's response. The message does not quote the text, which has client data
  */
 function parseResponse(text: string, isWanted: (task: Task) => boolean): ExchangeResponse {

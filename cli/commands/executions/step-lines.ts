@@ -11,7 +11,7 @@ const columns = ['at', 'task', 'type', 'state', 'attempt', 'waited', 'took', 'wo
 
 /** Returns the lines of a table. A step that did not complete has its reason in the line below. */
 export function describeSteps({ steps }: Timeline): string[] {
-  if (steps.length === 0) return ['the engine has given it no task'];
+  if (steps.length === 0) return ['the engine has scheduled no task for this execution'];
   const [heading = '', ...rows] = formatTable(columns, steps.map(toRow));
   return [
     heading,

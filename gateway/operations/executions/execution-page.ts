@@ -24,7 +24,7 @@ export interface ExecutionPageOptions {
 
 /** Interval at which the page of an open execution renews itself, in milliseconds. */
 const refreshMs = 3_000;
-/** How long after its end an execution may be followed by others that no event of the engine has started yet. */
+/** How long after the end of an execution its events may still start follow-up executions, in milliseconds. */
 const settleMs = 120_000;
 
 /** Returns the handlers by path. */

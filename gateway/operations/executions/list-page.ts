@@ -32,7 +32,7 @@ export function createListRoutes(options: ListOptions): OperationsRoutes {
   };
 }
 
-/** When the engine is away, the page of the execution says so. */
+/** True also when the engine does not respond: the page of the execution then says so. */
 async function isKnown(reader: ExecutionReader, id: string): Promise<boolean> {
   return reader.readState(id).then(
     (state) => state !== null,

@@ -25,7 +25,7 @@ export function roundView({ first, isCut }: Round, currentId: string): Html | un
       : { kind: 'split', branches: first.map((step) => branchOf(step, context)) };
   return html`<section>
     <h2>From the request to the last execution <small>${summaryOf(steps, startedAt)}</small></h2>
-    ${isCut ? html`<p class="notice">Not all followers are shown.</p>` : undefined}
+    ${isCut ? html`<p class="notice">Not all follow-up executions are shown.</p>` : undefined}
     <div class="columns">
       <figure class="drawing" tabindex="0" aria-label="Executions of this change">
         ${drawDiagram(picture, 'Executions of this change')}
@@ -106,7 +106,7 @@ function rowOf({ workflow, college, execution, event }: RoundStep, startedAt: nu
       ${heading}
       <td data-label="state" colspan="4" class="wide late">
         not started: the condition of the handler of ${event} does not hold, or the event is on its way or was lost. The
-        reconciler starts what was lost.
+        reconciler starts executions whose event was lost.
       </td>
     </tr>`;
   const { waitsFor } = timelineOf(execution, Date.now());

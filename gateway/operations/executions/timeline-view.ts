@@ -9,7 +9,7 @@ import { table } from '../pages/table.ts';
 
 /** Renders the timeline. */
 export function timelineView({ steps, totalMs }: Timeline): Html {
-  if (steps.length === 0) return html`<p class="none">The engine has given it no task.</p>`;
+  if (steps.length === 0) return html`<p class="none">The engine has scheduled no task for this execution.</p>`;
   // Optional tasks may end after the execution.
   const ends = steps.map(({ scheduledAfterMs, waitedMs = 0, tookMs = 0 }) => scheduledAfterMs + waitedMs + tookMs);
   const longestMs = Math.max(1, totalMs, ...ends);

@@ -89,7 +89,13 @@ function checkRoutedWorkflow(file: DefinitionFile<WorkflowDefinition>): string[]
   const { timeoutSeconds = 0 } = file.definition;
   return timeoutSeconds === 0
     ? []
-    : [problemAt(file, ['timeoutSeconds'], 'a routed workflow has none: the router owns the deadline')];
+    : [
+        problemAt(
+          file,
+          ['timeoutSeconds'],
+          'must be 0 or absent in a routed workflow: the router enforces the deadline',
+        ),
+      ];
 }
 
 function checkStep(definitions: Definitions, { taskType, route, backEndMs, responseMs }: TimeoutBudgetStep): string[] {
@@ -104,7 +110,7 @@ function checkStep(definitions: Definitions, { taskType, route, backEndMs, respo
   }
   if (route?.writes === true && responseMs < engineRestartMs) {
     report(
-      `must be at least ${engineRestartMs / 1_000} s: route ${route.name} writes, and an applied write must outlive an engine restart`,
+      `must be at least ${engineRestartMs / 1_000} s: route ${route.name} writes, and the task of an applied write must not time out while the engine restarts`,
     );
   }
   if (route?.writes === false && responseMs > route.responseDeadlineMs) {

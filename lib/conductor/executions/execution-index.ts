@@ -32,7 +32,7 @@ export type Order = 'oldest' | 'newest' | 'first-ended';
 /** A page of executions, with the size of the response. */
 export interface FoundExecutions {
   readonly executions: readonly ExecutionSummary[];
-  /** Number of executions on all pages; of records at least, since each search would have to read all of them. */
+  /** Number of executions on all pages; for records a lower bound, because the exact number requires reading all. */
   readonly total: number;
   /** Bytes received. */
   readonly bytes: number;

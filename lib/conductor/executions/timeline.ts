@@ -102,7 +102,7 @@ function describeWait(task: ExecutedTask, now: number): string {
   if (callbackAfterSeconds > 0 && (task.pollCount ?? 0) > 0) {
     return `the next try of ${nameOf(task)}${pool}, ${callbackAfterSeconds} s after the last one (${since(updateTime)} ago)`;
   }
-  // Only its router knows whether a worker has it.
+  // Only the router that dispatched the task knows whether a worker has it.
   if (status === 'SCHEDULED' && isDirectDomain(task.domain))
     return `the result of ${nameOf(task)}${pool}, dispatched directly ${since(scheduledTime)} ago`;
   if (status === 'SCHEDULED') return `a worker that takes ${nameOf(task)}${pool}, for ${since(scheduledTime)}`;

@@ -21,7 +21,7 @@ interface RunningWorkflow {
   readonly total: number;
 }
 
-/** Only the execution itself has its version: at most this many executions of each workflow are read. */
+/** The engine's list of running executions has no versions: at most this many executions of each workflow are read. */
 const maxRead = 1_000;
 const readConcurrency = 4;
 

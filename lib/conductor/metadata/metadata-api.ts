@@ -27,7 +27,7 @@ export interface PollData {
   readonly lastPollTime: number;
 }
 
-/** The reasons of refusals concern definitions. */
+/** The engine's reasons for a refusal concern definitions, not persons. */
 const noPersonalData = { scrub: false };
 
 /** Client of the metadata API. Every call throws an EngineError on failure, with the engine's reasons in its message. */

@@ -7,7 +7,7 @@ export class TokenCache<Value> {
   readonly #entries = new Map<string, Value>();
   readonly #maxEntries: number;
 
-  /** @param maxEntries entries that are kept */
+  /** @param maxEntries maximum number of entries */
   constructor(maxEntries: number) {
     this.#maxEntries = maxEntries;
   }

@@ -1,4 +1,4 @@
-// One back end in every bad mood; the others must not notice.
+// One back end fails in every way; requests to the other back ends must not be affected.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { pollUntil } from '../../stack/poll-until.ts';
@@ -11,7 +11,7 @@ import type { Case } from './case.ts';
 /** `workers.backEndTimeoutMs`: less than the bad back end takes when it is slow. */
 const backEndTimeoutMs = 2_500;
 
-/** What a client may be told besides 504, when the budget is spent; 503 comes from the circuit breaker or from the back end itself. */
+/** Statuses that a client may get besides 504; 503 comes from the circuit breaker or from the back end itself. */
 const allowed: Readonly<Record<Exclude<BackEndMood, 'good'>, readonly number[]>> = {
   slow: [503],
   frozen: [503],
@@ -39,7 +39,7 @@ async function tryMood(world: World, mood: Exclude<BackEndMood, 'good'>): Promis
       await pause(100);
     }
   };
-  // Half of the places that a worker has for adaptors: the others are for the college that is well.
+  // Half of the tasks that a worker carries out for adaptors at a time: the others are left for the healthy college.
   await Promise.all([sync, sync, sync, sync, patch, patch, patch].map(client));
   await backEnd.setMood('good');
   world.repaired(what);

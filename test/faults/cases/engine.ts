@@ -1,4 +1,4 @@
-// An engine that is killed, frozen, slow, out of its mind, locked out of its database or without disk.
+// An engine that is killed, frozen or slow, responds with nonsense, or is locked out of its database or out of disk.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

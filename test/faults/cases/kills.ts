@@ -20,7 +20,7 @@ const everything: WorldOptions = {
 const judgedAtRest = { restMs: 180_000, nothingMissing: true } as const;
 
 const killedKinds: readonly ComponentKind[] = ['engine', 'worker', 'router', 'Redis'];
-/** A world has the last only when its engine is on Redis. */
+/** The last kind exists only when the engine is on Redis. */
 const killedInTurn: readonly ComponentKind[] = [...killedKinds, "engine's Redis"];
 /** If there are several components of a kind, one in this many kills hits all of them. */
 const allAtOnceOneIn = 5;

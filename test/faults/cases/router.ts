@@ -11,8 +11,8 @@ import type { Case } from './case.ts';
 const inFlight = 100;
 
 /**
- * Some reads and some writes, none of which is answered. All of them are in the router; how many wait for their
- * workflows and how many for a place is admission control's affair.
+ * Sends reads and writes, none of which gets a response. All of them are in the router; admission control decides how
+ * many wait for an execution and how many for a permit.
  */
 async function fill(world: World, count: number) {
   const { operations, stack } = world;

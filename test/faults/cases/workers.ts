@@ -14,8 +14,8 @@ export const withDyingWorkers: WorldOptions = {
   /** Keeps the circuit breaker of a back end closed. */
   router: { BREAKER_BACKEND_MINCALLS: '100000' },
   /**
-   * The reconciler asks about PATCHes of earlier cases on the same engine, up to eight at a time. Where answers are
-   * held back, its questions would keep the places that the requests of a case need.
+   * The reconciler probes PATCHes of earlier cases on the same engine, up to eight at a time. Where responses are
+   * delayed, its probes would occupy workers that the requests of a case need.
    */
   workers: { WORKERS_CONCURRENCY: '24' },
 };

@@ -340,7 +340,7 @@ describe('an mdmWF', () => {
   describe('that was terminated', () => {
     const terminated = (reasonForIncompletion: string) =>
       notification({ status: 'TERMINATED', reasonForIncompletion, tasks: [notify([], { status: 'CANCELED' })] });
-    const interrupted = terminated('reconciler: its worker has not been heard of');
+    const interrupted = terminated('reconciler: its worker did not report in time');
     const decision = { kind: 'resume', case: 'outcome_unknown', fallback: [{ name: 'mdmWF', correlationId: 'e-1' }] };
 
     it('by a reconciler that was killed before it retried it → resumed; the same for a share', () => {

@@ -101,7 +101,7 @@ const interrupted = (now: number) =>
   ({
     status: 'TERMINATED',
     endTime: now - 200_000,
-    reasonForIncompletion: 'reconciler: its worker has not been heard of',
+    reasonForIncompletion: 'reconciler: its worker did not report in time',
   }) as const;
 
 /** Faults of one execution that a reconciler repairs. */

@@ -18,7 +18,7 @@ const installed = (name: string) =>
   [...new Set(lock.packages.filter((locked) => locked.name === name).map(({ version }) => version))].sort();
 
 /** The page is the list: what was found by hand, for a machine whose registry cannot be asked. */
-const advisories = rowsOf(sectionOf(page, 'Advisories that the overrides answer')).map(
+const advisories = rowsOf(sectionOf(page, 'Advisories that the overrides resolve')).map(
   ([name = '', weak = '', ids = '', versions = '']) => ({ name, weak, ids, versions }),
 );
 

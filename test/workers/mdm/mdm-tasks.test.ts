@@ -216,7 +216,7 @@ describe('mdm_notify', () => {
       replies['/mdm'] = [status, {}];
       await expect(notify({})).rejects.toMatchObject({
         name: 'TaskFailure',
-        message: `MDM rejected it with status ${status}`,
+        message: `MDM rejected the request with status ${status}`,
       });
     },
   );
@@ -369,7 +369,7 @@ describe('mdm_share', () => {
   test.each([404, 409, 422])('the adaptor answers %i → fails for good, and MDM is told', async (status) => {
     replies['/two'] = [status, {}];
     replies['/mdm'] = [201, {}];
-    await expect(share()).rejects.toMatchObject({ message: `the adaptor rejected it with status ${status}` });
+    await expect(share()).rejects.toMatchObject({ message: `the adaptor rejected the request with status ${status}` });
     expect(bodyOf(other.requests[1])).toMatchObject({ status: 'failed' });
   });
 

@@ -358,7 +358,7 @@ describe('the budget of time-outs', () => {
     [
       "a write's task that an engine restart would time out",
       task('college-adaptor_intake', 'responseTimeoutSeconds', 59),
-      /responseTimeoutSeconds: must be at least 60 s: route adaptor writes, and an applied write must outlive an engine restart$/,
+      /responseTimeoutSeconds: must be at least 60 s: route adaptor writes, and the task of an applied write must not time out while the engine restarts$/,
     ],
     [
       'a write that the engine would repeat',
@@ -383,7 +383,7 @@ describe('the budget of time-outs', () => {
     [
       'a routed workflow with a time-out of its own',
       ({ set }) => set('workflows/moviesWF.v1.json', ['timeoutSeconds'], 30),
-      /^workflows\/moviesWF\.v1\.json:\d+:\d+: timeoutSeconds: a routed workflow has none: the router owns the deadline$/,
+      /^workflows\/moviesWF\.v1\.json:\d+:\d+: timeoutSeconds: must be 0 or absent in a routed workflow: the router enforces the deadline$/,
     ],
   ]);
 
