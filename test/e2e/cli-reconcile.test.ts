@@ -86,7 +86,7 @@ it(
     expect(await mdmOf(lost), 'a dry run starts nothing').toEqual([]);
 
     const text = await reconcile();
-    expect(text.stdout).toMatch(new RegExp(`^${lost} +event_lost +start what should have followed +-$`, 'm'));
+    expect(text.stdout).toMatch(new RegExp(`^${lost} +event_lost +start the missing follow-up executions +-$`, 'm'));
     expect(text.stdout).toContain('nothing was changed: there is no terminal to ask on; give --yes');
     expect((await reconcile('--dry-run')).stdout).toContain('nothing was changed (--dry-run)');
     expect(text.stdout).not.toMatch(/LOST001|0319375/);

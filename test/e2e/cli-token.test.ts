@@ -158,7 +158,7 @@ describe('a valid token', () => {
       ['--route', 'adaptor', '--method', 'GET', '--path', '/adaptor/002/x'],
       '/adaptor/002/x',
       'GET',
-      [403, /client\.demo\.misCodes does not have it/],
+      [403, /client\.demo\.misCodes does not list every MIS code/],
     ],
     [
       'of another college further down',
@@ -166,7 +166,7 @@ describe('a valid token', () => {
       ['--route', 'adaptor', '--method', 'GET', '--path', '/adaptor/001/mock/colleges/002/x'],
       '/adaptor/001/mock/colleges/002/x',
       'GET',
-      [403, /client\.demo\.misCodes does not have it/],
+      [403, /client\.demo\.misCodes does not list every MIS code/],
     ],
     [
       'with a method that the route does not have',
