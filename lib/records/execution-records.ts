@@ -86,28 +86,34 @@ export class ExecutionRecords {
   async addStart(start: Omit<UnconfirmedStart, 'token' | 'startedAt'>): Promise<string> {
     const token = `${startMark}${randomUUID()}`;
     const keys = [this.#key('starts'), this.#correlationKey(start.correlationId)];
-    const values = [token, JSON.stringify({ ...start, token }), String(Date.now()), this.#ttl];
+    const values = [token, textOf({ ...start, token }), String(Date.now()), this.#ttl];
     await this.#redis.run((client) => client.eval(startScript, { keys, arguments: values }));
     return token;
   }
 
   /** Removes the record of a start that had no effect or is confirmed. Never rejects. */
-  removeStart({ token, workflow, correlationId }: Omit<UnconfirmedStart, 'startedAt'>): Promise<void> {
+  removeStart(start: Omit<UnconfirmedStart, 'startedAt'>): Promise<void> {
     return this.#redis.runEventually(async (client) => {
-      await client.zRem(this.#key('starts'), JSON.stringify({ workflow, correlationId, token }));
-      await client.zRem(this.#correlationKey(correlationId), token);
+      await client.zRem(this.#key('starts'), textOf(start));
+      await client.zRem(this.#correlationKey(start.correlationId), start.token);
     });
   }
 
-  /** Records an execution; a known one is not changed. Never rejects: during an outage it is recorded at its end. */
-  put({ record, isLookedUp }: NewRecord): Promise<void> {
+  /**
+   * Records an execution; a known one is not changed. Never rejects: during an outage it is recorded at its end.
+   * @param start of the execution; its record is removed
+   */
+  put({ record, isLookedUp }: NewRecord, start?: Omit<UnconfirmedStart, 'startedAt'>): Promise<void> {
     const { executionId, ...value } = record;
     const { keyPrefix, maxRecords } = this.#options;
     const keys = [
-      ...['executions', 'started', 'open', 'ended'].map((name) => this.#key(name)),
+      ...['executions', 'started', 'open', 'ended', 'starts'].map((name) => this.#key(name)),
       ...(isLookedUp && record.correlationId !== undefined ? [this.#correlationKey(record.correlationId)] : []),
     ];
-    const values = [executionId, JSON.stringify(value), record.startedAt, maxRecords, this.#ttl, keyPrefix].map(String);
+    const values = [
+      ...[executionId, JSON.stringify(value), record.startedAt, maxRecords, this.#ttl, keyPrefix].map(String),
+      ...(start === undefined ? [] : [textOf(start), start.token]),
+    ];
     return this.#redis.runEventually((client) => client.eval(putScript, { keys, arguments: values }));
   }
 
@@ -198,4 +204,9 @@ function rangeOf(
 /** Returns the error of a call for which the records are needed, while Redis does not respond. */
 export function recordsUnavailable(cause: unknown): NoExecutionIndex {
   return new NoExecutionIndex('Redis, which has the records of executions, does not respond', cause);
+}
+
+/** The text that stands for a start in the set of starts. */
+function textOf({ workflow, correlationId, token }: Omit<UnconfirmedStart, 'startedAt'>): string {
+  return JSON.stringify({ workflow, correlationId, token });
 }

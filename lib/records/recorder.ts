@@ -52,10 +52,10 @@ export class RedisRecorder implements ExecutionRecorder {
     if (this.#presence.known ?? (await this.#presence.exists())) return noRecord;
     const start = { workflow: request.name, correlationId: request.correlationId ?? '' };
     const token = isLookedUp ? await this.#addStart(start) : undefined;
-    const confirm = () => void (token !== undefined && this.#records.removeStart({ ...start, token }));
+    const recorded = token === undefined ? undefined : { ...start, token };
     return {
-      started: (executionId) => void this.#records.put(recordOfStart(executionId, request)).then(confirm),
-      notStarted: confirm,
+      started: (executionId) => void this.#records.put(recordOfStart(executionId, request), recorded),
+      notStarted: () => void (recorded !== undefined && this.#records.removeStart(recorded)),
     };
   }
 

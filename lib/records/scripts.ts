@@ -18,13 +18,18 @@ local function forget(id, prefix)
 end`;
 
 /**
- * KEYS: executions, started, open, ended, correlation (optional). ARGV: id, record, start time, limit, time to live,
- * prefix.
+ * Records an execution, and removes the record of its start in the same step, so that no outage loses both. KEYS:
+ * executions, started, open, ended, starts, correlation (optional). ARGV: id, record, start time, limit, time to live,
+ * prefix, start and token (both optional).
  */
 export const putScript = `${forget}
-if KEYS[5] then
-  redis.call('zadd', KEYS[5], ARGV[3], ARGV[1])
-  redis.call('pexpire', KEYS[5], ARGV[5])
+if KEYS[6] then
+  redis.call('zadd', KEYS[6], ARGV[3], ARGV[1])
+  redis.call('pexpire', KEYS[6], ARGV[5])
+  if ARGV[8] then
+    redis.call('zrem', KEYS[5], ARGV[7])
+    redis.call('zrem', KEYS[6], ARGV[8])
+  end
 end
 if redis.call('hsetnx', KEYS[1], ARGV[1], ARGV[2]) == 0 then return 0 end
 redis.call('zadd', KEYS[2], ARGV[3], ARGV[1])

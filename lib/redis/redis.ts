@@ -23,7 +23,7 @@ const idleTicks = 20;
 /** Limit of pending commands; further commands are rejected at once. */
 const maxPending = 10_000;
 /** Limit of commands that are postponed until the end of an outage. */
-const maxPostponed = 1_000;
+const maxPostponed = 10_000;
 
 /**
  * Error replies that concern one command, whatever the state of Redis: the user may not run it, or the value has another type.
@@ -31,6 +31,8 @@ const maxPostponed = 1_000;
  */
 const refusesOnlyThis =
   /^(?:NOPERM|WRONGTYPE)\b|^ERR (?:ACL failure in script|The user executing the script can't run)/;
+/** Error replies that concern the state of Redis, so that it takes the command later. */
+const refusesForNow = /^(?:OOM|READONLY|LOADING|BUSY|MISCONF|MASTERDOWN|NOREPLICAS)\b/;
 
 /** A write that fails on a Redis that is loading, read-only, out of memory or busy with a script. */
 const probe = `return redis.call('set', KEYS[1], '', 'PX', 1000)`;
@@ -131,15 +133,14 @@ export class Redis {
 
   /**
    * Runs a command whose reply is not needed, such as releasing a lock, now or at the end of the outage. At most the
-   * latest 1,000 commands are postponed, so whatever they release must also expire by itself.
+   * latest 10,000 commands are postponed, so whatever they release must also expire by itself.
    * @returns a promise that resolves when the command has run or is postponed; never rejects
    */
   async runEventually(command: RedisCommand<unknown>): Promise<void> {
     try {
       await this.run(command);
     } catch (error) {
-      // Redis would reject the command again.
-      if (!(error instanceof RedisUnavailable) || error.cause instanceof ErrorReply) return;
+      if (!(error instanceof RedisUnavailable) || isRejectedAgain(error.cause)) return;
       this.#postponed.push(command);
       if (this.#postponed.length > maxPostponed) this.#postponed.shift();
     }
@@ -226,4 +227,9 @@ export class Redis {
     this.#isOutage = true;
     this.#endFirstAttempt();
   }
+}
+
+/** Returns true for an error reply that Redis would give to the command again. */
+function isRejectedAgain(cause: unknown): boolean {
+  return cause instanceof ErrorReply && !refusesForNow.test(cause.message);
 }

@@ -106,6 +106,14 @@ describe('records of executions', requires('redis'), () => {
     expect(await api.correlated('college-adaptorWF', 'lost')).toMatchObject([{ workflowId: id }]);
   });
 
+  it('removes the record of a start with that of its execution, in one step', async () => {
+    const start = await recorder.starting(request('PATCH', 'r-1'), { isLookedUp: true });
+    start.started(engine.start(request('PATCH', 'r-1')));
+    await settle();
+    expect(await records.correlated(['r-1'])).toMatchObject({ executionIds: [expect.any(String)], hasStart: false });
+    expect(await records.starts(Date.now() + 1)).toEqual([]);
+  });
+
   it('forgets a start that had no effect', async () => {
     (await recorder.starting(request('PATCH', 'r-1'), { isLookedUp: true })).notStarted();
     await settle();

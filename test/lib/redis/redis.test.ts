@@ -164,6 +164,14 @@ describe('the connection to Redis', requires('redis'), () => {
     expect(failures.filter((error) => (error as RedisUnavailable).mayHaveRun)).toHaveLength(10_000);
   });
 
+  it('postpones a command that Redis rejects because its memory is full', async () => {
+    const key = randomUUID();
+    await server.command('CONFIG', 'SET', 'maxmemory', '1');
+    await redis.runEventually((client) => client.set(key, 'late'));
+    await server.command('CONFIG', 'SET', 'maxmemory', '0');
+    await pollUntil('the postponed command', async () => (await server.command('GET', key)) === 'late');
+  });
+
   it('runs postponed commands when the outage is over', async () => {
     const key = randomUUID();
     server.hang();
