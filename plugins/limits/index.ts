@@ -17,10 +17,11 @@ export function init({ services, registerPolicy }: PluginContext): void {
   const { config } = services;
   // Counters stay when another configuration becomes active, unless it changes these keys.
   const store = config['limits.store'];
-  const redisKeys = [config['limits.whenRedisIsAway'], leaseMs(config)];
+  const lease = leaseMs(config, services.routes);
+  const redisKeys = [config['limits.whenRedisIsAway'], lease];
   const identity = store === 'redis' ? [store, ...redisKeys] : [store];
   const { rateLimits, concurrency } = services.share('limits', identity, (shared) =>
-    createStores({ ...shared, config }),
+    createStores({ ...shared, config }, lease),
   );
   const delayRejection = createRejectionDelay(config['limits.rejectionDelayMs']);
   registerPolicy(createRateLimitPolicy(config, rateLimits, delayRejection));

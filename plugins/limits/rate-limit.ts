@@ -16,7 +16,13 @@ import type { RateLimitResult, RateLimitWindow, RateLimitStore } from './store/r
 const parameters = Type.Object(
   {
     requests: Type.Integer({ minimum: 1, description: 'requests in one window' }),
-    perSeconds: Type.Integer({ minimum: 1, default: 1, description: 'length of the window (seconds)' }),
+    // A longer timer overflows in Node, which then runs it at once.
+    perSeconds: Type.Integer({
+      minimum: 1,
+      maximum: 2_000_000,
+      default: 1,
+      description: 'length of the window, up to 23 days (seconds)',
+    }),
     by: subjectParameter,
   },
   {

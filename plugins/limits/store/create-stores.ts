@@ -2,6 +2,7 @@
 // Redis is unavailable.
 
 import type { Config } from '#lib/config/schema.ts';
+import { actionOf, type GatewayRoute } from '../../../gateway/plugin-api/gateway-routes.ts';
 import type { SharedServices } from '../../../gateway/plugin-api/plugin-api.ts';
 import { outageNotice } from '#lib/redis/connect-redis.ts';
 import { RedisUnavailable } from '#lib/redis/redis-unavailable.ts';
@@ -20,9 +21,14 @@ const graceMs = 5_000;
 /**
  * Lease of a permit in Redis, in milliseconds: longer than any request takes, so that only permits of killed routers
  * expire.
+ * @param routes the routes of the configuration, which may have response deadlines of their own
  */
-export function leaseMs(config: Config): number {
-  const waitMs = Math.max(config['router.responseDeadlineMs'], config['router.maxWaitMs']);
+export function leaseMs(config: Config, routes: readonly Pick<GatewayRoute, 'steps'>[]): number {
+  const deadlines = routes.flatMap(({ steps }) => {
+    const { responseDeadlineMs, waitBudgetMs } = actionOf(steps, 'workflow') ?? {};
+    return [Number(responseDeadlineMs ?? waitBudgetMs ?? 0)];
+  });
+  const waitMs = Math.max(config['router.responseDeadlineMs'], config['router.maxWaitMs'], ...deadlines);
   return config['router.requestTimeoutMs'] + waitMs + config['router.responseSendTimeoutMs'] + graceMs;
 }
 
@@ -30,14 +36,15 @@ type StoreServices = Pick<SharedServices, 'config' | 'redis' | 'addReadinessNoti
 
 /**
  * Creates the stores.
+ * @param lease of a permit in Redis, in milliseconds
  * @throws Error when `limits.store` is `redis` and there is no `redis.url`
  */
-export function createStores({ config, redis, addReadinessNotice }: StoreServices): Stores {
+export function createStores({ config, redis, addReadinessNotice }: StoreServices, lease: number): Stores {
   const local: Stores = { rateLimits: new MemoryRateLimitStore(), concurrency: new MemoryConcurrencyStore() };
   if (config['limits.store'] === 'memory') return local;
   if (redis === undefined) throw new Error('limits.store = redis needs redis.url');
   const rateLimits = new RedisRateLimitStore(redis);
-  const concurrency = new RedisConcurrencyStore(redis, leaseMs(config));
+  const concurrency = new RedisConcurrencyStore(redis, lease);
   const refuses = config['limits.whenRedisIsAway'] === 'refuse';
   const effect = refuses ? 'requests with a limit are refused' : 'each router counts limits by itself';
   addReadinessNotice('limits', outageNotice(redis, effect));

@@ -8,7 +8,7 @@ import { createLog } from '#lib/telemetry/logging/log.ts';
 import { createRejectionDelay } from '../../../plugins/limits/rejection-delay.ts';
 import { createInFlightPolicy } from '../../../plugins/limits/in-flight.ts';
 import { createRateLimitPolicy } from '../../../plugins/limits/rate-limit.ts';
-import { createStores } from '../../../plugins/limits/store/create-stores.ts';
+import { createStores, leaseMs } from '../../../plugins/limits/store/create-stores.ts';
 import { RedisConcurrencyStore } from '../../../plugins/limits/store/concurrency-store.ts';
 import { type BreakableProxy, startBreakableProxy } from '../../stack/breakable-proxy.ts';
 import { call } from '../../stack/client.ts';
@@ -22,9 +22,22 @@ const log = createLog('test', 'silent');
 
 it('redis without its address: says what is missing', () => {
   const config = { 'limits.store': 'redis', 'redis.url': undefined } as unknown as Config;
-  expect(() => createStores({ config, redis: undefined, addReadinessNotice: () => undefined })).toThrow(
+  expect(() => createStores({ config, redis: undefined, addReadinessNotice: () => undefined }, 1_000)).toThrow(
     'limits.store = redis needs redis.url',
   );
+});
+
+it('a permit outlives the longest request, also on a route with a deadline of its own', () => {
+  const seconds = (n: number) => n * 1_000;
+  const config = {
+    'router.responseDeadlineMs': seconds(10),
+    'router.maxWaitMs': seconds(20),
+    'router.requestTimeoutMs': seconds(1),
+    'router.responseSendTimeoutMs': seconds(2),
+  } as Config;
+  const steps = [{ policy: 'workflow', action: { name: 'slowWF', responseDeadlineMs: seconds(180) } }] as never;
+  expect(leaseMs(config, [])).toBe(seconds(28));
+  expect(leaseMs(config, [{ steps }])).toBe(seconds(188));
 });
 
 describe('two routers and one Redis', requires('redis'), () => {
@@ -68,11 +81,10 @@ describe('two routers and one Redis', requires('redis'), () => {
     } as unknown as Config;
     const start = async () => {
       const redis = open(proxy.url);
-      const { rateLimits: windows, concurrency: places } = createStores({
-        config,
-        redis,
-        addReadinessNotice: () => undefined,
-      });
+      const { rateLimits: windows, concurrency: places } = createStores(
+        { config, redis, addReadinessNotice: () => undefined },
+        leaseMs(config, []),
+      );
       const create =
         policy === 'rate-limit'
           ? createRateLimitPolicy(config, windows, atOnce)
