@@ -86,6 +86,10 @@ function openAddresses(config: PartialConfig): string[] {
   if (broker?.startsWith('amqp:') === true && !isPrivateHost(hostOf(broker) ?? '')) {
     problems.push(`mdm.updateQueueURL is ${withoutPassword(broker)}: it must be amqps`);
   }
+  const redis = config['redis.url'];
+  if (redis?.startsWith('redis:') === true && !isPrivateHost(hostOf(redis) ?? '')) {
+    problems.push(`redis.url is ${withoutPassword(redis)}: it must be rediss`);
+  }
   if (isPublicLiteral(config['ops.host'], { unspecified: false })) {
     problems.push(`ops.host is ${config['ops.host']}: the operations port has no authentication and is never public`);
   }

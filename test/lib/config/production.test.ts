@@ -38,6 +38,7 @@ describe('production', () => {
       CONDUCTOR_APIURL: 'http://router.example.org/conductor/api',
       MDM_UPDATEQUEUEURL: 'amqp://router:hidden@rabbit.example.org:5672',
       OPS_HOST: '203.0.113.8',
+      REDIS_URL: 'redis://:hid@den@redis.example.org:6379',
     });
     expect(problems.map((problem) => problem.split(' ').slice(0, 2).join(' ')).toSorted()).toEqual([
       'environment: router.port',
@@ -48,9 +49,10 @@ describe('production', () => {
       'production: oauth.jwksURL',
       'production: ops.clientSecret',
       'production: ops.host',
+      'production: redis.url',
       'production: workers.clientSecret',
     ]);
-    expect(problems.join()).not.toMatch(/worker-secret|hidden/);
+    expect(problems.join()).not.toMatch(/worker-secret|hidden|den@/);
   });
 
   it('one of several addresses of the engine is public → refused, and named', async () => {
