@@ -166,12 +166,30 @@ describe('files', () => {
   });
 
   it('the engine on Redis reads its own properties, and Redis never evicts its data', () => {
+    const redis = compose.services['engine-redis'];
+    expect([redis?.command].flat().join(' ')).toContain('--maxmemory "$$REDIS_MAXMEMORY"');
+    expect(redis?.environment?.['REDIS_MAXMEMORY']).toMatch(/2600mb\}$/);
     const { command, environment } = compose.services['conductor-redis'] ?? {};
     expect([command].flat()).toContain('--spring.config.additional-location=file:/etc/conductor/redis.properties');
     expect(environment).toEqual({
       CONDUCTOR_REDIS_HOSTS: expect.stringMatching(/^engine-redis:6379:local:\$\{REDIS_PASS/),
     });
     expect(textOf('deploy/redis/engine.conf')).toMatch(/^maxmemory-policy noeviction$/m);
+  });
+
+  it('every engine ends when it is out of memory, and the UI finds it', () => {
+    for (const engine of ['conductor-a', 'conductor-b', 'conductor-redis']) {
+      const { command, networks } = compose.services[engine] ?? {};
+      expect([command].flat()).toContain('-XX:+ExitOnOutOfMemoryError');
+      expect(networks).toMatchObject({ engine: { aliases: ['conductor'] } });
+    }
+  });
+
+  it('the load balancer reaches the routers in the network whose addresses they trust', () => {
+    for (const router of ['router-a', 'router-b']) {
+      expect(compose.services[router]?.networks).toMatchObject({ front: { aliases: [`front-${router}`] } });
+      expect(textOf('deploy/load-balancer/haproxy.cfg')).toContain(`server ${router} front-${router}:8080`);
+    }
   });
 
   it('both servers of the engine take the lock of their database', () => {

@@ -38,8 +38,8 @@ export async function startLoadBalancer(
     ['/etc/haproxy/tls.pem', join(folder, 'tls.pem')],
     // Docker's names.
     [' resolvers containers init-addr none resolve-prefer ipv4', ''],
-    ['server router-a router-a:8080', `server router-a 127.0.0.1:${a.port} port ${a.opsPort}`],
-    ['server router-b router-b:8080', `server router-b 127.0.0.1:${b.port} port ${b.opsPort}`],
+    ['server router-a front-router-a:8080', `server router-a 127.0.0.1:${a.port} port ${a.opsPort}`],
+    ['server router-b front-router-b:8080', `server router-b 127.0.0.1:${b.port} port ${b.opsPort}`],
     ['server keycloak keycloak:8080', 'server keycloak 127.0.0.1:9'],
   ]);
   writeFileSync(file, text);

@@ -41,9 +41,9 @@ describe('haproxy.cfg', () => {
   it('its servers are services on a network of its own, on their ports', () => {
     const servers = [...file.matchAll(/^ *server ([\w-]+) ([\w-]+):(\d+)/gm)];
     expect(servers).toHaveLength(5);
-    for (const [, name, host = '', port] of servers) {
-      expect(name).toBe(host);
-      expect(networksOf(host).some((network) => networksOf('load-balancer').includes(network))).toBe(true);
+    for (const [, name = '', host = '', port] of servers) {
+      expect(host).toBe(name.startsWith('router-') ? `front-${name}` : name);
+      expect(networksOf(name).some((network) => networksOf('load-balancer').includes(network))).toBe(true);
       expect(Number(port)).toBe(host === 'keycloak' ? 8080 : config['router.port']);
     }
     for (const [, port] of file.matchAll(/check port (\d+)/g)) expect(Number(port)).toBe(config['ops.port']);
