@@ -102,9 +102,12 @@ async function main(given: readonly string[]): Promise<number> {
   if (isFull) process.env['TEST_DEPTH'] = 'full';
   process.stdout.write(`── depth ${depthOfRun()}, TEST_SEED=${seedOfRun()}\n`);
   const folder = makeFolder();
-  const postgresql = await startOwnPostgresql();
-  Object.assign(process.env, postgresql?.env);
+  let postgresql: Awaited<ReturnType<typeof startOwnPostgresql>>;
+  // Ctrl-C reaches the steps as well: they end, and what they leave is removed. The second one stops at once.
+  process.once('SIGINT', () => undefined);
   try {
+    postgresql = await startOwnPostgresql();
+    Object.assign(process.env, postgresql?.env);
     const suites = testSteps(args, folder);
     const ended = await Promise.all([...checks, ...suites].map((step) => runStep(step, rootDir)));
     if (isFull && args.length === 0) ended.push(...(await runWholeRuns(rootDir)));

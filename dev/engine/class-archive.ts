@@ -23,6 +23,8 @@ export interface ClassArchiveOptions {
 
 /** Longest time that creating an archive may take, in milliseconds. */
 const deadlineMs = 180_000;
+/** Time after which a failed attempt is repeated, in milliseconds. */
+const retryAfterMs = 86_400_000;
 
 /**
  * Returns the path of the archive for this build of Java and creates it when missing. Returns undefined when it
@@ -32,8 +34,7 @@ export async function ensureClassArchive(options: ClassArchiveOptions): Promise<
   const { java, jar, cache, withLock } = options;
   const path = join(cache, `classes-${await fingerprint(java, jar)}.jsa`);
   if (existsSync(path)) return path;
-  // An earlier attempt has failed.
-  if (existsSync(`${path}.failed`)) return undefined;
+  if (await hasFailed(`${path}.failed`)) return undefined;
   return withLock(async () => {
     if (existsSync(path)) return path;
     const { signal } = await createArchive(options, `${path}.draft`);
@@ -42,9 +43,15 @@ export async function ensureClassArchive(options: ClassArchiveOptions): Promise<
       () => false,
     );
     // An interrupted attempt is repeated at the next start.
-    if (!isMade && signal === null) await writeFile(`${path}.failed`, '');
+    if (!isMade && signal === null) await writeFile(`${path}.failed`, '').catch(() => undefined);
     return isMade ? path : undefined;
   });
+}
+
+/** Returns true when an attempt failed within the last day: its cause, such as a full disk, may be gone later. */
+async function hasFailed(marker: string): Promise<boolean> {
+  const attempt = await stat(marker).catch(() => undefined);
+  return attempt !== undefined && Date.now() - attempt.mtimeMs < retryAfterMs;
 }
 
 async function fingerprint(java: Java, jar: string): Promise<string> {

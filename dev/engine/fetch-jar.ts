@@ -1,5 +1,6 @@
 // Downloads the engine's jar with Maven and shows the progress.
 
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createProgress } from '../setup/progress.mjs';
@@ -26,7 +27,9 @@ export interface FetchOptions {
  */
 export async function fetchJar(options: FetchOptions, target: string): Promise<void> {
   const { release, folder, java, say, signal } = options;
-  const env = { JAVA_HOME: dirname(dirname(java.command)), ...options.env };
+  const home = dirname(dirname(java.command));
+  // The folder above the shim of a version manager is no JAVA_HOME.
+  const env = { ...(existsSync(join(home, 'bin/java')) ? { JAVA_HOME: home } : {}), ...options.env };
   if (!(await hasMaven(env))) throw new Error(noMavenMessage(release));
   const size = `${megabytes(release.bytes)} MB, about ${diskGigabytes} GB on disk in ${dirname(folder)}`;
   say(`Downloading the workflow engine (Conductor ${release.version}, ${size}, only once) with Maven.`);

@@ -7,6 +7,12 @@ import { join } from 'node:path';
 /** Oldest major version that runs TypeScript directly and has the APIs in use. */
 const minMajor = 24;
 
+/** The loader of glibc, which the pinned Node needs on Linux; Alpine has none. */
+const loaders = new Map([
+  ['x64', '/lib64/ld-linux-x86-64.so.2'],
+  ['arm64', '/lib/ld-linux-aarch64.so.1'],
+]);
+
 /**
  * @param {string} root folder of the product's code: npm installs the pinned Node there or in a folder above
  * @returns {string} path of a Node of version 24 or newer
@@ -17,12 +23,14 @@ export function findNode(root) {
   try {
     const pinned = join(createRequire(join(root, 'x')).resolve(`${name}/package.json`), '../bin/node');
     accessSync(pinned, constants.X_OK);
+    const loader = process.platform === 'linux' ? loaders.get(process.arch) : undefined;
+    if (loader !== undefined) accessSync(loader);
     return pinned;
   } catch {
     if (Number(process.versions.node.split('.')[0]) >= minMajor) return process.execPath;
     throw new Error(
-      `This project runs on Node ${minMajor}. No package of it is pinned for ${process.platform} ${process.arch} ` +
-        `(${name} is not installed), and this is Node ${process.versions.node}: install Node ${minMajor} and start again.`,
+      `This project runs on Node ${minMajor}. The pinned package does not run on ${process.platform} ${process.arch} ` +
+        `(${name} is not installed, or glibc is missing), and this is Node ${process.versions.node}: install Node ${minMajor} and start again.`,
     );
   }
 }

@@ -18,6 +18,7 @@ import { summary } from './summary.ts';
  */
 export async function runStack(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const startedAt = performance.now();
+  ignoreClosedOutput();
   const progress = createProgress();
   const say = (line: string) => {
     progress.clear();
@@ -45,6 +46,15 @@ export async function runStack(args: readonly string[], env: NodeJS.ProcessEnv):
   } finally {
     removeAddresses();
     unlock();
+  }
+}
+
+/** Keeps a stack running, and stopping in order, whose terminal or pipe is gone: Ctrl-C ends `npm start | tee log` twice. */
+function ignoreClosedOutput(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+    });
   }
 }
 

@@ -78,17 +78,30 @@ export class Supervisor {
     this.#firstReady.reject(new Error('it was stopped'));
   }
 
-  /** Runs the program until it ends. */
+  /** Runs the program until it ends. A program that cannot be started, or is not ready in time, counts as crashed. */
   async #runOnce(isRestart: boolean): Promise<Ending> {
-    const child = this.#options.launch();
+    let child: Child;
+    try {
+      child = this.#options.launch();
+    } catch (error) {
+      return { code: null, signal: null, error: error as Error };
+    }
     this.#child = child;
+    let hasEnded = false;
+    let late: Error | undefined;
+    void child.ended.then(() => (hasEnded = true));
     child.ready.then(
       (ready) => {
         this.#firstReady.resolve(ready);
         if (isRestart) this.#options.onRecovery?.();
       },
-      () => {},
+      (error: Error) => {
+        if (hasEnded || this.#stopping.signal.aborted) return;
+        late = error;
+        void child.stop();
+      },
     );
-    return child.ended;
+    const ending = await child.ended;
+    return late === undefined ? ending : { ...ending, error: late };
   }
 }

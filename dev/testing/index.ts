@@ -49,13 +49,18 @@ export async function startGateway({ env = {}, timeoutMs = 180_000 }: TestGatewa
   const machine = Object.fromEntries(
     inherited.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
   );
-  const settings = await readSettings({ ...machine, ...ports, STATE_DIR: stateDir, ...env });
-  await checkGateway(settings.env);
+  const removeState = () => rmSync(stateDir, { recursive: true, force: true });
+  const settings = await readCheckedSettings({ ...machine, ...ports, STATE_DIR: stateDir, ...env }).catch(
+    (error: unknown) => {
+      removeState();
+      throw error;
+    },
+  );
   const said: string[] = [];
   const stack = new Stack({ settings, verbose: false, say: (line) => said.push(line) });
   const stop = async () => {
     await stack.stop();
-    rmSync(stateDir, { recursive: true, force: true });
+    removeState();
   };
   const { router: url, operations: operationsUrl } = settings.urls;
   const signal = AbortSignal.timeout(timeoutMs);
@@ -90,4 +95,11 @@ async function fetchToken(url: string, client: string): Promise<string> {
   const { access_token: token } = (await response.json()) as { access_token?: string };
   if (token === undefined) throw new Error(`no token for ${client}: ${response.status}`);
   return token;
+}
+
+/** Reads the settings of the stack. @throws Error that says what is wrong with the gateway's files */
+async function readCheckedSettings(env: NodeJS.ProcessEnv): ReturnType<typeof readSettings> {
+  const settings = await readSettings(env);
+  await checkGateway(settings.env);
+  return settings;
 }

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startChild } from '../../../dev/stack/child.ts';
+import { type Child, startChild } from '../../../dev/stack/child.ts';
 import { type Crash, Supervisor } from '../../../dev/stack/supervisor.ts';
 import { CollectedOutput } from '../collected-output.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
@@ -11,13 +11,17 @@ const policy = { crashes: 3, windowMs: 60_000, firstDelayMs: 10, maxDelayMs: 40 
 const supervisors: Supervisor[] = [];
 
 function supervise(name: string, ...parameters: string[]) {
-  const crashes: Crash[] = [];
   const output = new CollectedOutput();
   const args = [fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url)), ...parameters];
-  const launch = () => startChild({ command: process.execPath, args, env: process.env, output });
+  const options = { command: process.execPath, args, env: process.env, output };
+  return { output, options, ...superviseLaunch(() => startChild(options)) };
+}
+
+function superviseLaunch(launch: () => Child) {
+  const crashes: Crash[] = [];
   const supervisor = new Supervisor({ launch, onCrash: (crash) => crashes.push(crash), policy });
   supervisors.push(supervisor);
-  return { supervisor, crashes, output };
+  return { supervisor, crashes };
 }
 
 afterEach(async () => {
@@ -45,6 +49,27 @@ describe('a supervisor', () => {
     expect(crashes.map(({ decision }) => decision.action)).toEqual(['restart', 'restart', 'give up']);
     expect(crashes[0]?.ending).toEqual({ code: 3, signal: null });
     expect(output.text.match(/first line/g)).toHaveLength(3);
+  });
+
+  it('gives up a program that cannot be started', async () => {
+    const { supervisor, crashes } = superviseLaunch(() => {
+      throw new Error('no space left');
+    });
+    supervisor.start();
+    await expect(supervisor.ready).rejects.toThrow('it cannot stay up');
+    expect(crashes.map(({ ending }) => ending.error?.message)).toEqual(Array(3).fill('no space left'));
+    await supervisor.stop();
+  });
+
+  it('stops a program that is not ready in time, as if it had crashed', async () => {
+    const { options } = supervise('stays.ts');
+    const waitUntilReady = async (): Promise<never> => {
+      throw new Error('not ready in time');
+    };
+    const { supervisor, crashes } = superviseLaunch(() => startChild({ ...options, waitUntilReady }));
+    supervisor.start();
+    await expect(supervisor.ready).rejects.toThrow('it cannot stay up');
+    expect(crashes[0]?.ending).toMatchObject({ signal: 'SIGTERM', error: { message: 'not ready in time' } });
   });
 
   it('is ready by the first life that works, however often it dies later', async () => {
