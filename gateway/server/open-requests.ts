@@ -1,6 +1,5 @@
 // The requests in flight, so that a graceful shutdown can wait for them.
 
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 
@@ -28,6 +27,8 @@ export class OpenRequests {
   }
 
   async #closed(): Promise<void> {
-    await Promise.all([...this.#responses].map((response) => once(response, 'close')));
+    await Promise.all(
+      [...this.#responses].map((response) => new Promise((resolve) => response.once('close', resolve))),
+    );
   }
 }
