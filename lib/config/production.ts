@@ -82,13 +82,11 @@ function openAddresses(config: PartialConfig): string[] {
   if (api?.startsWith('http:') === true && !isPrivateHost(hostOf(api) ?? '')) {
     problems.push(`conductor.apiURL is ${api}: workers would send their tokens in clear; it must be https`);
   }
-  const broker = config['mdm.updateQueueURL'];
-  if (broker?.startsWith('amqp:') === true && !isPrivateHost(hostOf(broker) ?? '')) {
-    problems.push(`mdm.updateQueueURL is ${withoutPassword(broker)}: it must be amqps`);
-  }
-  const redis = config['redis.url'];
-  if (redis?.startsWith('redis:') === true && !isPrivateHost(hostOf(redis) ?? '')) {
-    problems.push(`redis.url is ${withoutPassword(redis)}: it must be rediss`);
+  for (const [key, scheme] of Object.entries({ 'mdm.updateQueueURL': 'amqp', 'redis.url': 'redis' } as const)) {
+    const address = config[key as 'mdm.updateQueueURL' | 'redis.url'];
+    if (address?.startsWith(`${scheme}:`) === true && !isPrivateHost(hostOf(address) ?? '')) {
+      problems.push(`${key} is ${withoutPassword(address)}: it must be ${scheme}s`);
+    }
   }
   if (isPublicLiteral(config['ops.host'], { unspecified: false })) {
     problems.push(`ops.host is ${config['ops.host']}: the operations port has no authentication and is never public`);

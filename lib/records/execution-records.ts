@@ -86,7 +86,7 @@ export class ExecutionRecords {
   async addStart(start: Omit<UnconfirmedStart, 'token' | 'startedAt'>): Promise<string> {
     const token = `${startMark}${randomUUID()}`;
     const keys = [this.#key('starts'), this.#correlationKey(start.correlationId)];
-    const values = [token, textOf({ ...start, token }), String(Date.now()), this.#ttl];
+    const values = [token, memberOf({ ...start, token }), String(Date.now()), this.#ttl];
     await this.#redis.run((client) => client.eval(startScript, { keys, arguments: values }));
     return token;
   }
@@ -94,7 +94,7 @@ export class ExecutionRecords {
   /** Removes the record of a start that had no effect or is confirmed. Never rejects. */
   removeStart(start: Omit<UnconfirmedStart, 'startedAt'>): Promise<void> {
     return this.#redis.runEventually(async (client) => {
-      await client.zRem(this.#key('starts'), textOf(start));
+      await client.zRem(this.#key('starts'), memberOf(start));
       await client.zRem(this.#correlationKey(start.correlationId), start.token);
     });
   }
@@ -112,7 +112,7 @@ export class ExecutionRecords {
     ];
     const values = [
       ...[executionId, JSON.stringify(value), record.startedAt, maxRecords, this.#ttl, keyPrefix].map(String),
-      ...(start === undefined ? [] : [textOf(start), start.token]),
+      ...(start === undefined ? [] : [memberOf(start), start.token]),
     ];
     return this.#redis.runEventually((client) => client.eval(putScript, { keys, arguments: values }));
   }
@@ -206,7 +206,7 @@ export function recordsUnavailable(cause: unknown): NoExecutionIndex {
   return new NoExecutionIndex('Redis, which has the records of executions, does not respond', cause);
 }
 
-/** The text that stands for a start in the set of starts. */
-function textOf({ workflow, correlationId, token }: Omit<UnconfirmedStart, 'startedAt'>): string {
+/** Returns the member of the set of starts that stands for a start. */
+function memberOf({ workflow, correlationId, token }: Omit<UnconfirmedStart, 'startedAt'>): string {
   return JSON.stringify({ workflow, correlationId, token });
 }

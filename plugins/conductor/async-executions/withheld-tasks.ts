@@ -98,12 +98,10 @@ export class WithheldTasks {
     const { signal } = this.#stopped;
     for (let pauseMs = firstPauseMs; heldMs() < maxRequeueMs; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       await pause(pauseMs, undefined, { signal }).catch(() => undefined);
-      if (!signal.aborted) {
-        const state = await this.#stateOf(task);
-        if (state === 'running') return this.#options.giveBack(task);
-        if (state === 'ended') return;
-      }
       if (signal.aborted) return void (await requeue(task));
+      const state = await this.#stateOf(task);
+      if (state === 'running') return this.#options.giveBack(task);
+      if (state === 'ended') return;
       if (heldMs() >= maxWithheldMs && (await requeue(task))) return;
     }
   }

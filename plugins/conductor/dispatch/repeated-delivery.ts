@@ -19,14 +19,19 @@ export function unreceivedReason({ pollCount = 1 }: Pick<Task, 'pollCount'>): st
   return `${unreceived}${pollCount}`;
 }
 
+/** Returns how often the engine may retry a polled task; undefined when the engine has no definition of its type. */
+export function retryCountOf({ workflowTask }: Task): number | undefined {
+  const { taskDefinition } = (workflowTask ?? {}) as { taskDefinition?: { retryCount?: number } };
+  return taskDefinition?.retryCount;
+}
+
 /**
  * Returns true for a task that must not be carried out twice: neither a read nor one that the engine may retry. The others
  * are delivered again, because an engine can also fail after it has taken a task from its queue.
  */
-export function runsOnce({ workflowTask, inputData }: Task): boolean {
-  const { taskDefinition } = (workflowTask ?? {}) as { taskDefinition?: { retryCount?: number } };
-  const { httpMethod } = (inputData?.['inbound'] ?? {}) as { httpMethod?: unknown };
-  if ((taskDefinition?.retryCount ?? 0) > 0) return false;
+export function runsOnce(task: Task): boolean {
+  const { httpMethod } = (task.inputData?.['inbound'] ?? {}) as { httpMethod?: unknown };
+  if ((retryCountOf(task) ?? 0) > 0) return false;
   return !(typeof httpMethod === 'string' && isSafeMethod(httpMethod));
 }
 

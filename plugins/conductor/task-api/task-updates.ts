@@ -16,7 +16,7 @@ import {
   type TaskReference,
 } from '../dispatch/dispatched-task.ts';
 import { poolDomain } from '#lib/conductor/executions/direct-domain.ts';
-import { returnedByWorker, returnsWithoutTrace } from '../dispatch/repeated-delivery.ts';
+import { retryCountOf, returnedByWorker, returnsWithoutTrace } from '../dispatch/repeated-delivery.ts';
 import type { CompletedTask, WakeUps } from '../dispatch/wake-ups.ts';
 import { memberText, replaceMember, setMember } from './json-members.ts';
 import type { QueueName } from '../dispatch/task-queues.ts';
@@ -86,7 +86,6 @@ export class TaskUpdates {
   /** Remembers tasks that are sent to a worker. */
   remember(tasks: readonly Task[]): void {
     for (const task of tasks) {
-      const { taskDefinition } = (task['workflowTask'] ?? {}) as { taskDefinition?: { retryCount?: number } };
       this.#delivered.set(task.taskId, {
         taskType: task.taskDefName,
         domain: poolDomain(task.domain),
@@ -94,7 +93,7 @@ export class TaskUpdates {
         referenceName: task.referenceTaskName,
         workflowType: String(task['workflowType'] ?? ''),
         workflowVersion: Number((task['workflowVersion'] as number | undefined) ?? 1),
-        onlyAttempt: taskDefinition?.retryCount === 0,
+        onlyAttempt: retryCountOf(task) === 0,
         dispatched: isDispatchedTaskId(task.taskId) ? task : undefined,
       });
     }

@@ -93,7 +93,7 @@ export class WorkerLimits {
    * `_deciderQueue` (executions to be swept), those of system tasks, and `<workflow>:<sink>` (events).
    */
   #isInternal({ taskType, domain = '' }: QueueName): boolean {
-    return /[:]|^_/.test(taskType) || domain.includes(':') || isSystemTask(taskType) || this.#workflows.has(domain);
+    return /:|^_/.test(taskType) || domain.includes(':') || isSystemTask(taskType) || this.#workflows.has(domain);
   }
 
   #limitsOf(clientId: string) {
