@@ -14,6 +14,7 @@ const modules = [
   'workers/start-workers.ts',
   'jobs/prune/prune-loop.ts',
   'jobs/prune/round.ts',
+  'lib/process/closed-output.ts',
   'cli/run.ts',
   ...(await readdir('plugins')).map((plugin) => `plugins/${plugin}/index.ts`),
 ];

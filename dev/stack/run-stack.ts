@@ -1,6 +1,7 @@
 // Runs `npm start`: reads flags, starts the stack, waits for a signal, stops the stack.
 
 import { writeRunningStack } from '#lib/config/running-stack.ts';
+import { ignoreClosedOutput } from '#lib/process/closed-output.ts';
 import { findTakenPorts } from '../setup/ports.mjs';
 import { createProgress, type Progress } from '../setup/progress.mjs';
 import { addressesOf } from './addresses.ts';
@@ -18,6 +19,7 @@ import { summary } from './summary.ts';
  */
 export async function runStack(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const startedAt = performance.now();
+  // A stack whose terminal or pipe is gone stops in order: Ctrl-C ends `npm start | tee log` twice.
   ignoreClosedOutput();
   const progress = createProgress();
   const say = (line: string) => {
@@ -46,15 +48,6 @@ export async function runStack(args: readonly string[], env: NodeJS.ProcessEnv):
   } finally {
     removeAddresses();
     unlock();
-  }
-}
-
-/** Keeps a stack running, and stopping in order, whose terminal or pipe is gone: Ctrl-C ends `npm start | tee log` twice. */
-function ignoreClosedOutput(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
-    });
   }
 }
 
