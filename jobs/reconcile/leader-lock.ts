@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Redis } from '#lib/redis/redis.ts';
+import { releaseLock } from '#lib/redis/release-lock.ts';
 
 /** Decides whether this router reconciles. */
 export interface LeaderLock {
@@ -19,7 +20,6 @@ const holdScript = `
 if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) end
 if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
 return 0`;
-const releaseScript = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`;
 
 /**
  * A lock on one Redis key. During an outage of Redis every router holds the lock: repairs are idempotent, so concurrent
@@ -47,8 +47,6 @@ export class RedisLock implements LeaderLock {
   }
 
   release(): Promise<void> {
-    return this.#redis.runEventually((client) =>
-      client.eval(releaseScript, { keys: [key], arguments: [this.#holder] }),
-    );
+    return releaseLock(this.#redis, key, this.#holder);
   }
 }

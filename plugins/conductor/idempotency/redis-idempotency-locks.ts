@@ -5,11 +5,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from '#lib/redis/redis.ts';
 import { RedisUnavailable } from '#lib/redis/redis-unavailable.ts';
+import { releaseLock } from '#lib/redis/release-lock.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { type IdempotencyLock, type IdempotencyLocks, LocalIdempotencyLocks } from './idempotency-locks.ts';
 
 const keyPrefix = 'service-router:';
-const releaseScript = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`;
 
 /** Uses `SET NX` with a time to live. Requests on one router compete for a local lock first. */
 export class RedisIdempotencyLocks implements IdempotencyLocks {
@@ -29,12 +29,7 @@ export class RedisIdempotencyLocks implements IdempotencyLocks {
     if (local === null) return null;
     const key = keyPrefix + name;
     const holder = randomUUID();
-    const release = () => {
-      const removed = this.#redis.runEventually((client) =>
-        client.eval(releaseScript, { keys: [key], arguments: [holder] }),
-      );
-      void removed.finally(local.release);
-    };
+    const release = () => void releaseLock(this.#redis, key, holder).finally(local.release);
     try {
       const expiration = { type: 'PX', value: this.#ttlMs } as const;
       const reply = await this.#redis.run((client) => client.set(key, holder, { condition: 'NX', expiration }));
