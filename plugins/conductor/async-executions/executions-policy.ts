@@ -22,6 +22,7 @@ import {
 import { engineUnavailable } from '../execution/engine-unavailable.ts';
 import { recordedOutcome, sendOutcome } from '../execution/outcome.ts';
 import { sendDocument } from '../execution/send-document.ts';
+import { shuttingDown } from '../execution/shutting-down.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { Versions } from '../versions/create-versions.ts';
 import { versionField } from '../versions/requested-version.ts';
@@ -74,8 +75,7 @@ export function createExecutionsPolicy(config: Config, dependencies: ExecutionsP
     create: ({ serve, compress }) => {
       const compression = compressOptionsOf(compress);
       return async function showExecution(request, response) {
-        if (dependencies.draining.aborted)
-          throw new Problem('shutting-down', { headers: { connection: 'close', 'retry-after': '1' } });
+        if (dependencies.draining.aborted) throw shuttingDown({ connection: 'close' });
         try {
           await api[serve](request, response, compression);
         } catch (error) {

@@ -14,6 +14,7 @@ import { adminScope, type AllowedCall, findAllowedCall, judgeCall } from './allo
 import { describeEngineApi } from './describe-engine-api.ts';
 import type { ExecutionDependencies } from '../execution/executions.ts';
 import { engineUnavailable } from '../execution/engine-unavailable.ts';
+import { shuttingDown } from '../execution/shutting-down.ts';
 import { findTask, parseDispatchedTaskId } from '../dispatch/dispatched-task.ts';
 import { type ResultBudget, smallResultBytes } from '../dispatch/result-budget.ts';
 import { splitTarget } from '../execution/target.ts';
@@ -295,8 +296,4 @@ class EngineApi {
       );
     }
   }
-}
-
-function shuttingDown(): Problem {
-  return new Problem('shutting-down', { headers: { 'retry-after': '1' } });
 }

@@ -2,6 +2,7 @@
 
 import { Problem } from '#lib/problem/problem.ts';
 import { isSafeMethod } from '#lib/http/methods.ts';
+import { shuttingDown } from '../../execution/shutting-down.ts';
 import { type Layer, leftBeforeStart } from '../execution-request.ts';
 
 /**
@@ -11,7 +12,7 @@ import { type Layer, leftBeforeStart } from '../execution-request.ts';
  */
 export function startInTime({ draining }: { draining: AbortSignal }): Layer {
   return (next) => async (request) => {
-    if (draining.aborted) throw new Problem('shutting-down', { headers: { connection: 'close', 'retry-after': '1' } });
+    if (draining.aborted) throw shuttingDown({ connection: 'close' });
     // A read that nobody waits for does no harm, and is terminated.
     if (!isSafeMethod(request.received.httpMethod) && (await request.hasLeft())) return leftBeforeStart;
     if (performance.now() < request.startBefore) return next(request);

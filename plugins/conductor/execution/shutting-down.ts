@@ -1,0 +1,8 @@
+// The problem of every call that a draining router no longer serves.
+
+import { Problem } from '#lib/problem/problem.ts';
+
+/** Returns 503 `shutting-down`: nothing was started. @param headers further header fields of the response */
+export function shuttingDown(headers: Readonly<Record<string, string>> = {}): Problem {
+  return new Problem('shutting-down', { headers: { 'retry-after': '1', ...headers } });
+}
