@@ -49,26 +49,14 @@ export class WorkerLimits {
   }
 
   /** Checks a poll. @throws Problem `forbidden` when the client may not take tasks from this queue */
-  checkQueue(clientId: string, { taskType, domain }: QueueName): void {
-    if (isDirectDomain(domain)) refuse('Only routers take tasks of this domain.');
-    if (this.#isInternal({ taskType, domain })) refuse("This is one of the engine's own queues, not one of tasks.");
-    const { taskTypes, domains } = this.#limitsOf(clientId);
-    if (taskTypes === undefined && domains === undefined) return;
-    if (taskTypes?.includes(taskType) === false || domains?.includes(domain ?? noDomain) === false)
-      refuse('This client may not work for this pool.');
+  checkQueue(clientId: string, name: QueueName): void {
+    const reason = this.#reasonAgainst(clientId, name);
+    if (reason !== undefined) refuse(reason);
   }
 
   /** Sorts queues by whether a client may poll them. */
   sortQueues<Q extends QueueName>(clientId: string, wanted: readonly Q[]): { allowed: Q[]; refused: Q[] } {
-    const mayPoll = (name: Q) => {
-      try {
-        this.checkQueue(clientId, name);
-        return true;
-      } catch {
-        return false;
-      }
-    };
-    const allowed = wanted.filter(mayPoll);
+    const allowed = wanted.filter((name) => this.#reasonAgainst(clientId, name) === undefined);
     return { allowed, refused: wanted.filter((name) => !allowed.includes(name)) };
   }
 
@@ -85,6 +73,16 @@ export class WorkerLimits {
     if (task === undefined) refuse('This client may not report this task.');
     this.checkQueue(clientId, task);
     if (executionId !== undefined && executionId !== task.executionId) refuse('This client may not report this task.');
+  }
+
+  /** Returns why a client may not take tasks from a queue; undefined when it may. */
+  #reasonAgainst(clientId: string, { taskType, domain }: QueueName): string | undefined {
+    if (isDirectDomain(domain)) return 'Only routers take tasks of this domain.';
+    if (this.#isInternal({ taskType, domain })) return "This is one of the engine's own queues, not one of tasks.";
+    // A client without these limits may work for every pool.
+    const { taskTypes, domains } = this.#limitsOf(clientId);
+    const isAllowed = taskTypes?.includes(taskType) !== false && domains?.includes(domain ?? noDomain) !== false;
+    return isAllowed ? undefined : 'This client may not work for this pool.';
   }
 
   /**
