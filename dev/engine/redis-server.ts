@@ -45,10 +45,9 @@ export function findRedisServer(path: string | undefined = process.env['PATH']):
 export function launchRedisServer({ command, port, stateDir, output, settings }: RedisServerOptions): Child {
   const dir = join(stateDir, 'redis');
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const usual = { port, bind: '127.0.0.1', dir, save: '', appendonly: 'yes', appendfsync: 'everysec' };
   return startChild({
     command,
-    args: Object.entries({ ...usual, ...settings }).flatMap(([name, value]) => [`--${name}`, String(value)]),
+    args: redisArguments({ port, dir, ...settings }),
     env: engineEnvironment(process.env),
     output,
     async waitUntilReady(signal) {
@@ -60,6 +59,15 @@ export function launchRedisServer({ command, port, stateDir, output, settings }:
       return { url: redisUrlOf(port) };
     },
   });
+}
+
+/**
+ * Returns the arguments of redis-server: on loopback, with an append-only file that is synced every second.
+ * @param settings settings of Redis by name, which extend or replace these
+ */
+export function redisArguments(settings: Readonly<Record<string, string | number>>): string[] {
+  const usual = { bind: '127.0.0.1', save: '', appendonly: 'yes', appendfsync: 'everysec' };
+  return Object.entries({ ...usual, ...settings }).flatMap(([name, value]) => [`--${name}`, String(value)]);
 }
 
 /** Returns the URL of the server on this port. */

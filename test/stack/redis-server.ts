@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from 'redis';
 import { pathOf } from '../run/requirements.ts';
+import { redisArguments, redisUrlOf } from '../../dev/engine/redis-server.ts';
 import { findFreePort } from '../../dev/setup/ports.mjs';
 import { serverProcess } from './server-process.ts';
 
@@ -25,11 +26,10 @@ export interface RedisServerOptions {
 export async function startRedisServer(options: RedisServerOptions = {}) {
   const command = pathOf('redis-server');
   if (command === undefined) throw new Error('redis-server is not installed');
-  const { dir = mkdtempSync(join(tmpdir(), 'service-router-redis-')), appendfsync = 'everysec' } = options;
+  const { dir = mkdtempSync(join(tmpdir(), 'service-router-redis-')), appendfsync } = options;
   mkdirSync(dir, { recursive: true });
   const port = await findFreePort();
-  const settings = { port, bind: '127.0.0.1', dir, save: '', appendonly: 'yes', appendfsync };
-  const url = `redis://127.0.0.1:${port}`;
+  const url = redisUrlOf(port);
   const send = async (...parts: string[]): Promise<unknown> => {
     const client = template.duplicate({ url });
     // The call that failed says it as well.
@@ -40,7 +40,7 @@ export async function startRedisServer(options: RedisServerOptions = {}) {
   const server = serverProcess({
     name: 'Redis',
     command,
-    args: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]),
+    args: redisArguments({ port, dir, ...(appendfsync === undefined ? {} : { appendfsync }) }),
     logFile: join(dir, 'redis.log'),
     isReady: () =>
       send('PING').then(
