@@ -7,7 +7,7 @@ import { directDomain } from '#lib/conductor/executions/direct-domain.ts';
 import { startStopwatch } from '#lib/conductor/stopwatch.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
-import { firstOfEachWorker, type HeldPoll, holdPoll, type Poll, type PolledQueue } from './held-poll.ts';
+import { firstOfEachWorker, type HeldPoll, holdPoll, type PolledQueue } from './held-poll.ts';
 import { isDispatchedTaskId } from './dispatched-task.ts';
 import { requeueTask } from './requeue-task.ts';
 
@@ -104,11 +104,6 @@ export class TaskQueue implements PolledQueue {
     return this.#failures > 0;
   }
 
-  /** Holds a poll for this queue alone, see {@link holdPoll}. */
-  poll({ count, ...poll }: Poll & { count: number }): Promise<Task[]> {
-    return holdPoll([{ queue: this, count }], poll);
-  }
-
   /** See {@link PolledQueue}. */
   hold(poll: HeldPoll): void {
     this.lastPolledAt = performance.now();
@@ -129,7 +124,7 @@ export class TaskQueue implements PolledQueue {
   /** Returns a task that exists already, for a worker that has just finished one; undefined when there is none. */
   async takeOne(workerId: string | undefined, signal: AbortSignal): Promise<Task | undefined> {
     if (!this.#mayHaveTask && this.#fetch === undefined && this.#ready.length === 0) return undefined;
-    const [task] = await this.poll({ count: 1, workerId, timeoutMs: 20, signal });
+    const [task] = await holdPoll([{ queue: this, count: 1 }], { workerId, timeoutMs: 20, signal });
     return task;
   }
 

@@ -65,7 +65,7 @@ afterEach(async () => {
 
 const poll = async (queues: TaskQueues, { count = 1, timeoutMs = 2_000 } = {}) => {
   const { signal } = new AbortController();
-  const tasks = await queues.queue(queue).poll({ count, timeoutMs, workerId: 'w', signal });
+  const tasks = await queues.poll([{ ...queue, count }], { timeoutMs, workerId: 'w', signal });
   return tasks.map(({ taskId }) => taskId);
 };
 const idOf = (n: number) => taskOf(n).taskId;

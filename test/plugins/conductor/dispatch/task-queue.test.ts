@@ -65,7 +65,7 @@ function createQueue(engine: HeldEngine): TaskQueue {
   return queue;
 }
 const poll = (queue: TaskQueue, { count = 1, timeoutMs = 5_000, signal = new AbortController().signal } = {}) =>
-  queue.poll({ count, timeoutMs, signal, workerId: 'w' }).then((tasks) => tasks.map(({ taskId }) => taskId));
+  holdPoll([{ queue, count }], { timeoutMs, signal, workerId: 'w' }).then((tasks) => tasks.map(({ taskId }) => taskId));
 
 /** Clocks of a test in which no time passes: a timer is due at once or never. */
 const standingStill: ('setTimeout' | 'clearTimeout' | 'performance')[] = ['setTimeout', 'clearTimeout', 'performance'];

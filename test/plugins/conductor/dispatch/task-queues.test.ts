@@ -11,10 +11,8 @@ it('forgets queues without a poll for a minute, above 1,000 queues', async () =>
   const engine = { pollTasks: async () => [], updateTask: async () => undefined };
   const queues = new TaskQueues(engine, createLog('test', 'silent'));
   const names = Array.from({ length: 1_000 }, (_, index) => ({ taskType: `invented_${index}` }));
-  const poll = (name: { taskType: string }, timeoutMs: number) => {
-    queues.notePoll(name.taskType);
-    return queues.queue(name).poll({ count: 1, workerId: 'w', timeoutMs, signal: new AbortController().signal });
-  };
+  const poll = (name: { taskType: string }, timeoutMs: number) =>
+    queues.poll([{ ...name, count: 1 }], { workerId: 'w', timeoutMs, signal: new AbortController().signal });
   const polls = names.map((name) => poll(name, 0));
   const held = poll(names[1]!, 120_000);
   await vi.advanceTimersByTimeAsync(1);
