@@ -7,11 +7,10 @@ import type { SharedServices } from '../../gateway/plugin-api/plugin-api.ts';
 import { outageNotice } from '#lib/redis/connect-redis.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import type { ResponseOptions } from './execution/response.ts';
-import type { ExecutionDependencies } from './execution/executions.ts';
 import { type IdempotencyLocks, LocalIdempotencyLocks } from './idempotency/idempotency-locks.ts';
 import { createKeyMetrics } from './idempotency/idempotent-start.ts';
 import { RedisIdempotencyLocks } from './idempotency/redis-idempotency-locks.ts';
-import { AsyncExecutions } from './async-executions/async-executions.ts';
+import { type AsyncDependencies, AsyncExecutions } from './async-executions/async-executions.ts';
 import type { LinksOf } from './execution/links.ts';
 import { LongPolls } from './async-executions/long-polls.ts';
 
@@ -29,7 +28,7 @@ export interface ClientDependencies {
 /** Creates the shared dependencies. @param dependencies with the engine connections for client requests */
 export function createClientDependencies(
   services: SharedServices,
-  dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine' | 'executions' | 'recorder' | 'draining'>,
+  dependencies: AsyncDependencies,
 ): ClientDependencies {
   const { config, metrics } = services;
   return {

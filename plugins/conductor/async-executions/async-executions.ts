@@ -11,15 +11,15 @@ import { awaitEnd, type ExecutionDependencies } from '../execution/executions.ts
 /** The end was not observed, so it counts neither for nor against the back end. */
 const unobserved: ExecutionEnding = { problem: undefined, clientGone: true };
 
+/** Dependencies of {@link AsyncExecutions}. */
+export type AsyncDependencies = Pick<ExecutionDependencies, 'waiters' | 'engine' | 'recorder' | 'draining'>;
+
 /** Follows executions behind a 202 to their end. */
 export class AsyncExecutions {
-  readonly #dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine' | 'executions' | 'recorder' | 'draining'>;
+  readonly #dependencies: AsyncDependencies;
   #size = 0;
 
-  constructor(
-    dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine' | 'executions' | 'recorder' | 'draining'>,
-    metrics: Registry,
-  ) {
+  constructor(dependencies: AsyncDependencies, metrics: Registry) {
     this.#dependencies = dependencies;
     const help = 'Executions behind a 202 that still hold their permit of admission control';
     observeGauge(metrics, { name: 'router_async_executions', help }, () => this.#size);
