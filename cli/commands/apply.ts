@@ -59,11 +59,10 @@ export async function runApply(options: ApplyOptions, context: CommandContext): 
   if (options.dryRun === true) return runPlan(options, context);
   const files = readRepository(options);
   const engine = await openEngine(options, context.host);
-  const { config } = engine;
   try {
-    const repository = forColleges(files, config);
+    const repository = forColleges(files, engine.config);
     const { diff, force = false } = options;
-    const shown = await readShownPlan({ repository, config }, engine.api, options);
+    const shown = await readShownPlan(repository, engine, options);
     if (shown.changes.length === 0) return nothingToDo(shown, engine.address);
     context.show(describePlan(shown, { diff, force }));
     const refusal = findRefusal(shown, options);

@@ -38,10 +38,9 @@ export const plan: CommandDefinition<PlanCommandOptions> = {
 export async function runPlan(options: PlanCommandOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   const files = readRepository(options);
   const engine = await openEngine(options, host);
-  const { config } = engine;
   try {
-    const repository = forColleges(files, config);
-    return describe(await readShownPlan({ repository, config }, engine.api, options), engine.address, options);
+    const repository = forColleges(files, engine.config);
+    return describe(await readShownPlan(repository, engine, options), engine.address, options);
   } finally {
     await engine.close();
   }

@@ -2,11 +2,12 @@
 
 import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
 import { type Definitions, loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
-import type { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
+import { EngineIndex } from '#lib/conductor/executions/engine-index.ts';
 import { type Change, type Plan, planChanges } from '#lib/conductor/metadata/plan.ts';
 import { diffOf } from '#lib/conductor/metadata/unified-diff.ts';
 import { type WorkerPool, poolsOf, unheardQueues } from '#lib/conductor/metadata/worker-pools.ts';
-import { addEngineOptions, type EngineAccessOptions, openEngine } from '../engine/engine-access.ts';
+import type { WorkflowStatus } from '#lib/conductor/types.ts';
+import { addEngineOptions, type EngineAccess, type EngineAccessOptions, openEngine } from '../engine/engine-access.ts';
 import { addStaleAfterOption, parseStaleAfter } from '../input/stale-after.ts';
 import type { Outcome } from '../outcome.ts';
 import { nameOf, paintDiffLine } from '../output/plan-lines.ts';
@@ -55,7 +56,7 @@ export async function runStatus(options: StatusOptions, { host }: Pick<CommandCo
   const engine = await openEngine(options, host);
   try {
     const definitions = forColleges(files, engine.config);
-    const current = await readStatus(engine.api, definitions, staleAfterMs);
+    const current = await readStatus(engine, definitions, staleAfterMs);
     return describe({ ...current, address: engine.address });
   } finally {
     await engine.close();
@@ -63,17 +64,19 @@ export async function runStatus(options: StatusOptions, { host }: Pick<CommandCo
 }
 
 async function readStatus(
-  api: MetadataApi,
+  { api, call }: EngineAccess,
   definitions: Definitions,
   staleAfterMs: number,
 ): Promise<Omit<Status, 'address'>> {
-  const count = async (name: string) => [name, await api.countExecutions(name)] as const;
+  // An engine without an index responds with 0: counting the routers' records would read all of them.
+  const index = new EngineIndex(call);
+  const count = async (name: WorkflowStatus) => [name, await index.count({ statuses: [name] })] as const;
   const [version, registered, pollData, queues, ...executions] = await Promise.all([
     api.readVersion(),
     api.readDefinitions(),
     api.readPollData(),
     api.readQueueSizes(),
-    ...['RUNNING', 'FAILED', 'TIMED_OUT'].map(count),
+    ...(['RUNNING', 'FAILED', 'TIMED_OUT'] as const).map(count),
   ]);
   return {
     version,

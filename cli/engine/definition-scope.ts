@@ -6,8 +6,7 @@ import { type Definitions, readDefinitions } from '#lib/conductor/definitions/lo
 import type { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import { type Change, type Plan, planChanges } from '#lib/conductor/metadata/plan.ts';
 import { countRunning, type ChangeImpact } from '#lib/conductor/metadata/impact.ts';
-import type { Config } from '#lib/config/schema.ts';
-import { addEngineOptions, type EngineAccessOptions } from './engine-access.ts';
+import { addEngineOptions, type EngineAccess, type EngineAccessOptions } from './engine-access.ts';
 import { CommandError } from '../outcome.ts';
 import { findGateway } from '../gateway/read-gateway.ts';
 import { folderOf } from '../gateway/gateway-folder.ts';
@@ -83,14 +82,14 @@ export async function readPlan(repository: Definitions, api: MetadataApi, option
 
 /** Like `readPlan`, with the running executions and the routes that each change affects. */
 export async function readShownPlan(
-  { repository, config }: { readonly repository: Definitions; readonly config: Config },
-  api: MetadataApi,
+  repository: Definitions,
+  { api, executions, config }: EngineAccess,
   options: PlanCommandOptions,
 ): Promise<ShownPlan> {
   const { plan, registered } = await compare(repository, api, options);
   const gateway = await findGateway(config, folderOf(options));
   const table = gateway === undefined ? [] : createRouteTable(gateway, config, repository);
-  const touching = await countRunning(plan.changes, registered, api);
+  const touching = await countRunning(plan.changes, registered, executions);
   const concerns = createNameFilter(options);
   const known = [...repository.workflows.map(({ definition }) => definition), ...registered.workflows];
   return {

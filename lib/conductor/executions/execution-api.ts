@@ -78,7 +78,7 @@ export class ExecutionApi {
     await (await this.#index()).forget(executionIds);
   }
 
-  /** Returns the ids of a workflow's running executions, of every version. The engine keeps this list without an index. */
+  /** Returns the ids of a workflow's running and paused executions, of every version. The list needs no index. */
   async running(name: string): Promise<string[]> {
     return parseResponse(
       await this.#send({ method: 'GET', path: `/api/workflow/running/${encodeURIComponent(name)}` }),

@@ -1,6 +1,7 @@
 // The impact of a change of definitions: the running executions that it affects.
 
-import type { MetadataApi, RegisteredDefinitions } from './metadata-api.ts';
+import type { ExecutionApi } from '../executions/execution-api.ts';
+import type { RegisteredDefinitions } from './metadata-api.ts';
 import type { Change } from './plan.ts';
 
 /** Number of running executions. `more`: there are further executions whose version was not read. */
@@ -33,12 +34,12 @@ const readConcurrency = 4;
 export async function countRunning(
   changes: readonly Change[],
   registered: RegisteredDefinitions,
-  api: MetadataApi,
+  executions: ExecutionApi,
 ): Promise<ChangeImpact[]> {
   const affected = changes.map((change) => (change.action === 'add' ? [] : affectedBy(change, registered)));
   const names = [...new Set(affected.flat().map(({ name }) => name))];
   const running = new Map<string, RunningWorkflow>();
-  for (const name of names) running.set(name, await readRunning(name, api));
+  for (const name of names) running.set(name, await readRunning(name, executions));
   return changes.map((change, index) => {
     if (change.action === 'add') return change;
     return { ...change, running: sumOf(affected[index] ?? [], running) };
@@ -71,14 +72,14 @@ function hasTask(value: unknown, taskType: string): boolean {
   return Object.values(value).some((item) => hasTask(item, taskType));
 }
 
-async function readRunning(name: string, api: MetadataApi): Promise<RunningWorkflow> {
-  const ids = await api.readRunning(name);
+async function readRunning(name: string, executions: ExecutionApi): Promise<RunningWorkflow> {
+  const ids = await executions.running(name);
   const byVersion = new Map<number, number>();
   const read = ids.slice(0, maxRead);
   for (let start = 0; start < read.length; start += readConcurrency) {
     const batch = read.slice(start, start + readConcurrency);
-    const versions = await Promise.all(batch.map((id) => api.readExecutionVersion(id)));
-    for (const version of versions) {
+    for (const execution of await Promise.all(batch.map((id) => executions.readWhole(id, { includeTasks: false })))) {
+      const version = execution?.workflowVersion;
       if (version !== undefined) byVersion.set(version, (byVersion.get(version) ?? 0) + 1);
     }
   }

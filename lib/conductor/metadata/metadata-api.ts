@@ -1,8 +1,7 @@
-// A client of the engine's metadata API: definitions, running executions, queues and workers.
+// A client of the engine's metadata API: definitions, queues and workers.
 
 import type { EventHandler, TaskDefinition, WorkflowDefinition } from '../definitions/schema.ts';
 import { EngineError } from '../engine-error.ts';
-import { ExecutionApi } from '../executions/execution-api.ts';
 import { jsonBody } from '../executions/requests.ts';
 import { expectSuccess, parseResponse, readErrorBody } from '../read-response.ts';
 import type { EngineResponse, SendRequest } from '../send-call.ts';
@@ -86,17 +85,6 @@ export class MetadataApi {
     await this.#send('DELETE', `/api/event/${encodeURIComponent(name)}`);
   }
 
-  /** Returns the ids of a workflow's running and paused executions of all versions. */
-  readRunning(workflow: string): Promise<readonly string[]> {
-    return this.#get(`/api/workflow/running/${encodeURIComponent(workflow)}`);
-  }
-
-  /** Returns the workflow version of an execution; undefined when the execution no longer exists. */
-  async readExecutionVersion(executionId: string): Promise<number | undefined> {
-    const execution = await new ExecutionApi(this.#call).readWhole(executionId, { includeTasks: false });
-    return execution?.workflowVersion;
-  }
-
   /** Returns the engine's version; undefined when the engine does not report it. */
   async readVersion(): Promise<string | undefined> {
     const { status, body } = await this.#call({ method: 'GET', path: '/api/version', headers: { accept: '*/*' } });
@@ -114,16 +102,9 @@ export class MetadataApi {
     return this.#get('/api/tasks/queue/all');
   }
 
-  /** Returns the number of executions with this status in the index. */
-  async countExecutions(status: string): Promise<number> {
-    const query = new URLSearchParams({ query: `status='${status}'`, freeText: '*', start: '0', size: '1' });
-    const { totalHits } = await this.#get<{ totalHits: number }>(`/api/workflow/search?${query}`);
-    return totalHits;
-  }
-
   async #get<T>(path: string): Promise<T> {
     const response = await this.#call({ method: 'GET', path });
-    return parseResponse(expectSuccess(response, `GET ${path.split('?')[0]}`, noPersonalData));
+    return parseResponse(expectSuccess(response, `GET ${path}`, noPersonalData));
   }
 
   async #send(method: 'POST' | 'PUT' | 'DELETE', path: string, value?: unknown): Promise<EngineResponse> {

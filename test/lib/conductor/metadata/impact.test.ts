@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { MetadataApi, type RegisteredDefinitions } from '#lib/conductor/metadata/metadata-api.ts';
+import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import type { RegisteredDefinitions } from '#lib/conductor/metadata/metadata-api.ts';
 import type { Change } from '#lib/conductor/metadata/plan.ts';
 import { countRunning } from '#lib/conductor/metadata/impact.ts';
 
@@ -7,7 +8,7 @@ import { countRunning } from '#lib/conductor/metadata/impact.ts';
 function engineWith(running: readonly (readonly [id: string, workflow: string, version: number])[]) {
   const calls: string[] = [];
   const answer = (value: unknown) => ({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(value)) });
-  const api = new MetadataApi(async ({ path }) => {
+  const api = new ExecutionApi(async ({ path }) => {
     calls.push(path);
     const name = /^\/api\/workflow\/running\/(.+)$/.exec(path)?.[1];
     if (name !== undefined) return answer(running.filter(([, workflow]) => workflow === name).map(([id]) => id));
