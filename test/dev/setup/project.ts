@@ -83,7 +83,8 @@ cp "${this.root}/package-lock.json" "${this.root}/node_modules/.package-lock.jso
     const run = join(this.root, 'dev/setup/run.mjs');
     const child = spawn(process.execPath, [run, ...args], {
       cwd: this.root,
-      env: { PATH: `${join(this.root, 'bin')}:/usr/bin:/bin`, ...env },
+      // Node passes NODE_V8_COVERAGE of the tests on, unless it is named here.
+      env: { PATH: `${join(this.root, 'bin')}:/usr/bin:/bin`, NODE_V8_COVERAGE: undefined, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const printed = { text: '' };

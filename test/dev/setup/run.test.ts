@@ -123,6 +123,13 @@ describe('an entry', () => {
     expect(run.printed.text).toBe(`${join(project.root, 'node_modules/.cache/node-compile')}\n`);
   });
 
+  it('is compiled anew where coverage is measured', async () => {
+    project.entry('console.log(process.env.NODE_COMPILE_CACHE);');
+    const run = project.start({ NODE_V8_COVERAGE: join(project.root, 'coverage') }, '--help');
+    await run.ended;
+    expect(run.printed.text).toBe('undefined\n');
+  });
+
   it('that a signal ends ends us by the same signal', async () => {
     project.entry(`process.kill(process.pid, 'SIGKILL');`);
     expect(await project.run().ended).toEqual({ code: null, signal: 'SIGKILL' });
