@@ -2,8 +2,8 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { listen } from '../server/listen.ts';
 import { withDeprecatedMetrics } from './deprecated-metrics.ts';
 import { createHostCheck, isForeignSubrequest } from './host-check.ts';
 import type { Readiness } from './readiness.ts';
@@ -63,16 +63,9 @@ export async function startOperationsServer(options: {
     if (isForeignSubrequest(request)) return sendJson(response, 403, { status: 403 });
     serve(routes, request, response);
   });
-  server.listen({ host, port });
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    throw new Error(`cannot listen on ${host}:${port} (${keys}): ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
+  const boundPort = await listen(server, { host, port, keys });
   return {
-    url: `http://${host}:${(server.address() as AddressInfo).port}`,
+    url: `http://${host}:${boundPort}`,
     async stop() {
       const closed = once(server, 'close');
       server.close();

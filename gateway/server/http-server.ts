@@ -2,7 +2,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { Server as HttpsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { once } from 'node:events';
 import type { Registry } from 'prom-client';
 import { Attachment } from '#lib/gc/attachment.ts';
@@ -13,6 +13,7 @@ import { Connection, type Exchange } from './connection.ts';
 import { ClientAddresses } from '../plugin-api/client-address.ts';
 import { Connections } from './connections.ts';
 import { setContext } from '../plugin-api/request-context.ts';
+import { listen } from './listen.ts';
 import { OpenRequests } from './open-requests.ts';
 import { connectRefusal, problemOfParserError, refuseOnSocket } from './refusals.ts';
 import type { MessageClasses } from './express-messages.ts';
@@ -95,17 +96,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     response.setHeader('x-request-id', requestId);
     app(request, response);
   });
-  server.listen({ host, port });
-  try {
-    await once(server, 'listening');
-  } catch (error) {
+  const boundPort = await listen(server, { host, port, keys: 'router.host, router.port' }).catch((error: unknown) => {
     stopRenewal();
-    throw new Error(`cannot listen on ${host}:${port} (router.host, router.port): ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
+    throw error;
+  });
   connections.start();
-  const { port: boundPort } = server.address() as AddressInfo;
   return {
     url: `${scheme}://${host}:${boundPort}`,
     applyLimits() {
