@@ -9,9 +9,8 @@ import {
   eventTasks,
   hasNoTasks,
   hasElapsed,
-  isGivenUp,
+  isLost,
   isMissingRetry,
-  isOverdue,
   isTerminatedByReconciler,
   lastTask,
   scopeOf,
@@ -38,7 +37,7 @@ export function decideNotification(
   const running = !hasEnded(execution);
   const notified = lastTask(execution, notifyTask);
   // A repeated call is safe: MDM and the adaptors detect it by its idempotency key.
-  if (running && (isOverdue(notified, context) || isGivenUp(notified, context))) return resume(execution);
+  if (running && isLost(notified, context)) return resume(execution);
   // The task still waits for MDM, or has failed, which the status of the execution shows.
   if (notified?.status !== 'COMPLETED') return running ? waiting : resumeInterrupted(execution);
   if (!hasElapsed(running ? notified.endTime : execution.endTime, context)) return waiting;
@@ -59,7 +58,7 @@ export function decideShare(execution: WholeExecution, context: DecisionContext)
   if (isMissingRetry(execution, context)) return retryLost(execution);
   if (hasEnded(execution)) return resumeInterrupted(execution);
   const task = lastTask(execution, execution.tasks[0]?.referenceTaskName ?? '');
-  if (isOverdue(task, context) || isGivenUp(task, context)) return resume(execution);
+  if (isLost(task, context)) return resume(execution);
   return hasNoTasks(execution) && hasElapsed(execution.startTime, context) ? replace(execution) : waiting;
 }
 

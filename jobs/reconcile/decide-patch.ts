@@ -11,8 +11,7 @@ import {
   eventTasks,
   hasNoTasks,
   hasElapsed,
-  isGivenUp,
-  isOverdue,
+  isLost,
   lastTask,
   scopeOf,
   settled,
@@ -56,7 +55,7 @@ function decideRunning(execution: WholeExecution, context: DecisionContext): Dec
       : waiting;
   }
   const intake = lastTask(execution, intakeTask);
-  if (isOverdue(intake, context) || isGivenUp(intake, context)) return { kind: 'end', case: 'outcome_unknown' };
+  if (isLost(intake, context)) return { kind: 'end', case: 'outcome_unknown' };
   const unfinished = execution.tasks.filter(({ status }) => status === 'SCHEDULED' || status === 'IN_PROGRESS');
   // The engine publishes an event in the step that schedules its task, so the execution does not continue by itself.
   const isStuck = unfinished.every(({ taskType }) => taskType === 'EVENT') && intake?.status === 'COMPLETED';

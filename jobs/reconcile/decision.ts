@@ -86,8 +86,13 @@ export function hasElapsed(
   return since !== undefined && since > 0 && now - since >= afterMs;
 }
 
+/** Returns true when a task of an open execution has ended without a result, or should have, and nothing follows. */
+export function isLost(task: ExecutedTask | undefined, context: DecisionContext): boolean {
+  return isOverdue(task, context) || isGivenUp(task, context);
+}
+
 /** Returns true when a task should have timed out: an engine that was killed may have lost the time-out. */
-export function isOverdue(task: ExecutedTask | undefined, { now, afterMs }: DecisionContext): boolean {
+function isOverdue(task: ExecutedTask | undefined, { now, afterMs }: DecisionContext): boolean {
   if (task?.status !== 'IN_PROGRESS') return false;
   const { startTime = 0, updateTime = 0, responseTimeoutSeconds = 0 } = task;
   const heardAt = Math.max(startTime, updateTime);
@@ -95,7 +100,7 @@ export function isOverdue(task: ExecutedTask | undefined, { now, afterMs }: Deci
 }
 
 /** Returns true when a task of an open execution has ended without success and nothing has followed for long. */
-export function isGivenUp(task: ExecutedTask | undefined, context: Pick<DecisionContext, 'now' | 'afterMs'>): boolean {
+function isGivenUp(task: ExecutedTask | undefined, context: Pick<DecisionContext, 'now' | 'afterMs'>): boolean {
   const { status = '', endTime = 0, updateTime = 0 } = task ?? {};
   const isFailed = ['TIMED_OUT', 'FAILED', 'FAILED_WITH_TERMINAL_ERROR', 'CANCELED'].includes(status);
   return isFailed && hasElapsed(Math.max(endTime, updateTime), context);
