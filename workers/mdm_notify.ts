@@ -3,12 +3,11 @@
 import type { Task } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
-import { parseJsonObject } from '#lib/json/json-object.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import { encodeText } from '#lib/envelope/text.ts';
 import { createPayloadCodec, type PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
-import { deliver } from './mdm/deliver.ts';
+import { postToMdm } from './mdm/deliver.ts';
 import { readInterestedSystems } from './mdm/interested-systems.ts';
 import { patchedPerson } from './mdm/patched-person.ts';
 import { packSystem } from './mdm/packed-share.ts';
@@ -37,7 +36,8 @@ const nothingToShare: TaskOutcome = {
 };
 
 /** Creates the worker that notifies MDM of a PATCH. Requires `mdm.url`. */
-export function createMdmNotify({ config, callBackEnd }: WorkerDependencies): Worker {
+export function createMdmNotify(dependencies: WorkerDependencies): Worker {
+  const { config } = dependencies;
   const codec = createPayloadCodec(config);
   const notify = async (task: Task): Promise<TaskOutcome> => {
     const { mis, requestId, executionId, ...input } = task.inputData as unknown as NotifyInput;
@@ -45,10 +45,7 @@ export function createMdmNotify({ config, callBackEnd }: WorkerDependencies): Wo
     const outbound = receivedOutbound(input.outbound, executionId, { codec, config });
     const person = patchedPerson(inbound, outbound);
     if (person === null) return nothingToShare;
-    const { text } = await deliver(callBackEnd, {
-      recipient: 'MDM',
-      base: config['mdm.url'] as string,
-      method: 'POST',
+    const { notificationId, interestedSystems } = await postToMdm(dependencies, {
       path: '/notifications',
       body: {
         misCode: mis,
@@ -62,7 +59,6 @@ export function createMdmNotify({ config, callBackEnd }: WorkerDependencies): Wo
       // The execution of the PATCH, not of this workflow: a workflow that is started twice causes one notification.
       idempotencyKey: executionId,
     });
-    const { notificationId, interestedSystems } = parseJsonObject(text) ?? {};
     const systems = readInterestedSystems(interestedSystems, person.cccid);
     return {
       status: 'COMPLETED',

@@ -1,10 +1,9 @@
 // The worker of task type mdm_share: sends a person's cccid to the adaptor of one interested college and reports it to MDM.
 
 import { createHash } from 'node:crypto';
-import { parseJsonObject } from '#lib/json/json-object.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { adaptorOf } from './back-end/adaptor-of.ts';
-import { deliver } from './mdm/deliver.ts';
+import { deliver, postToMdm } from './mdm/deliver.ts';
 import { type PackedSystem, unpackShare } from './mdm/packed-share.ts';
 import { RetryableError, retryUntilDelivered } from './mdm/retryable-error.ts';
 import { TaskFailure } from './task-failure.ts';
@@ -93,19 +92,15 @@ async function patchAdaptor(input: ShareInput, { config, callBackEnd }: WorkerDe
 async function reportToMdm(
   input: ShareInput,
   status: 'shared' | 'failed',
-  { config, callBackEnd }: WorkerDependencies,
+  dependencies: WorkerDependencies,
 ): Promise<string | undefined> {
   const { sourceExecutionId, requestId, misCode, sisPersonId, cccid } = input;
-  const { text } = await deliver(callBackEnd, {
-    recipient: 'MDM',
-    base: config['mdm.url'] as string,
-    method: 'POST',
+  const { cccid: current } = await postToMdm(dependencies, {
     path: '/shares',
     body: { executionId: sourceExecutionId, misCode, sisPersonId, cccid, status },
     requestId,
     idempotencyKey: idempotencyKeyOf(input, status),
   });
-  const { cccid: current } = parseJsonObject(text) ?? {};
   return typeof current === 'string' && current !== '' ? current : undefined;
 }
 

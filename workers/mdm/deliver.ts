@@ -1,9 +1,11 @@
 // Sends one JSON request to MDM or to an adaptor. Any 2xx status means that it was delivered.
 
 import { isRetryableStatus } from '#lib/http/statuses.ts';
+import { parseJsonObject } from '#lib/json/json-object.ts';
 import { BackEndFailure } from '../back-end/back-end-failure.ts';
 import type { CallBackEnd } from '../back-end/call-back-end.ts';
 import { TaskFailure } from '../task-failure.ts';
+import type { WorkerDependencies } from '../worker.ts';
 import { RetryableError } from './retryable-error.ts';
 
 /** One request to MDM or to an adaptor. */
@@ -17,6 +19,19 @@ export interface Delivery {
   requestId: string;
   /** The same for every attempt of one delivery. */
   idempotencyKey: string;
+}
+
+/**
+ * Sends a POST to MDM and returns the JSON object of the response; empty when there is none.
+ * @throws RetryableError, TaskFailure as {@link deliver}
+ */
+export async function postToMdm(
+  { config, callBackEnd }: WorkerDependencies,
+  request: Pick<Delivery, 'path' | 'body' | 'requestId' | 'idempotencyKey'>,
+): Promise<Record<string, unknown>> {
+  const base = config['mdm.url'] as string;
+  const { text } = await deliver(callBackEnd, { recipient: 'MDM', base, method: 'POST', ...request });
+  return parseJsonObject(text) ?? {};
 }
 
 /**
