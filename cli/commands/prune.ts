@@ -4,7 +4,7 @@ import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { workflowRoutes } from '../../gateway/plugin-api/gateway-routes.ts';
 import { planPrune, prune, type PruneOptions, type PrunePlan, type PruneReport } from '../../jobs/prune/prune.ts';
-import { problemsOf, rulesOf, workflowNames } from '../../jobs/prune/rules.ts';
+import { problemsOf, readRules } from '../../jobs/prune/rules.ts';
 import { configFolderOf } from '../gateway/gateway-folder.ts';
 import { paint } from '../output/colours.ts';
 import { addConfirmationOptions } from '../confirmation.ts';
@@ -97,9 +97,9 @@ async function toPlan(
   { config, engine }: { config: Config; engine: EngineAccess },
 ): Promise<Omit<PruneOptions, 'database' | 'signal'>> {
   const routes = workflowRoutes((await readGateway(config, configFolderOf(options))).routes);
-  const rules = isNarrowed(options)
-    ? rulesFor(options, config, routes)
-    : rulesOf(config, routes, await workflowNames(engine.api, routes));
+  const now = Date.now();
+  const api = engine.executions;
+  const rules = isNarrowed(options) ? rulesFor(options, config, routes) : await readRules(config, routes, { api, now });
   const problems = problemsOf(rules, config);
   if (problems.length > 0) throw new CommandError(problems);
   const batchSize = options.batch === undefined ? config['prune.batchSize'] : parseCount(options.batch, '--batch');
@@ -108,7 +108,7 @@ async function toPlan(
     options.olderThan === undefined
       ? config['prune.eventDays'] * 86_400_000
       : parseDuration(options.olderThan, '--older-than');
-  return { api: engine.executions, now: Date.now(), batchSize, rules, eventsOlderThanMs };
+  return { api, now, batchSize, rules, eventsOlderThanMs };
 }
 
 const withoutDatabase =

@@ -150,12 +150,15 @@ async function readState(
   rule: PruneRule,
   api: ExecutionApi,
 ): Promise<'delete' | 'missing' | 'keep'> {
-  if (rule.route === undefined) {
+  const { route, exceptRoutes = [], statuses } = rule;
+  if (route === undefined && !exceptRoutes.some((name) => mayBeOf(row.input, { route: name }))) {
     const state = await api.readState(row.workflowId);
     if (state === null) return 'missing';
-    return rule.statuses.includes(state) ? 'delete' : 'keep';
+    return statuses.includes(state) ? 'delete' : 'keep';
   }
   const execution = await api.readWhole(row.workflowId, { includeTasks: false });
   if (execution === null) return 'missing';
-  return rule.statuses.includes(execution.status) && callerOf(execution.input).route === rule.route ? 'delete' : 'keep';
+  const { route: actual } = callerOf(execution.input);
+  const isSelected = route === undefined ? actual === undefined || !exceptRoutes.includes(actual) : actual === route;
+  return isSelected && statuses.includes(execution.status) ? 'delete' : 'keep';
 }

@@ -2,12 +2,11 @@
 
 import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
 import { Engine } from '#lib/conductor/engine.ts';
-import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { openExecutions } from '#lib/records/open-executions.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { prune, type PruneReport } from './prune.ts';
-import { problemsOf, type RouteWorkflow, rulesOf, workflowNames } from './rules.ts';
+import { generalRulesOf, problemsOf, readRules, routeRulesOf, type RouteWorkflow } from './rules.ts';
 
 /** Runs rounds with the same rules. */
 export interface PruneRound {
@@ -26,21 +25,22 @@ export async function createPruneRound(
   routes: readonly RouteWorkflow[],
   log: Logger,
 ): Promise<PruneRound> {
-  const problems = problemsOf(rulesOf(config, routes, []), config);
+  const configured = [...generalRulesOf(config), ...routeRulesOf(config, routes)];
+  const problems = problemsOf(configured, config);
   if (problems.length > 0) throw new Error(problems.join('; '));
   const engine = new Engine({ url: config['conductor.url'], timeoutMs: config['conductor.timeoutMs'], connections: 4 });
   const call = engine.request.bind(engine);
   const executions = await openExecutions(call, config, log);
   const { api } = executions;
-  const metadata = new MetadataApi(call);
   return {
     async run(signal) {
-      const rules = rulesOf(config, routes, await workflowNames(metadata, routes));
+      const now = Date.now();
+      const rules = await readRules(config, routes, { api, now });
       const url = config['conductor.databaseURL'];
       const database = url === undefined ? null : await openEngineDatabase(url);
       const eventsOlderThanMs = config['prune.eventDays'] * 86_400_000;
       const batchSize = config['prune.batchSize'];
-      return prune({ api, rules, database, eventsOlderThanMs, batchSize, signal, now: Date.now() }).finally(() =>
+      return prune({ api, rules, database, eventsOlderThanMs, batchSize, signal, now }).finally(() =>
         database?.close(),
       );
     },

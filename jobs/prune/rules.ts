@@ -1,7 +1,7 @@
 // Retention rules: which executions are deleted after what age.
 
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { endedStatuses, failedStatuses } from '#lib/conductor/executions/has-ended.ts';
-import type { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
 
@@ -13,6 +13,8 @@ export interface PruneRule {
   readonly workflow?: string;
   /** Only executions of this route; set when several routes share a workflow. */
   readonly route?: string;
+  /** Not the executions of these routes, which share the workflow and have their own rules. */
+  readonly exceptRoutes?: readonly string[];
   readonly statuses: readonly WorkflowStatus[];
   /** Time since the end above which an execution is deleted, in milliseconds. */
   readonly olderThanMs: number;
@@ -27,36 +29,51 @@ export interface RouteWorkflow {
 const dayMs = 86_400_000;
 
 /**
- * Returns the rules of the configuration. A route with its own rule (`prune.<route>.days`) is excluded from the general
- * rules, which are then split by workflow.
- * @param workflows every workflow that the engine may have executions of
+ * Returns the rules of the configuration. The executions that a route with its own rule (`prune.<route>.days`) covers are
+ * excluded from the general rules, which are then split by workflow.
+ * @param workflows every workflow that the engine has executions of
  */
 export function rulesOf(config: Config, routes: readonly RouteWorkflow[], workflows: readonly string[]): PruneRule[] {
-  const routeRules = routes.flatMap((route) => {
-    const days = config[`prune.${route.name}.days`];
-    return days === undefined ? [] : [{ ...route, days }];
-  });
-  const general = [
-    { name: 'completed', statuses: ['COMPLETED'] as const, olderThanMs: config['prune.completedDays'] * dayMs },
-    { name: 'failed', statuses: failedStatuses, olderThanMs: config['prune.failedDays'] * dayMs },
-  ];
+  const routeRules = routeRulesOf(config, routes);
+  const general = generalRulesOf(config);
   if (routeRules.length === 0) return general;
-  const otherWorkflows = workflows.filter((workflow) => !routeRules.some((route) => route.workflow === workflow));
-  const sharingRoutes = routes.filter(
-    ({ name, workflow }) =>
-      routeRules.some((route) => route.workflow === workflow) && !routeRules.some((route) => route.name === name),
-  );
-  return [
-    ...routeRules.map(({ name, days }) => ({ ...ruleOfRoute(name, routes), olderThanMs: days * dayMs })),
-    ...general.flatMap((rule) => [
-      ...otherWorkflows.map((workflow) => ({ ...rule, workflow })),
-      ...sharingRoutes.map(({ name }) => ({ ...rule, ...restrictionOf(name, routes) })),
-    ]),
-  ];
+  const generalScopes = workflows.flatMap((workflow) => {
+    const own = routeRules.filter((rule) => rule.workflow === workflow);
+    if (own.length === 0) return [{ workflow }];
+    const exceptRoutes = own.flatMap(({ route }) => route ?? []);
+    // The rule of a route that does not share its workflow covers all executions of the workflow.
+    return exceptRoutes.length < own.length ? [] : [{ workflow, exceptRoutes }];
+  });
+  return [...routeRules, ...general.flatMap((rule) => generalScopes.map((scope) => ({ ...rule, ...scope })))];
 }
 
-function ruleOfRoute(name: string, routes: readonly RouteWorkflow[]): Omit<PruneRule, 'olderThanMs'> {
-  return { name: `route ${name}`, statuses: endedStatuses, ...restrictionOf(name, routes) };
+/** Returns the rules of the configuration for the executions that the engine has now. @throws EngineError */
+export async function readRules(
+  config: Config,
+  routes: readonly RouteWorkflow[],
+  { api, now }: { readonly api: Pick<ExecutionApi, 'workflows'>; readonly now: number },
+): Promise<PruneRule[]> {
+  if (routeRulesOf(config, routes).length === 0) return generalRulesOf(config);
+  const endedBefore = now - Math.min(...generalRulesOf(config).map(({ olderThanMs }) => olderThanMs));
+  return rulesOf(config, routes, await api.workflows({ statuses: endedStatuses, endedBefore }));
+}
+
+/** Returns the rules of the routes that have one. */
+export function routeRulesOf(config: Config, routes: readonly RouteWorkflow[]): PruneRule[] {
+  return routes.flatMap(({ name }) => {
+    const days = config[`prune.${name}.days`];
+    if (days === undefined) return [];
+    const rule = { name: `route ${name}`, statuses: endedStatuses, olderThanMs: days * dayMs };
+    return [{ ...rule, ...restrictionOf(name, routes) }];
+  });
+}
+
+/** Returns the rules for all other executions. */
+export function generalRulesOf(config: Config): PruneRule[] {
+  return [
+    { name: 'completed', statuses: ['COMPLETED'], olderThanMs: config['prune.completedDays'] * dayMs },
+    { name: 'failed', statuses: failedStatuses, olderThanMs: config['prune.failedDays'] * dayMs },
+  ];
 }
 
 /** Selects the executions of a route: by its workflow, and by route name when other routes start the same workflow. */
@@ -77,10 +94,4 @@ export function problemsOf(rules: readonly PruneRule[], config: Config): string[
   return [
     `executions that ended within the last ${Math.ceil(requiredMs / 3_600_000)} h must be kept: the reconciler looks back that far (reconciler.lookBackSeconds) and would treat deleted executions as lost`,
   ];
-}
-
-/** Returns the names of the registered workflows and of the workflows of the routes. */
-export async function workflowNames(api: MetadataApi, routes: readonly RouteWorkflow[]): Promise<string[]> {
-  const { workflows } = await api.readDefinitions();
-  return [...new Set([...workflows.map(({ name }) => name), ...routes.map(({ workflow }) => workflow)])];
 }

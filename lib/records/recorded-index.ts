@@ -56,6 +56,14 @@ export class RecordedIndex implements ExecutionIndex {
     });
   }
 
+  workflows(query: ExecutionQuery): Promise<string[]> {
+    return this.#withRecords(async () => {
+      const names = new Set<string>();
+      for await (const { workflow } of this.#matching(query, 'first-ended')) names.add(workflow);
+      return [...names];
+    });
+  }
+
   correlated(
     name: string,
     correlationId: string,

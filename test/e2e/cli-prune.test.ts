@@ -182,6 +182,25 @@ const prunes = (kind: EngineKind) => {
     expect((await prune('--older-than', '1h', '--no-events', '--yes', '--json')).json<Report>().executions).toBe(0);
   });
 
+  it('deletes old executions of workflows whose definitions were removed, beside a route with its own rule', async () => {
+    const { send } = engineApi(engine.url);
+    const task = { name: 'movies_intake', taskReferenceName: 'intake', type: 'SIMPLE' };
+    const ids = [];
+    for (const name of ['formerWF', 'otherFormerWF']) {
+      const definition = { ...{ name, version: 1, schemaVersion: 2 }, ownerEmail: 'a@b.org', tasks: [task] };
+      await send('POST', '/metadata/workflow', definition);
+      const { text: id } = await send('POST', '/workflow', { ...unpolled, name });
+      await send('DELETE', `/workflow/${id}?reason=test`);
+      await send('DELETE', `/metadata/workflow/${name}/1`);
+      await sql(`UPDATE workflow_index SET end_time = '2020-01-01 00:00:00' WHERE workflow_id = '${id}'`);
+      ids.push(id);
+    }
+    const env = { ...young, 'prune.movies.days': '60' };
+    const report = (await runCli([...args(), '--no-events', '--yes', '--json'], env)).json<Report>();
+    expect(report).toMatchObject({ executions: 2, kept: 0 });
+    for (const id of ids) expect((await call(`${engine.url}/api/workflow/${id}`)).status).toBe(404);
+  });
+
   it('an index that is behind: what runs on stays, and a row without an execution goes', async () => {
     const start = async () => engineApi(engine.url).send('POST', '/workflow', unpolled);
     const [running, gone] = [(await start()).text, (await start()).text];

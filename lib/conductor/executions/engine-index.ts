@@ -1,5 +1,6 @@
 // The engine's own index of executions.
 
+import { EngineError } from '../engine-error.ts';
 import { expectSuccess, parseResponse } from '../read-response.ts';
 import type { SendRequest } from '../send-call.ts';
 import type { ExecutionSummary, WholeExecution } from './execution.ts';
@@ -35,13 +36,12 @@ export class EngineIndex implements ExecutionIndex {
    * Returns a page. The engine sends the whole input and output of every row, and this client truncates them: request
    * small pages where payloads may be large.
    */
-  async search(query: ExecutionQuery, { offset, size, order = 'oldest' }: Page): Promise<FoundExecutions> {
-    const parameters = new URLSearchParams({
-      query: formatQuery(query),
-      sort: sortOf[order],
-      start: String(offset),
-      size: String(size),
-    });
+  search(query: ExecutionQuery, { offset, size, order = 'oldest' }: Page): Promise<FoundExecutions> {
+    return this.#read({ query: formatQuery(query), sort: sortOf[order], start: String(offset), size: String(size) });
+  }
+
+  async #read(page: Readonly<Record<'query' | 'sort' | 'start' | 'size', string>>): Promise<FoundExecutions> {
+    const parameters = new URLSearchParams(page);
     const response = await this.#call({ method: 'GET', path: `/api/workflow/search?${parameters}`, longestString });
     const { body, received } = expectSuccess(response, 'GET /api/workflow/search');
     const { results, totalHits } = parseResponse<{ results: ExecutionSummary[]; totalHits: number }>({ body });
@@ -50,6 +50,20 @@ export class EngineIndex implements ExecutionIndex {
 
   async count(query: ExecutionQuery): Promise<number> {
     return (await this.search(query, { offset: 0, size: 1 })).total;
+  }
+
+  /** Reads one row for each name: the engine cannot group rows. */
+  async workflows(query: ExecutionQuery): Promise<string[]> {
+    const names: string[] = [];
+    for (let condition = formatQuery(query); ;) {
+      const page = { query: condition, sort: 'workflowType:ASC', start: '0', size: '1' };
+      const name = (await this.#read(page)).executions[0]?.workflowType;
+      if (name === undefined) return names;
+      // An index that ignores the condition would return the same name for ever.
+      if (names.includes(name)) throw new EngineError('refused', 'the index does not compare workflow names');
+      names.push(name);
+      condition = [formatQuery(query), `workflowType > ${name}`].filter(Boolean).join(' AND ');
+    }
   }
 
   /** Reads the execution store, where an execution is found before its row is in the index; on Redis the engine asks the index. */

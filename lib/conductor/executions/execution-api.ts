@@ -48,6 +48,11 @@ export class ExecutionApi {
     return (await this.#index()).count(query);
   }
 
+  /** Returns the names of the workflows of the executions that match, registered or not. @throws NoExecutionIndex */
+  async workflows(query: ExecutionQuery): Promise<string[]> {
+    return (await this.#index()).workflows(query);
+  }
+
   /** Returns the state; null when there is no such execution. Cheap: neither input nor output is read. */
   async readState(executionId: string): Promise<WorkflowStatus | null> {
     const response = await this.#call(statusRequest(executionId, { includeOutput: false }));

@@ -52,6 +52,8 @@ export interface ExecutionIndex {
   search(query: ExecutionQuery, page: Page): Promise<FoundExecutions>;
   /** Returns the number of executions that match. */
   count(query: ExecutionQuery): Promise<number>;
+  /** Returns the names of the workflows of the executions that match. */
+  workflows(query: ExecutionQuery): Promise<string[]>;
   /** Returns the executions of a workflow with this correlation id, oldest first. */
   correlated(name: string, correlationId: string, options?: CorrelatedOptions): Promise<WholeExecution[]>;
   /** Removes executions that the engine no longer has. */

@@ -10,6 +10,7 @@ interface Stored {
   /** Status in the index; the execution itself may differ. */
   readonly indexed: WorkflowStatus;
   readonly status: WorkflowStatus | null;
+  readonly input?: Record<string, unknown>;
 }
 
 /** A fake engine whose index removes a deleted execution only after some searches, like the real one. */
@@ -32,7 +33,7 @@ function laggingEngine(stored: readonly Stored[], lag: number) {
       }
       const executions = index
         .slice(offset, offset + size)
-        .map(({ workflowId, workflowType, indexed }) => ({ workflowId, workflowType, status: indexed, input: '{}' }));
+        .map(({ indexed, input = {}, ...row }) => ({ ...row, status: indexed, input: JSON.stringify(input) }));
       return { executions, total: index.length, bytes: 0 };
     },
     async remove(ids: readonly string[]) {
@@ -44,6 +45,10 @@ function laggingEngine(stored: readonly Stored[], lag: number) {
       return { removed: ids, refused: {} };
     },
     readState: async (id: string) => alive.get(id)?.status ?? null,
+    readWhole: async (id: string) => {
+      const execution = alive.get(id);
+      return execution === undefined ? null : { status: execution.status, input: execution.input ?? {} };
+    },
   };
   // Time passes with searches, not with the machine.
   return { api: api as unknown as ExecutionApi, clock: () => searches * 100, alive, batches };
@@ -82,6 +87,25 @@ describe('pruning executions', () => {
     );
     expect(report).toEqual({ removed: 35, orphans: ['orphan'], kept: 2 });
     expect([...engine.alive.keys()]).toEqual(['running', 'other']);
+  });
+
+  it('keeps executions of routes with their own rule, and deletes those of other routes and of none', async () => {
+    const execution = (workflowId: string, input: Record<string, unknown>): Stored => {
+      return { workflowId, workflowType: 'moviesWF', indexed: 'COMPLETED', status: 'COMPLETED', input };
+    };
+    const engine = laggingEngine(
+      [
+        ...Array.from({ length: 7 }, (_, at) => execution(`slow-${at}`, { inbound: { route: 'slow' } })),
+        execution('probe', { inbound: { route: 'reconciler' } }),
+        execution('by-hand', {}),
+        execution('quotes-the-route', { inbound: { route: 'movies', query: '"route":"slow"' }, note: 'route=slow' }),
+      ],
+      1,
+    );
+    const excepting = { ...rule, workflow: 'moviesWF', exceptRoutes: ['slow'] };
+    const report = await pruneExecutions(excepting, { ...timeAndApi(engine), now: 0, batchSize: 3 });
+    expect(report).toEqual({ removed: 3, orphans: [], kept: 7 });
+    expect([...engine.alive.keys()].every((id) => id.startsWith('slow-'))).toBe(true);
   });
 
   it('reports a row that never leaves the index as an orphan and ends', async () => {

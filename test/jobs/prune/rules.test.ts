@@ -4,6 +4,7 @@ import { loadConfig } from '#lib/config/load.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
 import { endedStatuses, failedStatuses } from '#lib/conductor/executions/has-ended.ts';
 import { startPruneLoop } from '../../../jobs/prune/prune-loop.ts';
+import { createPruneRound } from '../../../jobs/prune/round.ts';
 import { problemsOf, rulesOf } from '../../../jobs/prune/rules.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 
@@ -47,8 +48,19 @@ describe('rules of the configuration', () => {
     const config = await configOf({ 'prune.adaptor-slow.days': '60' });
     const rules = rulesOf(config, routes, workflows);
     expect(rules[0]).toMatchObject({ route: 'adaptor-slow', workflow: 'college-adaptorWF', olderThanMs: 60 * dayMs });
-    expect(rules.filter(({ route }) => route === 'adaptor')).toHaveLength(2);
-    expect(rules.filter(({ workflow, route }) => workflow === 'college-adaptorWF' && route === undefined)).toEqual([]);
+    expect(rules.filter(({ route }) => route !== undefined)).toHaveLength(1);
+    // Also those of the reconciler, and those that were started without a route.
+    const general = rules.slice(1).filter(({ workflow }) => workflow === 'college-adaptorWF');
+    expect(general).toMatchObject([
+      { name: 'completed', exceptRoutes: ['adaptor-slow'] },
+      { name: 'failed', exceptRoutes: ['adaptor-slow'] },
+    ]);
+  });
+
+  it('a rule for each route of a workflow: the others cover its executions of no such route', async () => {
+    const config = await configOf({ 'prune.adaptor.days': '10', 'prune.adaptor-slow.days': '60' });
+    const exceptRoutes = ['adaptor', 'adaptor-slow'];
+    expect(rulesOf(config, routes, ['college-adaptorWF']).slice(2)).toMatchObject([{ exceptRoutes }, { exceptRoutes }]);
   });
 
   it('rejects ages within the look-back of the reconciler', async () => {
@@ -56,6 +68,12 @@ describe('rules of the configuration', () => {
     const rule = (olderThanMs: number) => [{ name: 'x', statuses: endedStatuses, olderThanMs }];
     expect(problemsOf(rule(dayMs), config)).toHaveLength(1);
     expect(problemsOf(rule(2 * dayMs), config)).toEqual([]);
+  });
+
+  it('rejects general ages within the look-back, also beside a route with its own rule', async () => {
+    const config = await configOf({ PRUNE_COMPLETEDDAYS: '1', 'prune.movies.days': '60' });
+    const log = createLog('test', 'silent');
+    await expect(createPruneRound(config, routes, log)).rejects.toThrow('the reconciler looks back that far');
   });
 });
 

@@ -152,6 +152,8 @@ describe('records of executions', requires('redis'), () => {
     expect(await idsOf({ statuses: ['COMPLETED'] }, { order })).toEqual([first]);
     expect(await api.count({ statuses: ['COMPLETED', 'FAILED'], endedBefore: Date.now() + 1 })).toBe(2);
     expect(await api.count({ workflowType: 'college*', statuses: ['FAILED'] })).toBe(1);
+    expect(await api.workflows({ statuses: ['FAILED'] })).toEqual(['college-adaptorWF']);
+    expect(await api.workflows({ endedBefore: 1 })).toEqual([]);
   });
 
   it('pages through more records than one command reads', async () => {
