@@ -36,6 +36,8 @@ export interface RecordedExecution extends ExecutionRecord {
 /** A record, and whether anything looks for its execution by correlation id. */
 export interface NewRecord {
   readonly record: RecordedExecution;
+  /** True when the execution was just found open: a recorded end is older than a retry. */
+  readonly reopens: boolean;
   /** False for a read without an Idempotency-Key. */
   readonly isLookedUp: boolean;
 }
@@ -100,10 +102,11 @@ export class ExecutionRecords {
   }
 
   /**
-   * Records an execution; a known one is not changed. Never rejects: during an outage it is recorded at its end.
+   * Records an execution; of a known one, at most the end is removed (`reopens`). Never rejects: during an outage it is
+   * recorded at its end.
    * @param start of the execution; its record is removed
    */
-  put({ record, isLookedUp }: NewRecord, start?: Omit<UnconfirmedStart, 'startedAt'>): Promise<void> {
+  put({ record, reopens, isLookedUp }: NewRecord, start?: Omit<UnconfirmedStart, 'startedAt'>): Promise<void> {
     const { executionId, ...value } = record;
     const { keyPrefix, maxRecords } = this.#options;
     const keys = [
@@ -112,6 +115,7 @@ export class ExecutionRecords {
     ];
     const values = [
       ...[executionId, JSON.stringify(value), record.startedAt, maxRecords, this.#ttl, keyPrefix].map(String),
+      reopens ? '1' : '0',
       ...(start === undefined ? [] : [memberOf(start), start.token]),
     ];
     return this.#redis.runEventually((client) => client.eval(putScript, { keys, arguments: values }));
@@ -140,10 +144,11 @@ export class ExecutionRecords {
     return this.#read(ids);
   }
 
-  /** Returns those of the ids that have no record. */
-  async unknown(executionIds: readonly string[]): Promise<string[]> {
-    const known = new Set((await this.#read(executionIds)).map(({ executionId }) => executionId));
-    return executionIds.filter((id) => !known.has(id));
+  /** Returns those of the ids that have no record of an open execution. */
+  async notOpen(executionIds: readonly string[]): Promise<string[]> {
+    if (executionIds.length === 0) return [];
+    const scores = await this.#redis.run((client) => client.zmScore(this.#key('open'), [...executionIds]));
+    return executionIds.filter((_, index) => scores[index] === null);
   }
 
   /** Returns the execution ids of each correlation id, and whether a start is not confirmed, oldest first. */

@@ -2,6 +2,7 @@
 
 import { callerOf } from '#lib/conductor/executions/caller.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { StartWorkflowRequest, Task } from '#lib/conductor/types.ts';
 import { isSafeMethod } from '#lib/http/methods.ts';
 import type { NewRecord, RecordedExecution } from './execution-records.ts';
@@ -11,20 +12,22 @@ type Input = Readonly<Record<string, unknown>>;
 /** Returns the record of an execution that the engine has started for a request. */
 export function recordOfStart(executionId: string, request: StartWorkflowRequest): NewRecord {
   const { name: workflow, version, correlationId, input } = request;
-  return recordFrom({ executionId, workflow, version, correlationId, startedAt: Date.now() }, input);
+  const names = { executionId, workflow, version, correlationId, startedAt: Date.now() };
+  return { ...recordFrom(names, input), reopens: false };
 }
 
 /** Returns the record of a task's execution. A task does not have the version. */
 export function recordOfTask(task: Task): NewRecord {
   const { workflowInstanceId: executionId, workflowType, correlationId, scheduledTime, inputData = {} } = task;
   const names = { executionId, workflow: String(workflowType), correlationId: textOf(correlationId) };
-  return recordFrom({ ...names, startedAt: Number(scheduledTime) || Date.now() }, inputData);
+  return { ...recordFrom({ ...names, startedAt: Number(scheduledTime) || Date.now() }, inputData), reopens: true };
 }
 
 /** Returns the record of an execution as the engine has it. */
 export function recordOfExecution(execution: WholeExecution): NewRecord {
   const { workflowId: executionId, workflowName: workflow, workflowVersion: version, correlationId } = execution;
-  return recordFrom({ executionId, workflow, version, correlationId, startedAt: execution.startTime }, execution.input);
+  const names = { executionId, workflow, version, correlationId, startedAt: execution.startTime };
+  return { ...recordFrom(names, execution.input), reopens: !hasEnded(execution) };
 }
 
 interface Names extends Pick<RecordedExecution, 'executionId' | 'workflow' | 'startedAt'> {
@@ -33,7 +36,7 @@ interface Names extends Pick<RecordedExecution, 'executionId' | 'workflow' | 'st
 }
 
 /** An execution that an event has started repeats the request and the id of its source execution: it has no caller. */
-function recordFrom({ correlationId, ...names }: Names, input: Input): NewRecord {
+function recordFrom({ correlationId, ...names }: Names, input: Input): Omit<NewRecord, 'reopens'> {
   const { method, route, clientId, requestId } = input['executionId'] === undefined ? callerOf(input) : {};
   return {
     record: {

@@ -1,4 +1,5 @@
-// Records the running executions that no router has recorded: events have started them, or the response to a start was lost.
+// Records the running executions that no router has recorded (events have started them, or the response to a start was
+// lost), and those that run again after a retry.
 
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
@@ -24,7 +25,7 @@ export class RunningExecutions {
   /** Records the running executions of these workflows. Default: all, and unconfirmed starts without one are removed. */
   async record(workflows?: readonly string[]): Promise<void> {
     for (const workflow of workflows ?? (await this.#workflows())) {
-      for (const executionId of await this.#records.unknown(await this.#engine.running(workflow))) {
+      for (const executionId of await this.#records.notOpen(await this.#engine.running(workflow))) {
         const execution = await this.#engine.readWhole(executionId, { includeTasks: false });
         if (execution === null) continue;
         await this.#records.put(recordOfExecution(execution));

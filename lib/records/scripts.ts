@@ -18,20 +18,27 @@ local function forget(id, prefix)
 end`;
 
 /**
- * Records an execution, and removes the record of its start in the same step, so that no outage loses both. KEYS:
- * executions, started, open, ended, starts, correlation (optional). ARGV: id, record, start time, limit, time to live,
- * prefix, start and token (both optional).
+ * Records an execution, and removes the record of its start in the same step, so that no outage loses both. A known one is
+ * only reopened. KEYS: executions, started, open, ended, starts, correlation (optional). ARGV: id, record, start time,
+ * limit, time to live, prefix, whether it reopens a known one (1 or 0), start and token (both optional).
  */
 export const putScript = `${forget}
 if KEYS[6] then
   redis.call('zadd', KEYS[6], ARGV[3], ARGV[1])
   redis.call('pexpire', KEYS[6], ARGV[5])
-  if ARGV[8] then
-    redis.call('zrem', KEYS[5], ARGV[7])
-    redis.call('zrem', KEYS[6], ARGV[8])
+  if ARGV[9] then
+    redis.call('zrem', KEYS[5], ARGV[8])
+    redis.call('zrem', KEYS[6], ARGV[9])
   end
 end
-if redis.call('hsetnx', KEYS[1], ARGV[1], ARGV[2]) == 0 then return 0 end
+if redis.call('hsetnx', KEYS[1], ARGV[1], ARGV[2]) == 0 then
+  if ARGV[7] == '0' or redis.call('zrem', KEYS[4], ARGV[1]) == 0 then return 0 end
+  local record = cjson.decode(redis.call('hget', KEYS[1], ARGV[1]))
+  record.status = nil
+  record.endedAt = nil
+  redis.call('hset', KEYS[1], ARGV[1], cjson.encode(record))
+  return redis.call('zadd', KEYS[3], record.startedAt, ARGV[1])
+end
 redis.call('zadd', KEYS[2], ARGV[3], ARGV[1])
 redis.call('zadd', KEYS[3], ARGV[3], ARGV[1])
 if redis.call('hlen', KEYS[1]) <= tonumber(ARGV[4]) then return 1 end
@@ -39,13 +46,16 @@ local oldest = redis.call('zrange', KEYS[4], 0, 0)[1] or redis.call('zrange', KE
 forget(oldest, ARGV[6])
 return 1`;
 
-/** KEYS: executions, open, ended. ARGV: id, status, time. */
+/** Records an end, unless it is recorded already. KEYS: executions, open, ended. ARGV: id, status, time. */
 export const endScript = `
-if redis.call('zrem', KEYS[2], ARGV[1]) == 0 then return 0 end
-local record = cjson.decode(redis.call('hget', KEYS[1], ARGV[1]))
+local known = redis.call('hget', KEYS[1], ARGV[1])
+if not known then return 0 end
+local record = cjson.decode(known)
+if record.status == ARGV[2] then return 0 end
 record.status = ARGV[2]
 record.endedAt = tonumber(ARGV[3])
 redis.call('hset', KEYS[1], ARGV[1], cjson.encode(record))
+redis.call('zrem', KEYS[2], ARGV[1])
 return redis.call('zadd', KEYS[3], ARGV[3], ARGV[1])`;
 
 /** KEYS: executions, started, open, ended. ARGV: prefix, ids. */

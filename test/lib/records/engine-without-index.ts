@@ -44,6 +44,10 @@ export function engineWithoutIndex() {
       const execution = executions.get(executionId) as WholeExecution;
       executions.set(executionId, { ...execution, status, output, endTime: Date.now() });
     },
+    retry(executionId: string) {
+      const execution = executions.get(executionId) as WholeExecution;
+      executions.set(executionId, { ...execution, status: 'RUNNING', endTime: 0 });
+    },
     /** Loses an execution, as Redis does that was killed before it wrote its log. */
     lose: (executionId: string) => void executions.delete(executionId),
     taskOf(workflowInstanceId: string): Task {

@@ -156,6 +156,54 @@ describe('records of executions', requires('redis'), () => {
     expect(await api.workflows({ endedBefore: 1 })).toEqual([]);
   });
 
+  describe('an execution that failed and was retried', () => {
+    const order = 'first-ended';
+    let id: string;
+
+    beforeEach(async () => {
+      id = await start(request('PATCH', 'a'));
+      engine.end(id, 'FAILED');
+      recorder.ended(id, 'FAILED');
+      await settle();
+      expect(await idsOf({ statuses: ['FAILED'] }, { order })).toEqual([id]);
+      engine.retry(id);
+    });
+
+    it('is open once a worker has polled its task, and completed after that', async () => {
+      await recorder.polled([engine.taskOf(id)]);
+      expect(await idsOf({ statuses: ['FAILED'] }, { order })).toEqual([]);
+      expect(await idsOf({ statuses: open })).toEqual([id]);
+      engine.end(id, 'COMPLETED');
+      expect(await idsOf({ statuses: open })).toEqual([]);
+      expect(await idsOf({ statuses: ['COMPLETED'] }, { order })).toEqual([id]);
+    });
+
+    it('is found among the running executions before a worker polls its task', async () => {
+      expect(await idsOf({ statuses: open })).toEqual([id]);
+      expect(await idsOf({ statuses: ['FAILED'] }, { order })).toEqual([]);
+    });
+
+    it('is completed once its end is recorded', async () => {
+      engine.end(id, 'COMPLETED');
+      recorder.ended(id, 'COMPLETED');
+      await settle();
+      expect(await idsOf({ statuses: ['FAILED'] }, { order })).toEqual([]);
+      expect(await idsOf({ statuses: ['COMPLETED'] }, { order })).toEqual([id]);
+    });
+  });
+
+  it('keeps the time of an end that is recorded again', async () => {
+    const id = await start(request('PATCH', 'a'));
+    const ends = async () => {
+      recorder.ended(id, 'COMPLETED');
+      await settle();
+      return (await records.range('ended', { offset: 0, count: 1 }))[0]?.endedAt;
+    };
+    const first = await ends();
+    await pollUntil('a later millisecond', () => Date.now() > Number(first), { everyMs: 1 });
+    expect(await ends()).toBe(first);
+  });
+
   it('pages through more records than one command reads', async () => {
     const ids = [];
     for (let count = 0; count < 620; count++) ids.push(await start(request('GET', 'x'), { isLookedUp: false }));
@@ -181,7 +229,7 @@ describe('records of executions', requires('redis'), () => {
     const [first, second] = [await start(request('PATCH', 'a')), await start(request('PATCH', 'b'))];
     recorder.ended(second, 'COMPLETED');
     const third = await start(request('PATCH', 'c'));
-    expect(await records.unknown([first, second, third])).toEqual([second]);
+    expect(await records.notOpen([first, second, third])).toEqual([second]);
     expect(await server.command('EXISTS', `${keyPrefix}correlation:b`)).toBe(0);
   });
 
