@@ -35,8 +35,8 @@ export const list = (description: string, value: string[]) =>
 /** A comma-separated list without a default, for keys `client.<client id>.…`. */
 export const clientList = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { description: `${description} (comma-separated)` });
-/** A number of at least 1 without a default, for keys `client.<client id>.…`. */
-export const clientCount = (description: string) => Type.Integer({ minimum: 1, description });
+/** A number of things, at least 1, without a default. */
+export const optionalCount = (description: string) => Type.Integer({ minimum: 1, description });
 /** A non-empty text without a default. */
 export const text = (description: string) => Type.String({ minLength: 1, description });
 /** An http or https URL without a default. */

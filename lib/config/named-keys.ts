@@ -2,7 +2,7 @@
 
 import { Type } from '#lib/json/json-schema.ts';
 import { backEndNamePattern } from './back-end-name.ts';
-import { backEndUrl, clientCount, clientList, taskDomain } from './key-types.ts';
+import { backEndUrl, optionalCount, clientList, taskDomain } from './key-types.ts';
 import { misCodePattern } from './mis-code.ts';
 
 /** Types of the keys by regular expression, for the schema's `patternProperties`. */
@@ -22,10 +22,10 @@ export const namedKeys = {
   }),
   // Keys of one OAuth client, by client id. An empty list allows nothing.
   '^client\\.[!-~]{1,256}\\.misCodes$': clientList('MIS codes that this client may access; all when absent'),
-  '^client\\.[!-~]{1,256}\\.requestsPerSecond$': clientCount(
+  '^client\\.[!-~]{1,256}\\.requestsPerSecond$': optionalCount(
     'requests per second of this client on one route; overrides the gateway configuration',
   ),
-  '^client\\.[!-~]{1,256}\\.maxInFlight$': clientCount(
+  '^client\\.[!-~]{1,256}\\.maxInFlight$': optionalCount(
     'concurrent requests of this client on all routes; the limit of the gateway configuration when absent',
   ),
   '^client\\.[!-~]{1,256}\\.taskTypes$': clientList('task types that this client may poll; all when absent'),

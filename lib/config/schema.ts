@@ -7,6 +7,7 @@ import {
   list,
   milliseconds,
   millisecondsOrOff,
+  optionalCount,
   percent,
   port,
   seconds,
@@ -171,9 +172,8 @@ const operations = {
     text('prefix of the keys in `redis.url` with the records of executions; one for each engine that shares a Redis'),
     'service-router:records:',
   ),
-  'records.max': count(
-    'limit of records of executions in `redis.url`; beyond it, the record of the execution that ended first is dropped',
-    1_000_000,
+  'records.max': optionalCount(
+    'limit of records of executions in `redis.url`; beyond it, the record of the execution that ended first is dropped, and the execution is never pruned; no limit when absent',
   ),
   'limits.store': withDefault(
     Type.Enum(['memory', 'redis'], {

@@ -37,14 +37,19 @@ export function createExecutionApi(sources: IndexSources): ExecutionApi {
   });
 }
 
-/** Returns the records in Redis with the limits of the configuration. */
-export function createRecords(redis: Redis, config: Config): ExecutionRecords {
+/**
+ * Returns the records in Redis with the limits of the configuration.
+ * @param onDropped called for each record that is dropped because of `records.max`
+ */
+export function createRecords(redis: Redis, config: Config, onDropped?: () => void): ExecutionRecords {
   const keptDays = Object.entries(config).flatMap(([key, days]) =>
     /^prune\..*days$/i.test(key) && typeof days === 'number' ? [days] : [],
   );
+  const maxRecords = config['records.max'];
   return new ExecutionRecords(redis, {
     keyPrefix: config['records.keyPrefix'],
-    maxRecords: config['records.max'],
+    ...(maxRecords === undefined ? {} : { maxRecords }),
+    ...(onDropped === undefined ? {} : { onDropped }),
     // No execution is kept longer. One more day, because the prune job runs once a day.
     correlationTtlMs: (Math.max(...keptDays) + 1) * dayMs,
   });

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import type { Redis, RedisClient } from '#lib/redis/redis.ts';
-import { endScript, forgetScript, putScript, startScript } from './scripts.ts';
+import { endScript, forgetScript, putScript, recordDropped, startScript } from './scripts.ts';
 
 /** A record. It contains no payload and no personal data. */
 export interface ExecutionRecord {
@@ -65,8 +65,10 @@ export interface RecordRange {
 /** Options of {@link ExecutionRecords}. */
 export interface RecordOptions {
   readonly keyPrefix: string;
-  /** Largest number of records. Beyond it, the oldest record of an ended execution is dropped. */
-  readonly maxRecords: number;
+  /** Largest number of records; no limit when absent. Beyond it, the record of the execution that ended first is dropped. */
+  readonly maxRecords?: number;
+  /** Called for each record that is dropped. */
+  readonly onDropped?: () => void;
   /** How long executions are found by correlation id, in milliseconds. */
   readonly correlationTtlMs: number;
 }
@@ -108,7 +110,7 @@ export class ExecutionRecords {
    */
   put({ record, reopens, isLookedUp }: NewRecord, start?: Omit<UnconfirmedStart, 'startedAt'>): Promise<void> {
     const { executionId, ...value } = record;
-    const { keyPrefix, maxRecords } = this.#options;
+    const { keyPrefix, maxRecords = 0, onDropped } = this.#options;
     const keys = [
       ...['executions', 'started', 'open', 'ended', 'starts'].map((name) => this.#key(name)),
       ...(isLookedUp && record.correlationId !== undefined ? [this.#correlationKey(record.correlationId)] : []),
@@ -118,7 +120,9 @@ export class ExecutionRecords {
       reopens ? '1' : '0',
       ...(start === undefined ? [] : [memberOf(start), start.token]),
     ];
-    return this.#redis.runEventually((client) => client.eval(putScript, { keys, arguments: values }));
+    return this.#redis.runEventually(async (client) => {
+      if ((await client.eval(putScript, { keys, arguments: values })) === recordDropped) onDropped?.();
+    });
   }
 
   /** Records the end of an execution. Never rejects: during an outage it is recorded at its end. */

@@ -17,10 +17,13 @@ local function forget(id, prefix)
   if correlation then redis.call('zrem', prefix .. 'correlation:' .. correlation, id) end
 end`;
 
+/** Reply of {@link putScript} when it has dropped another record. */
+export const recordDropped = 2;
+
 /**
  * Records an execution, and removes the record of its start in the same step, so that no outage loses both. A known one is
  * only reopened. KEYS: executions, started, open, ended, starts, correlation (optional). ARGV: id, record, start time,
- * limit, time to live, prefix, whether it reopens a known one (1 or 0), start and token (both optional).
+ * limit (0: none), time to live, prefix, whether it reopens a known one (1 or 0), start and token (both optional).
  */
 export const putScript = `${forget}
 if KEYS[6] then
@@ -41,10 +44,11 @@ if redis.call('hsetnx', KEYS[1], ARGV[1], ARGV[2]) == 0 then
 end
 redis.call('zadd', KEYS[2], ARGV[3], ARGV[1])
 redis.call('zadd', KEYS[3], ARGV[3], ARGV[1])
-if redis.call('hlen', KEYS[1]) <= tonumber(ARGV[4]) then return 1 end
+local limit = tonumber(ARGV[4])
+if limit == 0 or redis.call('hlen', KEYS[1]) <= limit then return 1 end
 local oldest = redis.call('zrange', KEYS[4], 0, 0)[1] or redis.call('zrange', KEYS[3], 0, 0)[1]
 forget(oldest, ARGV[6])
-return 1`;
+return ${recordDropped}`;
 
 /** Records an end, unless it is recorded already. KEYS: executions, open, ended. ARGV: id, status, time. */
 export const endScript = `

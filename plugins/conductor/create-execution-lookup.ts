@@ -6,6 +6,7 @@ import { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
 import { createExecutionApi, createRecords } from '#lib/records/chosen-index.ts';
 import { type ExecutionRecorder, noRecorder, RedisRecorder } from '#lib/records/recorder.ts';
+import { createDropReport } from '#lib/records/report-dropped.ts';
 import { outageNotice } from '#lib/redis/connect-redis.ts';
 import type { SharedServices } from '../../gateway/plugin-api/plugin-api.ts';
 
@@ -34,7 +35,10 @@ export function createExecutionLookup(
   engine: Engine,
 ): ExecutionLookup {
   const presence = new IndexPresence((request) => engine.request({ timeoutMs: askTimeoutMs, ...request }));
-  const records = redis === undefined ? undefined : createRecords(redis, config);
+  const records =
+    redis === undefined
+      ? undefined
+      : createRecords(redis, config, createDropReport({ metrics: services.metrics, log }));
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   const ask = async () => {

@@ -39,15 +39,17 @@ describe('records of executions', requires('redis'), () => {
     await redis.firstAttempt;
     engine = engineWithoutIndex();
     keyPrefix = `test:${randomUUID()}:`;
-    useLimit(1_000);
+    useLimit(undefined);
     const presence = new IndexPresence(engine.call);
     await presence.exists();
     recorder = new RedisRecorder(records, presence);
   });
   afterEach(() => redis.stop());
 
-  function useLimit(maxRecords: number): void {
-    records = new ExecutionRecords(redis, { keyPrefix, maxRecords, correlationTtlMs: dayMs });
+  function useLimit(maxRecords: number | undefined, onDropped?: () => void): void {
+    const options = { keyPrefix, correlationTtlMs: dayMs };
+    const limit = { ...(maxRecords === undefined ? {} : { maxRecords }), ...(onDropped && { onDropped }) };
+    records = new ExecutionRecords(redis, { ...options, ...limit });
     api = createExecutionApi({ call: engine.call, records });
   }
 
@@ -222,13 +224,19 @@ describe('records of executions', requires('redis'), () => {
     expect(await server.command('KEYS', `${keyPrefix}*`)).toEqual([]);
   });
 
-  it('drops the record of the first ended execution beyond the limit', async () => {
-    useLimit(2);
+  it('has no limit by default', async () => {
+    expect((await loadConfig({ env: {} })).config).not.toHaveProperty('records.max');
+  });
+
+  it('drops the record of the first ended execution beyond the limit, and reports it', async () => {
+    let dropped = 0;
+    useLimit(2, () => dropped++);
     const presence = new IndexPresence(engine.call);
     recorder = new RedisRecorder(records, presence);
     const [first, second] = [await start(request('PATCH', 'a')), await start(request('PATCH', 'b'))];
     recorder.ended(second, 'COMPLETED');
     const third = await start(request('PATCH', 'c'));
+    expect(dropped).toBe(1);
     expect(await records.notOpen([first, second, third])).toEqual([second]);
     expect(await server.command('EXISTS', `${keyPrefix}correlation:b`)).toBe(0);
   });

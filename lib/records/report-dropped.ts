@@ -1,0 +1,32 @@
+// Reports records that were dropped because of `records.max`, with a metric and a warning.
+
+import { Counter, type Registry } from 'prom-client';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
+
+/** Dependencies of {@link createDropReport}. */
+export interface DropReportOptions {
+  readonly metrics: Registry;
+  readonly log: Pick<Logger, 'warn'>;
+  /** Returns a time that only grows, in milliseconds. Default: performance.now. */
+  readonly clock?: () => number;
+}
+
+const warnEveryMs = 3_600_000;
+
+/** Registers the metric. @returns a function to call for each dropped record; it logs at most one warning an hour */
+export function createDropReport({ metrics, log, clock = () => performance.now() }: DropReportOptions): () => void {
+  const dropped = new Counter({
+    name: 'router_records_dropped_total',
+    help: 'Records of executions dropped because there were more than records.max: these executions are never pruned',
+    registers: [metrics],
+  });
+  let warnAgainAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    dropped.inc();
+    if (clock() < warnAgainAt) return;
+    warnAgainAt = clock() + warnEveryMs;
+    log.warn(
+      'more than records.max executions are recorded: the oldest records are dropped, so their executions are never pruned and their Idempotency-Keys are forgotten',
+    );
+  };
+}
