@@ -1,9 +1,9 @@
 // Handlers for requests that match no route: 405 with `Allow` when the path has other methods, else 404.
 
-import type { Request, RequestHandler } from 'express';
+import type { RequestHandler } from 'express';
 import { Problem } from '#lib/problem/problem.ts';
-import { type GatewayConfig, pathsOf, routableMethods } from '../plugin-api/gateway-config-schema.ts';
-import { createRouteLookup, methodsOf } from './route-lookup.ts';
+import { type GatewayConfig, routableMethods } from '../plugin-api/gateway-config-schema.ts';
+import { createMethodLookup } from './route-lookup.ts';
 
 /** Creates the last handler before the error handler. It also handles OPTIONS, to which Express would respond itself. */
 export function createNotRouted(config: GatewayConfig): RequestHandler {
@@ -31,12 +31,4 @@ export function createMethodGate(config: GatewayConfig): RequestHandler {
     if (allowed.includes(request.method)) return next();
     notRouted(request, response, next);
   };
-}
-
-function createMethodLookup({ apiEndpoints }: GatewayConfig): (request: Request) => string[] {
-  const endpoints = Object.values(apiEndpoints);
-  const lookUp = createRouteLookup(
-    endpoints.map((endpoint) => ({ paths: pathsOf(endpoint), value: methodsOf(endpoint) })),
-  );
-  return (request) => lookUp(request)?.value ?? [];
 }

@@ -1,7 +1,7 @@
-// A route table lookup: finds the entry for the path and method of a request.
+// Route table lookups: the entry for the path and method of a request, and the methods of a path.
 
 import express, { type Request } from 'express';
-import { allMethods, type GatewayConfig } from '../plugin-api/gateway-config-schema.ts';
+import { allMethods, type GatewayConfig, pathsOf } from '../plugin-api/gateway-config-schema.ts';
 
 /** One entry of the route table. */
 export interface RouteEntry<T> {
@@ -22,27 +22,58 @@ export interface FoundRoute<T> {
 /** Returns the matching entry; undefined when there is none. */
 export type RouteLookup<T> = (request: Request) => FoundRoute<T> | undefined;
 
-/**
- * Creates a lookup that returns the first matching entry, in the given order. Uses an Express router, so that path patterns
- * mean the same as in the pipelines. Leaves `request.params` unchanged.
- */
+/** Creates a lookup that returns the first matching entry, in the given order. */
 export function createRouteLookup<T>(routes: readonly RouteEntry<T>[]): RouteLookup<T> {
   let found: FoundRoute<T> | undefined;
+  const search = createPathSearch(routes, ({ methods, value }, { method, params }) => {
+    if (methods?.includes(method) === false) return 'continue';
+    found = { value, params };
+    return 'end';
+  });
+  return (request) => {
+    found = undefined;
+    search(request);
+    return found;
+  };
+}
+
+/** Creates a function that returns the methods of every endpoint of the request's path; none for an unknown path. */
+export function createMethodLookup({ apiEndpoints }: GatewayConfig): (request: Request) => string[] {
+  let found = new Set<string>();
+  const routes = Object.values(apiEndpoints).map((endpoint) => ({
+    paths: pathsOf(endpoint),
+    methods: methodsOf(endpoint),
+  }));
+  const search = createPathSearch(routes, ({ methods }) => {
+    for (const method of methods) found.add(method);
+    return 'continue';
+  });
+  return (request) => {
+    found = new Set();
+    search(request);
+    return [...found];
+  };
+}
+
+/**
+ * Creates a function that calls `onMatch` for each route whose path matches, in the given order, until it returns `end`.
+ * Uses an Express router, so that path patterns mean the same as in the pipelines. Leaves `request.params` unchanged.
+ */
+function createPathSearch<R extends Pick<RouteEntry<unknown>, 'paths'>>(
+  routes: readonly R[],
+  onMatch: (route: R, request: Request) => 'continue' | 'end',
+): (request: Request) => void {
   const probe = express.Router();
-  for (const { paths, methods, value } of routes) {
-    probe.all(paths, ({ method, params }, _response, next) => {
-      if (methods?.includes(method) === false) return next();
-      // No `next()`: the search ends here.
-      found = { value, params };
+  for (const route of routes) {
+    probe.all(route.paths, (request, _response, next) => {
+      if (onMatch(route, request) === 'continue') next();
     });
   }
   return (request) => {
-    found = undefined;
     const { params } = request;
-    // Every layer is synchronous, so `found` is set when the call returns.
+    // Every layer is synchronous, so the search has ended when the call returns.
     probe(request, {} as never, () => undefined);
     request.params = params;
-    return found;
   };
 }
 

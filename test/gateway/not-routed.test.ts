@@ -17,9 +17,16 @@ beforeAll(async () => {
   const app = express();
   app.use(
     createMethodGate({
-      apiEndpoints: { movies: { paths: '/movies/:title', methods: ['GET'] } },
+      apiEndpoints: {
+        movies: { paths: '/movies/:title', methods: ['GET'] },
+        readers: { paths: '/shared/:id', methods: ['GET'] },
+        writers: { paths: '/shared/*', methods: ['PUT', 'PATCH'] },
+        narrow: { paths: '/open/:id', methods: ['GET'] },
+        open: { paths: '/open/*' },
+      },
     } as never as GatewayConfig),
   );
+  app.use((request, response) => void response.end(`passed ${request.method}`));
   app.use(
     ((error, request, response, _next) =>
       void respondWithProblem(request, response, error)) as express.ErrorRequestHandler,
@@ -50,4 +57,21 @@ it.each(['TRACE', 'PROPFIND', 'OPTIONS'])('returns 405 with the methods of the r
 it.each(['TRACE', 'PROPFIND'])('returns 404 for %s where nothing is', async (method) => {
   const answer = await sendRaw(server.url, `${method} /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
   expect(answer.status).toBe(404);
+});
+
+it('returns 405 with the methods of every endpoint of the path', async () => {
+  const answer = await sendRaw(server.url, 'OPTIONS /shared/x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  expect(answer.status).toBe(405);
+  expect(answer.headers['allow']).toBe('GET, HEAD, PUT, PATCH');
+});
+
+it('names each method once', async () => {
+  const answer = await sendRaw(server.url, 'TRACE /open/x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  expect(answer.status).toBe(405);
+  expect(answer.headers['allow']).toBe('GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS');
+});
+
+it('passes OPTIONS to any endpoint of the path without a list of methods', async () => {
+  const answer = await sendRaw(server.url, 'OPTIONS /open/x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  expect(answer.body).toBe('passed OPTIONS');
 });
