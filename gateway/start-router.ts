@@ -129,6 +129,8 @@ async function listen(gatewayHost: GatewayHost, { config, gateway }: ConfigSnaps
     shedLoad: (request) => gatewayHost.shedLoad(request),
     tls: tlsOf(config, log),
   });
+  // For a start that fails later: a running router has drained the server before.
+  stops.add('public server', () => server.stop(0));
   gatewayHost.onActivate(() => server.applyLimits());
   return { operations, server };
 }

@@ -65,7 +65,7 @@ export interface HttpServer {
   /**
    * Stops gracefully. Waits for the requests in flight; requests that arrive during the wait are served (workers report
    * results), and those that are being served at its end get their responses. Then stops listening and destroys the
-   * remaining connections.
+   * remaining connections. A later call waits for the first one.
    * @param drainMs longest wait, in milliseconds
    */
   stop(drainMs: number): Promise<void>;
@@ -101,22 +101,24 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     throw error;
   });
   connections.start();
+  let stopped: Promise<void> | undefined;
+  const stop = async (drainMs: number) => {
+    await open.drain(drainMs);
+    connections.stop();
+    stopRenewal();
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    connections.cutAll();
+    await closed;
+  };
   return {
     url: `${scheme}://${host}:${boundPort}`,
     applyLimits() {
       const { headersTimeout, requestTimeout, keepAliveTimeout } = nodeLimits(limits);
       Object.assign(server, { headersTimeout, requestTimeout, keepAliveTimeout });
     },
-    async stop(drainMs) {
-      await open.drain(drainMs);
-      connections.stop();
-      stopRenewal();
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      connections.cutAll();
-      await closed;
-    },
+    stop: (drainMs) => (stopped ??= stop(drainMs)),
   };
 }
 
