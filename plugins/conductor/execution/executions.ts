@@ -15,6 +15,7 @@ import type { KnownCompletions } from '../dispatch/known-completions.ts';
 import { createDispatchedTask } from '../dispatch/dispatched-task.ts';
 import { startProblem } from './start-problem.ts';
 import { clientGoneReason, deadlineReason } from './terminations.ts';
+import { before, lateReadMs, remainingMs } from './time-limits.ts';
 import type { CompletionWaiters } from '../dispatch/completion-waiters.ts';
 import type { WorkflowMetadata } from '../dispatch/workflow-metadata.ts';
 import { queueOf, type WorkflowMetadataCache } from '../dispatch/workflow-metadata-cache.ts';
@@ -128,7 +129,7 @@ async function startRecorded(
     record.started(executionId);
     return executionId;
   } catch (error) {
-    const problem = await startProblem(error, { request, readOnly }, executions);
+    const problem = await startProblem(error, { request, readOnly, deadlineAt }, executions);
     if (problem.status === 503 && !readOnly) record?.notStarted();
     throw problem;
   }
@@ -236,36 +237,16 @@ async function abandon(
   }
 }
 
-/** Time-out for reading the reason, in milliseconds. It may exceed the response deadline. */
-const reasonTimeoutMs = 1_000;
-
-/** Adds the reason, which the engine's status call omits, from the execution. */
+/** Adds the reason, which the engine's status call omits, from the execution. It may have ended at the deadline. */
 async function withReason(
   ended: ExecutionStatus,
   { engine }: Pick<ExecutionDependencies, 'engine'>,
 ): Promise<ExecutionStatus> {
   if (ended.reasonForIncompletion !== undefined) return ended;
   try {
-    const { reasonForIncompletion } = await engine.getExecution(ended.workflowId, reasonTimeoutMs);
+    const { reasonForIncompletion } = await engine.getExecution(ended.workflowId, lateReadMs);
     return reasonForIncompletion === undefined ? ended : { ...ended, reasonForIncompletion };
   } catch {
     return ended;
-  }
-}
-
-/** Returns the time until a deadline in milliseconds, at least 1. */
-function remainingMs(deadlineAt: number): number {
-  return Math.max(1, Math.round(deadlineAt - performance.now()));
-}
-
-/** Returns a value that only makes an execution faster; undefined when it fails, or does not arrive before the deadline. */
-async function before<T>(deadlineAt: number, value: T | Promise<T>): Promise<T | undefined> {
-  if (!(value instanceof Promise)) return value;
-  const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(resolve, remainingMs(deadlineAt), undefined);
-  try {
-    return await Promise.race([value.catch(() => undefined), late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

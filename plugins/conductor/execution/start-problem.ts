@@ -5,12 +5,15 @@ import type { ExecutionIndex } from '#lib/conductor/executions/execution-index.t
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { engineUnavailable } from './engine-unavailable.ts';
+import { before, lateReadMs, remainingMs } from './time-limits.ts';
 
 /** The start request that failed, and whether it may be repeated. */
 export interface FailedStart {
   readonly request: StartWorkflowRequest;
   /** True for safe methods: the request may be repeated. */
   readonly readOnly: boolean;
+  /** Response deadline, by performance.now(). */
+  readonly deadlineAt: number;
 }
 
 /** Time-out for asking the engine whether it has an execution, in milliseconds. */
@@ -25,7 +28,7 @@ const lookupTimeoutMs = 1_500;
  */
 export async function startProblem(
   error: unknown,
-  { request, readOnly }: FailedStart,
+  { request, readOnly, deadlineAt }: FailedStart,
   executions: Pick<ExecutionIndex, 'correlated'>,
 ): Promise<Problem> {
   if (!(error instanceof EngineError) || error.kind === 'interrupted') {
@@ -36,7 +39,7 @@ export async function startProblem(
     return new Problem('definition-missing', { detail, headers: { 'retry-after': '5' }, cause: error });
   }
   const mayBeStarted = error.kind === 'refused' && (error.status ?? 500) >= 500;
-  if (mayBeStarted && !readOnly && !(await isAbsent(error, request, executions))) {
+  if (mayBeStarted && !readOnly && !(await isAbsent(error, { request, deadlineAt }, executions))) {
     return outcomeUnknown('The engine failed while the workflow was being started.', error);
   }
   return engineUnavailable(error);
@@ -45,14 +48,13 @@ export async function startProblem(
 /** True only after a 500: any other 5xx may come from a proxy, behind which the start may still be in progress. */
 async function isAbsent(
   { status }: EngineError,
-  { name, correlationId }: StartWorkflowRequest,
+  { request: { name, correlationId }, deadlineAt }: Omit<FailedStart, 'readOnly'>,
   executions: Pick<ExecutionIndex, 'correlated'>,
 ): Promise<boolean> {
   if (status !== 500 || correlationId === undefined) return false;
-  return executions.correlated(name, correlationId, { timeoutMs: lookupTimeoutMs }).then(
-    (found) => found.length === 0,
-    () => false,
-  );
+  const until = Math.min(performance.now() + lookupTimeoutMs, deadlineAt + lateReadMs);
+  const found = await before(until, executions.correlated(name, correlationId, { timeoutMs: remainingMs(until) }));
+  return found?.length === 0;
 }
 
 function outcomeUnknown(detail: string, cause: unknown): Problem {

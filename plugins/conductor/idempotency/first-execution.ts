@@ -21,6 +21,8 @@ export interface KeyedStart {
   /** Workflow definition that the request starts. */
   readonly workflow: string;
   readonly request: InboundRequest;
+  /** Nothing is started from this time on (performance.now()): the response deadline. */
+  readonly startBefore: number;
 }
 
 /**

@@ -8,6 +8,7 @@ import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { type Extensions, Problem } from '#lib/problem/problem.ts';
 import type { LinksOf } from '../execution/links.ts';
+import { readBefore, remainingMs } from '../execution/time-limits.ts';
 import { engineUnavailable } from '../execution/engine-unavailable.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { IdempotencyLock, IdempotencyLocks } from './idempotency-locks.ts';
@@ -29,7 +30,7 @@ export interface IdempotentStartDependencies {
   readonly callMs: number;
 }
 
-/** How long a request waits for the first request's start, in milliseconds. */
+/** Longest wait for the first request's start, in milliseconds. It ends earlier at the response deadline. */
 const maxStartWaitMs = 5_000;
 /** Pauses between the attempts, in milliseconds; each is twice as long as the previous one. */
 const firstPauseMs = 100;
@@ -78,15 +79,18 @@ export class IdempotentStart {
     gone: AbortSignal,
     start: (before: number) => Promise<T>,
   ): Promise<IdempotentOutcome<T> | null> {
-    const deadline = performance.now() + maxStartWaitMs;
+    const deadlineAt = Math.min(performance.now() + maxStartWaitMs, keyed.startBefore);
     for (let pauseMs = firstPauseMs; !gone.aborted; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       const lock = await this.#acquire(keyed);
       // Another request holds the lock: the execution is found only after its start.
-      if (lock === null) await this.#dependencies.locks.waitForRelease(keyed.name, pauseMs);
+      if (lock === null) {
+        await this.#dependencies.locks.waitForRelease(keyed.name, Math.min(pauseMs, remainingMs(deadlineAt)));
+        if (performance.now() >= keyed.startBefore) throw this.#inUse({});
+      }
       const first = await this.#find(keyed, lock);
       if (first !== undefined) return this.#replayOf(first, keyed);
       if (lock !== null) return { started: await this.#startWith(lock, start) };
-      if (performance.now() > deadline) throw this.#inUse({});
+      if (performance.now() >= deadlineAt) throw this.#inUse({});
     }
     return null;
   }
@@ -106,9 +110,10 @@ export class IdempotentStart {
     try {
       if (isUrgent && this.#lookUps >= maxLookUps) throw new Problem('overloaded', { headers: { 'retry-after': '1' } });
       this.#lookUps += 1;
-      const first = await findFirst(keyed, lock !== null, isUrgent ? urgent : executions).finally(() => {
+      const found = findFirst(keyed, lock !== null, isUrgent ? urgent : executions).finally(() => {
         this.#lookUps -= 1;
       });
+      const first = await readBefore(keyed.startBefore, found);
       if (first !== undefined) lock?.release();
       return first;
     } catch (cause) {

@@ -18,11 +18,11 @@ export function startOnce(
 ): Layer {
   return (next) => async (request) => {
     if (!request.isKeyed) return next(request);
-    const { received, correlationId, clientGone } = request;
+    const { received, correlationId, clientGone, startBefore } = request;
     const result = await idempotentStart.start(
-      { name: correlationId, workflow, request: received },
+      { name: correlationId, workflow, request: received, startBefore },
       clientGone,
-      (lockedUntil) => next({ ...request, startBefore: Math.min(request.startBefore, lockedUntil) }),
+      (lockedUntil) => next({ ...request, startBefore: Math.min(startBefore, lockedUntil) }),
     );
     if (result === null) return leftBeforeStart;
     if ('started' in result) return result.started;

@@ -11,6 +11,8 @@ const found = { correlated: async () => [{} as WholeExecution] };
 const absent = { correlated: async () => [] };
 const silent = { correlated: async () => Promise.reject(new Error('no response')) };
 
+const write = () => ({ request, readOnly: false, deadlineAt: performance.now() + 10_000 });
+
 it.each([
   ['a connection that broke', new EngineError('interrupted', 'x'), absent, 504, 'outcome-unknown'],
   ['an error nobody foresaw', new Error('x'), absent, 504, 'outcome-unknown'],
@@ -22,9 +24,17 @@ it.each([
   ['500 of an engine that cannot say', refused(500), silent, 504, 'outcome-unknown'],
   ['502 of something in between', refused(502), absent, 504, 'outcome-unknown'],
 ] as const)('a write, %s: %4$i %5$s', async (_title, error, engine, status, code) => {
-  expect(await startProblem(error, { request, readOnly: false }, engine)).toMatchObject({ status, code });
+  expect(await startProblem(error, write(), engine)).toMatchObject({ status, code });
 });
 
 it.each([500, 502, 503])('a read, %i: 503, for repeating it is safe', async (status) => {
-  expect(await startProblem(refused(status), { request, readOnly: true }, found)).toMatchObject({ status: 503 });
+  expect(await startProblem(refused(status), { ...write(), readOnly: true }, found)).toMatchObject({ status: 503 });
+});
+
+it('a write, 500 of an engine that never says whether it has it: 504, one second after the deadline', async () => {
+  const never = { correlated: () => new Promise<never>(() => undefined) };
+  const deadlineAt = performance.now() + 100;
+  const problem = await startProblem(refused(500), { ...write(), deadlineAt }, never);
+  expect(problem.code).toBe('outcome-unknown');
+  expect(performance.now() - deadlineAt).toBeLessThan(1_400);
 });

@@ -1,5 +1,6 @@
 // One start a key, as seen from one router: who starts, who waits, and what keeps a key locked.
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { describe, expect, it, vi } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -66,7 +67,7 @@ function setUp({
     requests: createKeyMetrics(new Registry()),
     callMs,
   });
-  const keyed = { name: 'idempotency-1', workflow: 'w', request };
+  const keyed = { name: 'idempotency-1', workflow: 'w', request, startBefore: performance.now() + 60_000 };
   return { ...engine, locks, once, keyed };
 }
 
@@ -102,6 +103,24 @@ describe('IdempotentStart', () => {
     await once.start(keyed, here, (at) => (before.push(at), Promise.resolve({})));
     expect(before[0]! - begunAt).toBeGreaterThan(4_000);
     expect(before[0]! - performance.now()).toBeLessThanOrEqual(5_000 - 2 * 60);
+  });
+
+  it('returns 503 at the response deadline when the engine does not say whether the key has an execution', async () => {
+    const { once, keyed, start, started, locks } = setUp({ search: () => new Promise<never>(() => undefined) });
+    const late = { ...keyed, startBefore: performance.now() + 50 };
+    await expect(once.start(late, here, start)).rejects.toMatchObject({ code: 'engine-unavailable', status: 503 });
+    expect(started).toHaveLength(0);
+    expect(locks.size).toBe(0);
+  });
+
+  it('returns 409 at the response deadline while another request holds the lock', async () => {
+    const { once, keyed, start, locks } = setUp({ search: () => pause(20) });
+    const other = await locks.acquire(keyed.name);
+    const deadlineAt = performance.now() + 150;
+    const waiting = once.start({ ...keyed, startBefore: deadlineAt }, here, start);
+    await expect(waiting).rejects.toMatchObject({ code: 'idempotency-key-in-use' });
+    expect(performance.now() - deadlineAt).toBeLessThan(1_000);
+    other?.release();
   });
 
   it('starts nothing when the client has disconnected during the wait', async () => {

@@ -1,0 +1,32 @@
+// Time limits around the response deadline of a request.
+
+import { EngineError } from '#lib/conductor/engine-error.ts';
+
+/**
+ * Longest time after the response deadline, in milliseconds, for the two reads that decide what a response says: whether
+ * a failed start has taken effect, and why an execution has not completed. Nothing else runs between the deadline and
+ * the response (docs/explanation/reliability.md, I5).
+ */
+export const lateReadMs = 1_000;
+
+/** Returns the time until a deadline in milliseconds, at least 1. */
+export function remainingMs(deadlineAt: number): number {
+  return Math.max(1, Math.round(deadlineAt - performance.now()));
+}
+
+/** Returns what a read of the engine returns. @throws EngineError `interrupted` at the deadline */
+export async function readBefore<T>(deadlineAt: number, read: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const giveUp = () => reject(new EngineError('interrupted', 'the engine did not respond before the deadline'));
+  const timer = setTimeout(giveUp, remainingMs(deadlineAt));
+  try {
+    return await Promise.race([read, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Returns a value that a response can do without; undefined when it fails, or does not arrive before the deadline. */
+export async function before<T>(deadlineAt: number, value: T | Promise<T>): Promise<T | undefined> {
+  return value instanceof Promise ? readBefore(deadlineAt, value).catch(() => undefined) : value;
+}
