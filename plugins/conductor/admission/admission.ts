@@ -30,10 +30,12 @@ export interface AdmissionSubject {
   readonly client: string;
 }
 
-/** A subject, with the signal that ends its wait in the queue. */
+/** A subject, with what ends its wait in the queue. */
 export interface AdmissionRequest extends AdmissionSubject {
   /** Aborts when the client disconnects. */
   readonly gone: AbortSignal;
+  /** Nothing is started for the request from this time on (performance.now()). */
+  readonly startBefore: number;
 }
 
 /** An admitted request: holds its permit until `end` is called. */
@@ -91,9 +93,9 @@ export class Admission {
    */
   async admit(request: AdmissionRequest): Promise<Admitted | null> {
     const { limiter, metrics } = this.#dependencies;
-    const { requestClass } = request;
+    const { requestClass, gone, startBefore } = request;
     this.#rejectWhileOpen(request);
-    const pending = limiter.acquire(permitRequestOf(request), request.gone);
+    const pending = limiter.acquire(permitRequestOf(request), gone, startBefore - performance.now());
     const result = pending instanceof Promise ? await pending : pending;
     if ('rejection' in result) {
       if (result.rejection === 'gone') {

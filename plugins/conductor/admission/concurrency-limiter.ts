@@ -87,11 +87,16 @@ export class ConcurrencyLimiter {
    * Acquires a permit, at once or after a wait in the queue. A request whose expected wait exceeds `queueMs` is
    * rejected at once.
    * @param signal aborts when the client disconnects
+   * @param withinMs longest wait, in milliseconds, when it is shorter than `queueMs`
    */
-  acquire(request: PermitRequest, signal: AbortSignal): Permit | Rejected | Promise<Permit | Rejected> {
+  acquire(
+    request: PermitRequest,
+    signal: AbortSignal,
+    withinMs = this.#options.queueMs,
+  ): Permit | Rejected | Promise<Permit | Rejected> {
     if (this.#haveLimitsChanged()) this.#grantQueued();
     if (this.#hasCapacity(request)) return this.#grant(request, 0);
-    return this.#queueRejection(request) ?? this.#wait(request, signal);
+    return this.#queueRejection(request) ?? this.#wait(request, signal, Math.min(withinMs, this.#options.queueMs));
   }
 
   /**
@@ -132,7 +137,7 @@ export class ConcurrencyLimiter {
     this.#grantQueued();
   }
 
-  async #wait(request: PermitRequest, signal: AbortSignal): Promise<Permit | Rejected> {
+  async #wait(request: PermitRequest, signal: AbortSignal, withinMs: number): Promise<Permit | Rejected> {
     const queuedAt = performance.now();
     const { promise, resolve } = Promise.withResolvers<Rejection | undefined>();
     let permit: Permit | undefined;
@@ -146,7 +151,7 @@ export class ConcurrencyLimiter {
       if (this.#queue.remove(waiter)) finish(rejection);
     };
     const gone = () => leave('gone');
-    const timer = setTimeout(leave, this.#options.queueMs, 'expired');
+    const timer = setTimeout(leave, withinMs, 'expired');
     signal.addEventListener('abort', gone, { once: true });
     this.#queue.add(waiter);
     this.#countQueued(request, 1);

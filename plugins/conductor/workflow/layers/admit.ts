@@ -17,11 +17,11 @@ export function admit(
   { admission, backEnds, log }: { admission: Admission; backEnds: BackEnds; log: Pick<Logger, 'error'> },
 ): Layer {
   return (next) => async (request) => {
-    const { received, client, clientGone, telemetry } = request;
+    const { received, client, clientGone, startBefore, telemetry } = request;
     const { httpMethod: method, route, params } = received;
     const subject = subjectOf({ method, route, params, client }, backEndOf, backEnds);
     telemetry.queued();
-    const admitted = await admission.admit({ ...subject, gone: clientGone });
+    const admitted = await admission.admit({ ...subject, gone: clientGone, startBefore });
     telemetry.admitted();
     if (admitted === null) return leftBeforeStart;
     const serve = async () => {

@@ -40,8 +40,10 @@ function createAdmission({ queueLength = 0 } = {}) {
   }));
   const admission = new Admission({ limit, limiter: limiter, engine, metrics });
   const gone = new AbortController().signal;
-  const admit = async (name = 'movies') =>
-    (await admission.admit({ backEnd: backEnds.get(name), requestClass: 'read', client: 'one', gone })) as Admitted;
+  const admit = async (name = 'movies', withinMs = 60_000) => {
+    const subject = { backEnd: backEnds.get(name), requestClass: 'read', client: 'one' } as const;
+    return (await admission.admit({ ...subject, gone, startBefore: performance.now() + withinMs })) as Admitted;
+  };
   const finish = async (problem: ProblemCode | undefined, { name = 'movies', clientGone = false } = {}) => {
     const admitted = await admit(name);
     admitted.started(`execution-${randomUUID()}`);
@@ -143,6 +145,16 @@ describe('the breaker of the engine', () => {
 });
 
 describe('permits', () => {
+  it('rejects a request in the queue at its response deadline', async () => {
+    const { admit, limiter } = createAdmission({ queueLength: 4 });
+    await admit();
+    await admit();
+    const queued = expect(admit('movies', 200)).rejects.toMatchObject({ code: 'overloaded' });
+    await vi.advanceTimersByTimeAsync(200);
+    expect(limiter.queued).toBe(0);
+    await queued;
+  });
+
   it('a task that was handed out: makes room, also when that was known before the start was', async () => {
     const { admission, admit, limiter } = createAdmission();
     const [first, second] = [await admit(), await admit()];
