@@ -32,7 +32,7 @@ export interface ExecutionRequest {
   readonly responseDeadlineMs: number;
   /** When the head of the request had arrived. */
   readonly receivedAt: number;
-  /** When the whole request had arrived: response deadlines count from here. */
+  /** When the whole request had arrived: response deadlines count from here. A body that came later counts once it is read. */
   readonly arrivedAt: number;
   /** Nothing is started for this request from this time on. */
   readonly startBefore: number;

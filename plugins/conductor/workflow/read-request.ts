@@ -49,8 +49,12 @@ export async function readExecutionRequest(
   const { config, versions, domainOf, responseDeadlineMs } = route;
   const context = contextOf(request);
   const clientGone = signalWhenGone(response);
+  // Most bodies arrive with the head. The time that the policies before have taken then counts towards the deadline.
+  const cameWithHead = request.complete;
   const body = await readBody(request, config['router.maxBodyBytes']);
-  const arrivedAt = performance.now();
+  const now = performance.now();
+  const { receivedAt = now } = context;
+  const arrivedAt = cameWithHead ? receivedAt : now;
   const version = versions.choose(request, response);
   const keyName = keyNameOf(request, context, route.isKeyRequired);
   const domain = domainOf === undefined ? undefined : domainFor(request, domainOf, config);
@@ -65,13 +69,12 @@ export async function readExecutionRequest(
     ...(traceparent === undefined ? {} : { traceparent }),
   };
   return {
-    ...{ received, version, domain, waitPolicy, responseDeadlineMs, clientGone, telemetry, arrivedAt },
+    ...{ received, version, domain, waitPolicy, responseDeadlineMs, clientGone, telemetry, arrivedAt, receivedAt },
     correlationId: keyName ?? context.requestId,
     isKeyed: keyName !== undefined,
     client: callerOf(request),
     hasLeft: () => hasLeft(response),
     coding: chooseCoding(request),
-    receivedAt: context.receivedAt ?? arrivedAt,
     startBefore: arrivedAt + Math.max(responseDeadlineMs, waitPolicy.waitMs),
   };
 }

@@ -1,0 +1,62 @@
+// The response deadline counts from the arrival of the request, not from the end of its token check.
+
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Router } from '../../../../gateway/start-router.ts';
+import { startLocalRouter } from '../../../gateway/local-router.ts';
+import { call } from '../../../stack/client.ts';
+import { type ProviderStandIn, startProviderStandIn } from '../../oauth2/provider-stand-in.ts';
+
+const deadlineMs = 1_500;
+const checkMs = 1_000;
+const workflowId = randomUUID();
+/** Starts executions that never end. */
+const engine = createServer((request, response) => {
+  request.resume();
+  if (request.method === 'POST' && request.url === '/api/workflow') return void response.end(workflowId);
+  const isStatus = request.url?.startsWith(`/api/workflow/${workflowId}/status`) === true;
+  response.writeHead(isStatus ? 200 : 404, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ workflowId, status: 'RUNNING' }));
+});
+let provider: ProviderStandIn;
+let router: Router;
+
+beforeAll(async () => {
+  await once(engine.listen(0, '127.0.0.1'), 'listening');
+  provider = await startProviderStandIn();
+  provider.answerIntrospection = async () => {
+    await pause(checkMs);
+    return { status: 200, body: { active: true, client_id: 'demo', scope: 'sisdata_W', token_type: 'Bearer' } };
+  };
+  router = await startLocalRouter({
+    CONDUCTOR_URL: `http://127.0.0.1:${(engine.address() as AddressInfo).port}`,
+    OAUTH_ISSUER: provider.issuer,
+    OAUTH_INTROSPECTIONURL: `${provider.url}/introspect`,
+    OAUTH_INTROSPECTIONCLIENTID: 'router',
+    OAUTH_INTROSPECTIONCLIENTSECRET: 'secret',
+    ROUTER_RESPONSEDEADLINEMS: String(deadlineMs),
+  });
+});
+afterAll(async () => {
+  await router?.stop();
+  await provider?.stop();
+  engine.closeAllConnections();
+  engine.close();
+});
+
+it.each([
+  ['GET', '/movies/x', undefined],
+  ['PUT', '/adaptor/001/persons/1', '{}'],
+])('responds to %s at the deadline when the token check was slow', async (method, path, body) => {
+  const headers = { authorization: `Bearer opaque-${method}`, 'content-type': 'application/json' };
+  const startedAt = performance.now();
+  const answer = await call(`${router.url}${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
+  const ms = performance.now() - startedAt;
+  expect(answer.json()).toMatchObject({ status: 504, type: expect.stringContaining('wait-budget-spent') });
+  expect(ms).toBeGreaterThan(checkMs);
+  expect(ms).toBeLessThan(deadlineMs + checkMs / 2);
+});
