@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream';
 import type { Child } from '../stack/child.ts';
 import { openProgramLog } from '../stack/program-log.ts';
 import { launchContainerEngine, findDockerProblem } from './container-engine.ts';
-import { findJava, type JavaSearch } from './find-java.ts';
+import { findJava, type JavaSearch, type JavaSearchOptions } from './find-java.ts';
 import { installEngine } from './install-engine.ts';
 import { type EngineTuning, isHealthy, launchJavaEngine } from './java-engine.ts';
 import { isRedisStore } from './engine-arguments.ts';
@@ -67,6 +67,19 @@ export async function planEngine(options: EngineOptions): Promise<EnginePlan> {
     return { kind: 'own', how: 'Docker', launch: (output) => launchContainerEngine({ port, stateDir, output }) };
   }
   throw new Error(noEngineMessage(search, dockerProblem));
+}
+
+/**
+ * Returns whether programs of this machine may open the SQLite file of an engine that {@link planEngine} starts. Outside
+ * Linux, containers run in a virtual machine, and the locks and the shared memory of SQLite end at its border: two
+ * writers could damage the file.
+ */
+export async function sharesDatabase({
+  platform = process.platform,
+  ...search
+}: Partial<JavaSearchOptions> & { platform?: NodeJS.Platform } = {}): Promise<boolean> {
+  if (platform === 'linux') return true;
+  return (await findJava({ minMajor: engineRelease.minJava, ...search })).java !== undefined;
 }
 
 /**

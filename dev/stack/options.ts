@@ -8,6 +8,7 @@ import type { Config } from '#lib/config/schema.ts';
 import { stackVariables } from '#lib/config/stack-variables.ts';
 import { keyOfVariable, variableOf } from '#lib/config/environment.ts';
 import { redisUrlOf } from '../engine/redis-server.ts';
+import { sharesDatabase } from '../engine/start-engine.ts';
 import { findFreePort, type StackPort, stackPorts } from '../setup/ports.mjs';
 
 /** The output of `npm start -- --help`. */
@@ -62,6 +63,8 @@ export interface StackSettings {
   /** OAuth client of the workers. */
   readonly workersClient: string;
   readonly urls: StackUrls;
+  /** True when no program of this machine may open the database of the stack's own engine. */
+  readonly isDatabaseHidden: boolean;
   /** Port of the stack's own Redis server; undefined when its engine does not run on Redis. */
   readonly redisPort: number | undefined;
   readonly ports: readonly StackPort[];
@@ -78,6 +81,12 @@ export interface StackUrls {
   readonly backEnds: string;
 }
 
+/** Options of {@link readSettings}. */
+export interface SettingsOptions extends Partial<Pick<Flags, 'store'>> {
+  /** Whether programs of this machine may open the SQLite file of the stack's own engine. */
+  readonly isShared?: () => Promise<boolean>;
+}
+
 /**
  * Reads the configuration and fills in the addresses that follow from the ports. Values of property files, profiles
  * and the environment take precedence.
@@ -85,7 +94,7 @@ export interface StackUrls {
  */
 export async function readSettings(
   env: NodeJS.ProcessEnv,
-  { store = 'sqlite' }: Partial<Pick<Flags, 'store'>> = {},
+  { store = 'sqlite', isShared = sharesDatabase }: SettingsOptions = {},
 ): Promise<StackSettings> {
   if (env['NODE_ENV'] === 'production') {
     throw new Error(
@@ -114,6 +123,8 @@ export async function readSettings(
   const following = Object.entries(followingKeys(urls)).filter(([key]) => isOurs(key));
   const stateDir = resolve(config['state.dir']);
   const redisPort = store === 'redis' ? await findFreePort() : undefined;
+  const hasOwnDatabase = givenEngine === undefined && redisPort === undefined && isOurs('conductor.databaseURL');
+  const isDatabaseHidden = hasOwnDatabase && !(await isShared());
   return {
     stateDir,
     givenEngine,
@@ -122,13 +133,14 @@ export async function readSettings(
     domains: [...new Set(Object.values(adaptorDomains(config)))],
     workersClient: config['workers.clientId'] ?? devWorkers.clientId,
     urls,
+    isDatabaseHidden,
     redisPort,
     ports: ports.filter(({ key }) => isUnused[key] !== true),
     env: {
       ...env,
       ...toVariables([...following, ...standIns]),
       // The stack's own engine keeps its data there, with Java and in a container.
-      ...(givenEngine === undefined && redisPort === undefined && isOurs('conductor.databaseURL')
+      ...(hasOwnDatabase && !isDatabaseHidden
         ? { CONDUCTOR_DATABASEURL: `sqlite:${join(stateDir, 'engine', 'conductor.db')}` }
         : {}),
       // Without an index, the router's records of executions are as durable as the executions.

@@ -9,15 +9,21 @@ const person = { source: '0320991', interested: 'B00418052', cccid: 'ABL0199' };
 
 type Summarised = Pick<
   StackSettings,
-  'urls' | 'stateDir' | 'givenIssuer' | 'workersClient' | 'usesStandIns' | 'domains'
+  'urls' | 'stateDir' | 'givenIssuer' | 'workersClient' | 'usesStandIns' | 'domains' | 'isDatabaseHidden'
 >;
+
+/** Shown below the engine. */
+const hiddenDatabase = [
+  "Its SQLite file is in use in Docker's virtual machine, so no other program may open it: event",
+  'records are not pruned, and the command `events` shows none. An engine with Java has no such limits.',
+];
 
 /**
  * Returns the summary of a stack.
  * @param engineKind how the engine is run: `Java 25`, `Docker`, `given by CONDUCTOR_URL`
  */
 export function summary(settings: Summarised, engineKind: string): string {
-  const { urls, stateDir, givenIssuer, usesStandIns, domains } = settings;
+  const { urls, stateDir, givenIssuer, usesStandIns, domains, isDatabaseHidden } = settings;
   return [
     'Starting:',
     '',
@@ -25,6 +31,7 @@ export function summary(settings: Summarised, engineKind: string): string {
     `  what it offers     ${urls.router}/docs`,
     `  operations         ${urls.operations}/  /health/ready  /metrics`,
     `  workflow engine    ${urls.engine}/api  (${engineKind})`,
+    ...(isDatabaseHidden ? hiddenDatabase.map((line) => ' '.repeat(21) + line) : []),
     `  identity provider  ${urls.identityProvider}${givenIssuer === undefined ? '' : '  (given by oauth.issuer)'}`,
     ...(usesStandIns ? [`  back ends          ${urls.backEnds}`] : []),
     `  workers            ${['default pool', ...domains.map((domain) => `domain ${domain}`)].join(', ')}`,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findJava, javaFolders } from '../../../dev/engine/find-java.ts';
-import { noEngineMessage } from '../../../dev/engine/start-engine.ts';
+import { noEngineMessage, sharesDatabase } from '../../../dev/engine/start-engine.ts';
 
 let root: string;
 
@@ -100,5 +100,22 @@ describe('noEngineMessage', () => {
       '  - install and start Docker',
       'An engine that runs already can be used with CONDUCTOR_URL=http://host:port.',
     ]);
+  });
+});
+
+describe('sharesDatabase', () => {
+  const where = (platform: NodeJS.Platform, home = 'none') =>
+    sharesDatabase({ platform, env: { JAVA_HOME: join(root, home) }, folders: [] });
+
+  it('is true where containers share the kernel of this machine', async () => {
+    expect(await where('linux')).toBe(true);
+  });
+
+  it('is false when the engine would run in a container of a virtual machine', async () => {
+    expect(await where('darwin')).toBe(false);
+    installJava('old', '17.0.1');
+    expect(await where('darwin', 'old')).toBe(false);
+    installJava('new', '25.0.1');
+    expect(await where('darwin', 'new')).toBe(true);
   });
 });

@@ -88,6 +88,14 @@ describe('readSettings', () => {
     expect(named.env['CONDUCTOR_DATABASEURL']).toBe('postgresql://u:p@db/conductor');
   });
 
+  it('tells no program of a database that a virtual machine hides', async () => {
+    const hidden = { isShared: async () => false };
+    const { env, isDatabaseHidden } = await readSettings({}, hidden);
+    expect([env['CONDUCTOR_DATABASEURL'], isDatabaseHidden]).toEqual([undefined, true]);
+    const given = await readSettings({ CONDUCTOR_URL: 'http://engine.example:9000' }, hidden);
+    expect(given.isDatabaseHidden).toBe(false);
+  });
+
   it('leaves alone what the environment says', async () => {
     const { env } = await readSettings({
       MOVIES_URL: 'http://films.example',

@@ -49,6 +49,7 @@ function createStack(programs: readonly LongRunningProgram[], options: { verbose
       urls,
       usesStandIns: false,
       domains: [],
+      isDatabaseHidden: false,
       redisPort: undefined,
       ports: [],
       env: process.env,

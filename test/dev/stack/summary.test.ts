@@ -11,6 +11,12 @@ describe('summary', () => {
     expect(text).toContain('"http://127.0.0.1:4711/adaptor/001/sections?sisTermId=2026FA&sisCourseId=MATH-31&mis=001"');
   });
 
+  it('says that a database in a virtual machine is not opened', async () => {
+    const said = 'records are not pruned';
+    expect(summary(await readSettings({}, { isShared: async () => false }), 'Docker')).toContain(said);
+    expect(summary(await readSettings({}, { isShared: async () => true }), 'Docker')).not.toContain(said);
+  });
+
   it('with a given identity provider: says whose tokens are accepted, and shows nothing of the embedded one', async () => {
     const env = { OAUTH_ISSUER: 'https://login.example', WORKERS_CLIENTID: 'pool', WORKERS_CLIENTSECRET: 'geheim' };
     const text = summary(await readSettings(env), 'Java 25');
