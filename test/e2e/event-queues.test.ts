@@ -1,0 +1,74 @@
+// More event handlers than the engine has cores, on each store: the engine serves the queue of every one.
+
+import { describe, expect, it } from 'vitest';
+import { type EngineKind, type FaultEngine, startFaultEngine } from '../faults/engine.ts';
+import { type Requirement, requires } from '../run/requirements.ts';
+import { call } from '../stack/client.ts';
+import { pollUntil } from '../stack/poll-until.ts';
+
+const queues = ['one', 'two', 'three'];
+const owner = { ownerEmail: 'tests@example.org' };
+
+/** A workflow whose only task publishes an event, and the handler that starts `heardWF` for it. */
+const definitionsOf = (queue: string) => ({
+  workflow: {
+    ...{ ...owner, name: `${queue}WF`, version: 1, schemaVersion: 2, timeoutSeconds: 0 },
+    tasks: [{ name: 'publish', taskReferenceName: 'publish', type: 'EVENT', sink: `conductor:${queue}` }],
+  },
+  handler: {
+    ...{ name: queue, event: `conductor:${queue}WF:${queue}`, active: true },
+    actions: [{ action: 'start_workflow', start_workflow: { name: 'heardWF', version: 1, correlationId: queue } }],
+  },
+});
+
+const heard = {
+  ...{ ...owner, name: 'heardWF', version: 1, schemaVersion: 2, timeoutSeconds: 0 },
+  tasks: [{ name: 'heard', taskReferenceName: 'heard', type: 'SIMPLE' }],
+};
+
+const stores: readonly [EngineKind, readonly Requirement[]][] = [
+  ['sqlite', []],
+  ['postgresql', ['postgresql']],
+  ['redis', ['redis']],
+];
+
+describe.each(stores)('an engine on %s with a core', (kind, needs) => {
+  it('serves the queue of every event handler', requires('full', ...needs), async () => {
+    const engine = await startFaultEngine(kind, {
+      ownServer: true,
+      environment: { JAVA_TOOL_OPTIONS: '-XX:ActiveProcessorCount=1' },
+    });
+    try {
+      await register(engine);
+      // The engine reads the handlers when it starts, and then once a minute.
+      await engine.kill();
+      await engine.start();
+      for (const queue of queues) await post(engine, `workflow/${queue}WF`, {});
+      await pollUntil('every handler to start its workflow', async () => {
+        const started = await Promise.all((await running(engine)).map((id) => correlationIdOf(engine, id)));
+        return new Set(started).size === queues.length;
+      });
+    } finally {
+      await engine.stop();
+    }
+  });
+});
+
+async function register(engine: FaultEngine): Promise<void> {
+  const definitions = queues.map(definitionsOf);
+  await post(engine, 'metadata/taskdefs', [{ ...owner, name: 'heard', timeoutSeconds: 0 }]);
+  for (const workflow of [heard, ...definitions.map(({ workflow }) => workflow)])
+    await post(engine, 'metadata/workflow', workflow);
+  for (const { handler } of definitions) await post(engine, 'event', handler);
+}
+
+async function post({ url }: FaultEngine, path: string, body: unknown): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const answer = await call(`${url}/api/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  expect([path, answer.status, answer.text]).toEqual([path, 200, expect.any(String)]);
+}
+
+const running = async ({ url }: FaultEngine) => (await call(`${url}/api/workflow/running/heardWF`)).json<string[]>();
+
+const correlationIdOf = async ({ url }: FaultEngine, id: string) =>
+  (await call(`${url}/api/workflow/${id}`)).json<{ correlationId: string }>().correlationId;
