@@ -141,8 +141,9 @@ async function startUpdates(gatewayHost: GatewayHost, stops: Stops): Promise<voi
   const url = config['mdm.updateQueueURL'];
   if (url === undefined) return;
   const { startMdmUpdates } = await import('../jobs/mdm-updates/index.ts');
-  const { metrics, log } = services;
-  const updates = startMdmUpdates({ config, definitions: () => gatewayHost.definitions, metrics, log }, url);
+  const { metrics, log, redis } = services;
+  const definitions = () => gatewayHost.definitions;
+  const updates = startMdmUpdates({ config, definitions, metrics, log, redis }, url);
   gatewayHost.checks.addNotice('mdm-updates', () => updates.notice());
   stops.add("MDM's updates", () => updates.stop());
 }

@@ -4,7 +4,12 @@ import { Counter, type Registry } from 'prom-client';
 import { type AsyncMessage, Connection, ConsumerStatus } from 'rabbitmq-client';
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { Engine } from '#lib/conductor/engine.ts';
+import { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
+import type { SendRequest } from '#lib/conductor/send-call.ts';
 import type { Config } from '#lib/config/schema.ts';
+import { createExecutionApi, recordsOf } from '#lib/records/chosen-index.ts';
+import { createRecorder } from '#lib/records/recorder.ts';
+import type { Redis } from '#lib/redis/redis.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { mdmDefinitionsOf } from '../reconcile/index.ts';
 import { MessageHandler, type MessageOutcome } from './message-handler.ts';
@@ -17,6 +22,8 @@ export interface MdmUpdatesOptions {
   readonly definitions: () => Definitions;
   readonly metrics: Registry;
   readonly log: Logger;
+  /** Has the records of executions when the engine has no index. */
+  readonly redis: Redis | undefined;
 }
 
 /** A running consumer. */
@@ -41,9 +48,13 @@ const statusOf: Readonly<Record<MessageOutcome, ConsumerStatus>> = {
 };
 
 /** Starts the consumer and returns at once, even when the broker is unavailable. */
-export function startMdmUpdates({ config, definitions, metrics, log }: MdmUpdatesOptions, url: string): MdmUpdates {
+export function startMdmUpdates(options: MdmUpdatesOptions, url: string): MdmUpdates {
+  const { config, definitions, metrics, log, redis } = options;
   const timeoutMs = config['conductor.timeoutMs'];
   const engine = new Engine({ url: config['conductor.url'], timeoutMs, connections: concurrency });
+  const call: SendRequest = (request) => engine.request(request);
+  const presence = new IndexPresence(call);
+  const source = recordsOf(redis, config);
   const updates = new Counter({
     name: 'router_mdm_updates_total',
     help: "Messages of MDM's update queue: started, rejected (dead-lettered), returned (when the router stopped)",
@@ -52,7 +63,9 @@ export function startMdmUpdates({ config, definitions, metrics, log }: MdmUpdate
   });
   const stopping = new AbortController();
   const handler = new MessageHandler({
-    ...{ engine, log, retryMs, stopping: stopping.signal },
+    executions: createExecutionApi({ call, presence, ...source }),
+    recorder: createRecorder(source.records, presence),
+    ...{ log, retryMs, stopping: stopping.signal },
     mdmDefinitions: mdmDefinitionsOf(definitions),
   });
   const handle = async (message: AsyncMessage): Promise<ConsumerStatus> => {

@@ -1,13 +1,12 @@
 // Handles one message of MDM's update queue: starts its share, or says why it is dead-lettered.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Engine } from '#lib/conductor/engine.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import { isRetryableStatus } from '#lib/http/statuses.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import type { MdmDefinitions } from '../reconcile/mdm-definitions.ts';
 import { readUpdate } from './read-update.ts';
-import { shareOf, startShare } from './share-update.ts';
+import { type ShareDependencies, shareOf, startShare } from './share-update.ts';
 
 /** What becomes of a message: acknowledged, dead-lettered, or back in its queue. */
 export type MessageOutcome = 'started' | 'rejected' | 'returned';
@@ -21,8 +20,7 @@ export interface UpdateMessage {
 }
 
 /** Dependencies of the handler. */
-export interface MessageHandlerOptions {
-  readonly engine: Engine;
+export interface MessageHandlerOptions extends ShareDependencies {
   /** Returns the active definitions. */
   readonly mdmDefinitions: () => MdmDefinitions;
   readonly log: Logger;
@@ -49,7 +47,7 @@ export class MessageHandler {
 
   /** Handles a message; resolves when its share has started, or nothing more is tried. */
   async handle(message: UpdateMessage): Promise<MessageOutcome> {
-    const { mdmDefinitions, engine, stopping, retryMs } = this.#options;
+    const { mdmDefinitions, stopping, retryMs } = this.#options;
     const update = readUpdate(message.body);
     if ('wrong' in update) return this.#reject(message, update.wrong);
     const share = shareOf(update, mdmDefinitions());
@@ -57,7 +55,7 @@ export class MessageHandler {
     let refusals = 0;
     for (let isRepeat = message.redelivered; !stopping.aborted; isRepeat = true) {
       try {
-        await startShare(share, engine, isRepeat);
+        await startShare(share, this.#options, isRepeat);
         this.#isEngineAway = false;
         return 'started';
       } catch (error) {

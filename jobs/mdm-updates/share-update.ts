@@ -1,11 +1,18 @@
 // Starts the share of one update.
 
-import { correlatedRequest } from '#lib/conductor/executions/requests.ts';
-import { expectSuccess, parseResponse } from '#lib/conductor/read-response.ts';
-import type { Engine } from '#lib/conductor/engine.ts';
+import { EngineError } from '#lib/conductor/engine-error.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
+import type { ExecutionRecorder } from '#lib/records/recorder.ts';
 import { type MdmDefinitions, notifyWorkflow } from '../reconcile/mdm-definitions.ts';
 import type { Update } from './read-update.ts';
+
+/** What {@link startShare} works with. */
+export interface ShareDependencies {
+  readonly executions: Pick<ExecutionApi, 'correlated' | 'start'>;
+  /** Records starts for an engine without an index. */
+  readonly recorder: Pick<ExecutionRecorder, 'starting'>;
+}
 
 /**
  * Returns the start of the share of an update: what mdmWF would start if MDM named this college in its response.
@@ -22,24 +29,39 @@ export function shareOf(update: Update, definitions: MdmDefinitions): StartWorkf
 /**
  * Starts a share unless it was started before. The engine has no idempotent start: while another router's start is in
  * flight, both routers start an execution, and the adaptor receives two requests with the same Idempotency-Key.
- * @param isRepeat the message was delivered before, or an earlier start may have arrived: the engine is asked first
- * @throws EngineError
+ * @param isRepeat the message was delivered before, or an earlier start may have arrived: its execution is looked up first
+ * @throws EngineError; NoExecutionIndex when it cannot be looked up, or its record cannot be written
  */
-export async function startShare(share: StartWorkflowRequest, engine: Engine, isRepeat: boolean): Promise<void> {
-  if (isRepeat && (await isStarted(share, engine))) return;
-  await engine.startWorkflow(share);
+export async function startShare(
+  share: StartWorkflowRequest,
+  { executions, recorder }: ShareDependencies,
+  isRepeat: boolean,
+): Promise<void> {
+  if (isRepeat && (await isStarted(share, executions))) return;
+  const record = await recorder.starting(share, { isLookedUp: true });
+  try {
+    record.started(await executions.start(share));
+  } catch (error) {
+    if (hadNoEffect(error)) record.notStarted();
+    throw error;
+  }
 }
 
 /**
- * Reads the engine's store, not its index. An engine that is killed while it starts an execution can leave an execution
- * without tasks and without a row in the index. Nothing would ever find that one, so it does not count as started.
+ * An engine that is killed while it starts an execution can leave an execution without tasks and without a row in its
+ * index. Nothing would ever find that one, so it does not count as started.
  */
-async function isStarted({ name, correlationId = '', input }: StartWorkflowRequest, engine: Engine): Promise<boolean> {
-  const request = correlatedRequest(name, correlationId, { includeTasks: true });
-  const response = expectSuccess(await engine.request(request), 'correlated');
-  const executions: { readonly input: Record<string, unknown>; readonly tasks: readonly unknown[] }[] =
-    parseResponse(response);
-  return executions.some(
+async function isStarted(
+  { name, correlationId = '', input }: StartWorkflowRequest,
+  executions: Pick<ExecutionApi, 'correlated'>,
+): Promise<boolean> {
+  const correlated = await executions.correlated(name, correlationId, { includeTasks: true });
+  return correlated.some(
     (other) => other.tasks.length > 0 && Object.entries(input).every(([field, value]) => other.input[field] === value),
   );
+}
+
+/** After a 5xx, the engine may have stored the execution and run it later. */
+function hadNoEffect(error: unknown): boolean {
+  return error instanceof EngineError && (error.kind === 'unreachable' || (error.status ?? 500) < 500);
 }

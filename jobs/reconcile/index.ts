@@ -8,7 +8,7 @@ import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
 import type { Config } from '#lib/config/schema.ts';
-import { createExecutionApi, createRecords } from '#lib/records/chosen-index.ts';
+import { createExecutionApi, recordsOf } from '#lib/records/chosen-index.ts';
 import type { Redis } from '#lib/redis/redis.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
@@ -78,11 +78,7 @@ export function startRouterReconciler(options: RouterReconcilerOptions): Reconci
   // Stopping aborts the current round. Any router can repeat it, so a graceful end has no value.
   const stopping = new AbortController();
   const call: SendRequest = (request) => engine.request({ ...request, signal: stopping.signal });
-  const api = createExecutionApi({
-    call,
-    records: redis === undefined ? undefined : createRecords(redis, config),
-    ...(redis === undefined ? {} : { whenReady: () => redis.firstAttempt }),
-  });
+  const api = createExecutionApi({ call, ...recordsOf(redis, config) });
   const metadata = new MetadataApi(call);
   const readQueueSizes = () => metadata.readQueueSizes();
   const reconciler = startReconciler({

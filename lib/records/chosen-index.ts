@@ -38,8 +38,21 @@ export function createExecutionApi(sources: IndexSources): ExecutionApi {
 }
 
 /**
- * Returns the records in Redis with the limits of the configuration.
+ * Returns the records of a router for {@link createExecutionApi}; none without Redis.
  * @param onDropped called for each record that is dropped because of `records.max`
+ */
+export function recordsOf(
+  redis: Redis | undefined,
+  config: Config,
+  onDropped?: () => void,
+): Pick<IndexSources, 'records' | 'whenReady'> {
+  if (redis === undefined) return { records: undefined };
+  return { records: createRecords(redis, config, onDropped), whenReady: () => redis.firstAttempt };
+}
+
+/**
+ * Returns the records in Redis with the limits of the configuration.
+ * @param onDropped as for {@link recordsOf}
  */
 export function createRecords(redis: Redis, config: Config, onDropped?: () => void): ExecutionRecords {
   const keptDays = Object.entries(config).flatMap(([key, days]) =>

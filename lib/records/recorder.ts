@@ -38,6 +38,11 @@ export const noRecorder: ExecutionRecorder = {
   ended: () => undefined,
 };
 
+/** Returns the recorder of a router. @param records undefined without Redis */
+export function createRecorder(records: ExecutionRecords | undefined, presence: IndexPresence): ExecutionRecorder {
+  return records === undefined ? noRecorder : new RedisRecorder(records, presence);
+}
+
 /** Records nothing while the engine has an index. */
 export class RedisRecorder implements ExecutionRecorder {
   readonly #records: ExecutionRecords;

@@ -4,8 +4,8 @@ import type { Engine } from '#lib/conductor/engine.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
-import { createExecutionApi, createRecords } from '#lib/records/chosen-index.ts';
-import { type ExecutionRecorder, noRecorder, RedisRecorder } from '#lib/records/recorder.ts';
+import { createExecutionApi, recordsOf } from '#lib/records/chosen-index.ts';
+import { createRecorder, type ExecutionRecorder } from '#lib/records/recorder.ts';
 import { createDropReport } from '#lib/records/report-dropped.ts';
 import { outageNotice } from '#lib/redis/connect-redis.ts';
 import type { SharedServices } from '../../gateway/plugin-api/plugin-api.ts';
@@ -24,7 +24,7 @@ const askAgainMs = 500;
 
 /** What does not work without an index and without records. */
 const consequence =
-  'the engine has no index of executions and redis.url is not set: requests with an Idempotency-Key are refused, and neither the reconciler nor the prune job nor searches of the CLI work';
+  'the engine has no index of executions and redis.url is not set: requests with an Idempotency-Key are refused, redelivered updates of MDM wait, and neither the reconciler nor the prune job nor searches of the CLI work';
 
 /**
  * Creates it. The engine is asked for its index in the background, and the log says once what finds executions.
@@ -35,17 +35,15 @@ export function createExecutionLookup(
   engine: Engine,
 ): ExecutionLookup {
   const presence = new IndexPresence((request) => engine.request({ timeoutMs: askTimeoutMs, ...request }));
-  const records =
-    redis === undefined
-      ? undefined
-      : createRecords(redis, config, createDropReport({ metrics: services.metrics, log }));
+  const reportDropped = redis === undefined ? undefined : createDropReport({ metrics: services.metrics, log });
+  const source = recordsOf(redis, config, reportDropped);
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   const ask = async () => {
     const hasIndex = await presence.exists().catch(() => undefined);
     if (isStopped || hasIndex === true) return;
     if (hasIndex === undefined) timer = setTimeout(() => void ask(), askAgainMs).unref();
-    else if (records === undefined) log.warn(consequence);
+    else if (redis === undefined) log.warn(consequence);
     else log.info('the engine has no index of executions: using records in Redis instead');
   };
   void ask();
@@ -57,12 +55,7 @@ export function createExecutionLookup(
     redis === undefined ? () => [consequence] : outageNotice(redis, 'the engine has no index: writes are refused');
   services.addReadinessNotice('executions', () => (presence.known === false ? outage() : []));
   return {
-    recorder: records === undefined ? noRecorder : new RedisRecorder(records, presence),
-    apiOf: (connection) =>
-      createExecutionApi({
-        call: (request) => connection.request(request),
-        ...{ presence, records },
-        ...(redis === undefined ? {} : { whenReady: () => redis.firstAttempt }),
-      }),
+    recorder: createRecorder(source.records, presence),
+    apiOf: (connection) => createExecutionApi({ call: (request) => connection.request(request), presence, ...source }),
   };
 }

@@ -22,6 +22,10 @@ export function engineWithoutIndex() {
       const running = all().filter(({ workflowName, status }) => workflowName === segments[1] && status === 'RUNNING');
       return answer(running.map(({ workflowId }) => workflowId));
     }
+    if (method === 'POST' && pathname === '/api/workflow') {
+      const executionId = engine.start(JSON.parse(String(body)) as StartWorkflowRequest);
+      return { status: 200, headers: {}, body: Buffer.from(executionId) };
+    }
     if (method === 'DELETE') {
       const ids = JSON.parse(String(body)) as string[];
       return answer({ bulkSuccessfulResults: ids.filter((id) => executions.delete(id)) });
@@ -29,14 +33,14 @@ export function engineWithoutIndex() {
     const found = executions.get(String(segments[0]));
     return found === undefined ? answer({}, 404) : answer(found);
   };
-  return {
+  const engine = {
     call,
     start({ name: workflowName, version: workflowVersion, correlationId, input }: StartWorkflowRequest) {
       const workflowId = randomUUID();
       executions.set(workflowId, {
         ...{ workflowId, workflowName, workflowVersion, input, status: 'RUNNING', startTime: Date.now(), endTime: 0 },
         ...(correlationId === undefined ? {} : { correlationId }),
-        ...{ output: {}, tasks: [] },
+        ...{ output: {}, tasks: [{ taskId: 't', taskType: 't', referenceTaskName: 't', status: 'SCHEDULED' }] },
       });
       return workflowId;
     },
@@ -58,6 +62,7 @@ export function engineWithoutIndex() {
       };
     },
   };
+  return engine;
 }
 
 export type EngineWithoutIndex = ReturnType<typeof engineWithoutIndex>;
