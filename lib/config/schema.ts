@@ -19,6 +19,7 @@ import {
   withDefault,
 } from './key-types.ts';
 import { namedKeys } from './named-keys.ts';
+import { oauth } from './oauth-keys.ts';
 import { router } from './router-keys.ts';
 import { prune } from './prune-keys.ts';
 
@@ -66,43 +67,6 @@ const admission = {
   'breaker.backEnd.minCalls': count('minimum number of responses in the window before it opens', 10),
   'breaker.backEnd.failurePercent': percent('share of requests without a response at which it opens', 50),
   'breaker.backEnd.openMs': milliseconds('how long it stays open before a probe', 4_000),
-};
-
-const oauth = {
-  'oauth.issuer': url('`iss` of every access token; keys and endpoints are discovered from it'),
-  'oauth.audience': text('`aud` of every access token; not checked when absent'),
-  'oauth.jwksURL': url("the identity provider's key set; default: discovered from the issuer"),
-  'oauth.tokenURL': url("the identity provider's token endpoint; default: discovered from the issuer"),
-  'oauth.tokenResource': text('`resource` (RFC 8707) of every token request; not sent when absent'),
-  'oauth.tokenAudience': text('`audience` of every token request, which some providers require; not sent when absent'),
-  'oauth.tokenScope': text(
-    '`scope` of token requests that name none, which some providers require; not sent when absent',
-  ),
-  'oauth.introspectionURL': url('token introspection (RFC 7662) for opaque tokens; off when absent'),
-  'oauth.introspectionClientId': text('OAuth client of the router for introspection'),
-  'oauth.introspectionClientSecret': secret('secret of `oauth.introspectionClientId`'),
-  'oauth.algorithms': list('accepted signature algorithms (RFC 7518 names; asymmetric only)', [
-    'RS256',
-    'PS256',
-    'ES256',
-  ]),
-  'oauth.acceptedTypes': list(
-    'accepted `typ` headers of access tokens (RFC 9068); `absent` accepts tokens without `typ`; more than `at+jwt` requires `oauth.audience`',
-    ['at+jwt'],
-  ),
-  'oauth.clientIdClaims': list('claims that may contain the client id; the first one that exists counts', [
-    'client_id',
-    'azp',
-  ]),
-  'oauth.scopeClaims': list('claims that may contain the scopes; the first one that exists counts', [
-    'scope',
-    'scp',
-    'scopes',
-  ]),
-  'oauth.maxTokenSeconds': seconds('longest accepted lifetime of an access token', 86_400),
-  'oauth.clockToleranceSeconds': seconds('leeway for `exp`, `nbf` and `iat`', 5),
-  'oauth.jwksCacheSeconds': seconds('how long keys are used before they are fetched again', 300),
-  'oauth.timeoutMs': milliseconds('deadline of one call to the identity provider', 5_000),
 };
 
 const backEnds = {

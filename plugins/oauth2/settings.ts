@@ -2,6 +2,7 @@
 
 import type { Config } from '#lib/config/schema.ts';
 import type { ClaimRules } from './access-token/claims.ts';
+import type { IntrospectionOptions } from './access-token/introspection.ts';
 import { type HeaderRules, normalizeType } from './access-token/jwt-header.ts';
 import { type Algorithm, supportedAlgorithms } from './provider/key-set.ts';
 
@@ -11,7 +12,9 @@ export interface OAuth2Settings {
   /** Rules that every access token must satisfy. */
   readonly rules: HeaderRules & ClaimRules;
   /** Undefined: opaque tokens are not accepted. */
-  readonly introspection: { url: string; clientId: string; clientSecret: string } | undefined;
+  readonly introspection:
+    | Pick<IntrospectionOptions, 'url' | 'clientId' | 'clientSecret' | 'requiresAudience'>
+    | undefined;
 }
 
 /**
@@ -85,5 +88,6 @@ function readIntrospection(config: Config, problems: string[]): OAuth2Settings['
   if (url === undefined) return undefined;
   if (clientId === undefined) problems.push('oauth.introspectionURL needs oauth.introspectionClientId');
   if (clientSecret === undefined) problems.push('oauth.introspectionURL needs oauth.introspectionClientSecret');
-  return { url, clientId: clientId ?? '', clientSecret: clientSecret ?? '' };
+  const requiresAudience = config['oauth.introspectionRequiresAudience'];
+  return { url, clientId: clientId ?? '', clientSecret: clientSecret ?? '', requiresAudience };
 }

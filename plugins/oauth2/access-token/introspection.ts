@@ -16,6 +16,8 @@ export interface IntrospectionOptions {
   /** Credentials that the router authenticates with. */
   clientId: string;
   clientSecret: string;
+  /** Whether a response without `aud`, which RFC 7662 allows, violates a configured audience. */
+  requiresAudience: boolean;
   rules: ClaimRules;
   http: ProviderHttp;
   clock: Clock;
@@ -109,16 +111,16 @@ export class Introspection {
   }
 
   #read(claims: Claims): AccessToken {
-    const { rules, clock } = this.#options;
+    const { rules, requiresAudience, clock } = this.#options;
     if (typeof claims['active'] !== 'boolean') throw new ProviderError('bad-answer', 'introspection: no "active"');
     if (!claims['active']) throw new InvalidTokenError('inactive');
     const { token_type: type, iss, aud } = claims;
     // A refresh token may be active too, but is no access token.
     if (type !== undefined && String(type).toLowerCase() !== 'bearer') throw new InvalidTokenError('type');
     if (iss !== undefined && iss !== rules.issuer) throw new InvalidTokenError('issuer');
-    if (aud !== undefined && rules.audience !== undefined && !isForAudience(aud, rules.audience)) {
-      throw new InvalidTokenError('audience');
-    }
+    // Without the check, a token for another service of the same provider would pass (RFC 9700 section 2.3).
+    const isChecked = rules.audience !== undefined && (aud !== undefined || requiresAudience);
+    if (isChecked && !isForAudience(aud, rules.audience)) throw new InvalidTokenError('audience');
     checkTimes(claims, rules, clock.wallMs() / 1000);
     checkSenderConstraint(claims);
     const exp = readTime(claims, 'exp');

@@ -13,7 +13,7 @@ beforeEach(async () => {
   clock = createManualClock();
   introspector = await startProviderStandIn({ nowSeconds: () => clock.wallMs() / 1000 });
   await start();
-  answer({ active: true, client_id: 'demo', scope: 'sisdata_W', token_type: 'Bearer' });
+  active({ scope: 'sisdata_W', token_type: 'Bearer' });
 });
 
 async function startAgain(config: Record<string, string>): Promise<void> {
@@ -46,7 +46,9 @@ const answer = (body: unknown, status = 200) => {
 const now = () => Math.floor(clock.wallMs() / 1000);
 const asked = () => introspector.received.introspection.length;
 const call = (token = 'opaque-token', method = 'GET') => secured.call('/write', token, method);
-const active = (claims: Record<string, unknown>) => answer({ active: true, client_id: 'demo', ...claims });
+/** Answers with an active token of the client demo for this router. */
+const active = (claims: Record<string, unknown>) =>
+  answer({ active: true, client_id: 'demo', aud: secured.provider.audience, ...claims });
 
 describe('the question (section 2.1)', () => {
   it('token and hint in a form, the router authenticated by Basic with form-encoded credentials', async () => {
@@ -88,18 +90,19 @@ describe('the response (section 2.2)', () => {
 
   it.each([
     ['inactive', { active: false }],
-    ['expired', { active: true, client_id: 'demo', exp: 1 }],
-    ['not yet valid', { active: true, client_id: 'demo', nbf: 99_999_999_999 }],
-    ['of another issuer', { active: true, client_id: 'demo', iss: 'https://evil.example' }],
-    ['for another audience', { active: true, client_id: 'demo', aud: ['urn:other'] }],
-    ['a refresh token', { active: true, client_id: 'demo', token_type: 'refresh_token' }],
-    ['bound to a key of its holder', { active: true, client_id: 'demo', cnf: { jkt: 'x' } }],
-    ['of nobody', { active: true }],
-    ['of a user, by whichever client', { active: true, sub: 'demo' }],
-    ['exp as text', { active: true, client_id: 'demo', exp: '99999999999' }],
-    ['scope as object', { active: true, client_id: 'demo', scope: { sisdata_W: true } }],
-  ])('%s → 401 invalid_token', async (_name, body) => {
-    answer(body);
+    ['expired', { exp: 1 }],
+    ['not yet valid', { nbf: 99_999_999_999 }],
+    ['of another issuer', { iss: 'https://evil.example' }],
+    ['for another audience', { aud: ['urn:other'] }],
+    ['without an audience', { aud: undefined }],
+    ['a refresh token', { token_type: 'refresh_token' }],
+    ['bound to a key of its holder', { cnf: { jkt: 'x' } }],
+    ['of nobody', { client_id: undefined }],
+    ['of a user, by whichever client', { client_id: undefined, sub: 'demo' }],
+    ['exp as text', { exp: '99999999999' }],
+    ['scope as object', { scope: { sisdata_W: true } }],
+  ])('%s → 401 invalid_token', async (_name, claims) => {
+    active(claims);
     const { status, headers } = await call();
     expect(status).toBe(401);
     expect(headers['www-authenticate']).toContain('error="invalid_token"');
@@ -107,6 +110,20 @@ describe('the response (section 2.2)', () => {
 
   it('iss and aud that are ours, exp to come → accepted', async () => {
     active({ iss: secured.provider.issuer, aud: ['x', 'urn:test'], exp: now() + 60, nbf: now() - 5, iat: now() });
+    expect((await call()).status).toBe(200);
+  });
+
+  it('without an audience, and oauth.introspectionRequiresAudience=false → accepted; another audience is not', async () => {
+    await startAgain({ OAUTH_INTROSPECTIONREQUIRESAUDIENCE: 'false' });
+    active({ aud: undefined });
+    expect((await call()).status).toBe(200);
+    active({ aud: ['urn:other'] });
+    expect((await call('another-token')).status).toBe(401);
+  });
+
+  it('without an audience, and oauth.audience absent → accepted', async () => {
+    await startAgain({ OAUTH_AUDIENCE: '' });
+    active({ aud: undefined });
     expect((await call()).status).toBe(200);
   });
 
