@@ -15,7 +15,7 @@ import type { ExecutionLinks, LinksOf } from '../execution/links.ts';
 /** What {@link cancelExecution} works with. */
 export interface CancellationDependencies {
   readonly engine: Pick<Engine, 'terminate' | 'pause' | 'resume'>;
-  readonly executions: Pick<ExecutionApi, 'readWhole'>;
+  readonly executions: Pick<ExecutionApi, 'readWhole' | 'readState'>;
   readonly wakeUps: Pick<WakeUps, 'executionChanged'>;
   readonly linksOf: LinksOf;
   /** Aborts when the router starts to drain. */
@@ -37,42 +37,61 @@ export async function cancelExecution(
   execution: WholeExecution,
   dependencies: CancellationDependencies,
 ): Promise<WholeExecution> {
-  const { engine, executions, wakeUps, linksOf, draining } = dependencies;
+  const { engine, executions, wakeUps, linksOf } = dependencies;
   const { workflowId } = execution;
   const read = async () => (await executions.readWhole(workflowId)) ?? execution;
   const before = hasEnded(execution) ? execution : await read();
   if (hasEnded(before)) return expectCancelled(before, linksOf);
   if (!isUntouched(before)) throw executionUnderWay(linksOf(workflowId));
+  const isPaused = await engine.pause(workflowId).catch(async (error: unknown) => {
+    // The engine may have paused it, unless nothing was sent.
+    if (!(error instanceof EngineError && error.kind === 'unreachable')) await resume(workflowId, dependencies);
+    throw error;
+  });
   // An execution that has ended in the meantime cannot be paused.
-  if (!(await engine.pause(workflowId))) return expectCancelled(await read(), linksOf);
+  if (!isPaused) return expectCancelled(await read(), linksOf);
   try {
     const paused = await read();
     if (hasEnded(paused)) return expectCancelled(paused, linksOf);
     if (!isUntouched(paused)) throw executionUnderWay(linksOf(workflowId));
     await engine.terminate(workflowId, cancelled);
   } catch (error) {
-    if (!(await isResumed(workflowId, engine))) void resumeLater(workflowId, engine, draining);
+    await resume(workflowId, dependencies);
     throw error;
   }
   wakeUps.executionChanged(workflowId);
   return expectCancelled(await read(), linksOf);
 }
 
-/** Resumes an execution. @returns false when the engine does not respond */
-async function isResumed(executionId: string, engine: Pick<Engine, 'resume'>): Promise<boolean> {
-  return engine.resume(executionId).then(
-    () => true,
-    // Refused: it is not paused any more, or has ended.
-    (error: unknown) => error instanceof EngineError && error.kind === 'refused',
-  );
+/** Resumes an execution, in the background when the engine cannot do it now. */
+async function resume(executionId: string, dependencies: CancellationDependencies): Promise<void> {
+  if (!(await isResumed(executionId, dependencies))) void resumeLater(executionId, dependencies);
 }
 
-/** Resumes an execution once the engine responds. The engine does not evaluate a paused execution, so no time-out ends it. */
-async function resumeLater(executionId: string, engine: Pick<Engine, 'resume'>, draining: AbortSignal): Promise<void> {
+/** Resumes an execution. @returns false when it may still be paused */
+async function isResumed(
+  executionId: string,
+  { engine, executions }: Pick<CancellationDependencies, 'engine' | 'executions'>,
+): Promise<boolean> {
+  try {
+    await engine.resume(executionId);
+    return true;
+  } catch {
+    // Conductor responds 500 when it fails, and also when the execution is not paused.
+    return executions.readState(executionId).then(
+      (state) => state !== 'PAUSED',
+      () => false,
+    );
+  }
+}
+
+/** Resumes an execution once the engine can. The engine does not evaluate a paused execution, so no time-out ends it. */
+async function resumeLater(executionId: string, dependencies: CancellationDependencies): Promise<void> {
+  const { draining } = dependencies;
   const deadline = performance.now() + maxResumeMs;
   do {
     await pause(resumePauseMs, undefined, { signal: draining, ref: false }).catch(() => undefined);
-    if (await isResumed(executionId, engine)) return;
+    if (await isResumed(executionId, dependencies)) return;
   } while (!draining.aborted && performance.now() < deadline);
 }
 

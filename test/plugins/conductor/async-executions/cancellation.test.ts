@@ -1,7 +1,9 @@
 // A cancellation against what the engine and its workers do meanwhile: what a worker has goes on, the rest never runs.
 
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../../../stack/poll-until.ts';
+import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import { cancelExecution } from '../../../../plugins/conductor/async-executions/cancellation.ts';
@@ -22,24 +24,43 @@ afterEach(() => {
   draining = new AbortController();
 });
 
+interface EngineFaults {
+  /** What a pause resolves to, or rejects with. */
+  pauses?: boolean | Error;
+  terminates?: boolean;
+  /** Number of resumes that fail, and how. */
+  failures?: number;
+  failure?: Error;
+  /** The state after a failed resume; none: it cannot be read. */
+  state?: WorkflowStatus;
+}
+
 /** An engine that says this of the execution, one answer a look; the last one for good. */
-function setUp(looks: (WholeExecution | null)[], { pauses = true, terminates = true, failures = 0 } = {}) {
+function setUp(looks: (WholeExecution | null)[], faults: EngineFaults = {}) {
+  const { pauses = true, terminates = true, failures = 0, failure = new Error('away'), state } = faults;
   const calls: string[] = [];
   const engine = {
     async pause() {
       calls.push('pause');
+      if (pauses instanceof Error) throw pauses;
       return pauses;
     },
     async resume() {
       calls.push('resume');
-      if (calls.filter((call) => call === 'resume').length <= failures) throw new Error('away');
+      if (calls.filter((call) => call === 'resume').length <= failures) throw failure;
     },
     async terminate(_id: string, reason: string) {
       calls.push(`terminate: ${reason}`);
       if (!terminates) throw new Error('refused');
     },
   };
-  const executions = { readWhole: async () => (looks.length > 1 ? looks.shift() : looks[0]) ?? null };
+  const executions = {
+    readWhole: async () => (looks.length > 1 ? looks.shift() : looks[0]) ?? null,
+    async readState() {
+      if (state === undefined) throw new Error('away');
+      return state;
+    },
+  };
   const wakeUps = { executionChanged: (id: string) => void calls.push(`changed ${id}`) };
   const cancel = (given = execution('RUNNING')) =>
     cancelExecution(given, { engine, executions, wakeUps, linksOf, draining: draining.signal });
@@ -48,6 +69,8 @@ function setUp(looks: (WholeExecution | null)[], { pauses = true, terminates = t
 
 const running = execution('RUNNING');
 const gone = execution('TERMINATED', { reason: cancelled });
+const refusal = (status: number) => new EngineError('refused', `responded with ${status}`, { status });
+const resumes = (calls: readonly string[]) => calls.filter((call) => call === 'resume').length;
 const problem = (code: string) => expect.objectContaining({ code, extensions: { links: linksOf('e-1') } });
 
 describe('cancelExecution', () => {
@@ -103,7 +126,33 @@ describe('cancelExecution', () => {
   it('resumes it once the engine responds again', async () => {
     const { calls, cancel } = setUp([running], { terminates: false, failures: 2 });
     await expect(cancel()).rejects.toThrow('refused');
-    await pollUntil('it to be resumed', () => calls.filter((call) => call === 'resume').length === 3);
+    await pollUntil('it to be resumed', () => resumes(calls) === 3);
+  });
+
+  it('resumes it again when the engine fails to, and it is still paused', async () => {
+    const faults = { terminates: false, failures: 2, failure: refusal(500), state: 'PAUSED' } as const;
+    const { calls, cancel } = setUp([running], faults);
+    await expect(cancel()).rejects.toThrow('refused');
+    await pollUntil('it to be resumed', () => resumes(calls) === 3);
+  });
+
+  it('does not resume it again when it is not paused, which the engine refuses with a 500', async () => {
+    const faults = { terminates: false, failures: 9, failure: refusal(500), state: 'RUNNING' } as const;
+    const { calls, cancel } = setUp([running], faults);
+    await expect(cancel()).rejects.toThrow('refused');
+    // A later try is made at once when the router drains.
+    draining.abort();
+    await setImmediate();
+    expect(resumes(calls)).toBe(1);
+  });
+
+  it.each([
+    ['resumes one that may have been paused', new EngineError('interrupted', 'lost'), ['pause', 'resume']],
+    ['does not resume one whose pause was not sent', new EngineError('unreachable', 'lost'), ['pause']],
+  ])('%s, when the pause failed', async (_title, pauses, expected) => {
+    const { calls, cancel } = setUp([running], { pauses });
+    await expect(cancel()).rejects.toThrow('lost');
+    expect(calls).toEqual(expected);
   });
 
   it('is not believed when the execution runs on afterwards', async () => {
