@@ -41,6 +41,20 @@ export class WorkflowMetadataCache {
     return this.#get(path, (definition) => workflowMetadataOf(definition as WorkflowDefinition));
   }
 
+  /**
+   * Returns the task types that may follow a task, in any version of its workflow: the engine does not say which version a
+   * task belongs to. None of a version that ends with the task.
+   * @param completed reference name of the task when it has completed; undefined after any other result
+   * @throws EngineError, Error when the engine does not return the definitions
+   */
+  async taskTypesAfter(workflow: string, completed: string | undefined): Promise<string[]> {
+    const path = `/api/metadata/workflow/${encodeURIComponent(workflow)}/versions`;
+    const versions = await this.#get(path, (all) => (all as { version: number }[]).map(({ version }) => version));
+    const metadata = await Promise.all(versions.map((version) => this.metadataOf(workflow, version)));
+    const continuing = metadata.filter(({ first }) => first?.last === undefined || first.referenceName !== completed);
+    return [...new Set(continuing.flatMap(({ taskTypes }) => taskTypes))];
+  }
+
   /** Returns the task definition of a task type, like {@link metadataOf}. */
   taskDef(taskType: string): TaskDef | Promise<TaskDef> {
     return this.#get(`/api/metadata/taskdefs/${encodeURIComponent(taskType)}`, (definition) => definition as TaskDef);

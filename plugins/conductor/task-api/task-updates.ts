@@ -27,7 +27,6 @@ interface DeliveredTask extends QueueName {
   executionId: string;
   referenceName: string;
   workflowType: string;
-  workflowVersion: number;
   /** False when the engine may retry the task under the same reference name, so that only the id is unique. */
   onlyAttempt: boolean;
   /** The task, when it was dispatched directly: no poll would return it a second time. */
@@ -92,7 +91,6 @@ export class TaskUpdates {
         executionId: task.workflowInstanceId,
         referenceName: task.referenceTaskName,
         workflowType: String(task['workflowType'] ?? ''),
-        workflowVersion: Number((task['workflowVersion'] as number | undefined) ?? 1),
         onlyAttempt: retryCountOf(task) === 0,
         dispatched: isDispatchedTaskId(task.taskId) ? task : undefined,
       });
@@ -258,14 +256,11 @@ export class TaskUpdates {
     }
   }
 
-  /** The engine only accepted the result: any task of the definition may follow, unless it ends with this one. */
+  /** The engine only accepted the result: its response does not name the tasks that follow. */
   #wakeByDefinition(task: DeliveredTask, completed: CompletedTask | undefined): void {
     const { wakeUps, metadata } = this.#dependencies;
-    Promise.resolve(metadata.metadataOf(task.workflowType, task.workflowVersion)).then(
-      ({ taskTypes, first }) => {
-        if (first?.last !== undefined && first.referenceName === completed?.referenceName) return;
-        wakeUps.tasksAppeared(taskTypes.map((taskType) => ({ taskType, domain: task.domain })));
-      },
+    metadata.taskTypesAfter(task.workflowType, completed?.referenceName).then(
+      (taskTypes) => wakeUps.tasksAppeared(taskTypes.map((taskType) => ({ taskType, domain: task.domain }))),
       (error: unknown) => this.#logUnknown(error),
     );
   }

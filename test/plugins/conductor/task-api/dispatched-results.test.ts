@@ -1,5 +1,6 @@
 // Results of dispatched tasks that the engine no longer waits for: accepted, so that the worker stops, and nothing more.
 
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import type { Engine, EngineResponse } from '#lib/conductor/engine.ts';
 import { TransientMap } from '#lib/gc/transient-map.ts';
@@ -8,7 +9,7 @@ import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import type { DirectDispatch } from '../../../../plugins/conductor/dispatch/direct-dispatch.ts';
 import type { KnownCompletions } from '../../../../plugins/conductor/dispatch/known-completions.ts';
 import type { WakeUps } from '../../../../plugins/conductor/dispatch/wake-ups.ts';
-import type { WorkflowMetadataCache } from '../../../../plugins/conductor/dispatch/workflow-metadata-cache.ts';
+import { WorkflowMetadataCache } from '../../../../plugins/conductor/dispatch/workflow-metadata-cache.ts';
 import { TaskUpdates } from '../../../../plugins/conductor/task-api/task-updates.ts';
 import { WorkerLimits } from '../../../../plugins/conductor/task-api/worker-limits.ts';
 
@@ -17,6 +18,14 @@ const taskId = `${executionId}.read`;
 const task: Task = {
   ...{ taskId, taskDefName: 'movies_intake', taskType: 'movies_intake', referenceTaskName: 'read' },
   workflowInstanceId: executionId,
+};
+
+const simple = (name: string) => ({ name, taskReferenceName: name, type: 'SIMPLE' });
+const outputParameters = { o: '${first.output.o}' };
+/** The tasks of each version of the engine's workflows, from version 1 on. */
+const workflows: Readonly<Record<string, readonly object[][]>> = {
+  growing: [[simple('first')], [simple('first'), simple('second')]],
+  short: [[simple('first')], [simple('first')]],
 };
 
 /** An engine in which the task has this status; it takes results of pending tasks only. */
@@ -29,6 +38,11 @@ function setUp(status: 'IN_PROGRESS' | 'COMPLETED' | 'TIMED_OUT') {
   });
   const request = async ({ method, path }: { method: string; path: string }): Promise<EngineResponse> => {
     calls.push(`${method} ${path}`);
+    const [, name = '', version] = /^\/api\/metadata\/workflow\/(\w+)(?:\/versions|\?version=(\d+))$/.exec(path) ?? [];
+    const versions = workflows[name];
+    const summaries = versions?.map((_, index) => ({ name, version: index + 1 }));
+    if (path.endsWith('/versions')) return respond(200, summaries);
+    if (versions !== undefined) return respond(200, { name, tasks: versions[Number(version) - 1], outputParameters });
     if (path.startsWith('/api/workflow/')) {
       const tasks = [{ ...task, taskId: 'engine-id', domain: 'direct-dispatch', status }];
       return respond(200, { workflowId: executionId, tasks });
@@ -42,15 +56,16 @@ function setUp(status: 'IN_PROGRESS' | 'COMPLETED' | 'TIMED_OUT') {
   const engine = { request } as unknown as Engine;
   const changes: unknown[] = [];
   const dispatched: string[] = [];
+  const appeared: unknown[] = [];
   const completions: KnownCompletions = new TransientMap();
   completions.set(executionId, { referenceName: 'read', outputOf: (output) => output, events: [] });
   const updates = new TaskUpdates(engine, {
     completions,
     wakeUps: {
       executionChanged: (...change: unknown[]) => void changes.push(change),
-      tasksAppeared: () => undefined,
+      tasksAppeared: (queues: unknown[]) => void appeared.push(...queues),
     } as unknown as WakeUps,
-    metadata: { metadataOf: async () => ({ taskTypes: [] }) } as unknown as WorkflowMetadataCache,
+    metadata: new WorkflowMetadataCache(engine),
     directDispatch: {
       dispatch: (_name: unknown, one: Task) => void dispatched.push(one.taskId),
     } as unknown as DirectDispatch,
@@ -65,7 +80,7 @@ function setUp(status: 'IN_PROGRESS' | 'COMPLETED' | 'TIMED_OUT') {
     ...{ engine, workflows: ['college-adaptorWF'], recall: (id) => updates.recall(id) },
     config: { 'client.limited.taskTypes': ['movies_intake'] } as never,
   });
-  return { report, updates, limits, calls, changes, dispatched };
+  return { report, updates, limits, calls, changes, dispatched, appeared };
 }
 
 describe('the result of a dispatched task', () => {
@@ -159,4 +174,20 @@ it('the result of a polled task wakes the waiters, at other routers too, without
       { status: { workflowId: executionId, status: 'COMPLETED', output: { o: 1 }, reasonForIncompletion: '' } },
     ],
   ]);
+});
+
+it.each([
+  [
+    'wakes the polls for tasks of every version, because a task does not have its version',
+    'growing',
+    ['first', 'second'],
+  ],
+  ['wakes no polls when every version ends with the task', 'short', []],
+])('the result of a polled task that the engine may retry %s', async (_title, workflowType, expected) => {
+  const { updates, appeared } = setUp('IN_PROGRESS');
+  updates.remember([{ ...task, taskId: 'engine-id', referenceTaskName: 'first', workflowType }]);
+  const result = { taskId: 'engine-id', workflowInstanceId: executionId, status: 'COMPLETED', outputData: {} } as const;
+  await updates.update(result, Buffer.from(JSON.stringify(result)));
+  await setImmediate();
+  expect(appeared).toEqual(expected.map((taskType) => ({ taskType, domain: undefined })));
 });
