@@ -1,4 +1,4 @@
-# The product's one image: the router, the workers and the ops CLI, chosen by the command.
+# The product's only image: the router, the workers, the prune job and the ops CLI, chosen by the command.
 #   docker run … gateway/main.ts | workers/main.ts | jobs/prune/main.ts | cli/main.ts <command>
 # The target `demo` adds the back-end stand-ins of dev/.
 
@@ -9,14 +9,14 @@ WORKDIR /app
 # The overrides of package.json point into gateway/overrides: npm needs them to install.
 COPY package.json package-lock.json .npmrc ./
 COPY gateway/overrides gateway/overrides
-# The optional packages are the Node that `npm start` brings along; this image is one.
+# The optional packages are Node and the identity provider of `npm start`; the image needs neither.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
-# Everything that .dockerignore lets through: there is no list here that a new folder could be missing from.
+# Everything that .dockerignore does not exclude. A list of folders here could miss a new one.
 FROM ${NODE_IMAGE} AS sources
 WORKDIR /app
 COPY . .
-# The first layer of the configuration is that of the embedded stack; in the image it only opens the ports to other containers.
+# config/default.properties is for the embedded stack. The one of the image opens the ports to other containers instead.
 RUN mv dev /embedded-stack && cp deploy/image/default.properties config/default.properties
 
 FROM ${NODE_IMAGE} AS product
@@ -24,7 +24,7 @@ ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=sources /app .
 COPY --from=dependencies /app/node_modules node_modules
-# Compiled as the user who runs it, as Node wants it, and then nobody's to change.
+# Created by the user who runs the programs, because Node keeps one cache per user id; read-only afterwards.
 ENV NODE_COMPILE_CACHE=/app/compile-cache
 RUN install -d -o 1000 -g 1000 compile-cache
 USER 1000:1000
@@ -51,5 +51,5 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8084/').then(() => process.exit(0), () => process.exit(1))"]
 CMD ["dev/back-ends/main.ts"]
 
-# What `docker build .` makes.
+# The default target of `docker build .`.
 FROM product

@@ -22,7 +22,7 @@ export interface Confirmation {
 /** Adds `--yes` and `--dry-run` to a command that asks for confirmation. */
 export function addConfirmationOptions(command: Command): Command {
   return command
-    .option('-y, --yes', 'do not ask; needed to change anything without a terminal and with --json')
+    .option('-y, --yes', 'do not ask; required to change anything without a terminal or with --json')
     .option('--dry-run', 'only show what would be done; changes nothing');
 }
 

@@ -135,7 +135,7 @@ async function listen(gatewayHost: GatewayHost, { config, gateway }: ConfigSnaps
   return { operations, server };
 }
 
-/** Consumes MDM's updates where a broker is configured; its client is not loaded otherwise. */
+/** Consumes MDM's updates when a broker is configured; otherwise the broker's client library is not loaded. */
 async function startUpdates(gatewayHost: GatewayHost, stops: Stops): Promise<void> {
   const { config, services } = gatewayHost;
   const url = config['mdm.updateQueueURL'];

@@ -1,4 +1,4 @@
-// The workers of plain back ends: each sends its requests to the address of its back end. Configuration makes them.
+// The intake workers of back ends that need no code of their own: each `backEnd.<name>.url` creates one.
 
 import { taskTypeOfBackEnd } from '#lib/config/back-end-name.ts';
 import { backEndsOf } from '#lib/config/back-ends.ts';
@@ -17,7 +17,7 @@ export function backEndWorkers(config: Config) {
   const registration = (name: string) => ({
     create: (dependencies: WorkerDependencies) => createBackEndIntake(name, dependencies),
     pools: ['default', 'domain'] as const,
-    // Processes often share the same addresses, so these do not show which back ends are at a college.
+    // Worker processes often share these keys, so a key does not show which back ends run beside a college's workers.
     onlyNamedIn: 'domain' as const,
   });
   return Object.fromEntries(

@@ -22,7 +22,7 @@ interface ShareInput {
 
 type PackedShareInput = Omit<ShareInput, keyof PackedSystem> & PackedSystem;
 
-/** Newer values that one attempt follows; further ones are left to the next attempt. */
+/** Most newer cccids that one attempt sends; the next attempt sends further ones. */
 const maxCorrections = 10;
 
 /** Creates the worker. Requires `mdm.url` and the URL of the adaptor that it runs beside. */
@@ -39,7 +39,7 @@ export function createMdmShare(dependencies: WorkerDependencies): Worker {
   };
 }
 
-/** @param progress output of earlier attempts, completed here */
+/** @param progress output of earlier attempts, updated in place */
 async function share(
   input: ShareInput,
   progress: Record<string, unknown>,
@@ -55,7 +55,7 @@ async function share(
   return { status: 'COMPLETED', outputData: { status: progress['status'] } };
 }
 
-/** Shares may overtake each other: each PATCH is reported to MDM, and a newer cccid in the response is sent too. */
+/** Shares may overtake each other: each PATCH is reported to MDM, and a newer cccid in MDM's response is sent too. */
 async function shareCurrentCccid(
   input: ShareInput,
   progress: Record<string, unknown>,

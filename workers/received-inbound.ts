@@ -1,4 +1,5 @@
-// Unpacks the client's request from a task's input. Invalid input ends the task with a reason, not as a defect.
+// Unpacks the client's request from a task's input. Invalid input fails the task with a reason instead of an unexpected
+// error.
 
 import type { Config } from '#lib/config/schema.ts';
 import type { ReceivedInbound } from '#lib/envelope/inbound.ts';

@@ -43,8 +43,8 @@ export const addRoute: CommandDefinition<AddRouteOptions> = {
   addOptions: (command: Command) =>
     addDirOption(command)
       .argument('<name>', 'name of the route: its endpoint, its pipeline, its task type <name>_intake')
-      .requiredOption('--path <path>', 'public path, or several with commas: plain segments, :parameters, * at the end')
-      .requiredOption('--methods <methods>', 'methods that it accepts, with commas: GET, POST, PUT, PATCH, DELETE')
+      .requiredOption('--path <path>', 'public paths, comma-separated: plain segments, :parameters, * at the end')
+      .requiredOption('--methods <methods>', 'accepted methods, comma-separated: GET, POST, PUT, PATCH, DELETE')
       .requiredOption('--url <url>', 'base URL of the back end (http or https)')
       .option(
         '--strip <prefix>',
@@ -79,7 +79,7 @@ async function findTaken(
   // Imported here because workers load slowly.
   const { findWorkers } = await import('../../workers/gateway-workers.ts');
   const { workers: ofProduct } = await import('../../workers/index.ts');
-  // Those of the product serve their task types as soon as a gateway defines these.
+  // The product's workers serve their task types as soon as a gateway defines those task types.
   const workers = { ...ofProduct, ...(await findWorkers(dir)) };
   const taskType = taskTypeOfBackEnd(name);
   const key = keyOfBackEnd(name);
@@ -93,7 +93,7 @@ async function findTaken(
     ...(taskType in workers ? [`the worker of ${taskType}`] : []),
     ...(origin === undefined ? [] : [`${key} (${origin})`]),
   ];
-  const names = existing.length === 0 ? [] : [`the name ${name} is taken: there is ${existing.join(', ')}`];
+  const names = existing.length === 0 ? [] : [`the name ${name} is already used by ${existing.join(', ')}`];
   return [...names, ...gateway.routes.flatMap((other) => describeOverlaps(route, other))];
 }
 
@@ -156,7 +156,7 @@ function describe(
       ...alignColumns(targets),
       ...(isOpen ? ['every client with a token may write there; --write-scope asks for a scope'] : []),
       '',
-      `npm start serves it. Elsewhere, apply registers it, and the workers need ${key}.`,
+      `npm start serves it. In a deployment: register it with apply, and set ${key} for the workers.`,
       undoLine(dir, { changed, created }),
     ],
     json: { ok: true, route: name, paths, methods, strip, key, url, created, changed },

@@ -76,7 +76,10 @@ export async function runApply(options: ApplyOptions, context: CommandContext): 
   }
 }
 
-/** Returns why nothing may be written, if so. @throws CommandError for changes that the router does not forward */
+/**
+ * Returns why nothing may be written; undefined when the plan may be applied.
+ * @throws CommandError for changes that the router does not forward
+ */
 function findRefusal(shown: ShownPlan, { force, plan, router }: ApplyOptions): string | undefined {
   if (router !== undefined && shown.changes.some(({ action }) => action === 'remove')) {
     throw new CommandError(['nothing was changed: the router does not forward removals; prune with --engine']);
@@ -107,7 +110,7 @@ async function run(shown: ShownPlan, { engine, context, replan }: Run): Promise<
       replan,
       signal: interruption.signal,
       onStep: (change, outcome) => {
-        const note = outcome === 'done' ? '' : paint('faint', '  (somebody else did it meanwhile)');
+        const note = outcome === 'done' ? '' : paint('faint', '  (already made by somebody else)');
         context.show([`${actionLabels[change.action]} ${nameOf(change)}${note}`]);
       },
     });
@@ -155,9 +158,9 @@ function problemsOf({ outcome, done, unseen, error }: Applied, { changes }: Show
     case 'done':
       return [];
     case 'interrupted':
-      return [`interrupted: ${progress}; \`apply\` again does the rest`];
+      return [`interrupted: ${progress}; run \`apply\` again for the rest`];
     case 'failed':
-      return [`${error?.message ?? 'failed'}`, `${progress}; \`apply\` again does the rest`];
+      return [`${error?.message ?? 'failed'}`, `${progress}; run \`apply\` again for the rest`];
     case 'engine changed':
       return [
         `the engine has changed since the plan was shown; ${progress}. Run \`plan\` again. What it did not show:`,

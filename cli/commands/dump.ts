@@ -29,7 +29,7 @@ export const dump: CommandDefinition<DumpOptions> = {
   },
   examples: [
     { command: 'dump --dir /tmp/definitions', does: 'write all definitions of the engine into another directory' },
-    { command: "dump --only 'mdm*' --force", does: 'write manual changes of the engine into the files' },
+    { command: "dump --only 'mdm*' --force", does: 'write changes that were made in the engine by hand to the files' },
   ],
   addOptions: (command) => addScopeOptions(command).option('--force', 'overwrite files that differ (default: refuse)'),
   run: runDump,
@@ -86,7 +86,7 @@ function describe(files: readonly DumpedFile[], dir: string, address: string): O
     exitCode: 0,
     lines: [
       ...alignColumns(files.map(({ file, state }) => [words[state], file])),
-      ...(notes.length === 0 ? [] : ['', 'The engine takes these, `check` and `plan` do not:', ...notes]),
+      ...(notes.length === 0 ? [] : ['', 'The engine accepts these, but `check` and `plan` do not:', ...notes]),
       '',
       `${address}: ${counts}, in ${dir}`,
     ],

@@ -29,9 +29,9 @@ export interface EventsOptions extends FolderOptions {
 export const eventsCommand: CommandDefinition<EventsOptions> = {
   name: 'events',
   description:
-    'Show the events that each event handler received, started and skipped, and why. Reads the engine database.',
+    'Show the events of each event handler, what each event started, or why it was skipped. Reads the engine database.',
   exitCodes: {
-    0: 'the events are shown, also when there are none',
+    0: 'the events are shown, if any',
     1: 'error: there is no database, or it is unreachable',
   },
   examples: [
@@ -137,7 +137,7 @@ function outcomeOf({
     const was = [method, responseStatus === undefined ? undefined : `with status ${responseStatus}`].filter(
       (part) => part !== undefined,
     );
-    return `${was.join(' ') || 'an event'}${source === undefined ? '' : ` of ${source}`}: the condition does not hold (${condition ?? 'none is kept'})`;
+    return `${was.join(' ') || 'an event'}${source === undefined ? '' : ` of ${source}`}: the condition does not hold (${condition ?? 'not recorded'})`;
   }
   if (failure !== undefined) return failure;
   return state === 'IN_PROGRESS'

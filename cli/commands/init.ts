@@ -58,7 +58,7 @@ function checkName(name: string): void {
     throw new CommandError([
       `${name}: name the folder with lower-case letters, digits, - . and _ (at most 100), the first a letter or a digit`,
     ]);
-  // npm installs no package into one of the same name.
+  // npm does not install a package into a package of the same name.
   if (['service-router', 'node_modules'].includes(name))
     throw new CommandError([`${name}: this name is taken; choose another one for the folder`]);
 }

@@ -50,7 +50,7 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
   ],
   addOptions: (command) =>
     addConfirmationOptions(addEngineOption(command))
-      .option('--older-than <duration>', 'ended longer ago than this, such as 7d or 12h (default: as configured)')
+      .option('--older-than <duration>', 'only what ended longer ago, such as 7d or 12h (default: as configured)')
       .option(
         '--state <states>',
         'completed, failed, timed-out, terminated (or cancelled); comma-separated (default: all)',
@@ -112,7 +112,7 @@ async function toPlan(
 }
 
 const withoutDatabase =
-  'records of events are not looked at: that needs conductor.databaseURL or --database (sqlite:<file> or postgresql://…)';
+  'event records are skipped: they need conductor.databaseURL or --database (sqlite:<file> or postgresql://…)';
 
 /** @param note why nothing was deleted */
 function describePlan(planned: PrunePlan, address: string, note = ''): Outcome {
@@ -147,7 +147,7 @@ function describeReport(report: PruneReport, address: string): Outcome {
       : []),
     ...(orphans > 0
       ? [
-          `${countOf(orphans, 'row')} of the index without an execution${events === null ? ': only a database URL can delete them' : ' deleted'}`,
+          `${countOf(orphans, 'row')} of the index without an execution${events === null ? ': deleting them needs a database URL' : ' deleted'}`,
         ]
       : []),
     events === null ? paint('faint', withoutDatabase) : `${countOf(events, 'record')} of events deleted`,

@@ -43,7 +43,7 @@ export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
       .option('--look-back <duration>', 'how far back, such as 7d (default: reconciler.lookBackSeconds)')
       .option(
         '--after <duration>',
-        'how long to wait for the engine to do it by itself, such as 30s (default: reconciler.afterMs)',
+        'how long the engine has to start follow-ups by itself, such as 30s (default: reconciler.afterMs)',
       ),
   run: runReconcile,
 };

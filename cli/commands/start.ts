@@ -40,7 +40,7 @@ export const start: CommandDefinition<StartOptions> = {
   },
 };
 
-/** Imports the embedded stack, which images are made without. @throws CommandError when it is not there */
+/** Imports the embedded stack, which the image does not contain. @throws CommandError when it is not there */
 async function importStack(): Promise<EmbeddedStack> {
   const file = join(productDir, `dev/stack/run-stack${moduleExtension}`);
   if (!existsSync(file))

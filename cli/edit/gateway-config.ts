@@ -22,7 +22,7 @@ export interface RouteToAdd {
 
 /**
  * Returns the text with the apiEndpoint and the pipeline of the route, each after the last one that starts a workflow.
- * The document is parsed for the positions only: written anew by the library, all of the file would be laid out anew.
+ * The document is parsed only for positions: if the YAML library wrote the file, it would reformat all of it.
  * @param neighbours names of the apiEndpoints and pipelines that start a workflow
  * @throws CommandError when `apiEndpoints` or `pipelines` is not a map with one key a line
  */
@@ -63,7 +63,7 @@ function pipelineLines({ name, workflow, strip, writeScope, misCodes }: RouteToA
     ...(writeScope === undefined ? [] : [scope]),
     '- rate-limit:',
     '    - action:',
-    '        requests: ${router.rateLimitPerSecond} # a second, each client',
+    '        requests: ${router.rateLimitPerSecond} # per second and client',
     '- in-flight: # only clients with client.<client id>.maxInFlight',
     ...(misCodes === undefined ? [] : ['- mis-codes:', code]),
     '- workflow:',

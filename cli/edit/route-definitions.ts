@@ -18,7 +18,7 @@ export interface RouteDefinitionOptions {
 
 /** Time that a worker needs to fetch the task and to report the result, as `check` counts it. */
 const workerMarginSeconds = 2;
-/** Long enough for a write that was applied to outlive a restart of the engine. */
+/** Long enough that a restart of the engine does not time out the task of a write. */
 const writeSeconds = 90;
 
 /** Returns the name of the workflow of a back end. */
@@ -33,8 +33,8 @@ export function routeDefinitions({ name, writes, config, definitions }: RouteDef
   const task: TaskDefinition = {
     name: taskTypeOfBackEnd(name),
     description: writes
-      ? `One request to the back end ${name}. May be a write: never repeated by the engine, and given long enough to outlive the engine's restart.`
-      : `One request to the back end ${name}. A read: the worker itself tries again.`,
+      ? `One request to the back end ${name}. It may be a write, so the engine never retries it, and its response time-out is longer than a restart of the engine.`
+      : `One request to the back end ${name}. It is a read: the worker itself retries it.`,
     ownerEmail,
     retryCount: 0,
     retryLogic: 'FIXED',

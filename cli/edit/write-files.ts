@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { dirname } from 'node:path';
 
 /**
- * Writes the files, then runs `verify` and returns its result. When a file cannot be written or `verify` rejects, every file is as it was before,
- * and the error is thrown.
+ * Writes the files, then runs `verify` and returns its result. When a file cannot be written or `verify` rejects, every
+ * file is restored and the error is thrown.
  * @param texts new content by absolute path
  */
 export async function writeFilesVerified<T>(texts: ReadonlyMap<string, string>, verify: () => Promise<T>): Promise<T> {

@@ -11,11 +11,13 @@ export interface FolderOptions {
   readonly dir?: string;
 }
 
-/** Absolute path of the gateway's folder: the working directory, or the checkout when that has no gateway. */
+/**
+ * Absolute path of the gateway's folder: the working directory, or the checkout when the working directory has none.
+ */
 export const rootDir = gatewayDir();
 
 /** Adds `--dir`. @param what what the folder is to the command */
-export function addDirOption(command: Command, what = "the gateway's folder, with everything that is read"): Command {
+export function addDirOption(command: Command, what = 'folder of gateway configuration and definitions'): Command {
   return command.option('--dir <directory>', `${what} (default: the gateway in this folder)`);
 }
 
@@ -27,8 +29,8 @@ export function folderOf({ dir }: FolderOptions): string {
 }
 
 /**
- * Returns the folder whose configuration counts. A folder with nothing but definitions, as `dump` writes them, has none:
- * the gateway's in this folder does.
+ * Returns the folder whose configuration is used. A folder that contains only definitions, as `dump` writes them, has
+ * no configuration; then it is the default folder of the gateway.
  * @throws CommandError when `--dir` names no folder
  */
 export function configFolderOf(options: FolderOptions): string {

@@ -31,13 +31,11 @@ export function readRoute(name: string, options: AddRouteOptions): { route: Rout
   const problems = [
     ...(isBackEndName(name)
       ? []
-      : [
-          `the name ${name} is not valid: it begins with a small letter, and has small letters, digits and - only (48)`,
-        ]),
+      : [`the name ${name} is not valid: 1 to 48 lower-case letters, digits and -, the first one a letter`]),
     ...paths.flatMap((each) => problemsOfPath(each, strip)),
     ...methods
       .filter((method) => !routableMethods.some((known) => known === method))
-      .map((method) => `--methods: ${method} is none of ${routableMethods.join(', ')} (GET brings HEAD along)`),
+      .map((method) => `--methods: ${method} is none of ${routableMethods.join(', ')} (GET implies HEAD)`),
     ...(badUrl === null ? [] : [`--url ${badUrl}`]),
     ...(misCodes === undefined || paths.every((each) => each.split('/').includes(`:${misCodes}`))
       ? []
@@ -45,7 +43,7 @@ export function readRoute(name: string, options: AddRouteOptions): { route: Rout
     ...(writeScope === undefined || /^[\w.:/-]+$/.test(writeScope)
       ? []
       : ['--write-scope: a scope has letters, digits and _.:/- only']),
-    ...(/^[^\n\r]+$/.test(summary) ? [] : ['--summary is one line']),
+    ...(/^[^\n\r]+$/.test(summary) ? [] : ['--summary must be one line']),
   ];
   if (problems.length > 0) throw new CommandError(problems);
   return {
@@ -61,7 +59,8 @@ function listOf(value: string): string[] {
 function problemsOfPath(path: string, strip: string): string[] {
   if (!/^(?:\/[^/]+)+$/.test(path))
     return [`--path: ${path} is not a path: write /segment, without a slash at its end`];
-  if (/^\/[:*]/.test(path)) return [`--path: ${path} would take the paths of other routes: its first segment is plain`];
+  if (/^\/[:*]/.test(path))
+    return [`--path: ${path} would match the paths of other routes: its first segment must be plain`];
   try {
     const names = [...templateOf(path).matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     if (new Set(names).size < names.length) return [`--path: ${path} has two parameters of one name`];

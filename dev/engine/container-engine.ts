@@ -22,10 +22,10 @@ export interface ContainerEngineOptions {
 export async function findDockerProblem(): Promise<string | undefined> {
   const testcontainers = await import('testcontainers').catch(() => undefined);
   // It is large, so the package leaves it to the gateways that have no Java.
-  if (testcontainers === undefined) return 'npm install --save-dev testcontainers is missing';
+  if (testcontainers === undefined) return 'testcontainers is not installed (npm install --save-dev testcontainers)';
   return testcontainers.getContainerRuntimeClient().then(
     () => undefined,
-    () => 'no daemon answers',
+    () => 'no daemon responds',
   );
 }
 

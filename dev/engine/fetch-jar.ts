@@ -28,7 +28,7 @@ export interface FetchOptions {
 export async function fetchJar(options: FetchOptions, target: string): Promise<void> {
   const { release, folder, java, say, signal } = options;
   const home = dirname(dirname(java.command));
-  // The folder above the shim of a version manager is no JAVA_HOME.
+  // The folder above the shim of a version manager is not a JAVA_HOME.
   const env = { ...(existsSync(join(home, 'bin/java')) ? { JAVA_HOME: home } : {}), ...options.env };
   if (!(await hasMaven(env))) throw new Error(noMavenMessage(release));
   const size = `${megabytes(release.bytes)} MB, about ${diskGigabytes} GB on disk in ${dirname(folder)}`;
@@ -66,7 +66,7 @@ function noMavenMessage({ fileName, coordinates, repositoryPath }: EngineRelease
     'The workflow engine is fetched through Maven, and no working mvn is in PATH. Do one of these:',
     '  - install Maven',
     `  - put ${fileName} (${coordinates}) into ~/.m2/repository/${repositoryPath}/`,
-    '  - use an engine that runs already: CONDUCTOR_URL=http://host:port',
+    '  - use an engine that is already running: CONDUCTOR_URL=http://host:port',
   ].join('\n');
 }
 

@@ -36,7 +36,7 @@ export function findRedisServer(path: string | undefined = process.env['PATH']):
       'Do one of these:',
       '  - install it: apt-get install redis-server, dnf install redis, or brew install redis',
       '  - leave out --store redis: the engine then runs on SQLite, which needs nothing else',
-      'An engine that runs already can be used with CONDUCTOR_URL=http://host:port.',
+      'An engine that is already running can be used with CONDUCTOR_URL=http://host:port.',
     ].join('\n'),
   );
 }

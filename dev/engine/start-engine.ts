@@ -61,7 +61,7 @@ export async function planEngine(options: EngineOptions): Promise<EnginePlan> {
     return { kind: 'own', how: `Java ${java.major}`, launch };
   }
   if (isRedisStore(tuning?.database))
-    throw new Error(`an engine on Redis needs Java\n${noEngineMessage(search, 'it has no Redis')}`);
+    throw new Error(`an engine on Redis needs Java\n${noEngineMessage(search, 'unsupported with Redis')}`);
   const dockerProblem = await findDockerProblem();
   if (dockerProblem === undefined) {
     return { kind: 'own', how: 'Docker', launch: (output) => launchContainerEngine({ port, stateDir, output }) };
@@ -118,7 +118,7 @@ export function noEngineMessage({ searched }: JavaSearch, dockerProblem: string)
     'Do one of these:',
     `  - install a JDK ${minJava} or newer and Maven, and set JAVA_HOME when it lies elsewhere`,
     '  - install and start Docker',
-    'An engine that runs already can be used with CONDUCTOR_URL=http://host:port.',
+    'An engine that is already running can be used with CONDUCTOR_URL=http://host:port.',
   ].join('\n');
 }
 

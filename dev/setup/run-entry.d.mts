@@ -1,6 +1,6 @@
 // Type declarations of run-entry.mjs.
 
-/** Returns where Node keeps compiled code of a checkout between runs. Node drops what no longer fits its file. */
+/** Returns where Node keeps compiled code of a checkout between runs. Node ignores code whose source has changed. */
 export function compileCacheOf(root: string): string;
 
 /**

@@ -14,7 +14,7 @@ const sameSignalMs = 500;
 const parentCheckMs = 1_000;
 
 /**
- * Returns where Node keeps compiled code of a checkout between runs. Node drops what no longer fits its file.
+ * Returns where Node keeps compiled code of a checkout between runs. Node ignores code whose source has changed.
  * @param {string} root
  */
 export const compileCacheOf = (root) => join(root, 'node_modules/.cache/node-compile');
@@ -53,8 +53,8 @@ export function runEntry({ node, root, entry, args, compileCache }) {
 }
 
 /**
- * Programs start with half of the processor time when Node finds their TypeScript compiled. Not where coverage is measured:
- * V8 counts less exactly in functions from the cache.
+ * Programs start with half of the processor time when Node finds their TypeScript compiled. The cache is off while
+ * coverage is measured, because V8 counts functions from the cache less exactly.
  */
 function withCompileCache(folder) {
   return folder === undefined || process.env.NODE_V8_COVERAGE !== undefined ? {} : { NODE_COMPILE_CACHE: folder };

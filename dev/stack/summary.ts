@@ -28,7 +28,7 @@ export function summary(settings: Summarised, engineKind: string): string {
     'Starting:',
     '',
     `  router             ${urls.router}`,
-    `  what it offers     ${urls.router}/docs`,
+    `  API documentation  ${urls.router}/docs`,
     `  operations         ${urls.operations}/  /health/ready  /metrics`,
     `  workflow engine    ${urls.engine}/api  (${engineKind})`,
     ...(isDatabaseHidden ? hiddenDatabase.map((line) => ' '.repeat(21) + line) : []),
@@ -63,10 +63,10 @@ function givenTokens(settings: Summarised): string[] {
   const { givenIssuer, workersClient } = settings;
   return [
     `The router accepts the access tokens of ${givenIssuer}, and no others.`,
-    `The workers ask there for theirs as client ${workersClient} (WORKERS_CLIENTID, WORKERS_CLIENTSECRET), which needs the`,
-    'scope conductor_worker.',
+    `The workers get their tokens there as client ${workersClient} (WORKERS_CLIENTID, WORKERS_CLIENTSECRET), which`,
+    'needs the scope conductor_worker.',
     '',
-    'With a token of a client of yours in TOKEN:',
+    'With an access token of one of your clients in TOKEN:',
     ...calls(settings),
   ];
 }

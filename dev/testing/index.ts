@@ -40,8 +40,8 @@ const inherited = ['PATH', 'HOME', 'TMPDIR', 'JAVA_HOME', 'DOCKER_HOST', 'XDG_CA
 
 /**
  * Starts the gateway in the working directory: engine, identity provider, router and workers, on free ports and with state
- * of their own. With `CONDUCTOR_URL` that engine is used.
- * @throws Error that says what is wrong with the gateway's files, or what was missing when the time was over
+ * of their own. With `CONDUCTOR_URL`, the engine at that URL is used.
+ * @throws Error that says what is wrong with the gateway's files, or what was missing when the timeout expired
  */
 export async function startGateway({ env = {}, timeoutMs = 180_000 }: TestGatewayOptions = {}): Promise<TestGateway> {
   const stateDir = mkdtempSync(join(tmpdir(), 'service-router-test-'));

@@ -24,8 +24,9 @@ function normalise(name: string): string {
 }
 
 /**
- * Returns true for a request of a page of another origin that is not a link (Fetch Metadata). That page could not read the
- * response, but it could make this port search the engine. Other programs do not send these fields.
+ * Returns true for a request that a page of another origin sends, unless the user follows a link (Fetch Metadata). The
+ * page could not read the response, but it could make this port search the engine. Only browsers send these header
+ * fields.
  */
 export function isForeignSubrequest({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   const isForeign = ['cross-site', 'same-site'].includes(String(headers['sec-fetch-site']));

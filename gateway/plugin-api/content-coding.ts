@@ -27,7 +27,7 @@ const quickQuality = 2;
 
 /** Returns the coding that the client prefers; `br` when codings have equal weight; undefined for no coding. */
 export function chooseCoding({ headers }: Pick<IncomingMessage, 'headers'>): Coding | undefined {
-  // Without the field any coding is allowed (section 12.5.3), but such clients may not support one.
+  // Without the field any coding is allowed (section 12.5.3), but a client that does not send it may support none.
   if (headers['accept-encoding'] === undefined) return undefined;
   const negotiator = new Negotiator({ headers }) as PreferringNegotiator;
   const chosen = negotiator.encoding([...codings, 'identity'], { preferred: codings });

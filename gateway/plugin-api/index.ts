@@ -1,4 +1,4 @@
-// `service-router/plugin`: what a plugin of a gateway is written against.
+// `service-router/plugin`: the API for plugins of a gateway.
 
 export { Type } from 'typebox';
 export * from './plugin-api.ts';

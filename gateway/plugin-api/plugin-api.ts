@@ -37,10 +37,10 @@ export interface SharedServices {
 
 /**
  * Services of the router for plugins. Each reload initialises the plugins again; state that must survive a reload
- * (connections, counters, held requests, metrics) belongs into {@link share}.
+ * (connections, counters, held requests, metrics) belongs in {@link share}.
  */
 export interface RouterServices {
-  /** The configuration of this snapshot. It may not be active yet, or not any more. */
+  /** The configuration of this snapshot. It may not be active yet, or no longer be active. */
   readonly config: Config;
   /** The workflow definitions that were read with this configuration. */
   readonly definitions: Definitions;

@@ -21,8 +21,8 @@ export interface SheddingRequest {
 }
 
 /**
- * Load-shedding check of one pipeline step. Under overload, most of the cost of a rejection is the pipeline before it; this
- * check rejects without the pipeline.
+ * Load-shedding check of one pipeline step. Under overload, most of the cost of a rejection is running the pipeline up
+ * to the step that rejects; this check rejects before the pipeline runs.
  */
 export interface SheddingCheck {
   /** True while this policy rejects requests. No check runs unless at least one policy is rejecting. */
@@ -67,7 +67,7 @@ export interface RouteLimits {
   readonly maxResponseBytes?: number;
 }
 
-/** A request that an operator asks about: it has an access token, but was not sent. */
+/** A hypothetical request with an access token, for `service-router token`. It is never sent. */
 export interface PlannedRequest {
   readonly clientId: string;
   readonly scopes: ReadonlySet<string>;

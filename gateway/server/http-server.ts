@@ -63,10 +63,10 @@ export interface HttpServer {
   /** Applies changed limits to Node's server, which keeps copies of its timeouts. */
   applyLimits(): void;
   /**
-   * Stops gracefully. Waits for the requests in flight; requests that arrive during the wait are served (workers report
-   * results), and those that are being served at its end get their responses. Then stops listening and destroys the
+   * Stops gracefully. Waits for the requests in flight. Requests that arrive during this wait are served (workers
+   * report results); then waits once more, for those that are still in flight. Then stops listening and destroys the
    * remaining connections. A later call waits for the first one.
-   * @param drainMs longest wait, in milliseconds
+   * @param drainMs longest time of both waits together, in milliseconds
    */
   stop(drainMs: number): Promise<void>;
 }

@@ -7,8 +7,8 @@ import { hasDotSegment } from '#lib/http/dot-segments.ts';
 import { encodeRawBytes } from '#lib/http/percent-encoding.ts';
 
 /**
- * Header fields that may appear once, because they are no lists (RFC 9110 section 5.3). Node would keep the first of
- * several.
+ * Header fields that may appear only once, because their values are not lists (RFC 9110 section 5.3). Node would keep
+ * the first of several.
  */
 const singular = new Set([
   'host',
@@ -35,7 +35,7 @@ const maxFields = 100;
  */
 export function checkRequest(request: IncomingMessage): void {
   if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0')
-    refuse('Only HTTP/1.1 and HTTP/1.0 are spoken here.');
+    refuse('Only HTTP/1.1 and HTTP/1.0 are supported.');
   checkTarget(request.url ?? '');
   checkFields(request);
 }
@@ -87,8 +87,8 @@ function checkFields({ rawHeaders, headers, httpVersion }: IncomingMessage): voi
   const coding = headers['transfer-encoding'];
   if (coding === undefined) return;
   if (coding.toLowerCase() !== 'chunked' || httpVersion !== '1.1')
-    refuse('Only the transfer coding chunked is understood.');
-  if (seen.has('content-length')) refuse('A request has either a content-length or a transfer-encoding.');
+    refuse('Only the transfer coding chunked is supported.');
+  if (seen.has('content-length')) refuse('A request must not have both content-length and transfer-encoding.');
 }
 
 function refuse(detail: string): never {

@@ -18,7 +18,7 @@ export function createActiveConfig(first: Config): ActiveConfig {
       get: (_target, key) => Reflect.get(active, key) as unknown,
       has: (_target, key) => Reflect.has(active, key),
       ownKeys: () => Reflect.ownKeys(active),
-      // The active object may be frozen, and a proxy must not report that of another target.
+      // The active object may be frozen, but a proxy must not report a non-configurable property that its target lacks.
       getOwnPropertyDescriptor(_target, key) {
         const descriptor = Reflect.getOwnPropertyDescriptor(active, key);
         return descriptor && { ...descriptor, configurable: true, writable: true };

@@ -82,7 +82,7 @@ export class GatewayHost {
     return this.#activeConfig.config;
   }
 
-  /** Definitions of the active snapshot. There are none before the first `activate`. */
+  /** Definitions of the active snapshot. Must not be read before the first `activate`. */
   get definitions(): Definitions {
     return (this.#snapshot as ConfigSnapshot).definitions;
   }

@@ -67,8 +67,8 @@ export class SharedResources {
   }
 
   /**
-   * Releases all resources of a user; stops those without another user, the most recently created first. Resolves when they
-   * and the remains of failed creations have stopped.
+   * Releases all resources of a user; stops those without another user, the most recently created first. Resolves when
+   * these resources have stopped and the clean-ups after failed creations have ended.
    */
   async release(user: object): Promise<void> {
     const unused = [...this.#resources].toReversed().filter(([, { users }]) => users.delete(user) && users.size === 0);

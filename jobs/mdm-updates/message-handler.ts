@@ -73,7 +73,7 @@ export class MessageHandler {
   }
 
   #reject({ messageId }: UpdateMessage, reason: string): MessageOutcome {
-    // Reason and id, but no value of a field: these are keys of a person.
+    // Logs the reason and the message id, but no field values: they are keys of a person.
     this.#options.log.warn({ messageId, reason }, 'rejected a message of MDM, see docs/explanation/mdm-sync.md');
     return 'rejected';
   }

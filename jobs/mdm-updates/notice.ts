@@ -1,9 +1,9 @@
-// What readiness says about the consumer of MDM's updates.
+// Readiness notices of the consumer of MDM's updates.
 
 import type { EventEmitter } from 'node:events';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 
-/** What is watched. Connection and consumer repeat their attempts by themselves. */
+/** The watched connection and consumer. Both retry by themselves. */
 export interface Watched {
   readonly connection: EventEmitter;
   readonly consumer: EventEmitter;

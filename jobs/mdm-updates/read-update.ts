@@ -19,7 +19,7 @@ const isUpdate = new Ajv2020({ allErrors: true }).compile<Update>(schema);
 /**
  * Returns the update in a message, with the fields of the schema only.
  * @param body the body as `rabbitmq-client` gives it: parsed for `application/json`, otherwise text or bytes
- * @returns the names of the fields that are missing or wrong, when it is no update; no value of a field
+ * @returns for an invalid update, the names of the missing or wrong fields, but never their values
  */
 export function readUpdate(body: unknown): Update | { readonly wrong: string } {
   const value = typeof body === 'string' || Buffer.isBuffer(body) ? parse(String(body)) : body;

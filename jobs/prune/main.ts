@@ -53,7 +53,10 @@ function disabledLoop(): PruneLoop {
   return { failure: () => undefined, stop: async () => clearInterval(timer) };
 }
 
-/** Starts the health endpoint. It is not ready after a failed round: the disk fills up. Undefined without a port. */
+/**
+ * Starts the health endpoint. It is not ready after a failed round, because the disk fills up without pruning.
+ * Undefined without a port.
+ */
 async function startHealth(config: Config, pruning: PruneLoop): Promise<OperationsServer | undefined> {
   const port = config['prune.healthPort'];
   if (port === undefined) return undefined;

@@ -95,7 +95,8 @@ class SeenRows {
 
   /**
    * Records the rows that were not deleted. The engine removes an index row shortly after its execution, so a row without
-   * an execution counts as an orphan only after a while. Returns true when there are more kept rows and orphans.
+   * an execution counts as an orphan only after a while. Returns true when the number of kept rows and orphans has
+   * grown.
    */
   record(left: readonly string[], missing: ReadonlySet<string>): boolean {
     const before = this.kept.size + this.orphans.size;
@@ -126,7 +127,7 @@ function queryOf({ workflow, statuses, olderThanMs }: PruneRule, now: number): E
   };
 }
 
-/** Reads the state of each execution: the index may be outdated, and the engine deletes running executions too. */
+/** Reads the state of each execution: the index may be outdated, and the engine would delete a running execution. */
 async function checkRows(
   rows: readonly ExecutionSummary[],
   rule: PruneRule,

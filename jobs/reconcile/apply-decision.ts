@@ -109,8 +109,8 @@ async function decide(workflowId: string, api: ExecutionApi): Promise<void> {
 
 /** Returns true when the engine, or another router, has continued or ended the execution since it was read. */
 function hasGoneOn(before: WholeExecution, after: WholeExecution): boolean {
-  // A terminated execution still has to be retried: another router has terminated it, or the engine's evaluation of an
-  // execution with a cancelled task.
+  // A terminated execution still has to be retried: either another router terminated it, or the engine did when it
+  // evaluated an execution with a cancelled task.
   if (after.status === 'TERMINATED') return false;
   return hasEnded(after) || attemptsOf(before) !== attemptsOf(after);
 }
@@ -152,7 +152,10 @@ async function isRetried({ workflowId, endTime }: WholeExecution, context: Start
   }
 }
 
-/** Returns true for the definite refusals of Conductor, 404 and 409 (`ApplicationExceptionMapper`); a 500 may pass. */
+/**
+ * Returns true for the definite refusals of Conductor, 404 and 409 (`ApplicationExceptionMapper`); a 500 may be
+ * temporary.
+ */
 function isRefusal(error: unknown): boolean {
   return error instanceof EngineError && error.kind === 'refused' && !isRetryableStatus(error.status ?? 500);
 }

@@ -1,4 +1,4 @@
-// Decides for executions outside of the MDM flow, which can only hang.
+// Decides what to do about executions outside of the MDM flow. Their only fault can be that they hang.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';

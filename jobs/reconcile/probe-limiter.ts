@@ -5,7 +5,7 @@
  * stops responding, its probes occupy the worker until they time out, and other colleges need the other half.
  */
 const maxProbes = 4;
-/** Concurrent probes of all back ends together that are not known to respond. */
+/** Concurrent probes of back ends that are not known to respond, all of them together. */
 const maxUnprovenProbes = 2;
 /** Longest pause after probes without a response, in milliseconds. */
 const maxPauseMs = 600_000;

@@ -62,11 +62,11 @@ const maxOpenPages = 5;
 const maxInspected = 200;
 /** Executions inspected at once: enough for about a hundred repairs a second, a fraction of the engine's connections. */
 export const concurrentInspections = 8;
-/** Executions whose followers are read shortly before they are inspected. */
+/** Executions whose follow-up executions are read together, shortly before they are inspected. */
 const chunkSize = 50;
 /**
- * Ended executions are read a second time after so many grace periods: rows that entered the index late, because an engine
- * was frozen between two writes or its clock is behind, have an end time that the first scan had passed.
+ * Ended executions are read a second time after this many grace periods: rows that entered the index late, because an
+ * engine was frozen between two writes or its clock is behind, have an end time that the first scan had passed.
  */
 const secondScanAfter = 15;
 

@@ -1,4 +1,4 @@
-// Starts of the reconciler: the engine's store is asked first, so that the work of one change is not started without bound.
+// Starts executions for the reconciler. Reads the engine's store first, to limit how often the same work is started.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
@@ -7,15 +7,17 @@ import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { type DecisionContext, hasElapsed, isTerminatedByReconciler } from './decision.ts';
 import { notifyWorkflow } from './mdm-definitions.ts';
 
-/** Maximum number of executions of the same work, those started by events included. Then an operator has to look. */
+/**
+ * Maximum number of executions of the same work, including those that events started. Then an operator has to decide.
+ */
 const maxExecutions = 5;
 
-/** What starts are judged with. */
+/** Dependencies of {@link startMissing}. */
 export interface StartContext extends Pick<DecisionContext, 'now' | 'afterMs'> {
   readonly api: ExecutionApi;
 }
 
-/** What became of start requests. */
+/** Result of {@link startMissing}. */
 export interface StartedExecutions {
   /** Ids of the executions that were started; requests whose work has an execution already start nothing. */
   readonly started: readonly string[];
@@ -24,8 +26,8 @@ export interface StartedExecutions {
 }
 
 /**
- * Whether the work of a request needs an execution. Only the newest execution of a work is ever started anew, and the
- * grace period doubles with each one, so routers that reconcile at the same time do not repair the repairs of each other.
+ * Whether the work of a request needs an execution. Only the newest execution of the same work is ever restarted, and
+ * the grace period doubles with each restart, so that concurrent routers do not repair each other's repairs.
  */
 type Need = 'missing' | 'started' | { readonly blocked: string };
 
@@ -73,7 +75,8 @@ async function needOf(
   const count = others.length + (isRestart ? 1 : 0);
   const later = isRestart ? others.filter((other) => compareByStart(other, execution) > 0) : others;
   const newest = later.toSorted(compareByStart).at(-1);
-  // The newest execution is repaired by itself; another does it only when the index does not show it.
+  // The newest execution has its own inspection. It is replaced here only when it has no task for long: the index may
+  // lack it.
   if (newest !== undefined && !(isTaskless(newest) && hasElapsed(newest.startTime, waitAfter(count + 1))))
     return 'started';
   if (count >= maxExecutions) return { blocked: `it was started ${count} times` };
@@ -91,7 +94,10 @@ function isTaskless(execution: WholeExecution): boolean {
   return execution.tasks.length === 0 && (!hasEnded(execution) || isTerminatedByReconciler(execution));
 }
 
-/** MDM is notified once of each PATCH, whatever response a probe has brought. Other work is the same when its input is. */
+/**
+ * MDM is notified once of each PATCH, whatever response a probe has brought. Other work is the same when its input is
+ * the same.
+ */
 function isSameWork({ input: started }: WholeExecution, { name, input }: StartWorkflowRequest): boolean {
   if (name === notifyWorkflow) return started['executionId'] === input['executionId'];
   return hasInput(started, Object.fromEntries(Object.entries(input).filter(([field]) => !isAddedByEngine(field))));

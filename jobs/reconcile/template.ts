@@ -1,4 +1,5 @@
-// Resolves `${…}` expressions in definitions like the engine, limited to the forms that event tasks and handlers use.
+// Resolves `${…}` expressions in definitions as the engine does, limited to the forms that event tasks and handlers
+// use.
 
 /** Values that expressions can refer to: `{ workflow: { input: … }, some_task: { output: … } }`. */
 export type Scope = Readonly<Record<string, unknown>>;

@@ -56,7 +56,7 @@ export const router = {
   'router.resultBytes': Type.Integer({
     minimum: 1,
     description:
-      'limit of the task results over 64 KiB that are read from workers concurrently, further ones wait; 1/32 of the heap when absent (bytes)',
+      'total size of task results over 64 KiB that are read from workers concurrently; further results wait; 1/32 of the heap when absent (bytes)',
   }),
   'router.requestHeaders': list('request headers passed to back ends besides the built-in allow-list', []),
   'router.responseHeaders': list('back-end headers passed to clients besides the built-in allow-list', []),

@@ -40,7 +40,7 @@ const conductor = {
     format: 'engine-database-url',
     secret: true,
     description:
-      "the engine's database, for data that its API does not provide: `sqlite:<file>` or `postgresql://user:password@host:port/database`; read by `prune`, `events` and the prune job, event records are not pruned when absent",
+      "the engine's database, for data that its API does not provide: `sqlite:<file>` or `postgresql://user:password@host:port/database`; read by `prune`, `events` and the prune job; event records are not pruned when absent",
   }),
   'conductor.directDispatch': withDefault(
     Type.Boolean({

@@ -107,12 +107,12 @@ describe('add-route', () => {
 
   it.each([
     ['a bad name', 'Example', {}, /the name Example is not valid/],
-    ['a taken name', 'movies', {}, /the name movies is taken: there is the apiEndpoint, the pipeline, .*movies\.url/],
+    ['a taken name', 'movies', {}, /the name movies is already used by the apiEndpoint, the pipeline, .*movies\.url/],
     ['the name of a worker with a file of its own', 'college-adaptor', {}, /the worker of college-adaptor_intake/],
     ['a path that another route serves', 'example', { path: '/movies/:id' }, /--path: \/movies\/:id overlaps \/movies/],
     ['a path within another route', 'example', { path: '/adaptor/001/x' }, /overlaps \/adaptor\/:mis\/\* of the route/],
     ['a path without its slash', 'example', { path: 'example' }, /--path: example is not a path/],
-    ['a path of parameters', 'example', { path: '/:any' }, /its first segment is plain/],
+    ['a path of parameters', 'example', { path: '/:any' }, /its first segment must be plain/],
     ['a path that OpenAPI cannot express', 'example', { path: '/a/(.*)' }, /cannot be described/],
     ['a path with other methods', 'example', { path: '/movies/:id', methods: 'PUT' }, /overlaps \/movies\/:title of/],
     ['one parameter twice', 'example', { path: '/a/:x/:x' }, /two parameters of one name/],
@@ -133,7 +133,7 @@ describe('add-route', () => {
     const task = `{ create: () => ({ taskDefName: 'count_intake' }), pools: ['default'] }`;
     copy.write('workers/index.ts', `export const workers = { count_intake: ${task} };`);
     const before = allTexts();
-    expect((await addRoute('count')).stderr).toMatch(/the name count is taken: there is the worker of count_intake/);
+    expect((await addRoute('count')).stderr).toMatch(/the name count is already used by the worker of count_intake/);
     expect(allTexts()).toEqual(before);
   });
 

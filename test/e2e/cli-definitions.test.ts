@@ -429,7 +429,7 @@ describe('something comes between', () => {
     gate.release();
     const { exitCode, stderr } = await result;
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('interrupted: 2 of 9 changes made; `apply` again does the rest');
+    expect(stderr).toContain('interrupted: 2 of 9 changes made; run `apply` again for the rest');
     expect(await on.registered()).toHaveLength(2);
   });
 
@@ -441,7 +441,7 @@ describe('something comes between', () => {
     const { exitCode, stderr } = await result;
     expect(exitCode).toBe(1);
     expect(stderr).toContain('does not respond');
-    expect(stderr).toContain('2 of 9 changes made; `apply` again does the rest');
+    expect(stderr).toContain('2 of 9 changes made; run `apply` again for the rest');
     expect((await on.run('apply', '--yes')).exitCode).toBe(0);
     gate = await startRecordingProxy(engineUrl);
   });
@@ -510,7 +510,7 @@ describe('something comes between', () => {
     gate.release();
     const { exitCode, stdout, stderr } = await slow;
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    expect(stdout).toMatch(/^added {3}workflow \S+ v1 {2}\(somebody else did it meanwhile\)$/m);
+    expect(stdout).toMatch(/^added {3}workflow \S+ v1 {2}\(already made by somebody else\)$/m);
     expect(await on.registered()).toEqual(everything);
   });
 
@@ -647,7 +647,7 @@ describe('dump', () => {
     await on.send('POST', '/metadata/taskdefs', [definition]);
     const { exitCode, stdout } = await into();
     expect(exitCode).toBe(0);
-    expect(stdout).toContain('The engine takes these, `check` and `plan` do not:');
+    expect(stdout).toContain('The engine accepts these, but `check` and `plan` do not:');
     expect(stdout).toMatch(new RegExp(`^${movies.taskFile}:\\d+:\\d+: inputKeys: unknown key$`, 'm'));
   });
 });

@@ -151,7 +151,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
         '--url',
         'http://a',
       );
-    await expect(addRoute('count')).rejects.toThrow(/the name count is taken: there is the apiEndpoint/);
+    await expect(addRoute('count')).rejects.toThrow(/the name count is already used by the apiEndpoint/);
     const before = ownFiles();
     expect(await addRoute('catalog')).toContain(
       'Undo: remove what was added to gateway.config.yml, config/default.properties, and delete ',

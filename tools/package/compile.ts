@@ -1,4 +1,4 @@
-// Compiles the product for the package: Node strips no types below node_modules.
+// Compiles the product for the package, because Node does not strip types below node_modules.
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { dirname, join, relative } from 'node:path';
 /** Folders of the product. What only this repository needs (bench, deploy, docs, test, tools) is not in the package. */
 const folders = ['cli', 'dev', 'gateway', 'jobs', 'lib', 'plugins', 'workers'];
 
-/** Files that are written for readers of the repository, and stubs that are bundled as packages. */
+/** Files that the package leaves out: pages for readers of the repository, and stubs that are bundled as packages. */
 const left = /\.md$|^gateway\/overrides\//;
 
 /** Files of a new gateway are copied as they are: they run in the gateway's own folder. */

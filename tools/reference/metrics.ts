@@ -16,7 +16,7 @@ export interface RouterMetric {
   readonly labels: readonly string[];
 }
 
-/** Starts a router and returns its metrics. Neither engine nor identity provider, Redis nor RabbitMQ need to run. */
+/** Starts a router and returns its metrics. The engine, the identity provider, Redis and RabbitMQ need not run. */
 export async function readRouterMetrics(): Promise<RouterMetric[]> {
   const nowhere = 'http://127.0.0.1:9';
   const urls = { OAUTH_ISSUER: nowhere, CONDUCTOR_URL: nowhere, REDIS_URL: 'redis://127.0.0.1:9' };

@@ -144,7 +144,7 @@ function exactTransport({ origin, pathAndQuery }: Target, isLate: () => boolean)
     const abortWhenLate = () => {
       if (isLate()) clientRequest.destroy(Object.assign(new Error('the task has expired'), { code: taskExpiredCode }));
     };
-    // Bytes written before the connection exists are sent as soon as it does, so the check runs then again.
+    // Bytes written before the connection exists are sent as soon as it exists, so the check runs again at that moment.
     clientRequest.once('socket', (socket) => {
       abortWhenLate();
       if (socket.connecting) socket.prependOnceListener(isSecure ? 'secureConnect' : 'connect', abortWhenLate);

@@ -44,7 +44,7 @@ function endSpan(span: Span | undefined, { status }: TaskOutcome): void {
 /** Adds `timing` to the output. A task in progress gets it when it ends. */
 function withTiming(outcome: TaskOutcome, backEndMs: number): TaskOutcome {
   if (outcome.status === 'IN_PROGRESS') return outcome;
-  // Rounded to tenths: numbers with many digits would keep the router from forwarding the result in its short form.
+  // Rounded to tenths of a millisecond: further digits carry no information.
   const timing = { backEndMs: Math.round(backEndMs * 10) / 10 };
   return { ...outcome, outputData: { ...outcome.outputData, timing } };
 }

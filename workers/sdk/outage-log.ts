@@ -1,4 +1,4 @@
-// Logs one line when router or engine become unavailable and one when they recover, however many calls fail.
+// Logs one line when the router or the engine becomes unavailable and one when it recovers, however many calls fail.
 
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 

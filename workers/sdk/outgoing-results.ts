@@ -37,7 +37,9 @@ const retryPause = { base: 50, max: 1_000 };
 const retryResponseTimeouts = 2;
 /** Minimum time in milliseconds for which a result is retried, also for tasks without a response time-out. */
 const minRetryMs = 60_000;
-/** Most characters of a batch with more than one result. The router reads larger bodies one at a time. */
+/**
+ * Most characters of a batch with more than one result: larger bodies may have to wait for the router's memory budget.
+ */
 const maxBatchLength = 32_768;
 
 /** Queues results for the next exchange. */
@@ -57,12 +59,12 @@ export class OutgoingResults {
     this.#queue({ result, text: JSON.stringify(result), until: this.#deadlineOf(result), failures: 0 });
   }
 
-  /** Removes and returns the results for the next exchange; none when there are none. */
+  /** Removes and returns the results for the next exchange; an empty list when there are none. */
   take(): OutgoingResult[] {
     let length = 0;
     const end = this.#ready.findIndex(({ text, failures }, index) => {
       length += text.length;
-      // After a failure, a result travels alone: another one of its batch may have been the reason.
+      // After a failure, a result is sent alone: another result of its batch may have caused the failure.
       return index > 0 && (length > maxBatchLength || failures > 0 || (this.#ready[0]?.failures ?? 0) > 0);
     });
     return this.#ready.splice(0, end < 0 ? this.#ready.length : end);

@@ -55,7 +55,7 @@ export class RouterApi {
   }
 
   /**
-   * Sends a call and returns the router's response, whatever its status. After a 401, one further try has a new token.
+   * Sends a call and returns the router's response, whatever its status. After a 401, it retries once with a new token.
    * @throws ApiUnavailable when there is no response or no token
    */
   async call(call: ApiCall): Promise<ApiResponse> {

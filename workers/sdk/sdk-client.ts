@@ -13,7 +13,10 @@ interface SdkCall {
   readonly body?: TaskResult;
 }
 
-/** Response "no next task" to every update: tasks come from polls, because the SDK would drop one while it stops. */
+/**
+ * Response "no next task" to every update: tasks come from polls, because the SDK drops a task that an update returns
+ * while the SDK stops.
+ */
 const noNextTask = { response: { ok: true, status: 204 } } as const;
 
 /**

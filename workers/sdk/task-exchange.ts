@@ -25,7 +25,7 @@ export interface TaskExchangeOptions extends Omit<OutgoingResultsOptions, 'onRea
   abandoned: AbortSignal;
 }
 
-/** A queue whose tasks an exchange takes, with the most tasks of it. */
+/** A task queue that an exchange polls, and the most tasks to take from it. */
 interface Wanted {
   readonly taskType: string;
   readonly domain?: string;
@@ -35,7 +35,7 @@ interface Wanted {
 /** The tasks of one type on their way to the task runner. */
 interface Inbox {
   tasks: Task[];
-  /** Most tasks that open exchanges may bring. */
+  /** Most tasks that open exchanges may return. */
   reserved: number;
   /** Gives tasks to the poll of the task runner; undefined while it does not poll. */
   deliver: ((tasks: readonly Task[]) => void) | undefined;
@@ -141,7 +141,10 @@ export class TaskExchange {
     });
   }
 
-  /** Reserves capacity for the tasks of an exchange: half of what is free, so that another one may wait as well. */
+  /**
+   * Reserves capacity for the tasks of an exchange: half of the free capacity, so that a second exchange can wait as
+   * well.
+   */
   #reserve(results: readonly OutgoingResult[]): Wanted[] {
     const { inFlightTasks, concurrency, domain, stopping } = this.#options;
     if (stopping.aborted || this.#isPaused || this.#waiting >= maxWaiting) return [];

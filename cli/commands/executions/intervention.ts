@@ -46,7 +46,7 @@ export function interventionCommand(
         : withIds.option(
             '--reason <text>',
             'reason recorded in the execution, visible to everybody who can read it',
-            `${intervention} by an operator`,
+            `${pastTense[intervention]} by an operator`,
           );
     },
     run: (options, context) => run(intervention, options, context),

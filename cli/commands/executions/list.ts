@@ -39,7 +39,7 @@ const maxScanned = 20_000;
 export const listExecutions: CommandDefinition<ListOptions> = {
   name: 'list',
   description: 'List executions, the newest first. Neither requests nor responses are shown.',
-  exitCodes: { 0: 'the list is shown, also when it is empty', 1: 'error' },
+  exitCodes: { 0: 'the list is shown, even if it is empty', 1: 'error' },
   examples: [
     { command: 'executions list', does: 'show the newest ones' },
     { command: 'executions list --state failed,timed-out --since 24h', does: 'show the failures of the last 24 hours' },

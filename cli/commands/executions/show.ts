@@ -101,8 +101,10 @@ function describe(execution: WholeExecution, shown: Shown): Outcome {
       ...describeHead(execution, timeline),
       '',
       ...describeSteps(timeline),
-      ...(followers.length === 0 ? [] : ['', 'what followed', ...alignColumns(followers).map((line) => `  ${line}`)]),
-      ...(followsUnknown === undefined ? [] : ['', `what followed is unknown: ${followsUnknown}`]),
+      ...(followers.length === 0
+        ? []
+        : ['', 'follow-up executions', ...alignColumns(followers).map((line) => `  ${line}`)]),
+      ...(followsUnknown === undefined ? [] : ['', `follow-up executions are unknown: ${followsUnknown}`]),
       ...(payload === undefined ? [] : ['', ...payload.lines]),
     ],
     json: toJson(execution, shown),

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const template = fileURLToPath(new URL('./template', import.meta.url));
 
-/** Name of the gateway in the template: its files are those of a gateway that works. */
+/** Name of the gateway in the template, which is itself a working gateway. */
 const templateName = 'my-gateway';
 
 /** npm leaves files of these names out of packages, so the template has them without their dot. */

@@ -36,7 +36,7 @@ export function explainRefusal(error: unknown, claims: ShownClaims | null, confi
 const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, config: Config) => string>> = {
   format: (_, config) =>
     config['oauth.introspectionURL'] === undefined
-      ? 'it is no JWT in canonical form, and opaque tokens are not accepted: oauth.introspectionURL is not set'
+      ? 'it is not a JWT in canonical form, and opaque tokens are not accepted: oauth.introspectionURL is not set'
       : 'it is neither a JWT in canonical form nor a bearer token',
   size: () => 'it is longer than 8192 characters',
   algorithm: (claims, config) =>

@@ -213,7 +213,7 @@ interface PersonSeed {
   readonly domain: string;
 }
 
-/** Returns a login id: initial and last name, without accents. */
+/** Returns a person. The login id is the initial and the last name, without accents. */
 function createPerson({ sisPersonId, name, cccid, domain }: PersonSeed): Person {
   const [firstName = '', lastName = ''] = name.split(' ');
   const loginId = `${firstName[0] ?? ''}${lastName}`

@@ -20,7 +20,7 @@ interface Size {
   readonly height: number;
 }
 
-/** Draws a diagram. @param title text for those who do not see it */
+/** Draws a diagram. @param title text alternative for screen readers */
 export function drawDiagram(block: Block, title: string): Html {
   const { width, height } = sizeOf(block);
   const full = { width: width + 2 * margin, height: height + 2 * (margin + terminal * 2 + gap / 2) };

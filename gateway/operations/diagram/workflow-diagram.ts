@@ -5,7 +5,9 @@ import type { ExecutedTask } from '#lib/conductor/executions/execution.ts';
 import { meaningOf } from '../pages/state.ts';
 import type { Block, Branch, Meaning, NodeBlock } from './block.ts';
 
-/** A task of a definition as any engine may have it: more types and fields than this product's own definitions. */
+/**
+ * A task of any workflow definition on the engine. It may have more types and fields than this product's definitions.
+ */
 export interface DefinedTask {
   readonly name?: string;
   readonly taskReferenceName: string;
@@ -32,11 +34,11 @@ const controlTypes: readonly string[] = [
   'DO_WHILE',
   'TERMINATE',
 ];
-/** Forked tasks that are drawn of a dynamic fork. */
+/** Most forked tasks that are drawn for a dynamic fork. */
 const maxForked = 8;
 
 /**
- * Returns the diagram of an execution. Without a definition, the tasks that were executed stand one after the other.
+ * Returns the diagram of an execution. Without a definition, the executed tasks are drawn one after the other.
  * @param tasks tasks of the execution
  */
 export function workflowDiagram(

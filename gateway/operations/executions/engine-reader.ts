@@ -13,7 +13,7 @@ const pageMs = 10_000;
 /** Connections to each server of the engine: they limit what all open pages together cost the engine. */
 const connections = 2;
 
-/** Opens the engine for pages. */
+/** Creates readers of executions for the pages. */
 export interface EngineReaders {
   /** Returns a reader for one response. Its calls end when the client goes away and at the deadline of the page. */
   open(response: ServerResponse): ExecutionReader;
@@ -38,7 +38,7 @@ export function createEngineReaders(config: Pick<Config, 'conductor.url' | 'cond
   };
 }
 
-/** Returns a call that sends nothing but GET. */
+/** Wraps a request function so that it sends only GET requests. */
 export function readOnly(call: SendRequest): SendRequest {
   return async (request) => {
     if (request.method === 'GET') return call(request);

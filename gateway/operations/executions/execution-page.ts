@@ -1,4 +1,4 @@
-// HTTP handlers of one execution: its page, and the part that renews itself while something may still happen.
+// HTTP handlers of one execution: its page, and the part that refreshes itself until no further change is expected.
 
 import type { ServerResponse } from 'node:http';
 import type { EventHandler } from '#lib/conductor/definitions/schema.ts';
@@ -22,7 +22,7 @@ export interface ExecutionPageOptions {
   readonly handlers: () => readonly EventHandler[];
 }
 
-/** Interval at which the page of an open execution renews itself, in milliseconds. */
+/** Interval at which the page of an open execution refreshes itself, in milliseconds. */
 const refreshMs = 3_000;
 /** How long after the end of an execution its events may still start follow-up executions, in milliseconds. */
 const settleMs = 120_000;
@@ -47,7 +47,7 @@ interface View {
   readonly status: number;
   readonly title: string;
   readonly main: Html;
-  /** True when nothing more is to be expected. */
+  /** True when no further change is expected. */
   readonly isSettled: boolean;
 }
 
@@ -72,7 +72,7 @@ async function view(
 function notFound(id: string): View {
   const main = html`<p class="notice bad" role="alert">
     The engine has no execution <code>${id}</code>: it may have been pruned, or it belongs to another engine.
-    <a href="${listAddress({ id, since: 'all' })}">Search it as a correlation or request id</a>
+    <a href="${listAddress({ id, since: 'all' })}">Search for it as a correlation or request id</a>
   </p>`;
   return { status: 404, title: 'Execution', main, isSettled: true };
 }

@@ -4,7 +4,7 @@ import type { ExecutionList, ExecutionReader } from '#lib/conductor/executions/f
 import { type Html, html } from '../pages/html.ts';
 
 /**
- * Returns a notice when the whole index is empty although the engine has an execution, or may have some.
+ * Returns a notice when the whole index is empty although the engine has, or may have, executions.
  * @param known `latestExecution`: an execution that this router has started
  * @throws EngineError
  */
@@ -23,7 +23,7 @@ export async function indexNotice(
     </p>`;
   return html`<p class="notice bad" role="alert">
     <strong>This engine has no search index</strong> (<code>conductor.indexing.enabled=false</code>), so executions
-    cannot be listed or filtered, and what followed from an execution is not found. A single execution can be opened by
-    its <code>X-Execution-Id</code>.
+    cannot be listed or filtered, and follow-up executions are not found. A single execution can be opened by its
+    <code>X-Execution-Id</code>.
   </p>`;
 }

@@ -13,7 +13,7 @@ export interface ListQuery {
   readonly client: string;
   readonly since: string;
   readonly until: string;
-  /** Time of the first page; empty on the first page. */
+  /** Time at which the first page was loaded; empty in the query of the first page itself. */
   readonly asOf: string;
   /** Correlation id or request id. */
   readonly id: string;
@@ -43,7 +43,7 @@ const defaultAge = '24h';
 
 /** Executions on one page. */
 const pageSize = 25;
-/** Rows of the index that one page reads at most, where the index cannot filter. */
+/** Most index rows that one page reads when the index cannot apply the filter. */
 const maxScanned = 500;
 
 /** Reads the query of an address. */
@@ -87,7 +87,7 @@ export function toSearch(query: ListQuery, now: number): Search | { readonly pro
   const example = 'not a time such as 2026-11-21T08:00Z';
   const problems = [
     ...Object.entries({ route, workflow, client, id }).flatMap(([name, text]) =>
-      text === '' || isQueryName(text) ? [] : [`${name}: only letters, digits and . : @ / + - _ are possible`],
+      text === '' || isQueryName(text) ? [] : [`${name}: only letters, digits and . : @ / + - _ are allowed`],
     ),
     ...(state === '' || Object.hasOwn(stateChoices, state) ? [] : ['state: unknown']),
     ...Object.entries({ since, until, asOf }).flatMap(([name, time]) =>

@@ -74,7 +74,7 @@ function problemList(problems: readonly string[]): Html {
 /** @param id correlation id or request id; empty for any */
 async function find(reader: ExecutionReader, id: string, { filter, bounds }: Search): Promise<ExecutionList> {
   if (id === '') return findExecutions(reader, filter, bounds);
-  // The correlation id is in the index. It is the request id, except of requests with an Idempotency-Key.
+  // The correlation id is in the index. It is the request id, except for requests with an Idempotency-Key.
   const correlated = await findExecutions(reader, { ...filter, correlationId: id }, bounds);
   return correlated.total > 0 ? correlated : findExecutions(reader, { ...filter, requestId: id }, bounds);
 }

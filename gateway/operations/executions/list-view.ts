@@ -35,7 +35,7 @@ interface Choice {
   readonly choices: readonly string[];
 }
 
-/** A value that is not among the choices, such as that of a link, stays chosen. */
+/** Adds a value that is not among the choices, such as one from a link, so that it stays selected. */
 function choice({ name, label, chosen, choices }: Choice): Html {
   const all = choices.includes(chosen) ? choices : [...choices, chosen];
   const nameOf = (value: string) => (stateChoices[value] ?? ageChoices[value])?.name ?? (value === '' ? 'any' : value);
@@ -84,7 +84,7 @@ export function executionTable(list: ExecutionList, query: ListQuery, now: numbe
         The search looked at ${scanned} executions and stopped: the engine cannot filter by route, client or request id.
         Narrow it by state or time, or continue.
       </p>`;
-  const table = executions.length === 0 ? html`<p class="none">No execution.</p>` : tableOf(executions, now);
+  const table = executions.length === 0 ? html`<p class="none">No executions.</p>` : tableOf(executions, now);
   return html`${incomplete} ${table} ${pages(list, query, now)}`;
 }
 
@@ -120,7 +120,9 @@ function waits({ waitsFor }: ListedExecution): Html | undefined {
   return waitsFor === undefined ? undefined : html`<small>waits for ${waitsFor}</small>`;
 }
 
-/** The further pages show executions up to the moment of the first one: those that start later do not shift them. */
+/**
+ * Later pages show only executions that started before the first page was loaded, so that new ones do not shift rows.
+ */
 function pages({ total, nextOffset }: ExecutionList, query: ListQuery, now: number): Html {
   const asOf = query.asOf === '' ? new Date(now).toISOString() : query.asOf;
   const order = query.state === 'running' ? 'Newer' : 'Older';

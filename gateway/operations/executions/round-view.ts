@@ -1,4 +1,4 @@
-// Renders a round: one picture from the request to the last execution, and its steps as a table.
+// Renders the executions of one change: a diagram from the request to the last execution, and a table of the steps.
 
 import { nameOfState } from '#lib/conductor/executions/names.ts';
 import { timelineOf } from '#lib/conductor/executions/timeline.ts';
@@ -12,7 +12,7 @@ import { meaningOf, stateBadge } from '../pages/state.ts';
 import { table } from '../pages/table.ts';
 import { type Round, type RoundStep, stepsOf } from './round.ts';
 
-/** Renders a round; undefined when nothing follows from the execution. @param currentId execution of the page */
+/** Renders the executions; undefined when nothing follows from the execution. @param currentId execution of the page */
 export function roundView({ first, isCut }: Round, currentId: string): Html | undefined {
   const steps = stepsOf(first);
   if (steps.length < 2) return undefined;

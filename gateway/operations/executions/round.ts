@@ -9,9 +9,9 @@ import { isExecutionId, isQueryName } from '#lib/conductor/executions/names.ts';
 /** An execution, or an expected one that does not exist, with its follow-up executions. */
 export interface RoundStep {
   readonly workflow: string;
-  /** Undefined: the engine has none. */
+  /** Undefined when the engine has no such execution. */
   readonly execution: WholeExecution | undefined;
-  /** Task domain or college, for one of several executions of a workflow. */
+  /** Task domain or college; distinguishes several executions of one workflow. */
   readonly college: string | undefined;
   /** Name of the event that starts it; empty for the first step and when it is unknown. */
   readonly event: string;
@@ -20,18 +20,18 @@ export interface RoundStep {
 
 /** All steps of a change. */
 export interface Round {
-  /** Usually the request alone. */
+  /** Usually only the execution of the request. */
   readonly first: readonly RoundStep[];
-  /** True when the engine has more followers than are read. */
+  /** True when the engine has more follow-up executions than are read. */
   readonly isCut: boolean;
 }
 
-/** Followers that are read. Each is a call to the engine. */
+/** Most follow-up executions that are read. Each one costs a call to the engine. */
 const maxFollowers = 20;
-/** Events can start executions that produce events; a loop of definitions must end. */
+/** Most levels of follow-up executions. Their events can start further executions, so definitions may form a loop. */
 const maxDepth = 5;
 
-/** Returns the round that an execution belongs to. @throws EngineError */
+/** Returns all executions of the change that an execution belongs to. @throws EngineError */
 export async function readRound(
   reader: ExecutionReader,
   execution: WholeExecution,
@@ -79,7 +79,7 @@ class RoundTree {
     return { workflow, execution, college: callerOf(input).college, event, next };
   }
 
-  /** Followers whose event is unknown: of another version of the handlers, or started by the reconciler. */
+  /** Follow-up executions whose event is unknown: another version of the handlers or the reconciler started them. */
   others(): RoundStep[] {
     const steps: RoundStep[] = [];
     for (const execution of this.#rest) {

@@ -35,7 +35,7 @@ export function redirect(response: ServerResponse, location: string): void {
   response.writeHead(303, { ...headers, location }).end();
 }
 
-/** How a page renews itself. */
+/** How a page refreshes itself. */
 export interface Refresh {
   /** Address of the HTML that replaces the content. */
   readonly from: string;

@@ -8,7 +8,9 @@ import type { EndedRequest } from '../../server/access-log.ts';
 export const stepMs = 10_000;
 /** Number of steps. */
 const stepCount = 60;
-/** Durations are recorded in tenths of a millisecond, up to two minutes, to about 10 %: 7 KB a step. */
+/**
+ * Durations are recorded in tenths of a millisecond, up to two minutes, with a precision of about 10 %: 7 KB a step.
+ */
 const unitsPerMs = 10;
 const histogram = { lowest: 1, highest: 120_000 * unitsPerMs, figures: 1 };
 /** Most kinds of failures that are kept. */

@@ -1,4 +1,4 @@
-// HTTP handlers of the overview: its page, the part that renews itself, and the values of its charts.
+// HTTP handlers of the overview: its page, the part that refreshes itself, and the values of its charts.
 
 import type { OperationsRoutes } from '../operations-server.ts';
 import { documentOf, send } from '../pages/page.ts';
@@ -15,7 +15,7 @@ export interface StatusRoutesOptions extends Pick<StatusViewOptions, 'kindOf'> {
   readonly activity: Activity;
 }
 
-/** Interval at which the page renews itself, in milliseconds. */
+/** Interval at which the page refreshes itself, in milliseconds. */
 const refreshMs = 2_000;
 
 /** Returns the handlers by path. `?route=` limits the charts to one route. */

@@ -1,4 +1,4 @@
-// Renders the part of the overview that renews itself.
+// Renders the part of the overview that refreshes itself.
 
 import type { RouteKind } from '../../plugin-api/gateway-routes.ts';
 import { type Failure, type RouteActivity } from './activity.ts';
@@ -56,7 +56,7 @@ function health({ readiness: { ready, reasons, notices }, upSeconds }: Status): 
     }`;
 }
 
-/** The script draws the charts, so they are not replaced when the page renews itself. */
+/** The script draws the charts, so they are not replaced when the page refreshes itself. */
 function charts(route: string): Html {
   return html`<section data-keep>
     <h2>
@@ -135,7 +135,7 @@ function componentsTable({ readiness, breakers, workers }: Status): Html {
       ? row(name, { is: `polled ${formatAge(value)} ago`, isWrong: value > inactiveSeconds, what: 'workers' })
       : row(name, { is: 'never polled here', isWrong: true, what: 'workers' });
   const engine = row('engine', {
-    is: engineReasons.length === 0 ? 'well' : engineReasons.join('; '),
+    is: engineReasons.length === 0 ? 'healthy' : engineReasons.join('; '),
     isWrong: engineReasons.length > 0,
     what: 'health',
   });
@@ -154,7 +154,7 @@ function failuresTable(failures: readonly Failure[]): Html {
   const rows = failures.map(({ route, method, status, problem, count, firstAt, lastAt, executionId }) => {
     return html`<tr>
       <th scope="row">${method} ${route}</th>
-      <td data-label="response"><b>${status}</b> ${problem ?? 'the back end’s own'}</td>
+      <td data-label="response"><b>${status}</b> ${problem ?? 'from the back end'}</td>
       <td data-label="count" class="wrong">${count}</td>
       <td data-label="since">${timeOf(firstAt)}</td>
       <td data-label="last">${timeOf(lastAt)}</td>

@@ -1,4 +1,5 @@
-// Reloads the configuration while the router serves: builds and checks a new snapshot, then activates or rejects it as a whole.
+// Reloads the configuration without a restart: builds and checks a new snapshot, then activates or rejects it as a
+// whole.
 
 import { ProblemsError } from '#lib/config/problems-error.ts';
 import { applicable } from '#lib/config/restart-keys.ts';
@@ -14,7 +15,7 @@ import { ReloadState } from './reload-state.ts';
 /** Options of {@link Reloader}. */
 export interface ReloaderOptions {
   readonly gatewayHost: GatewayHost;
-  /** The snapshot of the start: keys that need a restart keep its values. */
+  /** The first snapshot. Keys that take effect only after a restart keep its values. */
   readonly started: Pick<ConfigSnapshot, 'config' | 'gateway'>;
   /** Loads all configuration layers. @throws ConfigError */
   readonly loadConfig: () => Promise<Omit<LoadedConfig, 'origins'>>;

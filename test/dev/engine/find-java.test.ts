@@ -87,18 +87,18 @@ describe('noEngineMessage', () => {
     installJava('old', '17.0.15');
     const message = noEngineMessage(
       await search({ PATH: join(root, 'old/bin') }, ['/nowhere/jvm']),
-      'no daemon answers',
+      'no daemon responds',
     );
     expect(message.split('\n')).toEqual([
       'The workflow engine (Conductor 3.32.1) needs Java 21 or newer, or Docker; neither was found.',
       '  JAVA_HOME: none',
       `  PATH: Java 17 (${join(root, 'old/bin/java')})`,
       '  /nowhere/jvm: none',
-      '  Docker: no daemon answers',
+      '  Docker: no daemon responds',
       'Do one of these:',
       '  - install a JDK 21 or newer and Maven, and set JAVA_HOME when it lies elsewhere',
       '  - install and start Docker',
-      'An engine that runs already can be used with CONDUCTOR_URL=http://host:port.',
+      'An engine that is already running can be used with CONDUCTOR_URL=http://host:port.',
     ]);
   });
 });

@@ -1,11 +1,11 @@
-// Draws the charts of the overview with uPlot and renews them.
+// Draws the charts of the overview with uPlot and refreshes them.
 
 const { uPlot } = globalThis;
 
 const everyMs = 10_000;
 const height = 150;
 const container = document.querySelector('.charts');
-/** A canvas does not know `light-dark()`: the computed colour of an element is resolved. */
+/** A canvas does not support `light-dark()`, so colours are read from the computed style of this element. */
 const probe = document.body.appendChild(document.createElement('span'));
 function colour(name) {
   probe.style.color = `var(${name})`;

@@ -1,4 +1,4 @@
-// Renews the content of a page: fetches it and changes what differs, so that focus, selection and charts stay.
+// Refreshes the content of a page: fetches it and changes only what differs, so that focus, selection and charts stay.
 
 const view = document.getElementById('view');
 const live = document.getElementById('live');
@@ -33,7 +33,7 @@ function morphChildren(old, fresh) {
   after.forEach((node, index) => (index < before.length ? morph(before[index], node) : old.append(node)));
 }
 
-/** Returns false when nothing more is to be expected. */
+/** Returns false when no further change is expected. */
 async function update() {
   try {
     const response = await fetch(view.dataset.from, { cache: 'no-store', signal: AbortSignal.timeout(15_000) });

@@ -124,7 +124,7 @@ describe('the diff of a change', () => {
       '+++ workflows/tasks/mdm_notify.json',
       '@@ -2,7 +2,7 @@',
       '   "name": "mdm_notify",',
-      expect.stringContaining('   "description": "Tells MDM'),
+      expect.stringContaining('   "description": "Notifies MDM'),
       '   "ownerEmail": "service-router@example.org",',
       '-  "retryCount": 10,',
       '+  "retryCount": 7,',
