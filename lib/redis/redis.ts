@@ -4,6 +4,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClient, ErrorReply } from 'redis';
+import { lookup } from '#lib/http/lookup.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { RedisUnavailable } from './redis-unavailable.ts';
 
@@ -191,7 +192,7 @@ export class Redis {
       url: this.#url,
       disableOfflineQueue: true,
       commandOptions: { timeout: 0 },
-      socket: { reconnectStrategy: false, connectTimeout: attemptTicks * tickMs },
+      socket: { reconnectStrategy: false, connectTimeout: attemptTicks * tickMs, lookup },
     }) as RedisClient;
     client.on('error', (error: unknown) => this.#fail(client, error));
     this.#candidate = client;

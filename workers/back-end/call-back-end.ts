@@ -4,6 +4,7 @@ import http from 'node:http';
 import https from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig } from 'axios';
 import type { HeaderFields } from '#lib/envelope/headers.ts';
+import { lookup } from '#lib/http/lookup.ts';
 import { isSafeMethod } from '#lib/http/methods.ts';
 import { backoff, pause } from '../backoff.ts';
 import { type BackEndFailure, toBackEndFailure, taskExpiredCode } from './back-end-failure.ts';
@@ -62,8 +63,8 @@ const suppressedHeaders = { accept: false, 'content-type': false, 'user-agent': 
 
 /** Creates the client for all back ends of a process. `close` closes its connections. */
 export function createBackEndCaller(options: BackEndCallerOptions): { call: CallBackEnd; close: () => void } {
-  const httpAgent = new http.Agent({ keepAlive: true, timeout: maxIdleMs });
-  const httpsAgent = new https.Agent({ keepAlive: true, timeout: maxIdleMs });
+  const httpAgent = new http.Agent({ keepAlive: true, timeout: maxIdleMs, lookup });
+  const httpsAgent = new https.Agent({ keepAlive: true, timeout: maxIdleMs, lookup });
   const client = axios.create({
     httpAgent,
     httpsAgent,

@@ -1,5 +1,6 @@
 // HTTP client of the workers for the router's task API (/conductor/api), authenticated with an access token.
 
+import { lookup } from '#lib/http/lookup.ts';
 import { Pool } from '#lib/http/undici.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import { sendCall } from '#lib/conductor/send-call.ts';
@@ -50,7 +51,7 @@ export class RouterApi {
   constructor(options: RouterApiOptions) {
     const { origin, pathname } = new URL(options.apiURL);
     this.#options = options;
-    this.#pool = new Pool(origin, { pipelining: 1, connect: { timeout: 2_000 } });
+    this.#pool = new Pool(origin, { pipelining: 1, connect: { timeout: 2_000, lookup } });
     this.#prefix = pathname.replace(/\/+$/, '');
   }
 

@@ -1,6 +1,7 @@
 // An HTTP client for the identity provider with bounded time, size and connections; it does not follow redirects.
 
 import type { Dispatcher } from 'undici';
+import { lookup } from '#lib/http/lookup.ts';
 import { Agent } from '#lib/http/undici.ts';
 import { isJsonObject } from '#lib/json/json-object.ts';
 import { ProviderError } from './provider-error.ts';
@@ -42,7 +43,7 @@ export class ProviderHttp {
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
       keepAliveTimeout: 20_000,
-      connect: { timeout: timeoutMs },
+      connect: { timeout: timeoutMs, lookup },
     });
   }
 

@@ -1,0 +1,87 @@
+import type { LookupAddress, LookupOptions } from 'node:dns';
+import { createServer, get } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { describe, expect, it, vi } from 'vitest';
+import { createLookup, lookup } from '#lib/http/lookup.ts';
+
+const one: LookupAddress[] = [{ address: '192.0.2.1', family: 4 }];
+const two: LookupAddress[] = [{ address: '192.0.2.2', family: 4 }];
+
+/** A name service whose responses the test gives, in the order of the questions. */
+function startNameService() {
+  const asked: { hostname: string; answer: PromiseWithResolvers<LookupAddress[]> }[] = [];
+  const socketLookup = createLookup((hostname) => {
+    const answer = Promise.withResolvers<LookupAddress[]>();
+    asked.push({ hostname, answer });
+    return answer.promise;
+  });
+  const look = (hostname: string, options: LookupOptions = { all: true }) => {
+    const { promise, resolve, reject } = Promise.withResolvers<string | LookupAddress[]>();
+    socketLookup(hostname, options, (error, address) => (error === null ? resolve(address) : reject(error)));
+    return promise;
+  };
+  return { asked, look };
+}
+
+const failure = (code: string) => Object.assign(new Error(`getaddrinfo ${code}`), { code });
+
+describe('createLookup', () => {
+  it('asks once for the concurrent lookups of a name, and again after its response', async () => {
+    const { asked, look } = startNameService();
+    const both = [look('engine'), look('engine')];
+    const other = look('redis');
+    expect(asked.map(({ hostname }) => hostname)).toEqual(['engine', 'redis']);
+    asked[0]?.answer.resolve(one);
+    asked[1]?.answer.resolve(two);
+    expect(await Promise.all([...both, other])).toEqual([one, one, two]);
+    void look('engine');
+    expect(asked).toHaveLength(3);
+  });
+
+  it('returns one address for a socket that takes one', async () => {
+    const { asked, look } = startNameService();
+    const found = look('engine', {});
+    asked[0]?.answer.resolve(one);
+    expect(await found).toBe('192.0.2.1');
+  });
+
+  it('returns the last addresses while a lookup is slow, and the new ones afterwards', async () => {
+    const { asked, look } = startNameService();
+    const first = look('engine');
+    asked[0]?.answer.resolve(one);
+    await first;
+    expect(await look('engine')).toEqual(one);
+    asked[1]?.answer.resolve(two);
+    await vi.waitFor(() => expect(asked[1]?.answer.promise).resolves.toEqual(two));
+    const again = look('engine');
+    asked[2]?.answer.resolve(two);
+    expect(await again).toEqual(two);
+  });
+
+  it('returns the last addresses when the name service fails, but not for a name that is gone', async () => {
+    const { asked, look } = startNameService();
+    const first = look('engine');
+    asked[0]?.answer.resolve(one);
+    await first;
+    const failing = look('engine');
+    asked[1]?.answer.reject(failure('EAI_AGAIN'));
+    expect(await failing).toEqual(one);
+    const gone = look('engine');
+    asked[2]?.answer.reject(failure('ENOTFOUND'));
+    await expect(gone).rejects.toThrow('ENOTFOUND');
+    const unknown = look('engine');
+    asked[3]?.answer.reject(failure('EAI_AGAIN'));
+    await expect(unknown).rejects.toThrow('EAI_AGAIN');
+  });
+
+  it('connects a socket to a name of this machine', async () => {
+    const server = createServer((_request, response) => void response.end()).listen(0, 'localhost');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const [response] = await once(get({ host: 'localhost', port, lookup }), 'response');
+    response.resume();
+    expect(response.statusCode).toBe(200);
+    server.close();
+  });
+});
