@@ -76,7 +76,7 @@ export class EngineServers {
       try {
         return await sendCall(server.pool, { ...call, timeoutMs });
       } catch (error) {
-        // The caller has cancelled the call: that is no failure of the server.
+        // The caller has cancelled the call, which is not a failure of the server.
         if (call.signal?.aborted === true) throw error;
         this.#exclude(server);
         if ((error as EngineError).kind !== 'unreachable') throw error;

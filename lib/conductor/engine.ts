@@ -113,7 +113,7 @@ export class Engine {
     await this.#expect(transitionRequest(executionId, 'resume'));
   }
 
-  /** Takes up to `count` tasks that are due, at once: the engine's own long poll sleeps between its tries. */
+  /** Fetches up to `count` due tasks without waiting: the engine's own long poll sleeps between its attempts. */
   async pollTasks(taskType: string, options: { count: number; domain?: string; workerId?: string }): Promise<Task[]> {
     const query = new URLSearchParams({ count: String(options.count), timeout: '0' });
     if (options.domain !== undefined) query.set('domain', options.domain);

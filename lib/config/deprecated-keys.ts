@@ -14,7 +14,7 @@ export const deprecatedKeys: Readonly<Record<string, ConfigKey>> = {
   'router.waitBudgetMs': 'router.responseDeadlineMs',
 };
 
-/** Keys that have no effect any more, each with what does their work. They are ignored, with a warning. */
+/** Keys that no longer have an effect, each with its replacement. They are ignored, with a warning. */
 export const removedKeys: Readonly<Record<string, string>> = {
   'admission.reservedPercent': "a client's reads and writes are served round-robin",
   'mdm.updateQueue': 'the routers consume the queue at `mdm.updateQueueURL`',
@@ -59,7 +59,7 @@ export function renameDeprecated({ values, origins }: MergedLayers): RenamedLaye
   }
   for (const [name, replacement] of Object.entries(removedKeys)) {
     if (values[name] !== undefined)
-      warnings.push(`${origins[name]}: ${name} has no effect any more, ${replacement}: remove it`);
+      warnings.push(`${origins[name]}: ${name} no longer has an effect (${replacement}): remove it`);
   }
   return { values: renamed, origins: renamedOrigins, warnings, problems };
 }

@@ -19,7 +19,7 @@ export function gatewayDir(): string {
   return holdsGateway(process.cwd()) || !holdsGateway(productDir) ? process.cwd() : productDir;
 }
 
-/** Returns a page of the documentation by its path from the working directory. @param page e.g. `how-to/upgrade.md` */
+/** Returns the path of a documentation page, relative to the working directory. @param page e.g. `how-to/upgrade.md` */
 export function pathOfPage(page: string): string {
   const folder = [join(productDir, 'docs'), join(productDir, '../docs')].find(existsSync) ?? 'docs';
   return relative(process.cwd(), join(folder, page));

@@ -54,7 +54,7 @@ const ajv = new Ajv({
   keywords: ['secret'],
   verbose: true,
   // Every program compiles this schema at its start. A test validates it, because compiling the meta-schema takes longer.
-  // Optimised code takes twice as long to generate, and is run a few times.
+  // Optimised code takes twice as long to generate, and would run only a few times.
   validateSchema: false,
   code: { optimize: false },
 });
@@ -70,7 +70,7 @@ ajv.addFormat(
 ajv.addFormat('amqp-url', (value) => hasProtocol(value, ['amqp:', 'amqps:']));
 ajv.addFormat('redis-url', (value) => hasProtocol(value, ['redis:', 'rediss:']));
 
-/** By the keys that it validates. */
+/** Compiled validators, by the keys that they validate. */
 const validators = new Map<string, ValidateFunction>();
 
 /** Returns a validator of these keys: compiling the types of all keys would take a fifth of a program's start. */

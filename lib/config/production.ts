@@ -68,7 +68,7 @@ function problemsOfPlainHttp(
   if (address === undefined || !/^http:/i.test(address) || !URL.canParse(address)) return [];
   const isPrivate = isPrivateHost(new URL(address).hostname);
   if (isPrivate && isAccepted) return [];
-  const alternative = `, or production.accepts must have ${deviation} when no other machine can be in between`;
+  const alternative = `, or, if no other machine is on the network path, production.accepts must contain ${deviation}`;
   return [`${key} is ${withoutPassword(address)}: it must be https${isPrivate ? alternative : ''}`];
 }
 

@@ -39,7 +39,10 @@ export function writeRunningStack(stateDir: string, stack: RunningStack): () => 
   return () => rmSync(file, { force: true });
 }
 
-/** Returns the stack that runs with this state directory; undefined when there is none, also when its file is left over. */
+/**
+ * Returns the stack that runs with this state directory; undefined when there is none, even if the file of a stopped
+ * stack remains.
+ */
 export function readRunningStack(stateDir: string): RunningStack | undefined {
   try {
     const stack = JSON.parse(readFileSync(fileIn(stateDir), 'utf8')) as RunningStack;

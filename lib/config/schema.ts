@@ -106,7 +106,7 @@ const workers = {
   'workers.drainMs': milliseconds('deadline for in-flight tasks after SIGTERM', 25_000),
 };
 
-/** One item of secret material: `<key id>:<32 bytes in base64>`. */
+/** One encryption key: `<key id>:<32 bytes in base64>`. */
 const payloadKey = (description?: string) =>
   Type.String({ format: 'payload-key', secret: true, ...(description === undefined ? {} : { description }) });
 
@@ -130,7 +130,7 @@ const operations = {
     format: 'redis-url',
     secret: true,
     description:
-      'Redis that shares wake-ups and locks of `Idempotency-Key`s between router instances, the limits with `limits.store`, and the records of executions for an engine without an index; none when absent',
+      'Redis that shares wake-ups and locks of `Idempotency-Key`s between router instances, the limits when `limits.store` is `redis`, and the records of executions for an engine without an index; none when absent',
   }),
   'records.keyPrefix': withDefault(
     text('prefix of the keys in `redis.url` with the records of executions; one for each engine that shares a Redis'),

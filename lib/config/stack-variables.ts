@@ -1,4 +1,4 @@
-// What `npm start` and the command `start` say about the environment variables of the stack.
+// Help text about the environment variables of the stack, for `npm start` and the command `start`.
 
 /** Lines for a help text: each variable with its default or its effect. */
 export const stackVariables = `Environment (default):

@@ -1,6 +1,8 @@
 // Validates task domains of workers: parts of the names of the engine's queues.
 
-/** The domain of reads that routers dispatch directly, and the first part of such domains of a pool. */
+/**
+ * The task domain of directly dispatched reads of the default pool, and the prefix of that domain for any other pool.
+ */
 export const directDispatchDomain = 'direct-dispatch';
 
 /** Returns the problem of a task domain; null when workers may poll it. */

@@ -1,6 +1,6 @@
 // Dot segments of a path, which a server could resolve to a place outside the base that it was given.
 
-/** Rounds of percent-decoding: a path that is still encoded after them reaches no server decoded. */
+/** Maximum rounds of percent-decoding. No server is assumed to decode a path more often. */
 const maxDecodings = 4;
 
 /**

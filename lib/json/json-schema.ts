@@ -10,7 +10,7 @@ type Builders =
   | ('Array' | 'Boolean' | 'Cyclic' | 'Enum' | 'Integer' | 'Literal' | 'Null' | 'Number')
   | ('Object' | 'Optional' | 'Record' | 'Ref' | 'String' | 'Union' | 'Unknown');
 
-/** Marks an optional property as TypeBox does: no enumerable property, so that the schema has no trace of it. */
+/** Marks an optional property as TypeBox does: by a non-enumerable property, which does not appear in the schema. */
 const optional = '~optional';
 
 const ofType = (type: string) => (options?: Options) => ({ type, ...options });

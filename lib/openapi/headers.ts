@@ -7,12 +7,12 @@ const text = { type: 'string' } as const;
 const limitsPattern = (parameters: string) => `^"[a-z]+"${parameters}(?:, "[a-z]+"${parameters})*$`;
 const rateLimit = {
   description:
-    'What the limits of this path leave: `r` requests in the `t` seconds until the window ends (draft-ietf-httpapi-ratelimit-headers).',
+    'Remaining quota of the limits of this path: `r` requests in the `t` seconds until the window ends (draft-ietf-httpapi-ratelimit-headers).',
   schema: { type: 'string', pattern: limitsPattern(';r=[0-9]+;t=[0-9]+') },
 };
 const rateLimitPolicy = {
   description:
-    'The limits of this path: `q` requests in a window of `w` seconds. `"client"` is the limit of each client, `"route"` that of all together.',
+    'The limits of this path: `q` requests in a window of `w` seconds. `"client"` is the limit of each client, `"route"` the limit of all clients together.',
   schema: { type: 'string', pattern: limitsPattern(';q=[0-9]+;w=[0-9]+') },
 };
 const servedBy = 'The version of the workflow that served the request.';

@@ -28,7 +28,7 @@ export function securitySchemes(operations: readonly Described[]): Record<string
       type: 'http',
       scheme: 'basic',
       description:
-        'Client id and secret on the token path, form-encoded each (RFC 6749 section 2.3.1); or both in the body.',
+        'Client id and secret on the token path, each form-encoded (RFC 6749 section 2.3.1); or both in the body.',
     },
   };
 }

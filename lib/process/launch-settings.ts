@@ -1,8 +1,8 @@
-// How the product's programs are started: settings of Node and of the C library that have to be there before they run.
+// Settings with which the product's programs are started, because Node and the C library read them only at startup.
 
 /**
- * Arguments of Node. Semi-spaces of 8 MiB limit the young generation to 16 MiB, which by default grows to 128: what a router
- * has in flight fits, and no throughput is lost.
+ * Arguments of Node. Semi-spaces of at most 8 MiB limit the young generation, which by default grows to 128 MiB, to 16
+ * MiB. The data of requests in flight fits, so no throughput is lost.
  */
 export const nodeArguments = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=8'] as const;
 

@@ -12,11 +12,11 @@ import { RecordedIndex } from './recorded-index.ts';
 
 const dayMs = 86_400_000;
 
-/** What {@link createExecutionApi} works with. */
+/** Dependencies of {@link createExecutionApi}. */
 export interface IndexSources {
   /** Sends each request to the engine. */
   readonly call: SendRequest;
-  /** The engine's response to whether it has an index; default: asked with `call`. */
+  /** Tells whether the engine has an index; default: asks the engine through `call`. */
   readonly presence?: IndexPresence;
   /** The router's records; undefined without `redis.url`. */
   readonly records: ExecutionRecords | undefined;

@@ -24,7 +24,10 @@ export interface ExecutionRecord {
   readonly startedAt: number;
   /** Absent while the end is not recorded. */
   readonly status?: WorkflowStatus;
-  /** Time at which the end was recorded, at or after the end: no reader that goes by it misses a late entry. */
+  /**
+   * Time at which the end was recorded, not before the end itself: a reader that pages by this time misses no late
+   * entry.
+   */
   readonly endedAt?: number;
 }
 
@@ -104,9 +107,9 @@ export class ExecutionRecords {
   }
 
   /**
-   * Records an execution; of a known one, at most the end is removed (`reopens`). Never rejects: during an outage it is
-   * recorded at its end.
-   * @param start of the execution; its record is removed
+   * Records an execution. For a known one, only its end is removed if the record `reopens` it. Never rejects: during an
+   * outage, the command runs once Redis responds again.
+   * @param start the unconfirmed start of the execution, which is removed
    */
   put({ record, reopens, isLookedUp }: NewRecord, start?: Omit<UnconfirmedStart, 'startedAt'>): Promise<void> {
     const { executionId, ...value } = record;
@@ -125,11 +128,11 @@ export class ExecutionRecords {
     });
   }
 
-  /** Records the end of an execution. Never rejects: during an outage it is recorded at its end. */
+  /** Records the end of an execution. Never rejects: during an outage, the command runs once Redis responds again. */
   putEnd(executionId: string, status: WorkflowStatus): Promise<void> {
     const keys = ['executions', 'open', 'ended'].map((name) => this.#key(name));
     return this.#redis.runEventually((client) =>
-      // The time of the command counts, which an outage may have postponed.
+      // The time at which the command runs, because an outage may have postponed it.
       client.eval(endScript, { keys, arguments: [executionId, status, String(Date.now())] }),
     );
   }
@@ -155,7 +158,7 @@ export class ExecutionRecords {
     return executionIds.filter((_, index) => scores[index] === null);
   }
 
-  /** Returns the execution ids of each correlation id, and whether a start is not confirmed, oldest first. */
+  /** Returns the execution ids of these correlation ids, each oldest first, and whether any start is unconfirmed. */
   async correlated(correlationIds: readonly string[]): Promise<{ executionIds: string[]; hasStart: boolean }> {
     const lists = await Promise.all(
       correlationIds.map((id) => this.#redis.run((client) => client.zRange(this.#correlationKey(id), 0, -1))),

@@ -13,7 +13,7 @@ export interface OpenExecutions {
   close(): Promise<void>;
 }
 
-/** Opens it. Redis is connected at the first search of an engine without an index. */
+/** Opens the execution API. Redis is connected at the first search of an engine without an index. */
 export async function openExecutions(call: SendRequest, config: Config, log: Logger): Promise<OpenExecutions> {
   const url = config['redis.url'];
   if (url === undefined) {

@@ -100,7 +100,10 @@ export class RecordedIndex implements ExecutionIndex {
     return { executions: await this.#rowsOf(found), total };
   }
 
-  /** Yields the records that match, in order. An open execution that has ended is recorded as such and left out. */
+  /**
+   * Yields the records that match, in order. When an execution that is recorded as open has ended, its end is recorded
+   * and the record left out.
+   */
   async *#matching(query: ExecutionQuery, order: Order): AsyncGenerator<RecordedExecution> {
     const set = setOf(query, order);
     const range = { ...rangeOf(query, set), isNewestFirst: order === 'newest', count: chunkSize };

@@ -31,7 +31,10 @@ export function mayMatch(
   return workflowType.endsWith('*') ? workflow.startsWith(workflowType.slice(0, -1)) : workflow === workflowType;
 }
 
-/** Returns the row of a request: of the input it has the fields that are never encrypted, of the output nothing. */
+/**
+ * Returns the row of a request. Its input has only the fields that are never encrypted, and its output only the
+ * truncation mark.
+ */
 export function toSummary(record: RecordedExecution): ExecutionSummary {
   const { executionId, workflow, version = 0, correlationId, status = 'RUNNING', startedAt, endedAt } = record;
   const { method: httpMethod, route, clientId } = record;

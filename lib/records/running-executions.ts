@@ -22,7 +22,10 @@ export class RunningExecutions {
     this.#records = records;
   }
 
-  /** Records the running executions of these workflows. Default: all, and unconfirmed starts without one are removed. */
+  /**
+   * Records the running executions of these workflows. Default: all workflows; old unconfirmed starts are then removed
+   * too.
+   */
   async record(workflows?: readonly string[]): Promise<void> {
     for (const workflow of workflows ?? (await this.#workflows())) {
       for (const executionId of await this.#records.notOpen(await this.#engine.running(workflow))) {

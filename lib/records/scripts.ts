@@ -21,9 +21,10 @@ end`;
 export const recordDropped = 2;
 
 /**
- * Records an execution, and removes the record of its start in the same step, so that no outage loses both. A known one is
- * only reopened. KEYS: executions, started, open, ended, starts, correlation (optional). ARGV: id, record, start time,
- * limit (0: none), time to live, prefix, whether it reopens a known one (1 or 0), start and token (both optional).
+ * Records an execution, and removes the record of its start in the same step, so that no outage loses both. A known
+ * execution is at most reopened. KEYS: executions, started, open, ended, starts, correlation (optional). ARGV: id,
+ * record, start time, limit (0: none), time to live, prefix, whether to reopen a known execution (1 or 0), start and
+ * token (both optional).
  */
 export const putScript = `${forget}
 if KEYS[6] then

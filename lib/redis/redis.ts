@@ -32,7 +32,7 @@ const maxPostponed = 10_000;
  */
 const refusesOnlyThis =
   /^(?:NOPERM|WRONGTYPE)\b|^ERR (?:ACL failure in script|The user executing the script can't run)/;
-/** Error replies that concern the state of Redis, so that it takes the command later. */
+/** Error replies that concern the state of Redis, so that Redis may accept the command later. */
 const refusesForNow = /^(?:OOM|READONLY|LOADING|BUSY|MISCONF|MASTERDOWN|NOREPLICAS)\b/;
 
 /** A write that fails on a Redis that is loading, read-only, out of memory or busy with a script. */
@@ -40,11 +40,11 @@ const probe = `return redis.call('set', KEYS[1], '', 'PX', 1000)`;
 const probeKey = 'service-router:probe';
 
 /**
- * A Redis connection with outage detection. While Redis responds, commands are sent at once. The first missing reply, lost
- * connection or error reply starts an outage: the connection is closed, every pending command is rejected, and further
- * commands are rejected without being sent. About once a second a new connection is attempted. The outage ends when Redis
- * has executed a script that writes. An error reply that concerns only its command ({@link refusesOnlyThis}) is no outage: a
- * new connection would not help.
+ * A Redis connection with outage detection. While Redis responds, commands are sent at once. The first missing reply,
+ * lost connection or error reply starts an outage: the connection is closed, every pending command is rejected, and
+ * further commands are rejected without being sent. About once a second a new connection is attempted. The outage ends
+ * when Redis has executed a script that writes. An error reply that concerns only its command ({@link refusesOnlyThis})
+ * does not start an outage, because a new connection would not help.
  *
  * node-redis 6 has no deadline for a command that was sent: `commandOptions.timeout` covers the time until the command is
  * written (and costs one AbortSignal per command), and each write resets `socketTimeout`. A client that is destroyed while
@@ -73,7 +73,7 @@ export class Redis {
   /** `#sent` at each of the latest ticks. Replies arrive in order, so an old value is the number that must be settled now. */
   #sentAt: number[] = [];
   #sentAtLastCheck = 0;
-  /** Error replies that are logged already. */
+  /** Error replies that have already been logged. */
   readonly #refusals = new Set<string>();
 
   /** @param url `redis://…` or `rediss://…` */

@@ -15,7 +15,7 @@ export interface ProgramTelemetry {
   readonly tracer: Tracer | undefined;
   /** Reports an unexpected error to the error tracker; does nothing without one. Never pass personal data. */
   reportError(error: unknown, fields: Record<string, string>): void;
-  /** Sends what is left, for at most 2 seconds. */
+  /** Sends the queued reports and spans, for at most 2 seconds. */
   close(): Promise<void>;
 }
 

@@ -75,8 +75,9 @@ export function createProblemList(): ProblemPage {
 /** Explains what a status guarantees, for every problem with it. */
 function meaningOf(code: ProblemCode): string {
   const { status } = problemKinds[code];
-  if (status === 503) return '503 always means that nothing was started: the same request may be sent again.';
-  if (status === 504) return '504 always means that the outcome is not known: check it before you repeat a write.';
+  if (status === 503) return '503 means that no write was started: the same request may be sent again.';
+  if (status === 504)
+    return '504 means that the outcome is not known, unless the problem says otherwise: check it before you repeat a write.';
   return status < 500 ? 'The request was not carried out.' : 'Check whether a write was applied before you repeat it.';
 }
 

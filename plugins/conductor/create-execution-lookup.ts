@@ -1,4 +1,4 @@
-// Creates what finds executions: the engine's index or records in Redis, and the recorder that writes the records.
+// Creates the execution API, which searches the engine's index or records in Redis, and the recorder of these records.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
@@ -10,14 +10,14 @@ import { createDropReport } from '#lib/records/report-dropped.ts';
 import { outageNotice } from '#lib/redis/connect-redis.ts';
 import type { SharedServices } from '../../gateway/plugin-api/plugin-api.ts';
 
-/** What finds and records executions. */
+/** The execution API and the recorder of executions. */
 export interface ExecutionLookup {
   readonly recorder: ExecutionRecorder;
   /** Returns a client of the execution API that sends its calls through an engine connection. */
   apiOf(connection: { request: SendRequest }): ExecutionApi;
 }
 
-/** Deadline for the engine's response to whether it has an index, in milliseconds. */
+/** Timeout for asking the engine whether it has an index, in milliseconds. */
 const askTimeoutMs = 2_000;
 /** Pause before the engine is asked again, in milliseconds. */
 const askAgainMs = 500;
@@ -27,7 +27,8 @@ const consequence =
   'the engine has no index of executions and redis.url is not set: requests with an Idempotency-Key are refused, redelivered updates of MDM wait, and neither the reconciler nor the prune job nor searches of the CLI work';
 
 /**
- * Creates it. The engine is asked for its index in the background, and the log says once what finds executions.
+ * Creates the lookup. The engine is asked in the background whether it has an index. If it has none, the log says so
+ * once.
  * @param engine the connection that asks
  */
 export function createExecutionLookup(

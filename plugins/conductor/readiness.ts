@@ -107,7 +107,10 @@ async function isMissing(engine: Pick<Engine, 'request'>, { name, version }: Nee
   throw new Error(`the engine returned ${status} for workflow ${name} version ${version}`);
 }
 
-/** Returns the time of the last poll of each task type, in milliseconds since 1970; undefined when the engine does not tell. */
+/**
+ * Returns the time of the last poll of each task type, in milliseconds since 1970; undefined when the engine does not
+ * report it.
+ */
 async function readPolls(engine: Pick<Engine, 'request'>): Promise<ReadonlyMap<string, number> | undefined> {
   const { status, body } = await engine.request({
     method: 'GET',

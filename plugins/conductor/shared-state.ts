@@ -148,7 +148,7 @@ function createQueues(
   return { queues, withheld };
 }
 
-/** Creates what brings tasks to workers and results to waiters, here or at other routers. */
+/** Creates the components that deliver tasks to workers and results to waiters, here or at other routers. */
 function createDispatch(
   services: SharedServices,
   parts: Pick<ExecutionDependencies, 'engine' | 'waiters' | 'queues' | 'metadata' | 'completions'> & {

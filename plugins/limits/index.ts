@@ -7,7 +7,7 @@ import { createMisCodesPolicy, misCodesDeclaration } from './mis-codes.ts';
 import { createRateLimitPolicy, rateLimitDeclaration } from './rate-limit.ts';
 import { createStores, leaseMs } from './store/create-stores.ts';
 
-/** Version of the plugin's contract. */
+/** Version of the policies' names and parameters. */
 export const version = '1.2.0';
 /** Policies that the plugin registers. */
 export const policies = [rateLimitDeclaration, inFlightDeclaration, misCodesDeclaration];

@@ -92,7 +92,7 @@ describe('npm start with OAUTH_ISSUER', requires('full'), () => {
     [
       'a realm that does not exist',
       async () => ({ OAUTH_ISSUER: `${keycloak.url}/realms/nobody` }),
-      /\/realms\/nobody: its metadata responded with 404$/m,
+      /\/realms\/nobody: its metadata endpoint responded with 404$/m,
     ],
     [
       'the type of Keycloak’s tokens not accepted',

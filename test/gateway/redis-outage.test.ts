@@ -83,7 +83,7 @@ describe('a router whose Redis hangs', requires('redis'), () => {
       await untilUp(0);
       expect(await notices()).toMatchObject({
         idempotency: ['Redis does not respond: requests with an Idempotency-Key are refused'],
-        limits: ['Redis does not respond: each router counts limits by itself'],
+        limits: ['Redis does not respond: each router counts requests by itself'],
         reconciler: ['Redis does not respond: every router reconciles'],
         'wake-ups': [
           'Redis does not respond: routers notice changes made through other routers only at their next timed read',

@@ -12,7 +12,7 @@ const busyMs = 10_000;
 export async function openSqlite(file: string): Promise<EngineDatabase> {
   if (!existsSync(file)) throw new Error(`there is no SQLite file ${file}`);
   const database = new DatabaseSync(file, { timeout: busyMs });
-  // Same setting as the engine: a commit is safe in the write-ahead log without its own sync.
+  // Same setting as the engine: in WAL mode, a power failure may lose the last commits but does not corrupt the file.
   database.exec('PRAGMA synchronous=NORMAL');
   const run = (sql: string, ...values: SQLInputValue[]) => Number(database.prepare(sql).run(...values).changes);
   const number = (sql: string, ...values: SQLInputValue[]) =>

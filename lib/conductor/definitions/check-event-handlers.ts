@@ -39,7 +39,7 @@ function checkHandler(file: HandlerFile, context: Context): string[] {
   const problems: string[] = [];
   const report = (path: Path, message: string) => problems.push(problemAt(file, path, message));
   const sources = context.events.filter(({ pattern }) => pattern.test(event));
-  if (sources.length === 0) report(['event'], `no EVENT task produces it${namesOf(context.events)}`);
+  if (sources.length === 0) report(['event'], `no EVENT task produces this event${namesOf(context.events)}`);
   const wrong = condition === undefined ? undefined : problemOfCondition(condition);
   if (wrong !== undefined) report(['condition'], wrong);
   for (const [index, { start_workflow: start }] of actions.entries()) {
@@ -97,15 +97,15 @@ function checkDomain(
   const expected =
     domain === undefined ? {} : Object.fromEntries(taskTypesOf(target.definition).map((type) => [type, domain]));
   if (sameEntries(start.taskToDomain, expected)) return named;
-  const why = code === undefined ? 'workers of the default pool run it' : `that is where workers serve ${code}`;
+  const why = code === undefined ? 'the default pool runs these tasks' : `workers for ${code} poll this domain`;
   return [...named, [['taskToDomain'], `must be ${JSON.stringify(expected)}: ${why}`]];
 }
 
 function problemOfName(handler: EventHandler, code: string | undefined): string | undefined {
   if (isTemplate(handler) && code !== misPlaceholder)
-    return `the name has ${misPlaceholder}: the event must have it too`;
+    return `the name contains ${misPlaceholder}, so the event must contain it too`;
   if (code === undefined || handler.name.endsWith(`-${code}`)) return undefined;
-  return `the event is that of ${code}: the handler's name must end in "-${code}"`;
+  return `the event belongs to college ${code}, so the handler's name must end in "-${code}"`;
 }
 
 /** Reports events without a handler: they stay in their queue, and all are processed once a handler is registered. */

@@ -21,7 +21,7 @@ export interface PinnedVersions {
 }
 
 const example = 'such as versions: { 1: 10, 2: 90 }';
-/** An integer from 1 as JSON and YAML write it. */
+/** A positive integer as JSON and YAML write it. */
 const versionPattern = /^[1-9]\d{0,8}$/;
 
 /** Parses the parameters. `pinned` is absent when there are `problems`; each problem says what to do. */
@@ -41,9 +41,9 @@ export function readPinnedVersions({ version, versions, versionGuard }: PinParam
 }
 
 function checkVersion(version: unknown): string[] {
-  if (version === undefined) return [`needs a version: write version: 1, or shares of several, ${example}`];
+  if (version === undefined) return [`needs a version: write version: 1, or shares of several versions, ${example}`];
   if (Number.isSafeInteger(version) && (version as number) >= 1) return [];
-  return [`version is ${JSON.stringify(version)}: use a whole number from 1`];
+  return [`version is ${JSON.stringify(version)}: use a whole number, 1 or more`];
 }
 
 function checkShares(versions: unknown): string[] {
@@ -52,10 +52,10 @@ function checkShares(versions: unknown): string[] {
   if (entries.length === 0) return [`versions is empty: name each version with its share, ${example}`];
   const problems = entries.flatMap(([version, share]) => {
     if (!versionPattern.test(version))
-      return [`versions has the key "${version}": use whole numbers from 1, ${example}`];
+      return [`versions has the key "${version}": use whole numbers, 1 or more, ${example}`];
     if (Number.isSafeInteger(share) && (share as number) >= 0) return [];
     return [
-      `versions: the share of version ${version} is ${JSON.stringify(share)}: use whole numbers from 0, ${example}`,
+      `versions: the share of version ${version} is ${JSON.stringify(share)}: use whole numbers, 0 or more, ${example}`,
     ];
   });
   if (problems.length > 0 || entries.some(([, share]) => (share as number) > 0)) return problems;

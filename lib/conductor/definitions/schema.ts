@@ -31,7 +31,8 @@ const workflowTask = Type.Cyclic(
         loopCondition: Type.Optional(text),
         loopOver: Type.Optional(Type.Array(Type.Ref('WorkflowTask'))),
         items: Type.Optional(text),
-        // Fields of task types that are not allowed. They are accepted here, so that the check of the type reports it.
+        // Fields of task types that are not allowed. They are accepted here, so that checkWorkflow reports the task
+        // type instead of an unknown key.
         forkTasks: Type.Optional(Type.Unknown()),
         joinOn: Type.Optional(Type.Unknown()),
         subWorkflowParam: Type.Optional(Type.Unknown()),

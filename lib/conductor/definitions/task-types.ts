@@ -1,4 +1,4 @@
-// The allowed task types: those that the engine executes synchronously, without its own polling system task workers.
+// The allowed task types: SIMPLE, and system tasks that the engine executes without its system task workers.
 
 /** An allowed task type with its required fields. */
 export interface TaskType {

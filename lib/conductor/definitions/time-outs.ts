@@ -78,13 +78,16 @@ function checkRoute(definitions: Definitions, route: Route, { backEndTimeoutMs }
   const problems: string[] = [];
   if (route.responseDeadlineMs <= backEndTimeoutMs) {
     problems.push(
-      `${route.place}: clients wait ${route.responseDeadlineMs} ms, no longer than a back end may take (workers.backEndTimeoutMs = ${backEndTimeoutMs})`,
+      `${route.place}: the response deadline of ${route.responseDeadlineMs} ms must be longer than a back end may take (workers.backEndTimeoutMs = ${backEndTimeoutMs})`,
     );
   }
   return [...problems, ...checkRoutedWorkflow(workflow)];
 }
 
-/** The router enforces the deadline. With a timeout of its own, the engine would evaluate the workflow only at that time. */
+/**
+ * The router enforces the deadline. If the workflow had a timeout, the engine would not evaluate it again before that
+ * time.
+ */
 function checkRoutedWorkflow(file: DefinitionFile<WorkflowDefinition>): string[] {
   const { timeoutSeconds = 0 } = file.definition;
   return timeoutSeconds === 0

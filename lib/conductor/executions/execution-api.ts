@@ -30,7 +30,7 @@ export class ExecutionApi {
 
   /**
    * @param call sends each request: `engine.request`, or the equivalent through the router
-   * @param index returns what finds executions; called for each search. Default: the engine's index
+   * @param index returns the index to search; called for each search. Default: the engine's index
    */
   constructor(call: SendRequest, index?: () => Promise<ExecutionIndex>) {
     const engineIndex = new EngineIndex(call);
@@ -70,8 +70,8 @@ export class ExecutionApi {
   }
 
   /**
-   * Returns the executions of a workflow with this correlation id, oldest first. Every execution that was started before
-   * is found.
+   * Returns the executions of a workflow with this correlation id, oldest first. Includes every execution that was
+   * started before the call.
    * @throws NoExecutionIndex
    */
   async correlated(name: string, correlationId: string, options: CorrelatedOptions = {}): Promise<WholeExecution[]> {

@@ -1,4 +1,4 @@
-// How executions are found that are not known by id: by the engine's index, or by records of the router.
+// The interface for finding executions by other criteria than their id: by the engine's index, or the router's records.
 
 import { EngineError } from '../engine-error.ts';
 import type { WorkflowStatus } from '../types.ts';
@@ -46,7 +46,7 @@ export interface CorrelatedOptions {
   readonly timeoutMs?: number;
 }
 
-/** Finds executions. Every call throws an EngineError when it cannot tell. */
+/** Finds executions. Every call throws an EngineError when the engine or the records cannot be read. */
 export interface ExecutionIndex {
   /** Returns a page of the executions that match. */
   search(query: ExecutionQuery, page: Page): Promise<FoundExecutions>;

@@ -20,14 +20,14 @@ export interface ExecutionFilter {
   readonly route?: string;
   readonly clientId?: string;
   readonly correlationId?: string;
-  /** `X-Request-Id` of the response. The index does not know it, so every row in the time range is read. */
+  /** `X-Request-Id` of the response. The index cannot be searched by it, so every row in the time range is read. */
   readonly requestId?: string;
   /** Bounds of the start time, milliseconds since 1970. */
   readonly since?: number;
   readonly until?: number;
 }
 
-/** One execution of a list. Of request and response, it contains only the status code. */
+/** One execution of a list. It contains no payload and no header fields. */
 export interface ListedExecution extends Caller {
   readonly executionId: string;
   readonly workflow: string;
@@ -65,7 +65,9 @@ export interface ExecutionList {
   readonly scanned: number;
   /** Number of executions in the index that match workflow, states, times and correlation id. */
   readonly total: number;
-  /** Offset of the next page; undefined after the last row. Only meaningful for one workflow or none. */
+  /**
+   * Offset of the next page; undefined after the last row. Only meaningful when the filter names at most one workflow.
+   */
   readonly nextOffset?: number;
 }
 

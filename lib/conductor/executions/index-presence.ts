@@ -5,8 +5,8 @@ import { parseResponse, expectSuccess } from '../read-response.ts';
 import type { SendRequest } from '../send-call.ts';
 
 /**
- * A query without an operator. Every index parses queries and refuses it (400 on SQL, 500 by Elasticsearch); an engine
- * without index (`NoopIndexDAO`) responds to any query with an empty result.
+ * A query without an operator. Every index parses queries and rejects this one (400 from SQL databases, 500 from
+ * Elasticsearch); an engine without index (`NoopIndexDAO`) responds to any query with an empty result.
  */
 const malformedQuery = 'indexed';
 
@@ -26,7 +26,10 @@ export class IndexPresence {
     return this.#known;
   }
 
-  /** Returns whether the engine has an index. @throws EngineError while the engine does not say */
+  /**
+   * Returns whether the engine has an index.
+   * @throws EngineError when the engine does not respond, or not with a search result
+   */
   async exists(): Promise<boolean> {
     if (this.#known !== undefined) return this.#known;
     this.#asked ??= this.#ask().finally(() => {

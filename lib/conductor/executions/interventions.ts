@@ -10,7 +10,7 @@ import { hasEnded } from './has-ended.ts';
  * Kinds of interventions.
  * - `retry`: resumes at the last failed or cancelled task; a write is sent again
  * - `terminate`: ends the execution in any case
- * - `cancel`: ends the execution only if no worker has started, so nothing was sent to a back end
+ * - `cancel`: ends the execution only if no worker has received a task, so nothing was sent to a back end
  */
 export type Intervention = 'retry' | 'terminate' | 'cancel';
 
@@ -74,7 +74,7 @@ function previewRetry(execution: WholeExecution): InterventionPreview {
 /**
  * Carries out an intervention.
  * @param reason reason of a termination, visible to everyone who can read the execution
- * @throws EngineError unless the engine refused the call, which is an outcome
+ * @throws EngineError when the engine does not respond; a refusal by the engine is returned as the outcome
  */
 export async function carryOutIntervention(
   intervention: Intervention,
@@ -100,7 +100,7 @@ export async function carryOutIntervention(
     : { executionId, outcome: 'done' };
 }
 
-/** Returns true for a task that a worker has, or has postponed. */
+/** Returns true for a task that a worker has received, even when it has ended or was postponed. */
 function isWithWorker({ taskType, status, startTime = 0, pollCount = 0 }: ExecutedTask): boolean {
   if (taskType === 'EVENT' || taskType === 'SWITCH') return false;
   return status !== 'SCHEDULED' || pollCount > 0 || startTime > 0;

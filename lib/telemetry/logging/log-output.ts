@@ -4,7 +4,7 @@ import { write, writeSync } from 'node:fs';
 
 /** Capacity of the buffer, in characters; lines beyond it are dropped. */
 const maxBuffered = 2 ** 20;
-/** Lines of this many milliseconds are written together: one write costs as much as several lines. */
+/** Lines are collected for this many milliseconds and written together: one write costs as much as several lines. */
 const batchMs = 10;
 /** Delay before a write is retried after EAGAIN (a slow reader), in milliseconds. */
 const retryMs = 50;

@@ -33,7 +33,7 @@ export async function createTracer({ config, program, log }: TracerOptions): Pro
 /** `name=value` with a percent-encoded value, as in OTEL_EXPORTER_OTLP_HEADERS. Messages do not repeat the value. */
 function parseHeader(text: string): [name: string, value: string] {
   const [, name = '', value = ''] = /^\s*([\w!#$%&'*+.^`|~-]+)=(.*)$/.exec(text) ?? [];
-  if (name === '') throw new Error('otel.exporter.otlp.headers: each header is name=value');
+  if (name === '') throw new Error('otel.exporter.otlp.headers: each header must be name=value');
   try {
     return [name, decodeURIComponent(value.trim())];
   } catch {

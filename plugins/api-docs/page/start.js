@@ -4,10 +4,11 @@
 function shorten() {
   return {
     statePlugins: {
-      // The first scheme is the one that every route takes. Only it is offered for all of them: Swagger UI would open
-      // its dialog at the last one. The lock of an operation still offers each that the operation takes.
+      // Every route accepts the first security scheme. The dialog for all operations offers only that scheme, because
+      // Swagger UI would select the last one. The lock of an operation still offers every scheme that the operation
+      // accepts.
       auth: { wrapSelectors: { definitionsToAuthorize: changeResult((schemes) => schemes && schemes.take(1)) } },
-      // One row for all that an endpoint routes and nobody has described.
+      // Shows one row for all undescribed operations of an endpoint.
       spec: { wrapSelectors: { taggedOperations: changeResult((tags) => tags.map(withoutListedElsewhere)) } },
     },
   };
@@ -33,6 +34,6 @@ window.SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
   tryItOutEnabled: true,
   plugins: [shorten],
-  // It would send the document to a server of somebody else.
+  // Swagger UI's default validator would send the document to a third-party server.
   validatorUrl: null,
 });

@@ -29,7 +29,10 @@ export function subjectOf(
   };
 }
 
-/** Route name, with the path parameter when it has the form of a MIS code: `movies`, `adaptor 002`. Other values could be endless. */
+/**
+ * Route name, with the path parameter when it has the form of a MIS code: `movies`, `adaptor 002`. The number of other
+ * values is not bounded.
+ */
 function backEndName(route: string, params: AdmissionTarget['params'], parameter: string | undefined): string {
   const code = parameter === undefined ? undefined : params[parameter];
   return isMisCode(code) ? `${route} ${code}` : route;

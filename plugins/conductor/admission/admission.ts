@@ -30,7 +30,7 @@ export interface AdmissionSubject {
   readonly client: string;
 }
 
-/** A subject, with what ends its wait in the queue. */
+/** A subject, with the signal and the deadline that end its wait in the queue. */
 export interface AdmissionRequest extends AdmissionSubject {
   /** Aborts when the client disconnects. */
   readonly gone: AbortSignal;

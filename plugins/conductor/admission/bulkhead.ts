@@ -42,7 +42,7 @@ export interface PermitRequest {
 
 /**
  * Returns the flow of a request: its client and its class. The flow with the fewest permits is served first, so that no
- * client can starve others, and no client's writes its own reads.
+ * client can starve others, and the writes of a client cannot starve its own reads.
  */
 export function flowOf({ client, requestClass }: PermitRequest): string {
   return `${requestClass} ${client}`;

@@ -14,7 +14,7 @@ const healthCheckMs = 500;
 /**
  * A lost start leaves its client with an unknown outcome, so a start is used as the probe only after a successful
  * health check. Health alone is not enough: the engine reports healthy while its disk is full. A timer runs the checks,
- * because an instance that is not ready receives no requests that could.
+ * because an instance that is not ready receives no requests that could trigger them.
  */
 export class EngineBreaker extends CircuitBreaker {
   readonly #isHealthy: () => Promise<boolean>;

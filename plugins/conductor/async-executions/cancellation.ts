@@ -44,7 +44,7 @@ export async function cancelExecution(
   if (hasEnded(before)) return expectCancelled(before, linksOf);
   if (!isUntouched(before)) throw executionUnderWay(linksOf(workflowId));
   const isPaused = await engine.pause(workflowId).catch(async (error: unknown) => {
-    // The engine may have paused it, unless nothing was sent.
+    // Unless nothing was sent, the engine may have paused the execution.
     if (!(error instanceof EngineError && error.kind === 'unreachable')) await resume(workflowId, dependencies);
     throw error;
   });

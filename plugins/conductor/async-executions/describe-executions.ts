@@ -49,7 +49,7 @@ function describeStatus(method: Method): Description {
     responses: {
       200: {
         description: cancels
-          ? 'It is cancelled: nothing has reached the back end, and nothing will.'
+          ? 'The execution is cancelled: nothing has reached the back end, and nothing will.'
           : 'The status. `Retry-After` is present while the execution runs.',
         headers: {
           'Cache-Control': headerRef('CacheControl'),
@@ -79,7 +79,7 @@ function describeResponse(compresses: boolean): Description {
     problemHeaders: versionOfOne,
     responses: {
       default: {
-        description: "The back end's own response to the request that started it, whatever its status and body.",
+        description: "The back end's response to the request that started the execution, whatever its status and body.",
         content: { '*/*': {} },
       },
     },

@@ -36,7 +36,7 @@ export interface WithheldTasksOptions {
   readonly log: Logger;
 }
 
-/** Time after which a task is given up that the engine does not take back, in milliseconds. */
+/** Time after which the router stops trying to return a task to the engine, in milliseconds. */
 const maxRequeueMs = 10 * 60_000;
 const firstPauseMs = 50;
 const longestPauseMs = 1_000;

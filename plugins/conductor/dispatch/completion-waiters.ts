@@ -22,7 +22,10 @@ interface PendingCompletion {
 const shortestPauseMs = 50;
 const longestPauseMs = 2_000;
 
-/** Most wake-ups kept for executions without a waiter: an update may arrive before the response to the start. */
+/**
+ * Maximum number of wake-ups kept for executions without a waiter: an update may arrive before the response to the
+ * start.
+ */
 const maxEarlyWakeUps = 2_000;
 
 /** All waiters of this router for the completion of executions. */

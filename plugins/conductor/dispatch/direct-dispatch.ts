@@ -38,7 +38,7 @@ export interface DirectDispatchOptions {
   handedOut: (task: Task) => void;
 }
 
-/** What a router knows of one queue at the others. */
+/** What this router knows about one queue at the other routers. */
 interface Elsewhere {
   /** Time of the latest message that workers poll it elsewhere, by performance.now(). */
   polledAt: number;
@@ -54,9 +54,9 @@ interface Elsewhere {
 const announceMs = activeWithinMs / 6;
 /** After this time (milliseconds) an offer is repeated, and a request for tasks counts as lost. */
 const lostAfterMs = 250;
-/** Most queues known: workers can poll for any number of task types that do not exist. */
+/** Maximum number of known queues: workers can poll for any number of task types that do not exist. */
 const maxKnown = 1_000;
-/** Most tasks in one message. */
+/** Maximum number of tasks in one message. */
 const maxGiven = 16;
 
 /** Marks a router in `offers` that has not been asked since its latest offer or response. */

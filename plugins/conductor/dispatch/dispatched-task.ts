@@ -55,7 +55,7 @@ export async function findTask(engine: Pick<Engine, 'request'>, taskId: string):
   return found.taskId === taskId ? (found as Task) : undefined;
 }
 
-/** True for a task that the engine accepts a result of. */
+/** True for a task for which the engine accepts a result. */
 export function isPending({ status }: Task): boolean {
   return status === 'SCHEDULED' || status === 'IN_PROGRESS';
 }
@@ -65,7 +65,7 @@ export function taskPath({ executionId, referenceName }: TaskReference): string 
   return `${encodeURIComponent(executionId)}/${encodeURIComponent(referenceName)}`;
 }
 
-/** What a task that is dispatched directly is made of. */
+/** The data of a directly dispatched task. */
 export interface DispatchedTaskOptions {
   executionId: string;
   request: StartWorkflowRequest;

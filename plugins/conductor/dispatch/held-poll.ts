@@ -11,15 +11,15 @@ export interface Poll {
   signal: AbortSignal;
 }
 
-/** What holding a poll needs of a queue. */
+/** The methods of a queue that {@link holdPoll} uses. */
 export interface PolledQueue {
-  /** Delivers what is ready to a poll, and holds it as long as it has no tasks. `drop` follows. */
+  /** Delivers ready tasks to a poll; holds the poll when there are none. Every `hold` is followed by one `drop`. */
   hold(poll: HeldPoll): void;
   /** Ends a poll, which must get no more tasks. */
   drop(poll: HeldPoll): void;
 }
 
-/** A queue in which a poll is held, and the most tasks that it takes from there. */
+/** A queue in which a poll is held, and the maximum number of tasks that the poll takes from it. */
 export interface Wanted {
   readonly queue: PolledQueue;
   readonly count: number;
@@ -28,9 +28,9 @@ export interface Wanted {
 /** A held poll in one of its queues. */
 export interface HeldPoll {
   readonly workerId: string | undefined;
-  /** Tasks of this queue that it still takes. */
+  /** Number of tasks that the poll still takes from this queue. */
   left: number;
-  /** Tasks of all of its queues. */
+  /** Tasks that the poll has received from all of its queues. */
   readonly taken: Task[];
   release(): void;
 }
@@ -59,7 +59,7 @@ export async function holdPoll(wanted: readonly Wanted[], { workerId, timeoutMs,
   return taken;
 }
 
-/** Returns the first poll of each worker that takes more tasks; every one of workers without an id. */
+/** Returns the first poll of each worker that still takes tasks, and every such poll without a worker id. */
 export function firstOfEachWorker(polls: readonly HeldPoll[]): HeldPoll[] {
   const seen = new Set<string>();
   return polls.filter(({ workerId, left }) => {

@@ -1,4 +1,4 @@
-// In-flight executions of this router: how each completes, as far as its definition tells before the engine does.
+// How in-flight executions of this router complete, as far as their definitions predict it.
 
 import type { TransientMap } from '#lib/gc/transient-map.ts';
 import type { LastTask } from './workflow-metadata.ts';

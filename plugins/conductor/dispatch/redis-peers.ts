@@ -6,9 +6,9 @@ import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import type { DispatchMessage, DispatchPeers } from './direct-dispatch.ts';
 import type { PeerWakeUp, Peers } from './wake-ups.ts';
 
-/** Messages have the field `hint` here, also those of earlier releases. */
+/** Messages on this channel have the field `hint`, as in earlier releases. */
 const wakeUpChannel = 'service-router:hints';
-/** Messages to all routers; those to one are on a channel that ends with its id. */
+/** Channel of messages to all routers. The channel of one router ends with the id of that router. */
 const dispatchChannel = 'service-router:dispatch';
 
 /** Dependencies of {@link RedisPeers}. */

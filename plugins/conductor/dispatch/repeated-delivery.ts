@@ -5,7 +5,8 @@
 // call `POST /api/tasks/queue/requeue/{taskType}` adds one for every task in progress.
 //
 // `Task.pollCount` counts the polls of a task; a retry and a rerun start again at 0. A worker or router that returns a
-// task reports it IN_PROGRESS, which replaces output and reason. So a task of a later poll without either was not returned.
+// task reports it IN_PROGRESS, which replaces output and reason. So a task of a later poll that has neither was not
+// returned.
 
 import { isSafeMethod } from '#lib/http/methods.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
@@ -26,8 +27,8 @@ export function retryCountOf({ workflowTask }: Task): number | undefined {
 }
 
 /**
- * Returns true for a task that must not be carried out twice: neither a read nor one that the engine may retry. The others
- * are delivered again, because an engine can also fail after it has taken a task from its queue.
+ * Returns true for a task that must not be carried out twice: neither a read nor one that the engine may retry. Other
+ * tasks may be delivered again, because an engine can also fail after it has taken a task from its queue.
  */
 export function runsOnce(task: Task): boolean {
   const { httpMethod } = (task.inputData?.['inbound'] ?? {}) as { httpMethod?: unknown };
@@ -44,13 +45,13 @@ export function isRepeatedDelivery(task: Task): boolean {
   return !hasTrace(task);
 }
 
-/** Returns true for the result of a worker that returns its task without a trace of that. */
+/** Returns true for a result by which a worker returns its task without a reason or an output. */
 export function returnsWithoutTrace(result: TaskResult): boolean {
   // An extension of the lease keeps the task with its worker.
   return result.status === 'IN_PROGRESS' && result['extendLease'] !== true && !hasTrace(result);
 }
 
-/** Returns true for what the last result of a task has left: a reason or an output. SDKs send both as null, too. */
+/** Returns true for a task or result that has a reason or an output. SDKs may send both as null. */
 function hasTrace({ reasonForIncompletion, outputData }: Pick<Task, 'reasonForIncompletion' | 'outputData'>): boolean {
   return (reasonForIncompletion ?? '') !== '' || Object.keys(outputData ?? {}).length > 0;
 }

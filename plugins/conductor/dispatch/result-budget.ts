@@ -29,7 +29,7 @@ export interface HeldResult {
 
 /** Limits of a {@link ResultBudget}. */
 export interface ResultBudgetOptions {
-  /** Most bytes at a time; a larger result is read alone. Default: 1/32 of V8's heap limit. */
+  /** Maximum number of bytes held at a time; a larger result is read alone. Default: 1/32 of V8's heap limit. */
   readonly bytes?: number | undefined;
   /** Longest wait of a result, in milliseconds. */
   readonly maxWaitMs: number;

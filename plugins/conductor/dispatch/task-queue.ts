@@ -35,9 +35,11 @@ const requeueAfterMs = 1_000;
  * suspended in between, and the tasks may have timed out at the engine.
  */
 const maxHoldMs = 5_000;
-/** Most tasks of one fetch. */
+/** Maximum number of tasks of one fetch. */
 const maxFetchCount = 64;
-/** Pause between searches for dispatched tasks whose router has stopped (milliseconds). The first poll begins one. */
+/**
+ * Pause between searches for dispatched tasks whose router has stopped (milliseconds). The first poll starts a search.
+ */
 const orphanSearchMs = 300_000;
 /** A dispatched task that has waited this long in the engine (milliseconds) has no router: no client waits longer. */
 const orphanAgeMs = 120_000;
@@ -89,7 +91,7 @@ export class TaskQueue implements PolledQueue {
     return this.#ready.length;
   }
 
-  /** Most tasks that the held polls take together. */
+  /** Maximum number of tasks that the held polls take together. */
   get capacity(): number {
     return this.#heldPolls.reduce((sum, { left }) => sum + left, 0);
   }
@@ -207,7 +209,7 @@ export class TaskQueue implements PolledQueue {
       if (tasks.length > 0) this.#expectation = expectationMs.length;
       this.giveBack(this.#deliver(tasks));
     } catch (error) {
-      // An engine that is starting has no tasks, so this is no failure.
+      // An engine that is starting has no tasks, so this is not a failure.
       const isStarting = error instanceof EngineError && error.isStarting;
       if (!isStarting) this.#failures += 1;
       if (this.#failures === 1)

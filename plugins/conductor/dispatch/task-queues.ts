@@ -8,7 +8,9 @@ import { TaskQueue } from './task-queue.ts';
 
 /** A queue counts as inactive after this many milliseconds without a poll. */
 export const activeWithinMs = 60_000;
-/** From this many queues on, a new one deletes idle ones: those without a poll for a minute, else the longest without. */
+/**
+ * At this number of queues, adding one deletes idle queues: those unpolled for a minute, else those unpolled longest.
+ */
 const maxQueues = 1_000;
 /** That clean-up also deletes poll times that are older than this (milliseconds). */
 const keepPollTimeMs = 3_600_000;
@@ -139,7 +141,7 @@ export class TaskQueues {
     }
     if (this.#queues.size >= maxQueues) {
       const idle = [...this.#queues].filter(([, queue]) => queue.idle).toSorted(byLastPoll);
-      // Room for some more, so that not every new queue has to look for one to delete.
+      // Deletes down to 90 %, so that not every new queue triggers a search.
       for (const [key] of idle.slice(0, this.#queues.size - 0.9 * maxQueues)) this.#queues.delete(key);
     }
     for (const [taskType, polledAt] of this.#lastPolled) {

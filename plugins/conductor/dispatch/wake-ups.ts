@@ -4,7 +4,7 @@ import type { ExecutionStatus } from '#lib/conductor/types.ts';
 import type { QueueName, TaskQueues } from './task-queues.ts';
 import type { CompletionWaiters } from './completion-waiters.ts';
 
-/** What the update of an execution has told beyond the change itself, which saves a read of its status. */
+/** Details of a change of an execution that can save a read of its status. */
 export interface ChangeDetails {
   /** The new status, if the engine has returned it. */
   readonly status?: ExecutionStatus | undefined;
@@ -29,7 +29,7 @@ export interface Peers {
   publish(wakeUp: PeerWakeUp): void;
 }
 
-/** Wakes waiters and held polls on this router; publishes to other routers what has no waiter here. */
+/** Wakes waiters and held polls on this router; publishes wake-ups without a waiter here to other routers. */
 export class WakeUps {
   readonly #waiters: CompletionWaiters;
   readonly #queues: TaskQueues;

@@ -43,7 +43,7 @@ export class WorkflowMetadataCache {
 
   /**
    * Returns the task types that may follow a task, in any version of its workflow: the engine does not say which version a
-   * task belongs to. None of a version that ends with the task.
+   * task belongs to. A version that ends with the task contributes none.
    * @param completed reference name of the task when it has completed; undefined after any other result
    * @throws EngineError, Error when the engine does not return the definitions
    */

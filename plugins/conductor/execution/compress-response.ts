@@ -1,7 +1,8 @@
 // Compresses responses of back ends in br or gzip for clients that accept that.
 //
-// When a response holds a secret next to text that an attacker chose, its compressed length reveals the secret (BREACH). So
-// tokens are never compressed, nor the engine's API, where one response holds requests of several clients.
+// When a response holds a secret next to text that an attacker chose, its compressed length reveals the secret
+// (BREACH). So tokens are never compressed, nor are responses of the engine's API, which hold requests of several
+// clients.
 
 import { type Static, Type } from '#lib/json/json-schema.ts';
 import { headerRef } from '#lib/openapi/headers.ts';
@@ -60,7 +61,10 @@ export interface CompressedRequest {
   readonly coding: Coding | undefined;
 }
 
-/** Returns the response compressed when that makes it smaller. `Vary` names Accept-Encoding also when it does not. */
+/**
+ * Returns the response compressed when that makes it smaller. `Vary` names Accept-Encoding even when the response stays
+ * uncompressed.
+ */
 export async function compressResponse(
   response: BackEndResponse,
   { method, coding }: CompressedRequest,

@@ -1,4 +1,4 @@
-// The problem of every call for which the engine is needed and does not respond.
+// The problem of every call that needs the engine while it does not respond.
 
 import { Problem } from '#lib/problem/problem.ts';
 

@@ -68,8 +68,8 @@ export interface StartOptions extends Pick<WaitOptions, 'deadlineAt' | 'readOnly
 const maxMetadataMs = 500;
 
 /**
- * An execution that the engine has started for a request, and what its wait needs. What the client receives in the end is a
- * `ServeResult`.
+ * An execution that the engine has started for a request, and the functions that end its wait. The result for the
+ * client is a `ServeResult`.
  */
 export interface StartedExecution {
   readonly executionId: string;
@@ -237,7 +237,10 @@ async function abandon(
   }
 }
 
-/** Adds the reason, which the engine's status call omits, from the execution. It may have ended at the deadline. */
+/**
+ * Adds the reason, which the engine's status call omits, from the execution. The execution may have ended at the
+ * deadline.
+ */
 async function withReason(
   ended: ExecutionStatus,
   { engine }: Pick<ExecutionDependencies, 'engine'>,

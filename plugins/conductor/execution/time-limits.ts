@@ -14,7 +14,7 @@ export function remainingMs(deadlineAt: number): number {
   return Math.max(1, Math.round(deadlineAt - performance.now()));
 }
 
-/** Returns what a read of the engine returns. @throws EngineError `interrupted` at the deadline */
+/** Returns the result of a read of the engine. @throws EngineError `interrupted` at the deadline */
 export async function readBefore<T>(deadlineAt: number, read: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const giveUp = () => reject(new EngineError('interrupted', 'the engine did not respond before the deadline'));

@@ -23,7 +23,7 @@ export function idempotencyKeyOf({ headersDistinct }: Pick<IncomingMessage, 'hea
   const unquoted = quotedKey.exec(field)?.[1]?.replace(/\\(.)/g, '$1');
   const key = unquoted ?? (unquotedKey.test(field) ? field : undefined);
   if (key === '' || field === '') throw malformed('The key is empty.');
-  if (key === undefined) throw malformed('The key is visible ASCII without spaces, or a quoted string of ASCII.');
+  if (key === undefined) throw malformed('The key must be visible ASCII without spaces, or a quoted string of ASCII.');
   if (key.length > maxKeyLength) throw malformed(`The key has more than ${maxKeyLength} characters.`);
   return key;
 }

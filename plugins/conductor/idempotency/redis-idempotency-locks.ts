@@ -39,7 +39,7 @@ export class RedisIdempotencyLocks implements IdempotencyLocks {
     } catch (cause) {
       if (cause instanceof RedisUnavailable && !cause.mayHaveRun) local.release();
       else release();
-      const detail = 'Redis, which keeps two routers from starting the same request, is not answering.';
+      const detail = 'Redis, which keeps two routers from starting the same request, does not respond.';
       throw new Problem('idempotency-unavailable', { detail, headers: { 'retry-after': '1' }, cause });
     }
   }

@@ -3,7 +3,7 @@
 import type { Components, Operation, Parameter, Response, Schema } from '#lib/openapi/openapi.ts';
 import type { CallKind } from './allow-list.ts';
 
-/** What the document says of a call, besides its summary, scope and problems. */
+/** What the document says about a call besides its summary, scope and problems. */
 export type CallDescription = Pick<Operation, 'description' | 'parameters' | 'requestBody' | 'responses'>;
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
@@ -36,7 +36,7 @@ const engineResponse: Response = { description: "The engine's response.", conten
 const noTask: Response = { description: 'There is no task.' };
 const result: CallDescription['requestBody'] = { required: true, content: json(reference('conductor.TaskResult')) };
 
-/** Each call of workers; calls of operators have none. */
+/** Descriptions of the calls of workers; calls of operators have none. */
 export const workerCalls: Readonly<Partial<Record<CallKind, CallDescription>>> = {
   'batch-poll': {
     description:
@@ -116,7 +116,7 @@ const body = {
     description:
       'The texts of the other members are escaped: a backslash and the character behind it stand for that character.',
   },
-  sealed: text('The encrypted rest (JWE), when payloads are encrypted.'),
+  sealed: text('The other members, encrypted (JWE), when payloads are encrypted.'),
 };
 const headers: Schema = {
   type: 'object',
@@ -128,7 +128,7 @@ const headers: Schema = {
 export const workerSchemas: NonNullable<Components['schemas']> = {
   'conductor.Task': {
     type: 'object',
-    description: 'A task of the engine; the members that a worker needs. It has others.',
+    description: 'A task of the engine. Only the members that a worker needs are listed.',
     required: ['taskId', 'workflowInstanceId'],
     properties: {
       taskId: text('Id to report the result with.'),

@@ -261,7 +261,7 @@ class EngineApi {
     return { result, ...(await updates.update(result, body)) };
   }
 
-  /** Reports results at the same time. @returns the status of each, as its own call would have it */
+  /** Reports results at the same time. @returns the status of each, as a separate call would return it */
   async #reportAll(results: readonly Buffer[], context: CallContext): Promise<number[]> {
     const statusOf = (result: Buffer) =>
       this.#report(result, context).then(

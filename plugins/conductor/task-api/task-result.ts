@@ -33,11 +33,11 @@ const maxIdLength = 256;
 export function parseTaskResult(body: Buffer): TaskResult {
   const result = parse(body);
   if (typeof result?.taskId !== 'string' || typeof result.workflowInstanceId !== 'string')
-    refuse('A task result is JSON with taskId, workflowInstanceId and status.');
+    refuse('A task result must be JSON with taskId, workflowInstanceId and status.');
   const wrongId = idFields.find((name) => isUnsafeId(result[name]));
   if (wrongId !== undefined)
     refuse(`${wrongId} of a task result has control characters or more than ${maxIdLength} characters.`);
-  if (!statuses.has(result.status)) refuse(`The status of a task result is one of ${[...statuses].join(', ')}.`);
+  if (!statuses.has(result.status)) refuse(`The status of a task result must be one of ${[...statuses].join(', ')}.`);
   const reserved = Object.entries(result).find(
     ([name, value]) => reservedFields.has(name.toLowerCase()) && value !== null && value !== '',
   );

@@ -57,7 +57,7 @@ export interface AcceptedUpdate {
  * than a second call.
  */
 const maxPlainUpdateBytes = 65_536;
-/** Most delivered tasks remembered; the oldest is evicted first. */
+/** Maximum number of delivered tasks remembered; the oldest is evicted first. */
 const maxRemembered = 20_000;
 /** Longest delay of a timer in milliseconds; Node runs a longer one at once. */
 const maxTimerMs = 2 ** 31 - 1;

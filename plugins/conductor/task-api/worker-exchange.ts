@@ -8,15 +8,18 @@ export interface WorkerExchange {
   readonly workerId: string | undefined;
   /** How long the exchange may wait for tasks, in milliseconds. */
   readonly timeoutMs: number;
-  /** Queues whose tasks it takes, with the most tasks of each. */
+  /** Queues whose tasks it takes, with the maximum number of tasks of each. */
   readonly wanted: readonly (QueueName & { readonly count: number })[];
   /** Results, each the text of a TaskResult. */
   readonly results: readonly Buffer[];
 }
 
-/** Most results in one exchange: each becomes a call to the engine. Workers of this product report what they run at a time. */
+/**
+ * Maximum number of results in one exchange, because each becomes a call to the engine. Workers of this product report
+ * at most as many as they run concurrently.
+ */
 const maxResults = 1_000;
-/** Most queues of one exchange. */
+/** Maximum number of queues of one exchange. */
 const maxQueues = 100;
 
 /**
@@ -67,6 +70,6 @@ function parseObject(text: Buffer): Record<string, unknown> {
 function refuse(): never {
   throw new Problem('malformed-request', {
     detail:
-      'An exchange is lines of JSON: {workerId, timeout, wanted: [{taskType, domain, count}]}, then one result a line.',
+      'The body must be JSON lines: {workerId, timeout, wanted: [{taskType, domain, count}]}, then one result a line.',
   });
 }

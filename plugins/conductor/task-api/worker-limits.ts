@@ -45,7 +45,7 @@ export class WorkerLimits {
     const { taskTypes, domains, misCodes } = this.#limitsOf(clientId);
     const hasPoolLimits = taskTypes !== undefined || domains !== undefined;
     if (kind === 'admin' ? hasPoolLimits || misCodes !== undefined : misCodes !== undefined && !hasPoolLimits)
-      refuse('This client is limited by configuration to less than this call reaches.');
+      refuse('The configured limits of this client do not allow this call.');
   }
 
   /** Checks a poll. @throws Problem `forbidden` when the client may not take tasks from this queue */
@@ -78,7 +78,7 @@ export class WorkerLimits {
   /** Returns why a client may not take tasks from a queue; undefined when it may. */
   #reasonAgainst(clientId: string, { taskType, domain }: QueueName): string | undefined {
     if (isDirectDomain(domain)) return 'Only routers take tasks of this domain.';
-    if (this.#isInternal({ taskType, domain })) return "This is one of the engine's own queues, not one of tasks.";
+    if (this.#isInternal({ taskType, domain })) return "This is one of the engine's own queues, not a task queue.";
     // A client without these limits may work for every pool.
     const { taskTypes, domains } = this.#limitsOf(clientId);
     const isAllowed = taskTypes?.includes(taskType) !== false && domains?.includes(domain ?? noDomain) !== false;

@@ -8,9 +8,9 @@ import { traceparentOf } from '#lib/envelope/traceparent.ts';
 const maxTraces = 5_000;
 
 /**
- * Traces by execution id. An `mdm-shareWF` execution is started by an event of an event, whose payload has
- * `sourceExecutionId` but no trace context. When another router hands out its task, or after a restart, the task starts
- * a new trace.
+ * Traces by execution id. An `mdm-shareWF` execution is started by an event of an execution that an event has started.
+ * The payload of its event has `sourceExecutionId` but no trace context. When another router hands out its task, or
+ * after a restart, the task starts a new trace.
  */
 export class EventTraces {
   readonly #traces = new BoundedMap<string, string>(maxTraces);

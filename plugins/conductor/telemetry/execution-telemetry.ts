@@ -30,7 +30,7 @@ export interface EarlyEvents {
   backEndMs?: number | undefined;
 }
 
-/** Records the way of one request from its arrival to its response. */
+/** Records the progress of one request from its arrival to its response. */
 export class ExecutionTelemetry {
   readonly #dependencies: TelemetryDependencies;
   readonly #context: RequestContext;
@@ -132,7 +132,7 @@ export class ExecutionTelemetry {
     return timingScope !== undefined && scopes?.has(timingScope) === true ? formatServerTiming(times) : undefined;
   }
 
-  /** Ends the span; further calls do nothing. An execution that was started ends it by `ended`. */
+  /** Ends the span; further calls do nothing. For a started execution, `ended` ends the span. */
   close(endedAt = performance.now(), executionId?: string): void {
     this.#span?.end({ endedAt, attributes: { 'conductor.execution_id': executionId } });
     this.#span = undefined;

@@ -19,7 +19,7 @@ export interface VersionChoice {
 /**
  * Returns the version that a request chooses; undefined when it chooses none.
  * @throws Problem `workflow-version-forbidden` (403) for a client without the scope, whatever the value;
- *   `unknown-workflow-version` (400) for a value that is no version of the route
+ *   `unknown-workflow-version` (400) for a value that is not a version of the route
  */
 export function requestedVersion(
   { headers }: Pick<IncomingMessage, 'headers'>,

@@ -10,7 +10,7 @@ import { createVersionMetrics, type VersionMetrics } from './version-metrics.ts'
 export interface VersionState {
   readonly metrics: VersionMetrics;
   readonly engineFailures: EngineFailures;
-  /** Makes the routes of the activated configuration the ones whose guards the metrics show. */
+  /** Sets the routes whose guards the metrics show: those of the activated configuration. */
   activate(routes: readonly RouteVersions[]): void;
   /** Call it after every call to the engine. */
   observe(call: EngineCall): void;

@@ -35,9 +35,10 @@ export interface StackOptions {
 }
 
 /**
- * Creates the stack of a route. A request passes the layers from top to bottom, its outcome from bottom to top. The order
- * matters: a repeated request takes no permit, because its response exists; permits end before a response is compressed;
- * whether it is still time to start is asked after the queue of admission control; only what was sent to the engine is judged.
+ * Creates the stack of a route. A request passes the layers from top to bottom, its outcome from bottom to top. The
+ * order matters. A repeated request takes no permit, because its response exists. A permit is released before the
+ * response is compressed. The time for a start is checked after the queue of admission control. Only requests that were
+ * sent to the engine count for the version guard.
  */
 export function createStack(options: StackOptions, dependencies: StackDependencies): Serve {
   const layers: readonly Layer[] = [

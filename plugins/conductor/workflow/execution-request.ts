@@ -32,7 +32,10 @@ export interface ExecutionRequest {
   readonly responseDeadlineMs: number;
   /** When the head of the request had arrived. */
   readonly receivedAt: number;
-  /** When the whole request had arrived: response deadlines count from here. A body that came later counts once it is read. */
+  /**
+   * When the whole request had arrived: response deadlines count from here. For a body that arrives after the head, it
+   * is the time at which the body was read.
+   */
   readonly arrivedAt: number;
   /** Nothing is started for this request from this time on. */
   readonly startBefore: number;
@@ -40,7 +43,7 @@ export interface ExecutionRequest {
 }
 
 /**
- * What serving a request has led to: the execution that its client is told about, and what the client receives. A
+ * The result of serving a request: the id of the execution for the client, and what the client receives. A
  * `StartedExecution` is only what the engine has started for it.
  */
 export interface ServeResult {

@@ -46,7 +46,7 @@ export function createStores({ config, redis, addReadinessNotice }: StoreService
   const rateLimits = new RedisRateLimitStore(redis);
   const concurrency = new RedisConcurrencyStore(redis, lease);
   const refuses = config['limits.whenRedisIsAway'] === 'refuse';
-  const effect = refuses ? 'requests with a limit are refused' : 'each router counts limits by itself';
+  const effect = refuses ? 'requests with a limit are refused' : 'each router counts requests by itself';
   addReadinessNotice('limits', outageNotice(redis, effect));
   if (refuses) return { rateLimits, concurrency };
   return {

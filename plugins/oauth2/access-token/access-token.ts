@@ -21,7 +21,7 @@ const clientIdPattern = /^[\x20-\x7e]{1,256}$/;
  * Returns the OAuth client that a token was issued to. `sub` never replaces a missing claim: it may name a user with
  * the same name as a client (RFC 9068 section 5, RFC 9700 section 4.15).
  * @param names claims that may name the client; the first one present counts (`oauth.clientIdClaims`)
- * @throws InvalidTokenError `client` when none is present, or the first one is no printable ASCII of 1 to 256
+ * @throws InvalidTokenError `client` when none is present, or the first one is not printable ASCII of 1 to 256
  *   characters
  */
 export function readClientId(claims: Claims, names: readonly string[]): string {
@@ -31,8 +31,8 @@ export function readClientId(claims: Claims, names: readonly string[]): string {
 }
 
 /**
- * Returns the scopes, which RFC 9068 section 2.2.3 has in `scope`; providers differ. A list, or a string separated by
- * spaces. An element of a list is one scope, whatever it contains.
+ * Returns the scopes, which RFC 9068 section 2.2.3 has in `scope`; providers differ. The claim is a list, or a string
+ * with spaces between the scopes. An element of a list is one scope, whatever it contains.
  * @param names claims that may contain them; the first one present counts (`oauth.scopeClaims`)
  * @throws InvalidTokenError `claims` when the claim is neither
  */

@@ -67,7 +67,7 @@ export function isForAudience(aud: unknown, audience: string): boolean {
 
 /**
  * Reads a NumericDate (RFC 7519 section 2) in seconds since the epoch; undefined when absent.
- * @throws InvalidTokenError `claims` for infinity (JSON `1e999`) and values that are no number
+ * @throws InvalidTokenError `claims` for infinity (JSON `1e999`) and values that are not numbers
  */
 export function readTime(claims: Claims, name: 'exp' | 'nbf' | 'iat'): number | undefined {
   const value = claims[name];

@@ -115,7 +115,7 @@ export class Introspection {
     if (typeof claims['active'] !== 'boolean') throw new ProviderError('bad-answer', 'introspection: no "active"');
     if (!claims['active']) throw new InvalidTokenError('inactive');
     const { token_type: type, iss, aud } = claims;
-    // A refresh token may be active too, but is no access token.
+    // A refresh token may be active too, but is not an access token.
     if (type !== undefined && String(type).toLowerCase() !== 'bearer') throw new InvalidTokenError('type');
     if (iss !== undefined && iss !== rules.issuer) throw new InvalidTokenError('issuer');
     // Without the check, a token for another service of the same provider would pass (RFC 9700 section 2.3).

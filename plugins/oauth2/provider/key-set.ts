@@ -34,7 +34,7 @@ type Jwk = Record<string, unknown>;
 
 /**
  * Returns the usable keys of a key set: with a `kid`, for signatures, of an accepted algorithm. Other keys are ignored.
- * @throws ProviderError `bad-answer` when the body is no key set or has no usable key
+ * @throws ProviderError `bad-answer` when the body is not a key set or has no usable key
  */
 export function parseKeySet(body: Buffer, accepted: ReadonlySet<Algorithm>): KeySet {
   const { keys } = parseProviderResponse(body, 'key set');

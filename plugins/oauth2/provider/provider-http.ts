@@ -99,7 +99,7 @@ function toProviderError(error: unknown, where: string): ProviderError {
 
 /**
  * Parses a response body as a JSON object.
- * @throws ProviderError `bad-answer` when it is none
+ * @throws ProviderError `bad-answer` when it is not one
  */
 export function parseProviderResponse(body: Buffer, where: string): Record<string, unknown> {
   let value: unknown;

@@ -90,7 +90,7 @@ export class ProviderMetadata {
       if (response.status === 200) return [url, parseProviderResponse(response.body, url)];
       status = response.status;
     }
-    throw new ProviderError('bad-status', `${issuer}: its metadata responded with ${status}`);
+    throw new ProviderError('bad-status', `${issuer}: its metadata endpoint responded with ${status}`);
   }
 }
 

@@ -16,7 +16,7 @@ const problems: readonly ProblemCode[] = [
   'identity-provider-unavailable',
 ];
 const text = (description: string): Schema => ({ type: 'string', description });
-const seconds: Schema = { type: 'integer', description: 'Life of the token in seconds.' };
+const seconds: Schema = { type: 'integer', description: 'Lifetime of the token in seconds.' };
 
 const tokenRequest: Schema = {
   type: 'object',
@@ -35,7 +35,7 @@ const tokenResponse: Schema = {
     access_token: text('Send it as `Authorization: Bearer …`.'),
     token_type: text('`Bearer`.'),
     expires_in: seconds,
-    scope: text('What was granted.'),
+    scope: text('The granted scopes, separated by spaces.'),
   },
 };
 

@@ -46,7 +46,7 @@ it('a provider that does not respond → its address and why', async () => {
 
 it('an issuer without discovery → the address that was asked, and the status', async () => {
   await expect(check({ OAUTH_ISSUER: `${provider.issuer}/realms/college` })).rejects.toThrow(
-    `${provider.issuer}/realms/college: its metadata responded with 404`,
+    `${provider.issuer}/realms/college: its metadata endpoint responded with 404`,
   );
 });
 

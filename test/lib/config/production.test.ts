@@ -102,7 +102,7 @@ describe('production', () => {
       const env = { ...production, CONFIG_URL: address };
       const problems = await problemsOf(env);
       expect(problems).toEqual([
-        expect.stringMatching(/config\.url is http:.*production\.accepts must have http-config/),
+        expect.stringMatching(/config\.url is http:.*production\.accepts must contain http-config/),
       ]);
       expect(problems.join()).not.toContain('hush');
       expect(await problemsOf({ ...env, PRODUCTION_ACCEPTS: 'http-config' })).toEqual([]);

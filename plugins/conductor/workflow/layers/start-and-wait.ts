@@ -12,7 +12,7 @@ import { type Outcome, problemOutcome } from '../../execution/outcome.ts';
 import { type ResponseOptions, responseOf } from '../../execution/response.ts';
 import type { ExecutionRequest, Start } from '../execution-request.ts';
 
-/** What starting and waiting works with. */
+/** Dependencies of {@link startAndWait}. */
 export interface StartDependencies extends ExecutionDependencies {
   readonly responseOptions: ResponseOptions;
   readonly asyncExecutions: AsyncExecutions;

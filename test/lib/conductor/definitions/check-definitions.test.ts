@@ -195,7 +195,7 @@ describe('a workflow', () => {
     copy.replace(v2, '"conductor:person_patched"', '"kafka:person_patched"');
     expect(problemsIn(copy.dir)).toEqual([
       expect.stringMatching(/tasks\[1\]\.decisionCases\.PATCH\[0\]\.sink: only the engine's own queues carry events/),
-      expect.stringMatching(/^event-handlers\/mdm\.json:.*: event: no EVENT task produces it/),
+      expect.stringMatching(/^event-handlers\/mdm\.json:.*: event: no EVENT task produces this event/),
     ]);
   });
 
@@ -215,7 +215,7 @@ describe('an event handler', () => {
     copy.replace(mdm, 'conductor:college-adaptorWF:person_patched', 'conductor:college-adaptorWF:person_changed');
     expect(problemsIn(copy.dir)).toEqual([
       expect.stringMatching(
-        /^event-handlers\/mdm\.json:3:12: event: no EVENT task produces it \(produced: .*person_patched/,
+        /^event-handlers\/mdm\.json:3:12: event: no EVENT task produces this event \(produced: .*person_patched/,
       ),
       expect.stringMatching(
         /^workflows\/college-adaptorWF\.v2\.json:.*: no event handler listens to conductor:college-adaptorWF:person_patched$/,
@@ -245,7 +245,7 @@ describe('an event handler', () => {
     [
       'that keeps its workflow from the default pool',
       changeStart(mdm, ['taskToDomain'], { mdm_notify: '002' }),
-      /start_workflow\.taskToDomain: must be {}: workers of the default pool run it$/,
+      /start_workflow\.taskToDomain: must be {}: the default pool runs these tasks$/,
     ],
     [
       'that reads what its event does not carry',
@@ -291,7 +291,7 @@ describe('an event handler', () => {
     [
       'of each college in the domain of one',
       changeStart(share, ['taskToDomain'], { mdm_share: '001' }),
-      /start_workflow\.taskToDomain: must be {"mdm_share":"{domain}"}: that is where workers serve {mis}$/,
+      /start_workflow\.taskToDomain: must be {"mdm_share":"{domain}"}: workers for {mis} poll this domain$/,
     ],
     [
       'of each college for the event of all',
@@ -299,7 +299,7 @@ describe('an event handler', () => {
         given.set(share, ['event'], 'conductor:mdmWF:mdm_share_002');
         given.set(share, ['actions', 0, 'start_workflow', 'taskToDomain'], { mdm_share: '002' });
       },
-      /^event-handlers\/mdm-share-{mis}\.json:.*the name has {mis}: the event must have it too$/,
+      /^event-handlers\/mdm-share-{mis}\.json:.*the name contains {mis}, so the event must contain it too$/,
     ],
   ]);
 
@@ -319,7 +319,7 @@ describe('an event handler', () => {
       copy.replace(own, '"mdm_share": "002"', '"mdm_share": "003"');
       expect(problemsIn(copy.dir)).toEqual([
         expect.stringMatching(
-          /^event-handlers\/mdm-share-002\.json:.*the event is that of 003: the handler's name must end in "-003"$/,
+          /^event-handlers\/mdm-share-002\.json:.*the event belongs to college 003, so the handler's name must end in "-003"$/,
         ),
       ]);
     });
@@ -392,7 +392,9 @@ describe('the budget of time-outs', () => {
     const routes = problemsIn(copy.dir, slow).filter((line) => line.startsWith('gateway.config.yml'));
     expect(routes).toEqual(
       ['lmsDW', 'adaptor', 'movies'].map((name) =>
-        expect.stringContaining(`pipelines.${name}: clients wait 25000 ms, no longer than a back end may take`),
+        expect.stringContaining(
+          `pipelines.${name}: the response deadline of 25000 ms must be longer than a back end may take`,
+        ),
       ),
     );
   });
@@ -400,7 +402,7 @@ describe('the budget of time-outs', () => {
   it('a route with its own response deadline: that one counts', () => {
     const routes = [route({ name: 'movies', workflow: 'moviesWF', responseDeadlineMs: 15_000 })];
     expect(problemsIn(copy.dir, { ...context, routes })).toEqual([
-      expect.stringContaining('clients wait 15000 ms'),
+      expect.stringContaining('the response deadline of 15000 ms'),
       expect.stringContaining('must be at most 15 s'),
     ]);
   });

@@ -131,7 +131,7 @@ describe('an endpoint in trouble', () => {
   });
 
   it.each([
-    ['nonsense', /each header is name=value/],
+    ['nonsense', /each header must be name=value/],
     ['x-key=%zz', /the value of x-key is not percent-encoded/],
   ])('the header %s: refused, without its value', async (header, message) => {
     await expect(start(receiver.url, { headers: [header] })).rejects.toThrow(message);
