@@ -1,8 +1,8 @@
 // Settings with which the product's programs are started, because Node and the C library read them only at startup.
 
 /**
- * Arguments of Node. Semi-spaces of at most 8 MiB limit the young generation, which by default grows to 128 MiB, to 16
- * MiB. The data of requests in flight fits, so no throughput is lost.
+ * Arguments of Node. Semi-spaces of at most 8 MiB limit the young generation to 24 MiB; by default, it grows to 192 MiB.
+ * The data of requests in flight fits, so no throughput is lost.
  */
 export const nodeArguments = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=8'] as const;
 

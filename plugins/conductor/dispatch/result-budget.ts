@@ -8,7 +8,7 @@ import { Problem } from '#lib/problem/problem.ts';
 export const smallResultBytes = 65_536;
 /**
  * A result becomes text, JSON and a response: each byte needs about three bytes of heap and two outside it. V8's heap
- * limit includes 192 MiB for young objects, which never hold a large result.
+ * limit includes the young generation (24 MiB, see launch-settings.ts), which never holds a large result.
  */
 const shareOfHeap = 1 / 32;
 
