@@ -115,7 +115,7 @@ describe('/docs in a browser', requires('chromium'), () => {
     const problem = await browser.newPage();
     problem.on('console', (message) => complaints.push(message.text()));
     await problem.goto(`${stack.url}/problems/wait-budget-spent`);
-    expect(await problem.locator('h1').innerText()).toContain('wait budget');
+    expect(await problem.locator('h1').innerText()).toContain('response deadline');
     expect(await problem.evaluate('getComputedStyle(document.body).maxWidth')).toBe('672px');
     if (pictures !== undefined) await problem.screenshot({ path: join(pictures, '5-problem.png') });
     await problem.close();

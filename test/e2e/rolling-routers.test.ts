@@ -7,6 +7,7 @@ import { startPrometheus } from '../deploy/prometheus.ts';
 import { type Caller, callerFor, checkAnswersOf } from '../stack/client.ts';
 import { findFreePort } from '../../dev/setup/ports.mjs';
 import { pollUntil } from '../stack/poll-until.ts';
+import { type RedisServer, startRedisServer } from '../stack/redis-server.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
@@ -19,7 +20,8 @@ const env = { ROUTER_SHUTDOWNDELAYMS: '4000', ROUTER_TRUSTEDPROXIES: '127.0.0.1'
 /** No document describes what the load balancer answers by itself. */
 const any = { undescribed: 'some responses are of the load balancer' };
 
-describe('two routers behind the load balancer', requires('haproxy'), () => {
+describe('two routers behind the load balancer', requires('haproxy', 'redis'), () => {
+  let redis: RedisServer;
   let stack: Stack;
   let second: Program;
   let secondEnv: Record<string, string>;
@@ -27,8 +29,10 @@ describe('two routers behind the load balancer', requires('haproxy'), () => {
   let demo: Caller;
 
   beforeAll(async () => {
+    redis = await startRedisServer();
     const port = await findFreePort();
-    stack = await startStack({ engineUrl: engineOfRun().url, router: env, withWorkers: false });
+    const router = { ...env, REDIS_URL: redis.url };
+    stack = await startStack({ engineUrl: engineOfRun().url, router, withWorkers: false });
     secondEnv = { ...stack.routerEnv, ROUTER_PORT: String(port), OPS_PORT: String(await findFreePort()) };
     second = await startProgram('gateway/main.ts', secondEnv);
     balancer = await startLoadBalancer([
@@ -46,6 +50,7 @@ describe('two routers behind the load balancer', requires('haproxy'), () => {
     await second?.stop();
     await stack?.stop();
     await balancer?.stop();
+    await redis?.stop();
   }, 60_000);
 
   const untilBothServe = () =>
