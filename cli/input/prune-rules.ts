@@ -2,8 +2,8 @@
 
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
-import { endedStatuses, failedStatuses } from '#lib/conductor/executions/has-ended.ts';
-import { type PruneRule, restrictionOf, type RouteWorkflow } from '../../jobs/prune/rules.ts';
+import { endedStatuses } from '#lib/conductor/executions/has-ended.ts';
+import { generalRulesOf, type PruneRule, restrictionOf, type RouteWorkflow } from '../../jobs/prune/rules.ts';
 import { parseDuration } from './duration.ts';
 import { parseName } from './names.ts';
 import { parseStates } from './states.ts';
@@ -41,13 +41,11 @@ export function rulesFor(options: RuleOptions, config: Config, routes: readonly 
     return [{ name: [where, nameOf(statuses)].filter(Boolean).join(', '), statuses, olderThanMs, ...what }];
   }
   const own = route === undefined ? undefined : config[`prune.${route}.days`];
-  return [
-    { kind: ['COMPLETED'] as readonly WorkflowStatus[], days: own ?? config['prune.completedDays'] },
-    { kind: failedStatuses, days: own ?? config['prune.failedDays'] },
-  ].flatMap(({ kind, days }) => {
-    const selected = kind.filter((one) => statuses.includes(one));
+  return generalRulesOf(config).flatMap((rule) => {
+    const selected = rule.statuses.filter((one) => statuses.includes(one));
     const name = [where, nameOf(selected)].filter(Boolean).join(', ');
-    return selected.length === 0 ? [] : [{ name, statuses: selected, olderThanMs: days * dayMs, ...what }];
+    const olderThanMs = own === undefined ? rule.olderThanMs : own * dayMs;
+    return selected.length === 0 ? [] : [{ name, statuses: selected, olderThanMs, ...what }];
   });
 }
 

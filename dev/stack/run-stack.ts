@@ -1,7 +1,6 @@
 // Runs `npm start`: reads flags, starts the stack, waits for a signal, stops the stack.
 
 import { writeRunningStack } from '#lib/config/running-stack.ts';
-import { ignoreClosedOutput } from '#lib/process/closed-output.ts';
 import { findTakenPorts } from '../setup/ports.mjs';
 import { createProgress, type Progress } from '../setup/progress.mjs';
 import { addressesOf } from './addresses.ts';
@@ -19,8 +18,6 @@ import { summary } from './summary.ts';
  */
 export async function runStack(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const startedAt = performance.now();
-  // A stack whose terminal or pipe is gone stops in order: Ctrl-C ends `npm start | tee log` twice.
-  ignoreClosedOutput();
   const progress = createProgress();
   const say = (line: string) => {
     progress.clear();

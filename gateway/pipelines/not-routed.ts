@@ -9,10 +9,13 @@ import { createMethodLookup } from './route-lookup.ts';
 export function createNotRouted(config: GatewayConfig): RequestHandler {
   const allowedMethods = createMethodLookup(config);
   return function notRouted(request, _response, next) {
-    const allowed = allowedMethods(request);
-    if (allowed.length === 0) return next(new Problem('not-found'));
-    next(new Problem('method-not-allowed', { headers: { allow: allowed.join(', ') } }));
+    next(problemOf(allowedMethods(request)));
   };
+}
+
+function problemOf(allowed: readonly string[]): Problem {
+  if (allowed.length === 0) return new Problem('not-found');
+  return new Problem('method-not-allowed', { headers: { allow: allowed.join(', ') } });
 }
 
 /** Methods that Express may see whatever the route. */
@@ -23,12 +26,10 @@ const passedMethods: ReadonlySet<string> = new Set(['HEAD', ...routableMethods])
  * `methods` list, so that Express never sends its own response. Other methods that Node parses (PROPFIND, QUERY) never pass.
  */
 export function createMethodGate(config: GatewayConfig): RequestHandler {
-  const notRouted = createNotRouted(config);
   const allowedMethods = createMethodLookup(config);
-  return function gateMethods(request, response, next) {
+  return function gateMethods(request, _response, next) {
     if (passedMethods.has(request.method)) return next();
     const allowed = allowedMethods(request);
-    if (allowed.includes(request.method)) return next();
-    notRouted(request, response, next);
+    next(allowed.includes(request.method) ? undefined : problemOf(allowed));
   };
 }

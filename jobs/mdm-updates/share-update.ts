@@ -5,6 +5,7 @@ import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import type { ExecutionRecorder } from '#lib/records/recorder.ts';
 import { type MdmDefinitions, notifyWorkflow } from '../reconcile/mdm-definitions.ts';
+import { hasInput } from '../reconcile/same-work.ts';
 import type { Update } from './read-update.ts';
 
 /** What {@link startShare} works with. */
@@ -42,7 +43,7 @@ export async function startShare(
   try {
     record.started(await executions.start(share));
   } catch (error) {
-    if (hadNoEffect(error)) record.notStarted();
+    if (error instanceof EngineError && error.hadNoEffect) record.notStarted();
     throw error;
   }
 }
@@ -56,12 +57,5 @@ async function isStarted(
   executions: Pick<ExecutionApi, 'correlated'>,
 ): Promise<boolean> {
   const correlated = await executions.correlated(name, correlationId, { includeTasks: true });
-  return correlated.some(
-    (other) => other.tasks.length > 0 && Object.entries(input).every(([field, value]) => other.input[field] === value),
-  );
-}
-
-/** After a 5xx, the engine may have stored the execution and run it later. */
-function hadNoEffect(error: unknown): boolean {
-  return error instanceof EngineError && (error.kind === 'unreachable' || (error.status ?? 500) < 500);
+  return correlated.some((other) => other.tasks.length > 0 && hasInput(other.input, input));
 }

@@ -30,13 +30,19 @@ const dayMs = 86_400_000;
 
 /**
  * Returns the rules of the configuration. The executions that a route with its own rule (`prune.<route>.days`) covers are
- * excluded from the general rules, which are then split by workflow.
- * @param workflows every workflow that the engine has executions of
+ * excluded from the general rules, which are then split by the workflows that the engine has executions of.
+ * @throws EngineError
  */
-export function rulesOf(config: Config, routes: readonly RouteWorkflow[], workflows: readonly string[]): PruneRule[] {
+export async function readRules(
+  config: Config,
+  routes: readonly RouteWorkflow[],
+  { api, now }: { readonly api: Pick<ExecutionApi, 'workflows'>; readonly now: number },
+): Promise<PruneRule[]> {
   const routeRules = routeRulesOf(config, routes);
   const general = generalRulesOf(config);
   if (routeRules.length === 0) return general;
+  const endedBefore = now - Math.min(...general.map(({ olderThanMs }) => olderThanMs));
+  const workflows = await api.workflows({ statuses: endedStatuses, endedBefore });
   const generalScopes = workflows.flatMap((workflow) => {
     const own = routeRules.filter((rule) => rule.workflow === workflow);
     if (own.length === 0) return [{ workflow }];
@@ -45,17 +51,6 @@ export function rulesOf(config: Config, routes: readonly RouteWorkflow[], workfl
     return exceptRoutes.length < own.length ? [] : [{ workflow, exceptRoutes }];
   });
   return [...routeRules, ...general.flatMap((rule) => generalScopes.map((scope) => ({ ...rule, ...scope })))];
-}
-
-/** Returns the rules of the configuration for the executions that the engine has now. @throws EngineError */
-export async function readRules(
-  config: Config,
-  routes: readonly RouteWorkflow[],
-  { api, now }: { readonly api: Pick<ExecutionApi, 'workflows'>; readonly now: number },
-): Promise<PruneRule[]> {
-  if (routeRulesOf(config, routes).length === 0) return generalRulesOf(config);
-  const endedBefore = now - Math.min(...generalRulesOf(config).map(({ olderThanMs }) => olderThanMs));
-  return rulesOf(config, routes, await api.workflows({ statuses: endedStatuses, endedBefore }));
 }
 
 /** Returns the rules of the routes that have one. */

@@ -30,6 +30,11 @@ export class EngineError extends Error {
     this.status = options.status;
     this.isStarting = options.isStarting ?? false;
   }
+
+  /** True when the call has had no effect. After a 5xx, the engine may have stored an execution and run it later. */
+  get hadNoEffect(): boolean {
+    return this.kind === 'unreachable' || (this.kind === 'refused' && (this.status ?? 500) < 500);
+  }
 }
 
 /** Codes of errors that occur before any byte of the request is sent. */

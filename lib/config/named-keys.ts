@@ -1,6 +1,5 @@
 // Keys with a name in the middle: of a college, a back end, a route or a client.
 
-import { Type } from '#lib/json/json-schema.ts';
 import { backEndNamePattern } from './back-end-name.ts';
 import { backEndUrl, optionalCount, clientList, taskDomain } from './key-types.ts';
 import { misCodePattern } from './mis-code.ts';
@@ -16,10 +15,9 @@ export const namedKeys = {
     'back end of this name, whose task type is `<name>_intake`; the variable for `course-catalog` is BACKEND_COURSE_CATALOG_URL',
   ),
   // Keys of one route, by the name of its apiEndpoint.
-  '^prune\\.[A-Za-z][\\w-]{0,63}\\.days$': Type.Integer({
-    minimum: 1,
-    description: 'how long executions of this route are kept, whatever their status (days)',
-  }),
+  '^prune\\.[A-Za-z][\\w-]{0,63}\\.days$': optionalCount(
+    'how long executions of this route are kept, whatever their status (days)',
+  ),
   // Keys of one OAuth client, by client id. An empty list allows nothing.
   '^client\\.[!-~]{1,256}\\.misCodes$': clientList('MIS codes that this client may access; all when absent'),
   '^client\\.[!-~]{1,256}\\.requestsPerSecond$': optionalCount(

@@ -82,8 +82,12 @@ function openAddresses(config: PartialConfig): string[] {
   if (api?.startsWith('http:') === true && !isPrivateHost(hostOf(api) ?? '')) {
     problems.push(`conductor.apiURL is ${api}: workers would send their tokens in clear; it must be https`);
   }
-  for (const [key, scheme] of Object.entries({ 'mdm.updateQueueURL': 'amqp', 'redis.url': 'redis' } as const)) {
-    const address = config[key as 'mdm.updateQueueURL' | 'redis.url'];
+  const schemes = [
+    ['mdm.updateQueueURL', 'amqp'],
+    ['redis.url', 'redis'],
+  ] as const;
+  for (const [key, scheme] of schemes) {
+    const address = config[key];
     if (address?.startsWith(`${scheme}:`) === true && !isPrivateHost(hostOf(address) ?? '')) {
       problems.push(`${key} is ${withoutPassword(address)}: it must be ${scheme}s`);
     }

@@ -1,7 +1,17 @@
 // Configuration keys of the router's ports: addresses, timeouts, sizes and forwarded header fields.
 
 import { Type } from '#lib/json/json-schema.ts';
-import { bytes, count, list, milliseconds, millisecondsOrOff, port, text, withDefault } from './key-types.ts';
+import {
+  bytes,
+  count,
+  list,
+  milliseconds,
+  millisecondsOrOff,
+  optionalCount,
+  port,
+  text,
+  withDefault,
+} from './key-types.ts';
 
 /** The keys `router.…`: address, TLS, timeouts, sizes and forwarded header fields of the public port. */
 export const router = {
@@ -38,10 +48,9 @@ export const router = {
     'limit of connections to the public port; beyond it, the connection that has been idle longest is closed',
     4_000,
   ),
-  'router.maxConnectionsPerAddress': Type.Integer({
-    minimum: 1,
-    description: 'limit of connections from one address, except for trusted proxies; no limit per address when absent',
-  }),
+  'router.maxConnectionsPerAddress': optionalCount(
+    'limit of connections from one address, except for trusted proxies; no limit per address when absent',
+  ),
   'router.headersTimeoutMs': milliseconds('deadline for the arrival of a request header', 10_000),
   'router.requestTimeoutMs': milliseconds('deadline for the arrival of a whole request', 30_000),
   'router.keepAliveTimeoutMs': milliseconds('how long an idle connection is kept open', 65_000),
@@ -53,11 +62,9 @@ export const router = {
   'router.drainMs': milliseconds('deadline for requests in flight after SIGTERM', 30_000),
   'router.maxBodyBytes': bytes('largest request body', 262_144),
   'router.maxResponseBytes': bytes('largest response of a back end', 8_388_608),
-  'router.resultBytes': Type.Integer({
-    minimum: 1,
-    description:
-      'total size of task results over 64 KiB that are read from workers concurrently; further results wait; 1/32 of the heap when absent (bytes)',
-  }),
+  'router.resultBytes': optionalCount(
+    'total size of task results over 64 KiB that are read from workers concurrently; further results wait; 1/32 of the heap when absent (bytes)',
+  ),
   'router.requestHeaders': list('request headers passed to back ends besides the built-in allow-list', []),
   'router.responseHeaders': list('back-end headers passed to clients besides the built-in allow-list', []),
   'router.timingScope': text(

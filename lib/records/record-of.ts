@@ -13,21 +13,21 @@ type Input = Readonly<Record<string, unknown>>;
 export function recordOfStart(executionId: string, request: StartWorkflowRequest): NewRecord {
   const { name: workflow, version, correlationId, input } = request;
   const names = { executionId, workflow, version, correlationId, startedAt: Date.now() };
-  return { ...recordFrom(names, input), reopens: false };
+  return recordFrom(names, input, false);
 }
 
 /** Returns the record of a task's execution. A task does not have the version. */
 export function recordOfTask(task: Task): NewRecord {
   const { workflowInstanceId: executionId, workflowType, correlationId, scheduledTime, inputData = {} } = task;
   const names = { executionId, workflow: String(workflowType), correlationId: textOf(correlationId) };
-  return { ...recordFrom({ ...names, startedAt: Number(scheduledTime) || Date.now() }, inputData), reopens: true };
+  return recordFrom({ ...names, startedAt: Number(scheduledTime) || Date.now() }, inputData, true);
 }
 
 /** Returns the record of an execution as the engine has it. */
 export function recordOfExecution(execution: WholeExecution): NewRecord {
   const { workflowId: executionId, workflowName: workflow, workflowVersion: version, correlationId } = execution;
   const names = { executionId, workflow, version, correlationId, startedAt: execution.startTime };
-  return { ...recordFrom(names, execution.input), reopens: !hasEnded(execution) };
+  return recordFrom(names, execution.input, !hasEnded(execution));
 }
 
 interface Names extends Pick<RecordedExecution, 'executionId' | 'workflow' | 'startedAt'> {
@@ -36,7 +36,7 @@ interface Names extends Pick<RecordedExecution, 'executionId' | 'workflow' | 'st
 }
 
 /** An execution that an event has started repeats the request and the id of its source execution: it has no caller. */
-function recordFrom({ correlationId, ...names }: Names, input: Input): Omit<NewRecord, 'reopens'> {
+function recordFrom({ correlationId, ...names }: Names, input: Input, reopens: boolean): NewRecord {
   const { method, route, clientId, requestId } = input['executionId'] === undefined ? callerOf(input) : {};
   return {
     record: {
@@ -46,6 +46,7 @@ function recordFrom({ correlationId, ...names }: Names, input: Input): Omit<NewR
       ...(route === undefined ? {} : { route }),
       ...(clientId === undefined ? {} : { clientId }),
     },
+    reopens,
     // Without a key, the correlation id is the request id.
     isLookedUp: !isSafeMethod(method) || correlationId !== requestId,
   };

@@ -104,15 +104,9 @@ describe.each([
 
   it(`${shell} takes it without an error`, requires(shell), () => {
     // A file, because fish cannot read a script from the socket that Node passes as standard input.
-    const dir = mkdtempSync(join(tmpdir(), 'service-router-completion-'));
-    try {
-      const file = join(dir, 'script');
-      writeFileSync(file, toScript(describeWords(program())));
-      const check = spawnSync(shell, ['-n', file], { encoding: 'utf8' });
-      expect(check).toMatchObject({ status: 0, stderr: '' });
-    } finally {
-      rmSync(dir, { recursive: true });
-    }
+    const file = join(dir, `script.${shell}`);
+    writeFileSync(file, toScript(describeWords(program())));
+    expect(spawnSync(shell, ['-n', file], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
   });
 
   it('is what `completion` prints', async () => {

@@ -1,9 +1,9 @@
 // More event handlers than the engine has cores, on each store: the engine serves the queue of every one.
 
-import { describe, expect, it } from 'vitest';
-import { type EngineKind, type FaultEngine, startFaultEngine } from '../faults/engine.ts';
+import { describe, it } from 'vitest';
+import { type EngineKind, startFaultEngine } from '../faults/engine.ts';
 import { type Requirement, requires } from '../run/requirements.ts';
-import { call } from '../stack/client.ts';
+import { type EngineApi, engineApi } from '../stack/engine-api.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 
 const queues = ['one', 'two', 'three'];
@@ -39,14 +39,15 @@ describe.each(stores)('an engine on %s with a core', (kind, needs) => {
       environment: { JAVA_TOOL_OPTIONS: '-XX:ActiveProcessorCount=1' },
     });
     try {
-      await register(engine);
+      const api = engineApi(engine.url);
+      await register(api);
       // The engine reads the handlers when it starts, and then once a minute.
       await engine.kill();
       await engine.start();
-      for (const queue of queues) await post(engine, `workflow/${queue}WF`, {});
+      for (const queue of queues) await api.send('POST', `/workflow/${queue}WF`, {});
       await pollUntil('every handler to start its workflow', async () => {
-        const started = await Promise.all((await running(engine)).map((id) => correlationIdOf(engine, id)));
-        return new Set(started).size === queues.length;
+        const started = await Promise.all((await api.get<string[]>('/workflow/running/heardWF')).map(api.execution));
+        return new Set(started.map(({ correlationId }) => correlationId)).size === queues.length;
       });
     } finally {
       await engine.stop();
@@ -54,21 +55,10 @@ describe.each(stores)('an engine on %s with a core', (kind, needs) => {
   });
 });
 
-async function register(engine: FaultEngine): Promise<void> {
+async function register({ send }: EngineApi): Promise<void> {
   const definitions = queues.map(definitionsOf);
-  await post(engine, 'metadata/taskdefs', [{ ...owner, name: 'heard', timeoutSeconds: 0 }]);
+  await send('POST', '/metadata/taskdefs', [{ ...owner, name: 'heard', timeoutSeconds: 0 }]);
   for (const workflow of [heard, ...definitions.map(({ workflow }) => workflow)])
-    await post(engine, 'metadata/workflow', workflow);
-  for (const { handler } of definitions) await post(engine, 'event', handler);
+    await send('POST', '/metadata/workflow', workflow);
+  for (const { handler } of definitions) await send('POST', '/event', handler);
 }
-
-async function post({ url }: FaultEngine, path: string, body: unknown): Promise<void> {
-  const headers = { 'content-type': 'application/json' };
-  const answer = await call(`${url}/api/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-  expect([path, answer.status, answer.text]).toEqual([path, 200, expect.any(String)]);
-}
-
-const running = async ({ url }: FaultEngine) => (await call(`${url}/api/workflow/running/heardWF`)).json<string[]>();
-
-const correlationIdOf = async ({ url }: FaultEngine, id: string) =>
-  (await call(`${url}/api/workflow/${id}`)).json<{ correlationId: string }>().correlationId;

@@ -92,7 +92,7 @@ export class ConcurrencyLimiter {
   acquire(
     request: PermitRequest,
     signal: AbortSignal,
-    withinMs = this.#options.queueMs,
+    withinMs = Infinity,
   ): Permit | Rejected | Promise<Permit | Rejected> {
     if (this.#haveLimitsChanged()) this.#grantQueued();
     if (this.#hasCapacity(request)) return this.#grant(request, 0);

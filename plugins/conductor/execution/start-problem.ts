@@ -38,8 +38,7 @@ export async function startProblem(
     const detail = `${request.name} version ${request.version} is not registered.`;
     return new Problem('definition-missing', { detail, headers: { 'retry-after': '5' }, cause: error });
   }
-  const mayBeStarted = error.kind === 'refused' && (error.status ?? 500) >= 500;
-  if (mayBeStarted && !readOnly && !(await isAbsent(error, { request, deadlineAt }, executions))) {
+  if (!error.hadNoEffect && !readOnly && !(await isAbsent(error, { request, deadlineAt }, executions))) {
     return outcomeUnknown('The engine failed while the workflow was being started.', error);
   }
   return engineUnavailable(error);

@@ -1,17 +1,20 @@
-// An HTTP server in place of the engine, with a client of it; both are closed after the test.
+// An HTTP server in place of the engine, with clients of it; all are closed after the test.
 
 import { createServer, type RequestListener } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { Engine } from '#lib/conductor/engine.ts';
+import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import { noRecorder } from '#lib/records/recorder.ts';
 import { listenOnLoopback } from '../../../dev/loopback-server.ts';
+import type { ShareDependencies } from '../../../jobs/mdm-updates/share-update.ts';
 
-/** Starts the server and returns the client. Call it in a test. */
-export async function startFakeEngine(respond: RequestListener): Promise<Engine> {
+/** Starts the server and returns what a share is started with. Call it in a test. */
+export async function startFakeEngine(respond: RequestListener): Promise<ShareDependencies> {
   const server = await listenOnLoopback(createServer(respond));
   const engine = new Engine({ url: server.url, timeoutMs: 5_000, connections: 1 });
   onTestFinished(async () => {
     await engine.close();
     await server.close();
   });
-  return engine;
+  return { executions: new ExecutionApi((request) => engine.request(request)), recorder: noRecorder };
 }

@@ -1,8 +1,6 @@
 // What becomes of a message of MDM's update queue when the engine refuses, fails or is away.
 
 import { expect, it } from 'vitest';
-import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
-import { noRecorder } from '#lib/records/recorder.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
 import { MessageHandler, type MessageOutcome } from '../../../jobs/mdm-updates/message-handler.ts';
 import { MdmDefinitions } from '../../../jobs/reconcile/mdm-definitions.ts';
@@ -13,14 +11,14 @@ const stopping = new AbortController().signal;
 const update = { misCode: '002', sisPersonId: 'B00417733', cccid: 'ABC1234', updateId: 'u-1' };
 
 /** An engine that has no executions and responds to starts with these statuses, at last with 200. */
-async function startEngine(statuses: number[]): Promise<{ executions: ExecutionApi; starts: () => number }> {
+async function startEngine(statuses: number[]) {
   let starts = 0;
-  const engine = await startFakeEngine((request, response) => {
+  const dependencies = await startFakeEngine((request, response) => {
     if (request.method === 'GET') return void response.end('[]');
     response.statusCode = statuses[starts++] ?? 200;
     response.end(response.statusCode === 200 ? 'id-of-the-share' : JSON.stringify({ message: 'no' }));
   });
-  return { executions: new ExecutionApi((request) => engine.request(request)), starts: () => starts };
+  return { dependencies, starts: () => starts };
 }
 
 const rejectedAfter5: [MessageOutcome, number] = ['rejected', 5];
@@ -32,10 +30,10 @@ it.each<[what: string, statuses: number[], outcome: [MessageOutcome, number]]>([
   ['an engine that fails for long (500)', Array<number>(20).fill(500), ['started', 21]],
   ['an engine under load (429)', Array<number>(20).fill(429), ['started', 21]],
 ])('%s', async (_what, statuses, outcome) => {
-  const { executions, starts } = await startEngine(statuses);
+  const { dependencies, starts } = await startEngine(statuses);
   const definitions = new MdmDefinitions(definitionsFor());
   const log = createLog('test', 'silent');
-  const dependencies = { executions, recorder: noRecorder, mdmDefinitions: () => definitions };
-  const handler = new MessageHandler({ ...dependencies, log, retryMs: 1, stopping });
+  const mdmDefinitions = () => definitions;
+  const handler = new MessageHandler({ ...dependencies, mdmDefinitions, log, retryMs: 1, stopping });
   expect([await handler.handle({ body: update, redelivered: false }), starts()]).toEqual(outcome);
 });

@@ -3,8 +3,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
-import { noRecorder } from '#lib/records/recorder.ts';
 import { readUpdate } from '../../../jobs/mdm-updates/read-update.ts';
 import { shareOf, startShare } from '../../../jobs/mdm-updates/share-update.ts';
 import { MdmDefinitions } from '../../../jobs/reconcile/mdm-definitions.ts';
@@ -72,12 +70,11 @@ describe('the share of an update', () => {
   /** Starts the share at an engine whose index has these executions; returns the calls. */
   async function callsWith(found: object[], isRepeat: boolean): Promise<(string | undefined)[]> {
     const calls: (string | undefined)[] = [];
-    const engine = await startFakeEngine((request, response) => {
+    const dependencies = await startFakeEngine((request, response) => {
       calls.push(request.method);
       response.end(request.method === 'GET' ? JSON.stringify(found) : 'id-of-the-share');
     });
-    const executions = new ExecutionApi((request) => engine.request(request));
-    await startShare(share, { executions, recorder: noRecorder }, isRepeat);
+    await startShare(share, dependencies, isRepeat);
     return calls;
   }
   const tasks = [{}];

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { rulesFor } from '../../../cli/input/prune-rules.ts';
 import { loadConfig } from '#lib/config/load.ts';
+import type { Config } from '#lib/config/schema.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
 import { endedStatuses, failedStatuses } from '#lib/conductor/executions/has-ended.ts';
 import { startPruneLoop } from '../../../jobs/prune/prune-loop.ts';
 import { createPruneRound } from '../../../jobs/prune/round.ts';
-import { problemsOf, rulesOf } from '../../../jobs/prune/rules.ts';
+import { problemsOf, readRules } from '../../../jobs/prune/rules.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 
 const routes = [
@@ -15,12 +16,15 @@ const routes = [
 ];
 const workflows = ['moviesWF', 'college-adaptorWF', 'mdmWF'];
 const dayMs = 86_400_000;
+/** The rules when the engine has executions of these workflows. */
+const rulesOf = (config: Config, names = workflows) =>
+  readRules(config, routes, { api: { workflows: async () => names }, now: Date.now() });
 const configOf = async (env: Record<string, string> = {}) => (await loadConfig({ env })).config;
 
 describe('rules of the configuration', () => {
   it('no route of its own: two rules for everything', async () => {
     const config = await configOf({ PRUNE_COMPLETEDDAYS: '7', PRUNE_FAILEDDAYS: '90' });
-    expect(rulesOf(config, routes, workflows)).toEqual([
+    expect(await rulesOf(config)).toEqual([
       { name: 'completed', statuses: ['COMPLETED'], olderThanMs: 7 * dayMs },
       { name: 'failed', statuses: failedStatuses, olderThanMs: 90 * dayMs },
     ]);
@@ -28,7 +32,7 @@ describe('rules of the configuration', () => {
 
   it('a route of its own: left out of the others, which go workflow by workflow', async () => {
     const config = await configOf({ 'prune.movies.days': '2' });
-    const rules = rulesOf(config, routes, workflows);
+    const rules = await rulesOf(config);
     expect(rules[0]).toEqual({
       name: 'route movies',
       statuses: endedStatuses,
@@ -46,7 +50,7 @@ describe('rules of the configuration', () => {
 
   it('a route that shares its workflow: told apart by who asked, on both sides', async () => {
     const config = await configOf({ 'prune.adaptor-slow.days': '60' });
-    const rules = rulesOf(config, routes, workflows);
+    const rules = await rulesOf(config);
     expect(rules[0]).toMatchObject({ route: 'adaptor-slow', workflow: 'college-adaptorWF', olderThanMs: 60 * dayMs });
     expect(rules.filter(({ route }) => route !== undefined)).toHaveLength(1);
     // Also those of the reconciler, and those that were started without a route.
@@ -60,7 +64,7 @@ describe('rules of the configuration', () => {
   it('a rule for each route of a workflow: the others cover its executions of no such route', async () => {
     const config = await configOf({ 'prune.adaptor.days': '10', 'prune.adaptor-slow.days': '60' });
     const exceptRoutes = ['adaptor', 'adaptor-slow'];
-    expect(rulesOf(config, routes, ['college-adaptorWF']).slice(2)).toMatchObject([{ exceptRoutes }, { exceptRoutes }]);
+    expect((await rulesOf(config, ['college-adaptorWF'])).slice(2)).toMatchObject([{ exceptRoutes }, { exceptRoutes }]);
   });
 
   it('rejects ages within the look-back of the reconciler', async () => {

@@ -10,6 +10,7 @@ import {
 import { isSafeMethod } from '#lib/http/methods.ts';
 import { type Outcome, problemOutcome } from '../../execution/outcome.ts';
 import { type ResponseOptions, responseOf } from '../../execution/response.ts';
+import { remainingMs } from '../../execution/time-limits.ts';
 import type { ExecutionRequest, Start } from '../execution-request.ts';
 
 /** Dependencies of {@link startAndWait}. */
@@ -82,7 +83,7 @@ function accepted(
     document: { id, state: 'running', route, method, requestId, links },
     headers: { location: links.self, 'retry-after': '1', 'preference-applied': request.waitPolicy.applied },
     settled: asyncExecutions.follow(id, {
-      timeoutMs: Math.max(1, request.arrivedAt + request.responseDeadlineMs - performance.now()),
+      timeoutMs: remainingMs(request.arrivedAt + request.responseDeadlineMs),
       readOnly: isSafeMethod(method),
     }),
   };

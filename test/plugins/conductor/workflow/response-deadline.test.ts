@@ -1,11 +1,10 @@
 // The response deadline counts from the arrival of the request, not from the end of its token check.
 
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { listenOnLoopback, type LoopbackServer } from '../../../../dev/loopback-server.ts';
 import type { Router } from '../../../../gateway/start-router.ts';
 import { startLocalRouter } from '../../../gateway/local-router.ts';
 import { call } from '../../../stack/client.ts';
@@ -15,25 +14,26 @@ const deadlineMs = 1_500;
 const checkMs = 1_000;
 const workflowId = randomUUID();
 /** Starts executions that never end. */
-const engine = createServer((request, response) => {
+const respond: RequestListener = (request, response) => {
   request.resume();
   if (request.method === 'POST' && request.url === '/api/workflow') return void response.end(workflowId);
   const isStatus = request.url?.startsWith(`/api/workflow/${workflowId}/status`) === true;
   response.writeHead(isStatus ? 200 : 404, { 'content-type': 'application/json' });
   response.end(JSON.stringify({ workflowId, status: 'RUNNING' }));
-});
+};
+let engine: LoopbackServer;
 let provider: ProviderStandIn;
 let router: Router;
 
 beforeAll(async () => {
-  await once(engine.listen(0, '127.0.0.1'), 'listening');
+  engine = await listenOnLoopback(createServer(respond));
   provider = await startProviderStandIn();
   provider.answerIntrospection = async () => {
     await pause(checkMs);
     return { status: 200, body: { active: true, client_id: 'demo', scope: 'sisdata_W', token_type: 'Bearer' } };
   };
   router = await startLocalRouter({
-    CONDUCTOR_URL: `http://127.0.0.1:${(engine.address() as AddressInfo).port}`,
+    CONDUCTOR_URL: engine.url,
     OAUTH_ISSUER: provider.issuer,
     OAUTH_INTROSPECTIONURL: `${provider.url}/introspect`,
     OAUTH_INTROSPECTIONCLIENTID: 'router',
@@ -44,8 +44,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await router?.stop();
   await provider?.stop();
-  engine.closeAllConnections();
-  engine.close();
+  await engine?.close();
 });
 
 it.each([
