@@ -133,10 +133,13 @@ export class ReconcileRounds {
     const now = this.#now();
     const types = [patchWorkflow, notifyWorkflow, shareWorkflow];
     const secondLagMs = afterMs * secondScanAfter;
-    return [
-      ...types.map((workflowType) => new EndedScan(api, { workflowType, from: now - lookBackMs, lagMs: afterMs })),
-      ...types.map((workflowType) => new EndedScan(api, { workflowType, from: now - secondLagMs, lagMs: secondLagMs })),
+    const scans = [
+      { from: now - lookBackMs, lagMs: afterMs },
+      { from: now - secondLagMs, lagMs: secondLagMs },
     ];
+    return scans.flatMap((scan) =>
+      types.map((workflowType) => new EndedScan(api, { workflowType, ...scan, overlapMs: afterMs })),
+    );
   }
 
   async #scan(round: Round): Promise<void> {

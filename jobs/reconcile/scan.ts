@@ -21,13 +21,16 @@ export class EndedScan {
   readonly #workflowType: string;
   readonly #pages: PageReader;
   readonly #lagMs: number;
+  readonly #overlapMs: number;
   /** Every execution that ended before this time was read (milliseconds since 1970). */
   #readUpTo: number;
 
-  constructor(api: ExecutionApi, options: { workflowType: string; from: number; lagMs: number }) {
+  /** @param options `overlapMs`: how much later than its end, plus the lag, a row may enter the index, in milliseconds */
+  constructor(api: ExecutionApi, options: { workflowType: string; from: number; lagMs: number; overlapMs: number }) {
     this.#pages = new PageReader(api);
     this.#workflowType = options.workflowType;
     this.#lagMs = options.lagMs;
+    this.#overlapMs = options.overlapMs;
     this.#readUpTo = options.from;
   }
 
@@ -49,7 +52,11 @@ export class EndedScan {
         this.#readUpTo = reached;
         offset = 0;
       }
-      if (read.isLast) return { rows, isComplete: true };
+      if (read.isLast) {
+        // Without this, a workflow that never runs would be searched for from the beginning in every round.
+        this.#readUpTo = Math.max(this.#readUpTo, startOfSecond(until - this.#overlapMs));
+        return { rows, isComplete: true };
+      }
     }
     return { rows, isComplete: false };
   }
