@@ -25,6 +25,8 @@ export interface CancellationDependencies {
 /** Longest time for which a router tries to resume an execution that it did not cancel, in milliseconds. */
 const maxResumeMs = 10 * 60_000;
 const resumePauseMs = 1_000;
+/** How long the engine may take to pause an execution, in milliseconds: it waits up to a minute for its lock. */
+const maxPauseMs = 75_000;
 
 /**
  * Cancels an execution. The execution is paused while its tasks are checked, because no router hands out a task of a
@@ -43,9 +45,8 @@ export async function cancelExecution(
   const before = hasEnded(execution) ? execution : await read();
   if (hasEnded(before)) return expectCancelled(before, linksOf);
   if (!isUntouched(before)) throw executionUnderWay(linksOf(workflowId));
-  const isPaused = await engine.pause(workflowId).catch(async (error: unknown) => {
-    // Unless nothing was sent, the engine may have paused the execution.
-    if (!(error instanceof EngineError && error.kind === 'unreachable')) await resume(workflowId, dependencies);
+  const isPaused = await engine.pause(workflowId).catch((error: unknown) => {
+    if (!(error instanceof EngineError && error.hadNoEffect)) void resumeLatePause(workflowId, dependencies);
     throw error;
   });
   // An execution that has ended in the meantime cannot be paused.
@@ -93,6 +94,23 @@ async function resumeLater(executionId: string, dependencies: CancellationDepend
     await pause(resumePauseMs, undefined, { signal: draining, ref: false }).catch(() => undefined);
     if (await isResumed(executionId, dependencies)) return;
   } while (!draining.aborted && performance.now() < deadline);
+}
+
+/** Resumes an execution whose pause has failed, because the engine may have performed it, or may still do so. */
+async function resumeLatePause(executionId: string, dependencies: CancellationDependencies): Promise<void> {
+  const { executions, draining } = dependencies;
+  const failedAt = performance.now();
+  let wasPaused = false;
+  for (let waitMs = maxPauseMs; !draining.aborted && performance.now() < failedAt + waitMs;) {
+    await pause(resumePauseMs, undefined, { signal: draining, ref: false }).catch(() => undefined);
+    const status = await executions.readState(executionId).catch(() => undefined);
+    if (status === null || (status !== undefined && hasEnded({ status }))) return;
+    const isPaused = status === 'PAUSED';
+    // Another request for its cancellation pauses the execution only for a moment, and resumes it itself.
+    if (isPaused && (wasPaused || draining.aborted)) return resume(executionId, dependencies);
+    wasPaused = isPaused;
+    waitMs = status === 'RUNNING' ? maxPauseMs : maxResumeMs;
+  }
 }
 
 function expectCancelled(execution: WholeExecution, linksOf: LinksOf): WholeExecution {

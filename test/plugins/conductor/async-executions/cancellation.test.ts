@@ -31,14 +31,15 @@ interface EngineFaults {
   /** Number of resumes that fail, and how. */
   failures?: number;
   failure?: Error;
-  /** The state after a failed resume; none: it cannot be read. */
+  /** The state as it is now; none: it cannot be read. */
   state?: WorkflowStatus;
 }
 
 /** An engine that says this of the execution, one answer a look; the last one for good. */
 function setUp(looks: (WholeExecution | null)[], faults: EngineFaults = {}) {
-  const { pauses = true, terminates = true, failures = 0, failure = new Error('away'), state } = faults;
+  const { pauses = true, terminates = true, failures = 0, failure = new Error('away') } = faults;
   const calls: string[] = [];
+  let reads = 0;
   const engine = {
     async pause() {
       calls.push('pause');
@@ -47,7 +48,7 @@ function setUp(looks: (WholeExecution | null)[], faults: EngineFaults = {}) {
     },
     async resume() {
       calls.push('resume');
-      if (calls.filter((call) => call === 'resume').length <= failures) throw failure;
+      if (resumes(calls) <= failures) throw failure;
     },
     async terminate(_id: string, reason: string) {
       calls.push(`terminate: ${reason}`);
@@ -57,14 +58,15 @@ function setUp(looks: (WholeExecution | null)[], faults: EngineFaults = {}) {
   const executions = {
     readWhole: async () => (looks.length > 1 ? looks.shift() : looks[0]) ?? null,
     async readState() {
-      if (state === undefined) throw new Error('away');
-      return state;
+      reads++;
+      if (faults.state === undefined) throw new Error('away');
+      return faults.state;
     },
   };
   const wakeUps = { executionChanged: (id: string) => void calls.push(`changed ${id}`) };
   const cancel = (given = execution('RUNNING')) =>
     cancelExecution(given, { engine, executions, wakeUps, linksOf, draining: draining.signal });
-  return { calls, cancel };
+  return { calls, reads: () => reads, cancel };
 }
 
 const running = execution('RUNNING');
@@ -146,13 +148,32 @@ describe('cancelExecution', () => {
     expect(resumes(calls)).toBe(1);
   });
 
-  it.each([
-    ['resumes one that may have been paused', new EngineError('interrupted', 'lost'), ['pause', 'resume']],
-    ['does not resume one whose pause was not sent', new EngineError('unreachable', 'lost'), ['pause']],
-  ])('%s, when the pause failed', async (_title, pauses, expected) => {
-    const { calls, cancel } = setUp([running], { pauses });
+  it('resumes one that the engine pauses after the response to the pause was lost', async () => {
+    const faults: EngineFaults = { pauses: new EngineError('interrupted', 'lost'), state: 'RUNNING' };
+    const { calls, reads, cancel } = setUp([running], faults);
     await expect(cancel()).rejects.toThrow('lost');
-    expect(calls).toEqual(expected);
+    await pollUntil('a look at the running execution', () => reads() > 0);
+    expect(calls).toEqual(['pause']);
+    faults.state = 'PAUSED';
+    await pollUntil('it to be resumed', () => resumes(calls) === 1);
+  });
+
+  it('resumes one that may have been paused when the router drains', async () => {
+    const { calls, cancel } = setUp([running], { pauses: refusal(500), state: 'PAUSED' });
+    await expect(cancel()).rejects.toThrow('500');
+    draining.abort();
+    await pollUntil('it to be resumed', () => resumes(calls) === 1);
+  });
+
+  it.each([
+    ['was not sent', new EngineError('unreachable', 'lost')],
+    ['was refused', refusal(404)],
+  ])('does not resume one whose pause %s', async (_title, pauses) => {
+    const { calls, reads, cancel } = setUp([running], { pauses, state: 'PAUSED' });
+    await expect(cancel()).rejects.toBe(pauses);
+    draining.abort();
+    await setImmediate();
+    expect([calls, reads()]).toEqual([['pause'], 0]);
   });
 
   it('is not believed when the execution runs on afterwards', async () => {
