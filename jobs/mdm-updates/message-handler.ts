@@ -53,13 +53,15 @@ export class MessageHandler {
     const share = shareOf(update, mdmDefinitions());
     if (share === undefined) return this.#reject(message, 'misCode: no event handler shares with this college');
     let refusals = 0;
-    for (let isRepeat = message.redelivered; !stopping.aborted; isRepeat = true) {
+    let isRepeat = message.redelivered;
+    while (!stopping.aborted) {
       try {
         await startShare(share, this.#options, isRepeat);
         this.#isEngineAway = false;
         return 'started';
       } catch (error) {
         const status = refusalOf(error);
+        isRepeat ||= !(error instanceof EngineError && error.hadNoEffect);
         if (status === undefined) this.#reportAway(error);
         else if (++refusals === maxRefusals)
           return this.#reject(

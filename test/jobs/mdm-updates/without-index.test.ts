@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';
+import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
 import { createExecutionApi } from '#lib/records/chosen-index.ts';
@@ -10,7 +11,10 @@ import { ExecutionRecords } from '#lib/records/execution-records.ts';
 import { createRecorder } from '#lib/records/recorder.ts';
 import { Redis } from '#lib/redis/redis.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
+import { MessageHandler } from '../../../jobs/mdm-updates/message-handler.ts';
 import { type ShareDependencies, startShare } from '../../../jobs/mdm-updates/share-update.ts';
+import { MdmDefinitions } from '../../../jobs/reconcile/mdm-definitions.ts';
+import { definitionsFor } from '../../lib/conductor/definitions/copy-of-product.ts';
 import { type EngineWithoutIndex, engineWithoutIndex } from '../../lib/records/engine-without-index.ts';
 import { requires } from '../../run/requirements.ts';
 import { type RedisServer, startRedisServer } from '../../stack/redis-server.ts';
@@ -36,10 +40,7 @@ function routerWith(records: ExecutionRecords | undefined, call: SendRequest = e
   };
 }
 
-async function sharesStarted(): Promise<number> {
-  const { body } = await engine.call({ method: 'GET', path: '/api/workflow/running/mdm-shareWF' });
-  return (JSON.parse(body.toString()) as string[]).length;
-}
+const sharesStarted = async () => (await new ExecutionApi(engine.call).running(share.name)).length;
 
 /** Fails each start like this, after the engine has it or before. */
 const failingWith =
@@ -98,6 +99,27 @@ describe('with records', requires('redis'), () => {
 describe('without records', () => {
   it('starts the share of a new message', async () => {
     await startShare(share, routerWith(undefined), false);
+    expect(await sharesStarted()).toBe(1);
+  });
+
+  it('starts the share of a new message once the engine responds', async () => {
+    let isAway = true;
+    const call: SendRequest = async (request) => {
+      if (isAway && request.method === 'POST') {
+        isAway = false;
+        throw new EngineError('unreachable', 'away');
+      }
+      return engine.call(request);
+    };
+    const definitions = new MdmDefinitions(definitionsFor());
+    const handler = new MessageHandler({
+      ...routerWith(undefined, call),
+      ...{ mdmDefinitions: () => definitions, retryMs: 1, stopping: AbortSignal.timeout(10_000) },
+      log: createLog('test', 'silent'),
+    });
+    const { misCode, sisPersonId, cccid, requestId: updateId } = input;
+    const body = { misCode, sisPersonId, cccid, updateId };
+    expect(await handler.handle({ body, redelivered: false })).toBe('started');
     expect(await sharesStarted()).toBe(1);
   });
 
