@@ -1,8 +1,9 @@
 // Resolves host names for connections, so that names that are slow to resolve do not hold up others.
 
-import { lookup as systemLookup, type LookupAddress, type LookupOptions } from 'node:dns';
+import type { LookupAddress, LookupOptions } from 'node:dns';
+import { lookup as systemLookup } from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
-import { promisify } from 'node:util';
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** Resolves a name to all of its addresses. */
 export type Resolve = (hostname: string, options: LookupOptions & { all: true }) => Promise<LookupAddress[]>;
@@ -11,6 +12,12 @@ export type Resolve = (hostname: string, options: LookupOptions & { all: true })
 const slowMs = 300;
 /** How long addresses may replace those of a slow or failing lookup, in milliseconds. */
 const keptMs = 600_000;
+
+interface Pending {
+  readonly addresses: Promise<LookupAddress[]>;
+  /** By performance.now(). */
+  readonly since: number;
+}
 
 interface Found {
   readonly addresses: LookupAddress[];
@@ -22,23 +29,24 @@ interface Found {
  * of a server that is gone could occupy both for seconds. Here, the concurrent lookups of a name share one, and while it
  * is slow or fails temporarily (`EAI_AGAIN`), connections use the addresses that were found last, at most ten minutes ago.
  */
-export function createLookup(resolve: Resolve = promisify(systemLookup)): LookupFunction {
-  const pending = new Map<string, Promise<LookupAddress[]>>();
+export function createLookup(resolve: Resolve = systemLookup): LookupFunction {
+  const pending = new Map<string, Pending>();
   const found = new Map<string, Found>();
 
-  const resolveOnce = (key: string, hostname: string, options: LookupOptions) => {
+  const resolveOnce = (key: string, hostname: string, options: LookupOptions): Pending => {
     const running = pending.get(key);
     if (running !== undefined) return running;
-    const started = resolve(hostname, { ...options, all: true })
-      .then((addresses) => {
-        found.set(key, { addresses, at: performance.now() });
-        return addresses;
+    const addresses = resolve(hostname, { ...options, all: true })
+      .then((resolved) => {
+        found.set(key, { addresses: resolved, at: performance.now() });
+        return resolved;
       })
       .catch((error: unknown) => {
         if (!isTemporary(error)) found.delete(key);
         throw error;
       })
       .finally(() => pending.delete(key));
+    const started = { addresses, since: performance.now() };
     pending.set(key, started);
     return started;
   };
@@ -46,15 +54,14 @@ export function createLookup(resolve: Resolve = promisify(systemLookup)): Lookup
   const addressesOf = async (hostname: string, options: LookupOptions): Promise<LookupAddress[]> => {
     const key = `${hostname} ${options.family ?? 0} ${options.hints ?? 0}`;
     const known = found.get(key);
-    const fresh = resolveOnce(key, hostname, options);
-    if (known === undefined || performance.now() - known.at > keptMs) return fresh;
-    const { promise: late, resolve: giveUp } = Promise.withResolvers<LookupAddress[]>();
-    const timer = setTimeout(giveUp, slowMs, known.addresses);
-    const lasting = fresh.catch((error: unknown) => {
+    const { addresses, since } = resolveOnce(key, hostname, options);
+    if (known === undefined || performance.now() - known.at > keptMs) return addresses;
+    const fresh = addresses.catch((error: unknown) => {
       if (isTemporary(error)) return known.addresses;
       throw error;
     });
-    return Promise.race([lasting, late]).finally(() => clearTimeout(timer));
+    const restMs = Math.max(0, since + slowMs - performance.now());
+    return Promise.race([fresh, pause(restMs, known.addresses, { ref: false })]);
   };
 
   return (hostname, options, callback) => {

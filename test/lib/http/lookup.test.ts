@@ -1,9 +1,10 @@
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { createServer, get } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { promisify } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { createLookup, lookup } from '#lib/http/lookup.ts';
+import { listenOnLoopback } from '../../../dev/loopback-server.ts';
 
 const one: LookupAddress[] = [{ address: '192.0.2.1', family: 4 }];
 const two: LookupAddress[] = [{ address: '192.0.2.2', family: 4 }];
@@ -16,11 +17,7 @@ function startNameService() {
     asked.push({ hostname, answer });
     return answer.promise;
   });
-  const look = (hostname: string, options: LookupOptions = { all: true }) => {
-    const { promise, resolve, reject } = Promise.withResolvers<string | LookupAddress[]>();
-    socketLookup(hostname, options, (error, address) => (error === null ? resolve(address) : reject(error)));
-    return promise;
-  };
+  const look = (hostname: string, options: LookupOptions = { all: true }) => promisify(socketLookup)(hostname, options);
   return { asked, look };
 }
 
@@ -76,12 +73,13 @@ describe('createLookup', () => {
   });
 
   it('connects a socket to a name of this machine', async () => {
-    const server = createServer((_request, response) => void response.end()).listen(0, 'localhost');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const [response] = await once(get({ host: 'localhost', port, lookup }), 'response');
+    const server = await listenOnLoopback(
+      createServer((_request, response) => void response.end()),
+      { host: 'localhost' },
+    );
+    const [response] = await once(get(server.url, { lookup }), 'response');
     response.resume();
     expect(response.statusCode).toBe(200);
-    server.close();
+    await server.close();
   });
 });
