@@ -85,7 +85,6 @@ export class IdempotentStart {
       // Another request holds the lock: the execution is found only after its start.
       if (lock === null) {
         await this.#dependencies.locks.waitForRelease(keyed.name, Math.min(pauseMs, remainingMs(deadlineAt)));
-        if (performance.now() >= keyed.startBefore) throw this.#inUse({});
       }
       const first = await this.#find(keyed, lock);
       if (first !== undefined) return this.#replayOf(first, keyed);
@@ -117,6 +116,8 @@ export class IdempotentStart {
       if (first !== undefined) lock?.release();
       return first;
     } catch (cause) {
+      // No time was left to look up what the holder of the lock has started.
+      if (lock === null && performance.now() >= keyed.startBefore) throw this.#inUse({});
       lock?.release();
       this.#count('unavailable');
       if (!(cause instanceof EngineError)) throw cause;

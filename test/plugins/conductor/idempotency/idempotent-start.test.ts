@@ -113,8 +113,11 @@ describe('IdempotentStart', () => {
     expect(locks.size).toBe(0);
   });
 
-  it('returns 409 at the response deadline while another request holds the lock', async () => {
-    const { once, keyed, start, locks } = setUp({ search: () => pause(20) });
+  it.each([
+    ['between two look-ups', 20],
+    ['during a look-up', 10_000],
+  ])('returns 409 at the response deadline while another request holds the lock: %s', async (_when, searchMs) => {
+    const { once, keyed, start, locks } = setUp({ search: () => pause(searchMs, undefined, { ref: false }) });
     const other = await locks.acquire(keyed.name);
     const deadlineAt = performance.now() + 150;
     const waiting = once.start({ ...keyed, startBefore: deadlineAt }, here, start);
