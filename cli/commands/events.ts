@@ -74,7 +74,7 @@ async function runEvents(options: EventsOptions, { host }: Pick<CommandContext, 
   const url = options.database ?? config['conductor.databaseURL'];
   if (url === undefined) {
     throw new CommandError([
-      "the engine's API does not expose events, only its database does: set conductor.databaseURL or give --database (sqlite:<file> or postgresql://…)",
+      "the engine's API does not expose events, only its database does: set conductor.databaseURL or give --database (postgresql://…, or sqlite:<file>, but not the file of an engine in a virtual machine of Docker)",
     ]);
   }
   const database = await openEngineDatabase(url);

@@ -112,7 +112,7 @@ async function toPlan(
 }
 
 const withoutDatabase =
-  'event records are skipped: they need conductor.databaseURL or --database (sqlite:<file> or postgresql://…)';
+  'event records are skipped: they need conductor.databaseURL or --database (postgresql://…, or sqlite:<file>, but not the file of an engine in a virtual machine of Docker)';
 
 /** @param note why nothing was deleted */
 function describePlan(planned: PrunePlan, address: string, note = ''): Outcome {

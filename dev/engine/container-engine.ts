@@ -29,6 +29,14 @@ export async function findDockerProblem(): Promise<string | undefined> {
   );
 }
 
+/** Returns the operating system that the container runtime reports; undefined when none responds. */
+export async function findDockerSystem(): Promise<string | undefined> {
+  const client = await import('testcontainers')
+    .then(({ getContainerRuntimeClient }) => getContainerRuntimeClient())
+    .catch(() => undefined);
+  return client?.info.containerRuntime.operatingSystem;
+}
+
 /** Starts the container. `ready` resolves with `{ url }`. testcontainers removes the container if this process dies. */
 export function launchContainerEngine(options: ContainerEngineOptions): Child {
   const { promise: ended, resolve: end } = Promise.withResolvers<Ending>();

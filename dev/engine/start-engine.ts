@@ -3,7 +3,7 @@
 import type { Writable } from 'node:stream';
 import type { Child } from '../stack/child.ts';
 import { openProgramLog } from '../stack/program-log.ts';
-import { launchContainerEngine, findDockerProblem } from './container-engine.ts';
+import { findDockerProblem, findDockerSystem, launchContainerEngine } from './container-engine.ts';
 import { findJava, type JavaSearch, type JavaSearchOptions } from './find-java.ts';
 import { installEngine } from './install-engine.ts';
 import { type EngineTuning, isHealthy, launchJavaEngine } from './java-engine.ts';
@@ -69,17 +69,22 @@ export async function planEngine(options: EngineOptions): Promise<EnginePlan> {
   throw new Error(noEngineMessage(search, dockerProblem));
 }
 
+/** Where {@link sharesDatabase} looks; default: this machine. */
+export interface DatabaseSearch extends Partial<JavaSearchOptions> {
+  readonly platform?: NodeJS.Platform;
+  /** Returns the operating system that the container runtime reports. */
+  readonly dockerSystem?: () => Promise<string | undefined>;
+}
+
 /**
  * Returns whether programs of this machine may open the SQLite file of an engine that {@link planEngine} starts. Outside
- * Linux, containers run in a virtual machine, and the locks and the shared memory of SQLite end at its border: two
- * writers could damage the file.
+ * Linux, and with Docker Desktop on it too, containers run in a virtual machine, and the locks and the shared memory of
+ * SQLite end at its border: two writers could damage the file.
  */
-export async function sharesDatabase({
-  platform = process.platform,
-  ...search
-}: Partial<JavaSearchOptions> & { platform?: NodeJS.Platform } = {}): Promise<boolean> {
-  if (platform === 'linux') return true;
-  return (await findJava({ minMajor: engineRelease.minJava, ...search })).java !== undefined;
+export async function sharesDatabase(search: DatabaseSearch = {}): Promise<boolean> {
+  const { platform = process.platform, dockerSystem = findDockerSystem, ...folders } = search;
+  if ((await findJava({ minMajor: engineRelease.minJava, ...folders })).java !== undefined) return true;
+  return platform === 'linux' && (await dockerSystem()) !== 'Docker Desktop';
 }
 
 /**

@@ -104,11 +104,17 @@ describe('noEngineMessage', () => {
 });
 
 describe('sharesDatabase', () => {
-  const where = (platform: NodeJS.Platform, home = 'none') =>
-    sharesDatabase({ platform, env: { JAVA_HOME: join(root, home) }, folders: [] });
+  const where = (platform: NodeJS.Platform, home = 'none', system = 'Debian GNU/Linux 12 (bookworm)') =>
+    sharesDatabase({ platform, env: { JAVA_HOME: join(root, home) }, folders: [], dockerSystem: async () => system });
 
   it('is true where containers share the kernel of this machine', async () => {
     expect(await where('linux')).toBe(true);
+  });
+
+  it("is false in Docker Desktop's virtual machine on Linux, but not with Java", async () => {
+    installJava('new', '25.0.1');
+    expect(await where('linux', 'none', 'Docker Desktop')).toBe(false);
+    expect(await where('linux', 'new', 'Docker Desktop')).toBe(true);
   });
 
   it('is false when the engine would run in a container of a virtual machine', async () => {
